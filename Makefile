@@ -1,0 +1,88 @@
+# Two commands matter to a newcomer: `make demo` and `make test`. Each sets up what it needs on a fresh machine.
+SHELL := /bin/bash
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BENCH_VENV := .venv-bench
+BIN := $(VENV)/bin
+RUNTIME := $(VENV)/.runtime-installed
+DEV := $(VENV)/.dev-installed
+BENCH := $(BENCH_VENV)/.installed
+
+.PHONY: help demo test test-fast setup soak lint bench docs lock clean
+
+help:  ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+demo: $(RUNTIME)  ## a first taste: one true count, ten private answers
+	@$(BIN)/discreet demo
+
+test: $(DEV)  ## the whole test suite, at most 10 minutes on 2 cores
+	$(BIN)/pytest -n 2 --durations 15
+
+test-fast: $(DEV)  ## the tests that finish within a minute
+	$(BIN)/pytest -n 2 -m "not slow"
+
+setup: $(DEV)  ## .venv with the runtime, pytest, mypy, ruff, lint-imports
+
+soak: $(DEV)  ## the full counts of samples and forks; writes docs/soak.md
+	$(BIN)/python -m tests.soak
+
+lint: $(DEV)  ## ruff, mypy, the layers of the house
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(BENCH)  ## our speed against the peers, in one run; writes docs/benchmarks.md
+	$(BENCH_VENV)/bin/python -m benchmarks.noise
+
+docs: $(DEV)  ## the documentation as a website in site/
+	$(BIN)/mkdocs build --strict
+
+lock:  ## compile the lock files anew (needs uv)
+	@command -v uv >/dev/null || { echo "uv is missing. Run: pip install uv"; exit 1; }
+	uv pip compile $(LOCK_FLAGS) -o requirements.lock
+	uv pip compile $(LOCK_FLAGS) --extra dev -o requirements-dev.lock
+	uv pip compile $(LOCK_FLAGS) --extra bench -o requirements-bench.lock
+
+LOCK_FLAGS := -q pyproject.toml --group build --universal --python-version 3.11 \
+	--generate-hashes --no-emit-index-url --no-header --no-annotate
+
+clean:  ## remove what the targets above made
+	rm -rf $(VENV) $(BENCH_VENV) site .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(RUNTIME): requirements.lock pyproject.toml | $(BIN)/python
+	$(call install,$(VENV),requirements.lock)
+	@touch $@
+
+$(DEV): requirements-dev.lock pyproject.toml | $(BIN)/python
+	$(call install,$(VENV),requirements-dev.lock)
+	@touch $@ $(RUNTIME)
+
+$(BENCH): requirements-bench.lock pyproject.toml | $(BENCH_VENV)/bin/python
+	$(call install,$(BENCH_VENV),requirements-bench.lock)
+	@touch $@
+
+# Hashes first, then our own package alone: nothing is fetched that a lock file does not name.
+define install
+	@echo "installing $(2) into $(1)"
+	@$(1)/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r $(2)
+	@$(1)/bin/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
+endef
+
+%/bin/python:
+	@$(MAKE) --no-print-directory python-with-venv
+	@$(PYTHON) -m venv $*
+
+# Debian's python3 has no ensurepip until python3-venv is installed; we install it, or say how.
+.PHONY: python-with-venv
+python-with-venv:
+	@test -n "$(PYTHON)" || { echo "Python is missing. Run: apt-get install python3"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "$(PYTHON) is too old: Discreet needs Python 3.11 or newer. Run: make PYTHON=/path/to/python3.11"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+		package=$$($(PYTHON) -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])'); \
+		sudo=$$([ "$$(id -u)" = 0 ] || echo sudo); \
+		echo "installing $$package"; \
+		{ $$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -y -qq $$package; } \
+		|| { echo "Could not install $$package. Run: sudo apt-get install $$package"; exit 1; }; }

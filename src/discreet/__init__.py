@@ -1,0 +1,3 @@
+"""Differential privacy, end to end."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,92 @@
+"""Every error of Discreet, in one tree.
+
+    DiscreetError
+    └── BadInput (also a ValueError)      an argument cannot be used
+        ├── BadEpsilon                    bad-epsilon
+        ├── BadDelta                      bad-delta
+        ├── BadSensitivity                bad-sensitivity
+        ├── BadBounds                     bad-bounds
+        ├── BadGranularity                bad-granularity
+        ├── BadProbability                bad-probability
+        ├── BadData                       bad-data
+        ├── ScaleOutOfRange               scale-out-of-range
+        └── UnboundedSensitivity          unbounded-sensitivity
+
+Each error says what is wrong, then what to do next. The text never carries data, an id or a time: an error message
+is a release like any other. Each code has a section in `docs/errors.md`; a test holds the two together.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class DiscreetError(Exception):
+    """The root: catch this to catch everything that Discreet raises on purpose."""
+
+    code: ClassVar[str] = "discreet-error"
+
+    def __init__(self, problem: str, *, next_step: str) -> None:
+        super().__init__(f"{problem} {next_step}")
+        self.problem = problem
+        self.next_step = next_step
+
+
+class BadInput(DiscreetError, ValueError):
+    """An argument cannot be used; nothing was drawn and nothing was spent."""
+
+    code = "bad-input"
+
+
+class BadEpsilon(BadInput):
+    """A privacy parameter (epsilon, rho) is not a positive, finite, normal number."""
+
+    code = "bad-epsilon"
+
+
+class BadDelta(BadInput):
+    """A delta is not a number between 0 and 1."""
+
+    code = "bad-delta"
+
+
+class BadSensitivity(BadInput):
+    """A sensitivity is not a positive, finite number."""
+
+    code = "bad-sensitivity"
+
+
+class BadBounds(BadInput):
+    """Lower and upper bounds are reversed, equal or not finite."""
+
+    code = "bad-bounds"
+
+
+class BadGranularity(BadInput):
+    """A granularity is not a power of two."""
+
+    code = "bad-granularity"
+
+
+class BadProbability(BadInput):
+    """A probability, quantile or confidence level is outside its range."""
+
+    code = "bad-probability"
+
+
+class BadData(BadInput):
+    """The values to protect are NaN, infinite, of an unusable type or of an unusable shape."""
+
+    code = "bad-data"
+
+
+class ScaleOutOfRange(BadInput):
+    """The noise asked for is wider or narrower than exact sampling covers."""
+
+    code = "scale-out-of-range"
+
+
+class UnboundedSensitivity(BadInput):
+    """One person can change the answer without limit, so no amount of noise is enough."""
+
+    code = "unbounded-sensitivity"

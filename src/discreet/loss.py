@@ -1,0 +1,65 @@
+"""Loss: how much privacy a release costs. Neighbours: whose presence it hides."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+
+from discreet.errors import BadDelta, BadEpsilon
+from discreet.exact import exact, finite, rounded_up
+
+
+class Neighbours(Enum):
+    """Which two databases must look alike."""
+
+    ADD_REMOVE = "add-remove"
+    """All rows of one person appear or vanish."""
+    REPLACE_ONE = "replace-one"
+    """One person is replaced by another; the number of people is public."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """An (epsilon, delta) guarantee. Sums are exact in decimals and rounded up, so that they never flatter us."""
+
+    epsilon: float
+    delta: float = 0.0
+
+    def __post_init__(self) -> None:
+        epsilon, delta = finite(self.epsilon), finite(self.delta)
+        if epsilon is None or epsilon < 0:
+            raise BadEpsilon(
+                "The epsilon of a loss must be a finite number of at least 0.",
+                next_step="Give epsilon as a number such as 0.5.",
+            )
+        if delta is None or not 0 <= delta <= 1:
+            raise BadDelta(
+                "The delta of a loss must be a number from 0 to 1.",
+                next_step="Give delta as a number such as 1e-6, or leave it out.",
+            )
+        object.__setattr__(self, "epsilon", rounded_up(epsilon))
+        object.__setattr__(self, "delta", rounded_up(delta))
+
+    def __add__(self, other: Loss) -> Loss:
+        """Basic composition: both happened to the same people."""
+        epsilon = exact(self.epsilon) + exact(other.epsilon)
+        delta = exact(self.delta) + exact(other.delta)
+        return Loss(rounded_up(epsilon), min(1.0, rounded_up(delta)))
+
+    @property
+    def best_guess(self) -> float:
+        """The chance that someone with even odds guesses right whether a person is in the data.
+
+        Citation: the hypothesis-testing view (Toronto slides); at most (e^epsilon + delta) / (1 + e^epsilon).
+        """
+        shrink = math.exp(-self.epsilon)
+        return min(1.0, math.nextafter((1 + self.delta * shrink) / (1 + shrink), 2.0))
+
+    def in_words(self) -> str:
+        """The guarantee for a person who has never seen an epsilon."""
+        percent = math.ceil(1000 * self.best_guess) / 10
+        return (
+            f"someone with even odds guesses right at most {percent:g} % of the time "
+            "whether a given person is in the data"
+        )

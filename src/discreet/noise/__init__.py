@@ -1,0 +1,24 @@
+"""How to draw: exact samplers on integers, vectorised, from secure randomness only."""
+
+from discreet.noise.bits import RandomBits
+from discreet.noise.choice import exponential_choice, permute_and_flip
+from discreet.noise.coins import Probability, bernoulli, bernoulli_exp, flip
+from discreet.noise.gaussian import discrete_gaussian
+from discreet.noise.laplace import Samples, discrete_laplace, geometric
+from discreet.noise.uniform import binomial, uniform_below
+
+__all__ = [
+    "Probability",
+    "RandomBits",
+    "Samples",
+    "bernoulli",
+    "bernoulli_exp",
+    "binomial",
+    "discrete_gaussian",
+    "discrete_laplace",
+    "exponential_choice",
+    "flip",
+    "geometric",
+    "permute_and_flip",
+    "uniform_below",
+]

@@ -1,0 +1,114 @@
+"""Discrete Laplace and geometric noise, digit by digit.
+
+If P(G = k) is proportional to q**k, the binary digits of G are independent: digit i is 1 with probability
+q**(2**i) / (1 + q**(2**i)). The two-sided Z with P(Z = z) proportional to q**|z| is G with probability 1 / (1 + q) and
+-1 - G otherwise; in two's complement that is G with every bit flipped. So a sample is a handful of independent coins,
+the same number for every sample, and nothing is ever rejected. The proof is in `docs/proofs/laplace.md`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import ScaleOutOfRange
+from discreet.noise.bits import RandomBits, Width, Words
+from discreet.noise.coins import Probability, word_width
+
+Samples: TypeAlias = NDArray[Any]
+"""int64; or, in the event (rarer than 2**-64 a sample) that one does not fit, Python ints in an object array."""
+
+SMALLEST_SCALE, LARGEST_SCALE = Fraction(1, 2**40), Fraction(2**56)
+
+_CHUNK = 1 << 15  # words of one chunk stay in the cache
+
+
+@dataclass(frozen=True, slots=True)
+class _Digits:
+    """The coins of one scale: the sign, then the digits from the lowest, then the flag."""
+
+    scale: Fraction
+    coins: tuple[Probability, ...]
+    thresholds: dict[Width, Words]
+
+    @property
+    def count(self) -> int:
+        return len(self.coins) - 2
+
+
+@lru_cache(maxsize=256)
+def _digits(scale: Fraction) -> _Digits:
+    if not SMALLEST_SCALE <= scale <= LARGEST_SCALE:
+        raise ScaleOutOfRange(
+            "The noise asked for is wider or narrower than exact sampling covers.",
+            next_step="Keep sensitivity / epsilon, in units of the granularity, between 2**-40 and 2**56.",
+        )
+    # The flag says G >= 2**count, which has probability q**(2**count); 45 > 64 ln 2 makes it rarer than 2**-64.
+    count = int(45 * scale).bit_length()
+    coins = (
+        Probability.logistic_minus(1 / scale),
+        *(Probability.logistic_minus(2**i / scale) for i in range(count)),
+        Probability.exp_minus(2**count / scale),
+    )
+    thresholds: dict[Width, Words] = {
+        16: np.array([[coin.prefix(16)] for coin in coins], np.uint16),
+        64: np.array([[coin.prefix(64)] for coin in coins], np.uint64),
+    }
+    return _Digits(scale, coins, thresholds)
+
+
+def discrete_laplace(scale: Fraction, count: int, bits: RandomBits) -> Samples:
+    """`count` samples of Z with P(Z = z) proportional to exp(-|z| / scale)."""
+    return _sample(_digits(scale), count, bits, two_sided=True)
+
+
+def geometric(scale: Fraction, count: int, bits: RandomBits) -> Samples:
+    """`count` samples of G >= 0 with P(G = k) proportional to exp(-k / scale)."""
+    return _sample(_digits(scale), count, bits, two_sided=False)
+
+
+def _sample(digits: _Digits, count: int, bits: RandomBits, *, two_sided: bool) -> Samples:
+    samples: Samples = np.empty(count, np.int64)
+    beyond: dict[int, int] = {}
+    for start in range(0, count, _CHUNK):
+        chunk = samples[start : start + _CHUNK]
+        heads = _flip_all(digits, chunk.size, word_width(count), bits)
+        _assemble(heads[1:-1], chunk)
+        for lane in np.flatnonzero(heads[-1]):
+            rest = _sample(digits, 1, bits, two_sided=False)  # memoryless: beyond 2**count it starts afresh
+            value = (1 << digits.count) + int(rest[0])
+            beyond[start + int(lane)] = ~value if two_sided and heads[0, lane] else value
+        if two_sided:
+            chunk ^= -heads[0].astype(np.int64)
+    if any(not -(2**63) <= value < 2**63 for value in beyond.values()):
+        samples = samples.astype(object)
+    for lane, value in beyond.items():
+        samples[lane] = value
+    return samples
+
+
+def _flip_all(digits: _Digits, count: int, width: Width, bits: RandomBits) -> NDArray[np.uint8]:
+    """One row of zeros and ones for each coin."""
+    words = bits.words(len(digits.coins) * count, width).reshape(len(digits.coins), count)
+    thresholds = digits.thresholds[width]
+    heads = (words < thresholds).view(np.uint8)
+    for tie in np.flatnonzero(words == thresholds):
+        row, lane = divmod(int(tie), count)
+        coin = digits.coins[row]
+        heads[row, lane] = coin.exceeds(coin.prefix(width), width, bits)
+    return heads
+
+
+def _assemble(digits: NDArray[np.uint8], out: Samples) -> None:
+    """Digits, lowest first, into numbers: eight at a time in bytes, which is where the speed comes from."""
+    out[:] = 0
+    for low in range(0, len(digits), 8):
+        byte = digits[low].copy()
+        for place, digit in enumerate(digits[low + 1 : low + 8], start=1):
+            byte |= digit << place
+        out |= byte.astype(np.int64) << low
