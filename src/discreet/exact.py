@@ -27,7 +27,7 @@ def finite(value: object) -> Fraction | None:
     if isinstance(value, Integral):
         return Fraction(int(value))
     if isinstance(value, Rational):
-        return Fraction(value.numerator, value.denominator)
+        return Fraction(value)
     if isinstance(value, Decimal):
         return Fraction(value) if value.is_finite() else None
     if isinstance(value, Real):
@@ -114,9 +114,9 @@ def read_bounds(lower: object, upper: object) -> tuple[Fraction, Fraction]:
     return low, high
 
 
-def read_count(value: object, *, name: str) -> int:
-    """A public whole number of at least one."""
+def read_count(value: object, *, name: str, least: int = 1) -> int:
+    """A public whole number."""
     number = finite(value)
-    if number is None or number.denominator != 1 or number < 1:
-        raise BadInput(f"{name} must be a whole number of at least 1.", next_step=f"Give {name} as an integer.")
+    if number is None or number.denominator != 1 or number < least:
+        raise BadInput(f"{name} must be a whole number of at least {least}.", next_step=f"Give {name} as an integer.")
     return int(number)

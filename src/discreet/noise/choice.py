@@ -41,7 +41,7 @@ def exponential_choice(scores: NDArray[np.int64], rate: Fraction, bits: RandomBi
 
 
 def _gaps(scores: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """best - score, which may need all 64 bits."""
+    """Best - score, which may need all 64 bits."""
     return scores.max().astype(np.uint64) - scores.astype(np.uint64)
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from discreet.errors import BadProbability
 from discreet.exact import finite
 from discreet.noise.bits import RandomBits, Width
-from discreet.noise.enclosure import Bounds, ceil_shift, exp_minus
+from discreet.noise.enclosure import Bounds, exp_minus
 from discreet.noise.floats import RELATIVE_ERROR, exp_minus_float
 
 _LONG_VECTOR = 1024
@@ -37,7 +37,7 @@ class Probability:
 
     @classmethod
     def rational(cls, p: Fraction) -> Probability:
-        """p itself."""
+        """P itself."""
         return cls(lambda bits: ((p.numerator << bits) // p.denominator, -(-(p.numerator << bits) // p.denominator)))
 
     @classmethod
@@ -46,11 +46,11 @@ class Probability:
         return cls(lambda bits: exp_minus(x, bits))
 
     @classmethod
-    def logistic_minus(cls, x: Fraction) -> Probability:
-        """1 / (1 + exp(x)): the chance of the less likely side when the odds are exp(x)."""
+    def logistic_minus(cls, x: Fraction, *, weight: int = 1) -> Probability:
+        """Weight / (weight + exp(x)): the chance of `weight` things when another is exp(x) times as likely as each."""
 
         def bounds(bits: int) -> Bounds:
-            low, high = exp_minus(x, bits)
+            low, high = (weight * end for end in exp_minus(x, bits))
             one = 1 << bits
             return (low << bits) // (one + low), -(-(high << bits) // (one + high))
 

@@ -14,7 +14,7 @@ Bounds: TypeAlias = tuple[int, int]
 
 
 def ceil_shift(value: int, places: int) -> int:
-    """value / 2**places, rounded up."""
+    """Value / 2**places, rounded up."""
     return -(-value >> places)
 
 

@@ -24,13 +24,18 @@ _USUALLY_ACCEPTED = 0.44
 """How many proposals to draw at once; where too few survive, more are drawn."""
 
 
-def discrete_gaussian(variance: Fraction, count: int, bits: RandomBits) -> Samples:
-    """`count` samples of Z with P(Z = z) proportional to exp(-z**2 / (2 variance))."""
+def check_variance(variance: Fraction) -> None:
+    """Refuse, before anything is drawn, what cannot be sampled exactly."""
     if not SMALLEST_VARIANCE <= variance <= LARGEST_VARIANCE:
         raise ScaleOutOfRange(
             "The noise asked for is wider or narrower than exact sampling covers.",
             next_step="Keep sigma, in units of the granularity, between 2**-20 and 2**55.",
         )
+
+
+def discrete_gaussian(variance: Fraction, count: int, bits: RandomBits) -> Samples:
+    """`count` samples of Z with P(Z = z) proportional to exp(-z**2 / (2 variance))."""
+    check_variance(variance)
     accepted: list[Samples] = [np.empty(0, np.int64)]
     missing = count
     while missing > 0:

@@ -41,13 +41,18 @@ class _Digits:
         return len(self.coins) - 2
 
 
-@lru_cache(maxsize=256)
-def _digits(scale: Fraction) -> _Digits:
+def check_scale(scale: Fraction) -> None:
+    """Refuse, before anything is drawn, what cannot be sampled exactly."""
     if not SMALLEST_SCALE <= scale <= LARGEST_SCALE:
         raise ScaleOutOfRange(
             "The noise asked for is wider or narrower than exact sampling covers.",
             next_step="Keep sensitivity / epsilon, in units of the granularity, between 2**-40 and 2**56.",
         )
+
+
+@lru_cache(maxsize=256)
+def _digits(scale: Fraction) -> _Digits:
+    check_scale(scale)
     # The flag says G >= 2**count, which has probability q**(2**count); 45 > 64 ln 2 makes it rarer than 2**-64.
     count = int(45 * scale).bit_length()
     coins = (
@@ -87,8 +92,8 @@ def _sample(digits: _Digits, count: int, bits: RandomBits, *, two_sided: bool) -
             chunk ^= -heads[0].astype(np.int64)
     if any(not -(2**63) <= value < 2**63 for value in beyond.values()):
         samples = samples.astype(object)
-    for lane, value in beyond.items():
-        samples[lane] = value
+    for index, value in beyond.items():
+        samples[index] = value
     return samples
 
 

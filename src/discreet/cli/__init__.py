@@ -1,0 +1,1 @@
+"""Commands and how they look in a terminal."""

@@ -1,0 +1,28 @@
+"""What is promised: each mechanism's parameters, guarantee, release and error in one object, one family a file."""
+
+from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.gaussian import Gaussian
+from discreet.mechanisms.grid import Grid
+from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.partitions import PartitionSelection
+from discreet.mechanisms.quantile import Quantile
+from discreet.mechanisms.response import BiasedCoin, RandomizedResponse
+from discreet.mechanisms.selection import Exponential, NoisyMax, PermuteAndFlip
+from discreet.mechanisms.snapping import Snapping
+from discreet.mechanisms.sparse import AboveThreshold
+
+__all__ = [
+    "AboveThreshold",
+    "BiasedCoin",
+    "Exponential",
+    "Gaussian",
+    "Grid",
+    "Laplace",
+    "Mechanism",
+    "NoisyMax",
+    "PartitionSelection",
+    "PermuteAndFlip",
+    "Quantile",
+    "RandomizedResponse",
+    "Snapping",
+]

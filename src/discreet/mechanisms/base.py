@@ -1,0 +1,125 @@
+"""What every mechanism promises, and what follows from a pure epsilon alone."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from discreet.errors import BadInput
+from discreet.exact import Number, exact, finite, rounded_up
+from discreet.mechanisms import curves
+from discreet.noise import RandomBits
+
+
+class Mechanism(ABC):
+    """Parameters, a guarantee, and the one place that samples: what is charged is what is drawn.
+
+    Outside an event of probability `delta`, a mechanism is `pure_epsilon`-DP (inf where it has no pure guarantee) and
+    `rho`-zCDP. `renyi` and `profile` are its exact curves, or bounds above them.
+    """
+
+    __slots__ = ()
+
+    delta: Number = 0.0
+    """The probability that is set aside, 0 for most."""
+
+    @property
+    @abstractmethod
+    def pure_epsilon(self) -> float:
+        """Epsilon without any delta; inf where there is none."""
+
+    @property
+    @abstractmethod
+    def rho(self) -> float:
+        """Zero-concentrated differential privacy."""
+
+    @abstractmethod
+    def renyi(self, order: float) -> float:
+        """The Rényi divergence of the given order (above 1) between neighbours, at most."""
+
+    @abstractmethod
+    def profile(self, epsilon: float) -> float:
+        """The least delta (or a bound above it) for which the mechanism is (epsilon, delta)-DP."""
+
+    @abstractmethod
+    def release(self, exact: Any, bits: RandomBits) -> Any:
+        """The private answer."""
+
+    @abstractmethod
+    def error(self, confidence: Number) -> float:
+        """The answer is off by at most this much, in `confidence` of all releases."""
+
+    def interval(self, level: Number) -> tuple[float, float]:
+        """(low, high): the exact value lies in [answer + low, answer + high] in `level` of all releases."""
+        width = self.error(level)
+        return -width, width
+
+    def epsilon_at(self, delta: float) -> float:
+        """The least epsilon with profile(epsilon) <= delta."""
+        if self.profile(0.0) <= delta:
+            return 0.0
+        if exact(self.delta) > exact(delta):
+            return math.inf
+        return least(lambda epsilon: self.profile(epsilon) <= delta)
+
+
+class PureMechanism(Mechanism):
+    """A mechanism whose guarantee is a pure epsilon; subclasses with better curves say so."""
+
+    __slots__ = ()
+    epsilon: Number
+
+    @property
+    def pure_epsilon(self) -> float:
+        return rounded_up(exact(self.epsilon))
+
+    @property
+    def rho(self) -> float:
+        """epsilon**2 / 2 (Bun, Steinke 2016, proposition 3.3)."""
+        return rounded_up(exact(self.epsilon) ** 2 / 2)
+
+    def renyi(self, order: float) -> float:
+        return curves.pure_renyi(self.pure_epsilon, order)
+
+    def profile(self, epsilon: float) -> float:
+        return curves.pure_profile(self.pure_epsilon, epsilon)
+
+
+class SolvedForEpsilon(PureMechanism):
+    """A pure mechanism that is made with an epsilon, so one can ask for an accuracy instead."""
+
+    __slots__ = ()
+
+    @classmethod
+    def epsilon_for(cls, *, error: Number, confidence: Number, **parameters: Any) -> float:
+        """The least epsilon whose error at `confidence` is at most `error`; the other parameters as in the class."""
+        wanted = positive_error(error)
+        make: Callable[..., SolvedForEpsilon] = cls
+        return least(lambda epsilon: make(epsilon=epsilon, **parameters).error(confidence) <= wanted)
+
+
+def positive_error(error: Number) -> Fraction:
+    """An error that can be asked for."""
+    number = finite(error)
+    if number is None or number < 0:
+        raise BadInput("error must be a number of at least 0.", next_step="Ask for an error such as 50.")
+    return number
+
+
+def least(holds: Callable[[float], bool], *, precision: float = 1e-9) -> float:
+    """The least positive x for which `holds`, to a relative `precision` and never below it; `holds` is monotone."""
+    high = 1.0
+    while not holds(high):
+        high *= 2
+        if high > 2.0**60:
+            raise BadInput("No epsilon gives an answer that exact.", next_step="Ask for a larger error.")
+    low = high / 2
+    while low > 2.0**-60 and holds(low):
+        low, high = low / 2, low
+    while high / low > 1 + precision:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high

@@ -1,0 +1,128 @@
+"""The Gaussian mechanism, on integers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet.errors import BadEpsilon
+from discreet.exact import Number, exact, read_count, read_delta, read_epsilon, read_level, read_sensitivity, rounded_up
+from discreet.mechanisms import curves
+from discreet.mechanisms.adding import Integers, add, check_integers
+from discreet.mechanisms.base import Mechanism, least, positive_error
+from discreet.mechanisms.normal import gaussian_profile, tail_above
+from discreet.noise import RandomBits, discrete_gaussian
+from discreet.noise.gaussian import check_variance
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gaussian(Mechanism):
+    """Add integer noise Z with P(Z = z) proportional to exp(-z**2 / (2 variance)).
+
+    Guarantee: zCDP with rho = sensitivity**2 / (2 variance) for an integer query, or a vector of `size` of them, whose L2 sensitivity is at most
+    `sensitivity`, under the neighbours the sensitivity was computed for.
+    Citation: Canonne, Kamath, Steinke 2020 (arXiv:2004.00010), theorem 14; Sapienza slides, "Gaussian Mechanism".
+    """
+
+    sensitivity: Number
+    variance: Number
+    size: int = 1
+
+    def __post_init__(self) -> None:
+        read_sensitivity(self.sensitivity)
+        check_variance(self._variance)
+        read_count(self.size, name="size", least=0)
+
+    @classmethod
+    def for_rho(cls, *, sensitivity: Number, rho: Number, size: int = 1) -> Gaussian:
+        """Noise for a zCDP budget."""
+        wide = read_sensitivity(sensitivity)
+        return cls(sensitivity=sensitivity, variance=wide**2 / (2 * read_epsilon(rho, name="rho")), size=size)
+
+    @classmethod
+    def for_loss(cls, *, sensitivity: Number, epsilon: Number, delta: Number, size: int = 1) -> Gaussian:
+        """The least noise for (epsilon, delta): by the exact discrete sum for one number, by rho for vectors."""
+        at, most = float(read_epsilon(epsilon)), float(read_delta(delta))
+        wide = read_sensitivity(sensitivity)
+
+        def private_enough(sigma_per_sensitivity: float) -> bool:
+            return cls._with_sigma(wide, sigma_per_sensitivity, size).profile(at) <= most
+
+        return cls._with_sigma(wide, least(private_enough), size)
+
+    @classmethod
+    def classical(cls, *, sensitivity: Number, epsilon: Number, delta: Number, size: int = 1) -> Gaussian:
+        """The lectures' sigma = sensitivity * sqrt(2 ln(1.25/delta)) / epsilon, proved for epsilon < 1 only.
+
+        Here for comparison: `for_loss` needs less noise for the same guarantee.
+        """
+        loss, chance = read_epsilon(epsilon), read_delta(delta)
+        if loss >= 1:
+            raise BadEpsilon(
+                "The classical Gaussian formula is proved for epsilon below 1 only.",
+                next_step="Use Gaussian.for_loss, which is exact for every epsilon.",
+            )
+        factor = math.nextafter(math.sqrt(2 * math.log(1.25 / float(chance))), math.inf)
+        return cls._with_sigma(read_sensitivity(sensitivity), factor / float(loss), size)
+
+    @classmethod
+    def _with_sigma(cls, sensitivity: Fraction, sigma_per_sensitivity: float, size: int) -> Gaussian:
+        return cls(sensitivity=sensitivity, variance=(sensitivity * Fraction(sigma_per_sensitivity)) ** 2, size=size)
+
+    @property
+    def _variance(self) -> Fraction:
+        return exact(self.variance)
+
+    @property
+    def sigma(self) -> float:
+        """About the standard deviation; the discrete one is a hair smaller."""
+        return math.sqrt(self._variance)
+
+    @property
+    def pure_epsilon(self) -> float:
+        """None: two Gaussians' ratio has no bound."""
+        return math.inf
+
+    @property
+    def rho(self) -> float:
+        return rounded_up(exact(self.sensitivity) ** 2 / (2 * self._variance))
+
+    def renyi(self, order: float) -> float:
+        curves.check_order(order)
+        return math.nextafter(order * self.rho, math.inf)
+
+    def profile(self, epsilon: float) -> float:
+        """For one number the exact sum over the discrete distribution; for vectors the bound that rho gives."""
+        bound = curves.zcdp_profile(self.rho, epsilon)
+        if self.size > 1:
+            return bound
+        return min(bound, gaussian_profile(math.ceil(exact(self.sensitivity)), float(self._variance), epsilon))
+
+    def release(self, exact: Integers, bits: RandomBits) -> Integers:
+        check_integers(exact, size=self.size)
+        return add(exact, discrete_gaussian(self._variance, self.size, bits))
+
+    def error(self, confidence: Number) -> int:
+        """The least w with P(|Z| > w) at most 1 - confidence, number by number."""
+        beta = float(1 - read_level(confidence))
+        variance = float(self._variance)
+        low, high = -1, math.ceil(40 * math.sqrt(variance)) + 40
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if 2 * tail_above(middle + 1, variance).high <= beta else (middle, high)
+        return high
+
+    @classmethod
+    def rho_for(cls, *, error: Number, confidence: Number, sensitivity: Number, size: int = 1) -> float:
+        """The least rho whose error at `confidence` is at most `error`."""
+        wanted = positive_error(error)
+        return least(lambda rho: cls.for_rho(sensitivity=sensitivity, rho=rho, size=size).error(confidence) <= wanted)
+
+    @classmethod
+    def epsilon_for(
+        cls, *, error: Number, confidence: Number, delta: Number, sensitivity: Number, size: int = 1
+    ) -> float:
+        """The epsilon at `delta` of the least noise whose error at `confidence` is at most `error`."""
+        rho = cls.rho_for(error=error, confidence=confidence, sensitivity=sensitivity, size=size)
+        return cls.for_rho(sensitivity=sensitivity, rho=rho, size=size).epsilon_at(float(read_delta(delta)))

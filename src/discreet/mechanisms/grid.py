@@ -1,0 +1,81 @@
+"""Reals on a public power-of-two grid: onto it before the noise, exactly back after it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import BadData, BadGranularity
+from discreet.exact import Number, finite, power_of_two_below
+
+_FINENESS = 2**12
+"""Default: the grid is this much finer than the sensitivity, so that rounding adds at most 1/4096 to the noise."""
+_LARGEST = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The multiples of `step`, a power of two. It never depends on data."""
+
+    step: Fraction
+
+    @classmethod
+    def given(cls, granularity: Number) -> Grid:
+        """The grid that was asked for."""
+        step = finite(granularity)
+        if step is None or step <= 0 or step != power_of_two_below(step) or not 2**-1000 <= step <= 2**1000:
+            raise BadGranularity(
+                "granularity must be a power of two.", next_step="Give a granularity such as 1, 0.5 or 2**-10."
+            )
+        return cls(step)
+
+    @classmethod
+    def fine_enough(cls, sensitivity: Fraction, *, roundings: int) -> Grid:
+        """A grid from the sensitivity alone, finer where more roundings add up."""
+        return cls.given(power_of_two_below(sensitivity / (_FINENESS * max(1, roundings))))
+
+    def l1_sensitivity(self, sensitivity: Fraction, *, size: int) -> Fraction:
+        """In steps: one rounding moves by at most ceil(distance / step); each of several may add a step."""
+        if size == 1:
+            return Fraction(math.ceil(sensitivity / self.step))
+        return sensitivity / self.step + size
+
+    def l2_sensitivity(self, sensitivity: Fraction, *, size: int) -> Fraction:
+        """In steps: likewise, where several roundings together add a vector no longer than sqrt(size) steps."""
+        if size == 1:
+            return Fraction(math.ceil(sensitivity / self.step))
+        return sensitivity / self.step + math.isqrt(size) + 1
+
+    def onto(self, value: float) -> int:
+        """floor(value / step + 1/2), exactly. Halves always go up: half-to-even would stretch distances."""
+        return math.floor(Fraction(value) / self.step + Fraction(1, 2))
+
+    def back(self, steps: int) -> float:
+        """Steps * step as a float: exact up to 2**53 steps, then the nearest float, which is on the grid too."""
+        try:
+            return float(steps * self.step)
+        except OverflowError:
+            return math.copysign(np.finfo(np.float64).max, steps)
+
+    def array_onto(self, values: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
+        """The same for arrays, after clamping to 2**62 steps either way (a public bound)."""
+        with np.errstate(over="ignore"):
+            scaled = values.astype(np.float64) * float(1 / self.step)
+        scaled = np.clip(scaled, -float(_LARGEST), float(_LARGEST))
+        floor = np.floor(scaled)
+        return floor.astype(np.int64) + (scaled - floor >= 0.5)
+
+    def array_back(self, steps: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The same for arrays."""
+        return steps.astype(np.float64) * float(self.step)
+
+
+def check_finite(values: NDArray[np.floating[Any]]) -> None:
+    """NaN and infinities have no place on a grid; the caller replaces them before anything is drawn."""
+    if not np.isfinite(values).all():
+        raise BadData("The data contain NaN or infinity.", next_step="Drop or replace such values first.")

@@ -1,0 +1,72 @@
+"""The Laplace mechanism, on integers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet.exact import Number, exact, read_count, read_epsilon, read_level, read_sensitivity
+from discreet.mechanisms import curves
+from discreet.mechanisms.adding import Integers, add, check_integers
+from discreet.mechanisms.base import SolvedForEpsilon
+from discreet.noise import RandomBits, discrete_laplace
+from discreet.noise.enclosure import exp_minus
+from discreet.noise.laplace import check_scale
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Laplace(SolvedForEpsilon):
+    """Add integer noise Z with P(Z = z) proportional to exp(-|z| / scale), scale = sensitivity / epsilon.
+
+    Guarantee: epsilon-DP for an integer query, or a vector of `size` of them, whose L1 sensitivity is at most
+    `sensitivity`, under the neighbours the sensitivity was computed for.
+    Citation: Ghosh, Roughgarden, Sundararajan 2009 (arXiv:0811.2841); Sapienza slides, "Laplace Mechanism".
+    """
+
+    sensitivity: Number
+    epsilon: Number
+    size: int = 1
+
+    def __post_init__(self) -> None:
+        check_scale(read_sensitivity(self.sensitivity) / read_epsilon(self.epsilon))
+        read_count(self.size, name="size", least=0)
+
+    @property
+    def scale(self) -> Fraction:
+        return exact(self.sensitivity) / exact(self.epsilon)
+
+    def renyi(self, order: float) -> float:
+        """For one number the exact curve of the discrete distribution; for vectors the bound of any pure mechanism."""
+        bound = curves.pure_renyi(self.pure_epsilon, order)
+        return bound if self.size > 1 else min(bound, curves.laplace_renyi(self._shift, float(self.scale), order))
+
+    def profile(self, epsilon: float) -> float:
+        bound = curves.pure_profile(self.pure_epsilon, epsilon)
+        return bound if self.size > 1 else min(bound, curves.laplace_profile(self._shift, float(self.scale), epsilon))
+
+    @property
+    def _shift(self) -> int:
+        return math.ceil(exact(self.sensitivity))
+
+    def release(self, exact: Integers, bits: RandomBits) -> Integers:
+        check_integers(exact, size=self.size)
+        return add(exact, discrete_laplace(self.scale, self.size, bits))
+
+    def error(self, confidence: Number) -> int:
+        """The least w with P(|Z| > w) = 2 q**(w+1) / (1 + q) at most 1 - confidence; exact, number by number."""
+        beta = 1 - read_level(confidence)
+        scale = self.scale
+        guess = float(scale) * math.log(2 / (beta * (1 + math.exp(-1 / scale)))) - 1
+        width = max(0, math.floor(guess * (1 - 1e-12)) - 1)
+        while not _tail_at_most(scale, width, beta):
+            width += 1
+        return width
+
+
+def _tail_at_most(scale: Fraction, width: int, beta: Fraction) -> bool:
+    """Whether P(|Z| > width) <= beta, decided in integers; undecidable only by 128 bits, and then no."""
+    bits = 128 + beta.denominator.bit_length()
+    _, tail = exp_minus((width + 1) / scale, bits)
+    q, _ = exp_minus(1 / scale, bits)
+    return 2 * tail * beta.denominator <= beta.numerator * ((1 << bits) + q)

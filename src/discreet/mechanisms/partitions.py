@@ -1,0 +1,104 @@
+"""Which groups may be named: private partition selection with the optimal probabilities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import BadData, ScaleOutOfRange
+from discreet.exact import Number, exact, read_delta, read_epsilon, read_level, rounded_up
+from discreet.mechanisms import curves
+from discreet.mechanisms.base import SolvedForEpsilon
+from discreet.noise import Probability, RandomBits
+from discreet.noise.enclosure import exp_minus
+
+_BITS = 128
+ONE = 1 << _BITS
+_LONGEST_TABLE = 1 << 21
+
+
+class KeepTable(NamedTuple):
+    """keep(0), keep(1), ... in units of 2**-128, and the first 64 bits of each (certainty is told by its row)."""
+
+    chances: tuple[int, ...]
+    prefixes: NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionSelection(SolvedForEpsilon):
+    """Keep a group of n people with the largest probability that (epsilon, delta) allows; never an empty group.
+
+    keep(0) = 0, keep(n+1) = min(e^epsilon keep(n) + delta, 1 - e^-epsilon (1 - keep(n) - delta), 1), held as 128-bit
+    integers rounded down, so that the inequalities of differential privacy hold exactly between the numbers we use.
+    Guarantee: (epsilon, delta)-DP for a person in one group; zCDP with epsilon**2 / 2 once delta is set aside.
+    Citation: Desfontaines, Voss, Gipson, Mandayam 2020 (arXiv:2006.03684), theorem 1.
+    """
+
+    epsilon: Number
+    delta: Number
+
+    def __post_init__(self) -> None:
+        read_epsilon(self.epsilon)
+        if read_delta(self.delta) < Fraction(1, 2**100):
+            raise ScaleOutOfRange("delta is below what exact sampling covers.", next_step="Give a delta above 2**-100.")
+        _keep_table(exact(self.epsilon), exact(self.delta))  # too long a table is refused here, not at the release
+
+    @property
+    def keep_table(self) -> KeepTable:
+        """The probabilities, from an empty group up to the first that is kept for certain."""
+        return _keep_table(exact(self.epsilon), exact(self.delta))
+
+    def keep_probability(self, people: int) -> float:
+        """The chance that a group of so many people is kept."""
+        chances = self.keep_table.chances
+        return chances[min(people, len(chances) - 1)] / ONE
+
+    def renyi(self, order: float) -> float:
+        """With delta set aside."""
+        return curves.pure_renyi(self.pure_epsilon, order)
+
+    def profile(self, epsilon: float) -> float:
+        aside = rounded_up(exact(self.delta))
+        return min(1.0, aside + (1 - aside) * curves.pure_profile(self.pure_epsilon, epsilon))
+
+    def release(self, exact: NDArray[np.int64], bits: RandomBits) -> NDArray[np.bool_]:
+        """For each group's number of people, whether the group may be shown."""
+        if np.any(exact < 0):
+            raise BadData("A number of people cannot be negative.", next_step="Count people per group first.")
+        table = self.keep_table
+        certain = len(table.chances) - 1
+        rows = np.minimum(exact, certain)
+        words = bits.words(exact.size, 64).reshape(exact.shape)
+        thresholds = table.prefixes[rows]
+        kept = (words < thresholds) | (rows == certain)
+        for lane in np.flatnonzero((words == thresholds) & ~kept):
+            chance = Probability.rational(Fraction(table.chances[int(rows.flat[lane])], ONE))
+            kept.flat[lane] = chance.exceeds(int(words.flat[lane]), 64, bits)
+        return kept
+
+    def error(self, confidence: Number) -> int:
+        """The least number of people whose group is kept in `confidence` of all releases."""
+        wanted = read_level(confidence) * ONE
+        return next(people for people, chance in enumerate(self.keep_table.chances) if chance >= wanted)
+
+
+@lru_cache(maxsize=64)
+def _keep_table(epsilon: Fraction, delta: Fraction) -> KeepTable:
+    _, shrink = exp_minus(epsilon, _BITS)  # above e^-epsilon, so every step below is at most what is allowed
+    room = delta.numerator * ONE // delta.denominator
+    table = [0]
+    while table[-1] < ONE:
+        if len(table) > _LONGEST_TABLE:
+            raise ScaleOutOfRange(
+                "epsilon is too small for selecting groups exactly.", next_step="Give a larger epsilon or delta."
+            )
+        keep = table[-1]
+        grown = keep * ONE // shrink + room
+        turned = ONE - -(-max(0, ONE - keep - room) * shrink // ONE)
+        table.append(min(grown, turned, ONE))
+    return KeepTable(tuple(table), np.array([min(keep >> _BITS - 64, 2**64 - 1) for keep in table], np.uint64))

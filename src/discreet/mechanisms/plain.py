@@ -1,0 +1,103 @@
+"""Plain functions for people who want one private number: no curator, no ledger, no default epsilon.
+
+Scalars, lists and numpy arrays go in, the same kind comes out. Integers come out as integers. Reals are released on a
+power-of-two grid that follows from the sensitivity alone, or that the caller names with `granularity`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import BadData, BadInput
+from discreet.exact import Number, read_sensitivity
+from discreet.mechanisms.gaussian import Gaussian
+from discreet.mechanisms.grid import Grid
+from discreet.mechanisms.kinds import Data
+from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.quantile import Quantile
+from discreet.mechanisms.response import RandomizedResponse
+from discreet.mechanisms.selection import PermuteAndFlip
+from discreet.noise import RandomBits
+
+Values = TypeVar("Values", int, float, list[int], list[float], NDArray[Any])
+Answers = TypeVar("Answers", bool, int, list[bool], list[int], NDArray[Any])
+Candidate = TypeVar("Candidate")
+
+_bits = RandomBits()
+
+
+def laplace(values: Values, *, sensitivity: Number, epsilon: Number, granularity: Number | None = None) -> Values:
+    """`values` with Laplace noise: epsilon-DP when one person moves them by at most `sensitivity` in all (L1)."""
+    wide = read_sensitivity(sensitivity)
+    data = Data.read(values)
+    grid = data.grid(granularity, Grid.fine_enough(wide, roundings=data.size))
+    steps = wide if grid is None else grid.l1_sensitivity(wide, size=data.size)
+    mechanism = Laplace(sensitivity=steps, epsilon=epsilon, size=data.size)
+    result: Values = data.back(mechanism.release(data.onto(grid), _bits), grid)
+    return result
+
+
+def gaussian(
+    values: Values,
+    *,
+    sensitivity: Number,
+    rho: Number | None = None,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    granularity: Number | None = None,
+) -> Values:
+    """`values` with Gaussian noise: rho-zCDP, or (epsilon, delta)-DP, when one person moves them by `sensitivity` (L2)."""
+    wide = read_sensitivity(sensitivity)
+    data = Data.read(values)
+    grid = data.grid(granularity, Grid.fine_enough(wide, roundings=data.size))
+    steps = wide if grid is None else grid.l2_sensitivity(wide, size=data.size)
+    if rho is not None and epsilon is None and delta is None:
+        mechanism = Gaussian.for_rho(sensitivity=steps, rho=rho, size=data.size)
+    elif rho is None and epsilon is not None and delta is not None:
+        mechanism = Gaussian.for_loss(sensitivity=steps, epsilon=epsilon, delta=delta, size=data.size)
+    else:
+        raise BadInput(
+            "The Gaussian mechanism takes either rho, or epsilon and delta.",
+            next_step="Give rho=0.5, or epsilon=1 and delta=1e-6.",
+        )
+    result: Values = data.back(mechanism.release(data.onto(grid), _bits), grid)
+    return result
+
+
+def choose(candidates: Sequence[Candidate], scores: object, *, sensitivity: Number, epsilon: Number) -> Candidate:
+    """One candidate, likely one with a high score: epsilon-DP when one person moves each score by `sensitivity`.
+
+    By permute-and-flip, which is never worse than the exponential mechanism. Real scores are put on a grid first.
+    """
+    wide = read_sensitivity(sensitivity)
+    data = Data.read(scores)
+    if not data.size or data.size != len(candidates):
+        raise BadData("There must be one score for each candidate.", next_step="Give as many scores as candidates.")
+    grid = data.grid(None, Grid.fine_enough(wide, roundings=1))
+    steps = wide if grid is None else grid.l1_sensitivity(wide, size=1)
+    mechanism = PermuteAndFlip(sensitivity=steps, epsilon=epsilon, size=data.size)
+    limits = np.iinfo(np.int64)
+    return candidates[mechanism.release(np.clip(data.onto(grid), limits.min, limits.max).astype(np.int64), _bits)]
+
+
+def randomized_response(bits: Answers, *, epsilon: Number, categories: int = 2) -> Answers:
+    """Each person's bit (or category 0, 1, ...) as they would report it themselves: epsilon-DP, nobody to trust."""
+    mechanism = RandomizedResponse(epsilon=epsilon, categories=categories)
+    truth = np.asarray(bits)
+    if truth.dtype.kind not in "biu" or (isinstance(bits, list) and truth.ndim != 1):
+        raise BadData("The answers must be bits, or categories 0, 1, 2, ....", next_step="Code each answer as an int.")
+    reports = mechanism.release(truth.astype(np.int64), _bits).astype(truth.dtype)
+    result: Answers = reports if isinstance(bits, np.ndarray) else reports.tolist()
+    return result
+
+
+def quantile(values: object, q: Number, *, lower: Number, upper: Number, epsilon: Number) -> float:
+    """A value near the q-th quantile: epsilon-DP for one value per person; `lower` and `upper` from public knowledge."""
+    mechanism = Quantile(q=q, lower=lower, upper=upper, epsilon=epsilon)
+    data = Data.read(values)
+    chosen = mechanism.release(np.asarray(data.numbers, np.float64), _bits)
+    return chosen if data.real or mechanism.grid.step < 1 else int(chosen)

@@ -1,0 +1,113 @@
+"""A private quantile, by the exponential mechanism on rank."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import BadBounds, BadProbability
+from discreet.exact import Number, exact, finite, power_of_two_below, read_bounds, read_epsilon
+from discreet.loss import Neighbours
+from discreet.mechanisms.base import SolvedForEpsilon
+from discreet.mechanisms.grid import Grid, check_finite
+from discreet.mechanisms.selection import Exponential
+from discreet.noise import RandomBits
+
+_MOST_CANDIDATES = 2**16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quantile(SolvedForEpsilon):
+    """Choose a point of a public grid on [lower, upper] by how far its rank is from the q-th quantile's.
+
+    The score of a candidate c is -|(1-q) #{x < c} - q #{x > c}|; adding or removing one value moves it by at most
+    max(q, 1-q), replacing one by at most 1.
+    Guarantee: epsilon-DP for one value per person, under `neighbours`; rho = epsilon**2 / 8.
+    Citation: McSherry, Talwar 2007, with the rank score of Smith 2011; Sapienza slides, "Exponential Mechanism".
+    """
+
+    q: Number
+    lower: Number
+    upper: Number
+    epsilon: Number
+    neighbours: Neighbours = Neighbours.ADD_REMOVE
+
+    def __post_init__(self) -> None:
+        read_epsilon(self.epsilon)
+        read_bounds(self.lower, self.upper)
+        q = finite(self.q)
+        if q is None or not 0 <= q <= 1:
+            raise BadProbability("q must be a number from 0 to 1.", next_step="Give q=0.5 for the median.")
+        if max(abs(self.candidates[0]), abs(self.candidates[-1])) > 2**52:
+            raise BadBounds(
+                "The bounds are too far from zero for the distance between them.",
+                next_step="Subtract a public offset from the values and the bounds.",
+            )
+
+    @property
+    def grid(self) -> Grid:
+        """Whole numbers where that is fine enough for the bounds, otherwise some 2**15 to 2**16 points."""
+        lower, upper = read_bounds(self.lower, self.upper)
+        whole = lower.denominator == upper.denominator == 1
+        step = power_of_two_below((upper - lower) / (_MOST_CANDIDATES // 2 - 1))
+        return Grid.given(max(step, Fraction(1)) if whole else step)
+
+    @property
+    def candidates(self) -> range:
+        """The grid points within the bounds, in steps."""
+        lower, upper = read_bounds(self.lower, self.upper)
+        return range(math.ceil(lower / self.grid.step), math.floor(upper / self.grid.step) + 1)
+
+    @property
+    def _rank(self) -> tuple[int, int]:
+        """Q as a fraction a / b, so that b times the score is an integer."""
+        q = exact(self.q).limit_denominator(10**6)
+        return q.numerator, q.denominator
+
+    @property
+    def selection(self) -> Exponential:
+        """The mechanism underneath: what is charged and sampled."""
+        a, b = self._rank
+        moves = max(a, b - a) if self.neighbours is Neighbours.ADD_REMOVE else b
+        return Exponential(sensitivity=moves, epsilon=self.epsilon, size=len(self.candidates))
+
+    @property
+    def rho(self) -> float:
+        return self.selection.rho
+
+    def renyi(self, order: float) -> float:
+        return self.selection.renyi(order)
+
+    def profile(self, epsilon: float) -> float:
+        return self.selection.profile(epsilon)
+
+    def release(self, exact: NDArray[Any], bits: RandomBits) -> float:
+        """The chosen point; an empty array is fine and gives any point alike."""
+        chosen = self.selection.release(self._scores(exact), bits)
+        return self.grid.back(self.candidates[chosen])
+
+    def _scores(self, values: NDArray[Any]) -> NDArray[np.int64]:
+        check_finite(values)
+        a, b = self._rank
+        first, last = self.candidates[0], self.candidates[-1]
+        clamped = np.clip(values, float(exact(self.lower)), float(exact(self.upper)))
+        steps = np.clip(self.grid.array_onto(clamped), first, last) - first
+        at = np.bincount(steps, minlength=len(self.candidates)).astype(np.int64)
+        up_to = np.cumsum(at)
+        below, above = up_to - at, up_to[-1] - up_to
+        return -np.abs((b - a) * below - a * above)
+
+    def error(self, confidence: Number) -> float:
+        """In ranks: how many values lie between the answer and the best grid point, at most."""
+        _, b = self._rank
+        return self.selection.error(confidence) / b
+
+    def interval(self, level: Number) -> tuple[float, float]:
+        """(-ranks, ranks). A value interval would have to look at the data."""
+        ranks = self.error(level)
+        return -ranks, ranks
