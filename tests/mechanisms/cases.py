@@ -1,0 +1,197 @@
+"""Every discrete mechanism on pairs of neighbours, with its exact law: what `test_every_mechanism.py` runs over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from discreet.exact import exact
+from discreet.mechanisms import (
+    AboveThreshold,
+    BiasedCoin,
+    Exponential,
+    Gaussian,
+    Laplace,
+    Mechanism,
+    NoisyMax,
+    PartitionSelection,
+    PermuteAndFlip,
+    Quantile,
+    RandomizedResponse,
+)
+from discreet.mechanisms.partitions import ONE
+from tests.laws import (
+    Law,
+    above_threshold_law,
+    exponential_law,
+    gaussian_law,
+    laplace_law,
+    noisy_max_law,
+    permute_and_flip_law,
+    response_law,
+)
+
+
+@dataclass(eq=False)
+class Case:
+    name: str
+    mechanism: Mechanism
+    neighbours: tuple[Any, Any]
+    law: Callable[[Mechanism, Any], Law]
+    tight: bool = False
+    """Whether these neighbours are the worst, so that the promised curves must be met and not only kept."""
+
+    @cached_property
+    def laws(self) -> tuple[Law, Law]:
+        return self.law(self.mechanism, self.neighbours[0]), self.law(self.mechanism, self.neighbours[1])
+
+
+def _laplace(m: Laplace, value: int) -> Law:
+    return laplace_law(m.scale, value)
+
+
+def _pair_laplace(m: Laplace, values: np.ndarray) -> Law:
+    first, second = (laplace_law(m.scale, int(v)) for v in values)
+    near = range(-40, 41)
+    return {(a, b): first.get(a, 0) * second.get(b, 0) for a in near for b in near}
+
+
+def _gaussian(m: Gaussian, value: int) -> Law:
+    return gaussian_law(exact(m.variance), value)
+
+
+def _exponential(m: Exponential, scores: np.ndarray) -> Law:
+    return exponential_law(scores.tolist(), m.rate)
+
+
+def _permute_and_flip(m: PermuteAndFlip, scores: np.ndarray) -> Law:
+    return permute_and_flip_law(scores.tolist(), m.rate)
+
+
+def _noisy_max(m: NoisyMax, scores: np.ndarray) -> Law:
+    return noisy_max_law(scores.tolist(), 1 / m.rate)
+
+
+def _response(m: RandomizedResponse, value: np.ndarray) -> Law:
+    return response_law(int(value[0]), exact(m.epsilon), m.categories)
+
+
+def _biased(m: BiasedCoin, value: np.ndarray) -> Law:
+    truth = Fraction(1, 2) + exact(m.gamma)
+    return {int(value[0]): truth, 1 - int(value[0]): 1 - truth}
+
+
+def _above(m: AboveThreshold, values: list[int]) -> Law:
+    return above_threshold_law(
+        values,
+        threshold=m.threshold,
+        threshold_scale=m.threshold_scale,
+        query_scale=m.query_scale,
+        positives=m.positives,
+    )
+
+
+def _partition(m: PartitionSelection, people: np.ndarray) -> Law:
+    chances = m.keep_table.chances
+    keep = Fraction(chances[min(int(people[0]), len(chances) - 1)], ONE)
+    return {True: keep, False: 1 - keep}
+
+
+def _quantile(m: Quantile, values: np.ndarray) -> Law:
+    """From the definition, point by point."""
+    q = exact(m.q)
+    rate = exact(m.epsilon) / (2 * max(q, 1 - q))
+    scores = [-abs((1 - q) * int((values < c).sum()) - q * int((values > c).sum())) for c in m.candidates]
+    common = Fraction(1, q.denominator)
+    return exponential_law([int(score / common) for score in scores], rate * common)
+
+
+def _array(*values: int) -> np.ndarray:
+    return np.array(values, np.int64)
+
+
+CASES = [
+    Case("Laplace, count", Laplace(sensitivity=1, epsilon=0.5), (0, 1), _laplace, tight=True),
+    Case("Laplace, epsilon 3", Laplace(sensitivity=1, epsilon=3), (5, 4), _laplace, tight=True),
+    Case("Laplace, sum of 7", Laplace(sensitivity=7, epsilon=Fraction(7, 5)), (0, 7), _laplace, tight=True),
+    Case("Laplace, smaller move", Laplace(sensitivity=7, epsilon=Fraction(7, 5)), (0, 3), _laplace),
+    Case("Laplace, vector", Laplace(sensitivity=2, epsilon=2, size=2), (_array(0, 0), _array(1, -1)), _pair_laplace),
+    Case("Gaussian, rho", Gaussian.for_rho(sensitivity=1, rho=0.1), (0, 1), _gaussian, tight=True),
+    Case("Gaussian, sum of 5", Gaussian.for_rho(sensitivity=5, rho=0.5), (3, 8), _gaussian, tight=True),
+    Case(
+        "Gaussian, epsilon and delta",
+        Gaussian.for_loss(sensitivity=1, epsilon=1, delta=1e-5),
+        (0, 1),
+        _gaussian,
+        tight=True,
+    ),
+    Case(
+        "exponential",
+        Exponential(sensitivity=1, epsilon=1, size=4),
+        (_array(0, 1, 2, 3), _array(1, 0, 1, 4)),
+        _exponential,
+    ),
+    Case(
+        "exponential, all move",
+        Exponential(sensitivity=2, epsilon=0.7, size=3),
+        (_array(5, 5, 5), _array(7, 3, 3)),
+        _exponential,
+    ),
+    Case(
+        "permute-and-flip",
+        PermuteAndFlip(sensitivity=1, epsilon=1, size=4),
+        (_array(0, 1, 2, 3), _array(1, 0, 1, 4)),
+        _permute_and_flip,
+    ),
+    Case(
+        "permute-and-flip, all move",
+        PermuteAndFlip(sensitivity=2, epsilon=0.7, size=3),
+        (_array(5, 5, 5), _array(7, 3, 3)),
+        _permute_and_flip,
+    ),
+    Case(
+        "noisy max", NoisyMax(sensitivity=1, epsilon=1, size=3), (_array(0, 1, 2), _array(1, 0, 1)), _noisy_max
+    ),
+    Case("noisy max, tie", NoisyMax(sensitivity=1, epsilon=2, size=2), (_array(3, 3), _array(2, 4)), _noisy_max),
+    Case("Warner", RandomizedResponse(epsilon=1), (_array(0), _array(1)), _response, tight=True),
+    Case("ten categories", RandomizedResponse(epsilon=2, categories=10), (_array(3), _array(7)), _response),
+    Case("two coin flips", BiasedCoin.coin_flip(), (_array(0), _array(1)), _biased, tight=True),
+    Case("1/2 + 1/10", BiasedCoin(gamma=0.1), (_array(1), _array(0)), _biased, tight=True),
+    Case(
+        "above threshold",
+        AboveThreshold(epsilon=1, sensitivity=1, threshold=3),
+        ([2, 3, 1, 4], [1, 4, 2, 3]),
+        _above,
+    ),
+    Case(
+        "above threshold, twice",
+        AboveThreshold(epsilon=2, sensitivity=1, threshold=0, positives=2),
+        ([0, 0, 0], [1, -1, 1]),
+        _above,
+    ),
+    Case(
+        "above threshold, monotone",
+        AboveThreshold(epsilon=1, sensitivity=1, threshold=2, positives=2, monotone=True),
+        ([2, 1, 2], [3, 2, 2]),
+        _above,
+    ),
+    Case("partition, 3 people", PartitionSelection(epsilon=1, delta=1e-3), (_array(3), _array(4)), _partition),
+    Case("partition, nobody", PartitionSelection(epsilon=1, delta=1e-3), (_array(0), _array(1)), _partition),
+    Case(
+        "median",
+        Quantile(q=0.5, lower=0, upper=20, epsilon=1),
+        (_array(3, 5, 8, 13), _array(3, 5, 8)),
+        _quantile,
+    ),
+    Case(
+        "upper quartile",
+        Quantile(q=0.75, lower=0, upper=20, epsilon=0.5),
+        (_array(1, 1, 2, 3, 5, 8, 13), _array(1, 1, 2, 3, 5, 8, 13, 20)),
+        _quantile,
+    ),
+]
