@@ -92,7 +92,7 @@ def lowest_bits(outputs: np.ndarray) -> np.ndarray:
     """For each float, the exponent of its lowest set bit: how fine a grid it needs."""
     fractions, exponents = np.frexp(outputs)
     whole = (np.abs(fractions) * 2.0**53).astype(np.int64)
-    lowest = np.log2((whole & -whole).astype(np.float64)).astype(int)
+    lowest = np.log2(np.maximum(whole & -whole, 1).astype(np.float64)).astype(int)
     return np.where(outputs == 0, 10**6, exponents - 53 + lowest)
 
 

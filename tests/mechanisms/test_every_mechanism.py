@@ -1,5 +1,6 @@
 """The promises that every mechanism must keep, against exact laws on neighbours."""
 
+import itertools
 import math
 from collections import Counter
 
@@ -58,9 +59,9 @@ def test_the_renyi_curve_is_never_below_the_exact_divergence(case):
 @cases
 def test_the_profile_falls_and_the_renyi_curve_rises(case):
     deltas = [case.mechanism.profile(epsilon) for epsilon in np.linspace(0, 4, 40)]
-    assert all(a >= b for a, b in zip(deltas, deltas[1:], strict=False))
+    assert all(a >= b for a, b in itertools.pairwise(deltas))
     divergences = [case.mechanism.renyi(order) for order in ORDERS]
-    assert all(a <= b * (1 + 1e-6) for a, b in zip(divergences, divergences[1:], strict=False))
+    assert all(a <= b * (1 + 1e-6) for a, b in itertools.pairwise(divergences))
 
 
 @cases

@@ -20,7 +20,8 @@ def test_two_forked_processes_answer_with_different_noise():
         "import os, discreet, numpy as np\n"
         "zeros = np.zeros(256, np.int64)\n"
         "discreet.laplace(zeros, sensitivity=1, epsilon=1e-6)\n"
-        "os.fork()\n"
+        "child = os.fork()\n"
+        "if child: os.waitpid(child, 0)\n"
         "print(discreet.laplace(zeros, sensitivity=1, epsilon=1e-6).tolist(), flush=True)\n"
     )
     lines = subprocess.run(

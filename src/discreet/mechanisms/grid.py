@@ -25,7 +25,7 @@ class Grid:
     step: Fraction
 
     @classmethod
-    def given(cls, granularity: Number) -> Grid:
+    def given(cls, granularity: Number | None) -> Grid:
         """The grid that was asked for."""
         step = finite(granularity)
         if step is None or step <= 0 or step != power_of_two_below(step) or not 2**-1000 <= step <= 2**1000:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from numbers import Integral, Real
 from typing import Any, Literal
 
@@ -16,10 +17,11 @@ from discreet.mechanisms.grid import Grid, check_finite
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """What came in, as one array: int64 or float64 for arrays, exact Python numbers for scalars and lists."""
+    """What came in, as one flat array: int64 or float64 for arrays, exact Python numbers for scalars and lists."""
 
     kind: Literal["scalar", "list", "array"]
     real: bool
+    shape: tuple[int, ...]
     numbers: NDArray[Any]
 
     @classmethod
@@ -35,12 +37,12 @@ class Data:
     def _read_array(cls, values: NDArray[Any]) -> Data:
         if values.dtype.kind == "f":
             check_finite(values)
-            return cls("array", True, values.astype(np.float64, copy=False))
+            return cls("array", True, values.shape, values.astype(np.float64, copy=False).reshape(-1))
         if values.dtype.kind == "u":
             values = np.minimum(values, np.iinfo(np.int64).max)
         elif values.dtype.kind != "i":
             raise _not_numbers()
-        return cls("array", False, values.astype(np.int64, copy=False))
+        return cls("array", False, values.shape, values.astype(np.int64, copy=False).reshape(-1))
 
     @classmethod
     def _read_python(cls, kind: Literal["scalar", "list"], values: list[Any] | tuple[Any, ...]) -> Data:
@@ -51,16 +53,18 @@ class Data:
         numbers[:] = [float(value) if real else int(value) for value in values]
         if real:
             check_finite(numbers.astype(np.float64))
-        return cls(kind, real, numbers)
+        return cls(kind, real, numbers.shape, numbers)
 
     @property
     def size(self) -> int:
         return self.numbers.size
 
-    def grid(self, granularity: Number | None, default: Grid) -> Grid | None:
-        """Integers need none."""
+    def grid(self, granularity: Number | None, sensitivity: Fraction) -> Grid | None:
+        """Integers need none; reals get one from public facts alone."""
+        if self.real and granularity is None:
+            return Grid.fine_enough(sensitivity, roundings=self.size)
         if self.real:
-            return default if granularity is None else Grid.given(granularity)
+            return Grid.given(granularity)
         if granularity is not None:
             raise BadGranularity(
                 "Integers are released as integers, without a granularity.",
@@ -81,7 +85,7 @@ class Data:
     def back(self, released: NDArray[Any], grid: Grid | None) -> Any:
         """The released integers as the kind that came in."""
         if self.kind == "array":
-            return released if grid is None else grid.array_back(released)
+            return (released if grid is None else grid.array_back(released)).reshape(self.shape)
         values = [int(value) if grid is None else grid.back(int(value)) for value in released]
         return values if self.kind == "list" else values[0]
 

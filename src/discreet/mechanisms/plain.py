@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from discreet.errors import BadData, BadInput
 from discreet.exact import Number, read_sensitivity
 from discreet.mechanisms.gaussian import Gaussian
-from discreet.mechanisms.grid import Grid
 from discreet.mechanisms.kinds import Data
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.quantile import Quantile
@@ -34,7 +33,7 @@ def laplace(values: Values, *, sensitivity: Number, epsilon: Number, granularity
     """`values` with Laplace noise: epsilon-DP when one person moves them by at most `sensitivity` in all (L1)."""
     wide = read_sensitivity(sensitivity)
     data = Data.read(values)
-    grid = data.grid(granularity, Grid.fine_enough(wide, roundings=data.size))
+    grid = data.grid(granularity, wide)
     steps = wide if grid is None else grid.l1_sensitivity(wide, size=data.size)
     mechanism = Laplace(sensitivity=steps, epsilon=epsilon, size=data.size)
     result: Values = data.back(mechanism.release(data.onto(grid), _bits), grid)
@@ -53,7 +52,7 @@ def gaussian(
     """`values` with Gaussian noise: rho-zCDP, or (epsilon, delta)-DP, when one person moves them by `sensitivity` (L2)."""
     wide = read_sensitivity(sensitivity)
     data = Data.read(values)
-    grid = data.grid(granularity, Grid.fine_enough(wide, roundings=data.size))
+    grid = data.grid(granularity, wide)
     steps = wide if grid is None else grid.l2_sensitivity(wide, size=data.size)
     if rho is not None and epsilon is None and delta is None:
         mechanism = Gaussian.for_rho(sensitivity=steps, rho=rho, size=data.size)
@@ -77,7 +76,7 @@ def choose(candidates: Sequence[Candidate], scores: object, *, sensitivity: Numb
     data = Data.read(scores)
     if not data.size or data.size != len(candidates):
         raise BadData("There must be one score for each candidate.", next_step="Give as many scores as candidates.")
-    grid = data.grid(None, Grid.fine_enough(wide, roundings=1))
+    grid = data.grid(None, wide)
     steps = wide if grid is None else grid.l1_sensitivity(wide, size=1)
     mechanism = PermuteAndFlip(sensitivity=steps, epsilon=epsilon, size=data.size)
     limits = np.iinfo(np.int64)
