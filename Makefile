@@ -37,7 +37,7 @@ bench: $(BENCH)  ## our speed against the peers, in one run; writes docs/benchma
 	$(BENCH_VENV)/bin/python -m benchmarks.noise
 
 docs: $(DEV)  ## the documentation as a website in site/
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 lock:  ## compile the lock files anew (needs uv)
 	@command -v uv >/dev/null || { echo "uv is missing. Run: pip install uv"; exit 1; }

@@ -83,7 +83,15 @@ def main() -> None:
                     met,
                 ]
             )
-    header = ["ns a sample", "numpy (unsafe)", "**Discreet**", "OpenDP", "of numpy's Laplace", "faster than OpenDP", "met"]
+    header = [
+        "ns a sample",
+        "numpy (unsafe)",
+        "**Discreet**",
+        "OpenDP",
+        "of numpy's Laplace",
+        "faster than OpenDP",
+        "met",
+    ]
     bare, whole = import_seconds("numpy"), import_seconds("discreet")
     write_section(
         "noise",

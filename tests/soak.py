@@ -1,6 +1,6 @@
 """`make soak`: the full counts, on fresh randomness, with the result written to docs/soak.md.
 
-The suite draws a million seeded samples a sampler. Here the samplers draw from the real, unseeded source, a hundred
+The suite draws a million seeded samples a sampler. Here the samplers draw from the real, unseeded source, a thousand
 times as many, and forks are counted in the hundreds. A false alarm of a check is rarer than 1e-9.
 """
 
@@ -21,7 +21,7 @@ from tests.checks import FALSE_ALARM, _binned, children_share_no_noise
 from tests.laws import Law, exp_of, gaussian_law, laplace_law
 
 PAGE = Path(__file__).parent.parent / "docs" / "soak.md"
-SAMPLES = 10**8
+SAMPLES = 10**9
 BATCH = 10**6
 FORKS = 500
 
@@ -50,7 +50,11 @@ def forks() -> str:
 def main() -> None:
     coin = exp_of(Fraction(-1))
     soaks: list[tuple[str, str, Callable[[], str]]] = [
-        (f"coin exp(-1), {SAMPLES:,} flips", "system", lambda: follows(lambda n, b: bernoulli_exp(Fraction(1), n, b), {0: 1 - coin, 1: coin})),
+        (
+            f"coin exp(-1), {SAMPLES:,} flips",
+            "system",
+            lambda: follows(lambda n, b: bernoulli_exp(Fraction(1), n, b), {0: 1 - coin, 1: coin}),
+        ),
         *(
             (
                 f"discrete Laplace, scale {scale}, {SAMPLES:,} samples",
@@ -63,7 +67,9 @@ def main() -> None:
             (
                 f"discrete Gaussian, variance {variance}, {SAMPLES:,} samples",
                 "system",
-                lambda variance=variance: follows(lambda n, b: discrete_gaussian(variance, n, b), gaussian_law(variance)),
+                lambda variance=variance: follows(
+                    lambda n, b: discrete_gaussian(variance, n, b), gaussian_law(variance)
+                ),
             )
             for variance in (Fraction(1), Fraction(100), Fraction(7, 3))
         ),

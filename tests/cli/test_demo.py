@@ -1,0 +1,33 @@
+import re
+import subprocess
+import sys
+
+import discreet
+
+
+def _run(*arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "discreet", *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"COLUMNS": "100", "PATH": ""},
+    ).stdout
+
+
+def test_the_demo_shows_ten_answers_an_interval_and_epsilon_in_words():
+    shown = _run("demo")
+    answers = [int(line.split()[0]) for line in shown.splitlines() if re.match(r"\s+\d+\s+± 6", line)]
+    assert len(answers) == 10
+    covered = sum(abs(answer - 412) <= 6 for answer in answers)
+    assert f"{covered} of these 10 cover the true count" in shown
+    assert "62.3 %" in shown
+    assert "ε 0.5 for each answer, 5 for the ten together" in shown
+
+
+def test_the_demo_draws_anew_every_time():
+    assert _run("demo") != _run("demo")
+
+
+def test_the_version_is_told():
+    assert _run("--version").strip() == discreet.__version__

@@ -1,0 +1,88 @@
+"""Documentation is under test: what exists is described, and what is described exists."""
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import discreet
+from discreet import errors, mechanisms
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+
+
+def _sections(page):
+    return set(re.findall(r"^## (.+)$", (DOCS / page).read_text(), re.MULTILINE))
+
+
+def _error_classes():
+    found = [cls for _, cls in inspect.getmembers(errors, inspect.isclass) if issubclass(cls, errors.DiscreetError)]
+    return [cls for cls in found if cls is not errors.DiscreetError]
+
+
+def test_every_error_code_has_a_section_and_every_section_a_code():
+    assert {cls.code for cls in _error_classes()} == _sections("errors.md")
+
+
+def test_no_two_errors_share_a_code():
+    codes = [cls.code for cls in _error_classes()]
+    assert len(set(codes)) == len(codes)
+
+
+def test_every_error_stands_in_the_tree_at_the_head_of_the_file():
+    for cls in _error_classes():
+        assert re.search(rf"[├└]── {cls.__name__}\b", errors.__doc__), cls.__name__
+
+
+def test_an_error_has_a_code_a_problem_and_a_next_step():
+    error = errors.BadEpsilon("Something is wrong.", next_step="Do this.")
+    assert str(error) == "Something is wrong. Do this."
+    assert (error.code, error.next_step) == ("bad-epsilon", "Do this.")
+
+
+MECHANISMS = [
+    cls
+    for _, cls in inspect.getmembers(mechanisms, inspect.isclass)
+    if issubclass(cls, mechanisms.Mechanism) and cls is not mechanisms.Mechanism
+]
+
+
+@pytest.mark.parametrize("cls", MECHANISMS, ids=lambda cls: cls.__name__)
+def test_every_mechanism_says_what_it_does_guarantees_and_cites_and_has_a_section(cls):
+    assert "Guarantee:" in cls.__doc__
+    assert "Citation:" in cls.__doc__
+    assert cls.__name__ in _sections("mechanisms.md")
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda page: page.name)
+def test_every_test_named_in_the_docs_exists(page):
+    suite = "\n".join(path.read_text() for path in Path(__file__).parent.rglob("test_*.py"))
+    for name in re.findall(r"`(test_\w+)`", page.read_text()):
+        assert f"def {name}(" in suite, name
+
+
+def test_the_readme_examples_run():
+    code = "\n".join(re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL))
+    namespace = {}
+    exec(code, namespace)
+    assert namespace["count"].error(0.95) == 6
+    assert namespace["Laplace"].epsilon_for(error=50, confidence=0.95, sensitivity=1) == pytest.approx(0.0593, abs=5e-5)
+    assert namespace["count"].renyi(8) == pytest.approx(0.432, abs=5e-4)
+    assert namespace["count"].profile(0.1) == pytest.approx(0.205, abs=5e-4)
+
+
+def test_the_readme_commands_are_targets():
+    makefile = (ROOT / "Makefile").read_text()
+    for text in ((ROOT / "README.md").read_text(), (ROOT / "CONTRIBUTING.md").read_text()):
+        for target in re.findall(r"(?:^|`)make ([a-z-]+)", text, re.MULTILINE):
+            assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+
+
+def test_the_figures_in_words_are_the_formula():
+    """docs/index.md: 62.3 % at 0.5, 73.2 % at 1, 99.4 % at 5."""
+    page = (DOCS / "index.md").read_text()
+    for epsilon in (0.5, 1, 5):
+        percent = re.search(r"at most ([\d.]+) %", discreet.Loss(epsilon).in_words())[1]
+        assert f"{percent} %" in page

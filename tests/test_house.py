@@ -1,0 +1,55 @@
+"""The house itself: sizes, imports, what may never be used."""
+
+import ast
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SOURCES = sorted((ROOT / "src").rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT / "src")))
+def test_no_source_file_is_longer_than_500_lines(path):
+    assert len(path.read_text().splitlines()) <= 500
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT / "src")))
+def test_no_source_file_touches_another_generator(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Attribute) and node.attr == "random":
+            pytest.fail("numpy.random is used")
+        names = [alias.name for alias in getattr(node, "names", [])] if isinstance(node, ast.Import) else []
+        names += [node.module] if isinstance(node, ast.ImportFrom) and node.module else []
+        assert not [name for name in names if re.match(r"(random|secrets|numpy\.random)\b", name)]
+
+
+def test_importing_discreet_loads_nothing_heavy():
+    code = "import sys, json, discreet; print(json.dumps(sorted({m.split('.')[0] for m in sys.modules})))"
+    loaded = set(json.loads(subprocess.check_output([sys.executable, "-c", code])))
+    assert "numpy" in loaded
+    assert not loaded & {"scipy", "pandas", "duckdb", "pyarrow", "rich", "typer", "fastapi", "sqlglot", "sklearn"}
+
+
+def test_lock_files_hold_hashes_and_no_addresses():
+    locks = sorted(ROOT.glob("requirements*.lock"))
+    assert len(locks) >= 3
+    for lock in locks:
+        text = lock.read_text()
+        assert "--hash=sha256:" in text
+        assert "://" not in text
+        assert "index-url" not in text
+
+
+def test_the_lock_files_name_every_dependency_of_the_project():
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    locked = (ROOT / "requirements-dev.lock").read_text()
+    for requirement in [*project["dependencies"], *project["optional-dependencies"]["dev"]]:
+        name = re.match(r"[\w-]+", requirement)[0]
+        assert re.search(rf"^{name}==", locked, re.MULTILINE | re.IGNORECASE), name
