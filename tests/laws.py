@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
+from functools import cache
 
 from discreet.noise.enclosure import exp_minus
 
@@ -25,7 +26,12 @@ def exp_of(x: Fraction) -> Fraction:
 
 def normalised(weights: Law) -> Law:
     total = sum(weights.values())
-    return {output: weight / total for output, weight in weights.items()}
+    return {output: rounded(weight / total) for output, weight in weights.items()}
+
+
+def rounded(x: Fraction) -> Fraction:
+    """To 2**-256, which keeps the denominators, and so the arithmetic, short."""
+    return Fraction((x.numerator << BITS) // x.denominator, 1 << BITS)
 
 
 def reach(scale: Fraction) -> int:
@@ -36,7 +42,7 @@ def laplace_law(scale: Fraction, centre: int = 0) -> Law:
     q = exp_of(-1 / scale)
     power, weights = Fraction(1), {centre: Fraction(1)}
     for k in range(1, reach(scale)):
-        power = Fraction(int(power * q * 2**BITS), 2**BITS)
+        power = rounded(power * q)
         weights[centre + k] = weights[centre - k] = power
     return normalised(weights)
 
@@ -94,9 +100,10 @@ def above_threshold_law(
     """Over the threshold's noise, each answer is independent. `query_scale=None` means no noise on queries."""
     query = {0: Fraction(1)} if query_scale is None else laplace_law(query_scale)
     law: Law = {}
+    reaches = cache(lambda least: sum((p for z, p in query.items() if z >= least), Fraction(0)))
     for noise, chance in laplace_law(threshold_scale).items():
         bar = threshold + noise
-        above = [sum(p for z, p in query.items() if value + z >= bar) for value in values]
+        above = [reaches(bar - value) for value in values]
         paths: dict[tuple[bool, ...], Fraction] = {(): chance}
         for p in above:
             grown: dict[tuple[bool, ...], Fraction] = {}
@@ -104,8 +111,8 @@ def above_threshold_law(
                 if sum(path) == positives:
                     grown[path] = grown.get(path, Fraction(0)) + weight
                     continue
-                grown[(*path, True)] = weight * p
-                grown[(*path, False)] = weight * (1 - p)
+                grown[(*path, True)] = rounded(weight * p)
+                grown[(*path, False)] = rounded(weight * (1 - p))
             paths = grown
         for path, weight in paths.items():
             law[path] = law.get(path, Fraction(0)) + weight

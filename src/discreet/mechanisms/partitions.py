@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -89,14 +90,15 @@ class PartitionSelection(SolvedForEpsilon):
 
 @lru_cache(maxsize=64)
 def _keep_table(epsilon: Fraction, delta: Fraction) -> KeepTable:
+    # It climbs like e^epsilon from delta to a half, and as slowly to certainty.
+    if 2 * math.log1p(math.expm1(min(epsilon, 50)) / (2 * delta)) > _LONGEST_TABLE * epsilon:
+        raise ScaleOutOfRange(
+            "epsilon is too small for selecting groups exactly.", next_step="Give a larger epsilon or delta."
+        )
     _, shrink = exp_minus(epsilon, _BITS)  # above e^-epsilon, so every step below is at most what is allowed
     room = delta.numerator * ONE // delta.denominator
     table = [0]
     while table[-1] < ONE:
-        if len(table) > _LONGEST_TABLE:
-            raise ScaleOutOfRange(
-                "epsilon is too small for selecting groups exactly.", next_step="Give a larger epsilon or delta."
-            )
         keep = table[-1]
         grown = keep * ONE // shrink + room
         turned = ONE - -(-max(0, ONE - keep - room) * shrink // ONE)
