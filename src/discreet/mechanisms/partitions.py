@@ -91,7 +91,7 @@ class PartitionSelection(SolvedForEpsilon):
 @lru_cache(maxsize=64)
 def _keep_table(epsilon: Fraction, delta: Fraction) -> KeepTable:
     # It climbs like e^epsilon from delta to a half, and as slowly to certainty.
-    if 2 * math.log1p(math.expm1(min(epsilon, 50)) / (2 * delta)) > _LONGEST_TABLE * epsilon:
+    if 2 * math.log1p(math.expm1(min(float(epsilon), 50.0)) / float(2 * delta)) > _LONGEST_TABLE * epsilon:
         raise ScaleOutOfRange(
             "epsilon is too small for selecting groups exactly.", next_step="Give a larger epsilon or delta."
         )
