@@ -8,17 +8,19 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from discreet.errors import BadInput
 from discreet.exact import Number, exact, finite, rounded_up
 from discreet.mechanisms import curves
+from discreet.mechanisms.curves import Floats
 from discreet.noise import RandomBits
 
 
-class Mechanism(ABC):
-    """Parameters, a guarantee, and the one place that samples: what is charged is what is drawn.
+class Guarantee(ABC):
+    """What is promised: outside an event of probability `delta`, `pure_epsilon`-DP (inf where there is none) and `rho`-zCDP.
 
-    Outside an event of probability `delta`, a mechanism is `pure_epsilon`-DP (inf where it has no pure guarantee) and
-    `rho`-zCDP. `renyi` and `profile` are its exact curves, or bounds above them.
+    `renyi` and `profile` are exact curves, or bounds above them.
     """
 
     __slots__ = ()
@@ -41,8 +43,26 @@ class Mechanism(ABC):
         """The Rényi divergence of the given order (above 1) between neighbours, at most."""
 
     @abstractmethod
+    def deltas(self, epsilons: Floats) -> Floats:
+        """`profile` at many epsilons at once, none of them negative."""
+
     def profile(self, epsilon: float) -> float:
-        """The least delta (or a bound above it) for which the mechanism is (epsilon, delta)-DP."""
+        """The least delta (or a bound above it) for which (epsilon, delta)-DP holds."""
+        return float(self.deltas(np.array([epsilon], np.float64))[0])
+
+    def epsilon_at(self, delta: float) -> float:
+        """The least epsilon with profile(epsilon) <= delta."""
+        if self.profile(0.0) <= delta:
+            return 0.0
+        if exact(self.delta) > exact(delta):
+            return math.inf
+        return least(lambda epsilon: self.profile(epsilon) <= delta)
+
+
+class Mechanism(Guarantee):
+    """Parameters, a guarantee, and the one place that samples: what is charged is what is drawn."""
+
+    __slots__ = ()
 
     @abstractmethod
     def release(self, exact: Any, bits: RandomBits) -> Any:
@@ -56,14 +76,6 @@ class Mechanism(ABC):
         """(low, high): the exact value lies in [answer + low, answer + high] in `level` of all releases."""
         width = self.error(level)
         return -width, width
-
-    def epsilon_at(self, delta: float) -> float:
-        """The least epsilon with profile(epsilon) <= delta."""
-        if self.profile(0.0) <= delta:
-            return 0.0
-        if exact(self.delta) > exact(delta):
-            return math.inf
-        return least(lambda epsilon: self.profile(epsilon) <= delta)
 
 
 class PureMechanism(Mechanism):
@@ -84,8 +96,8 @@ class PureMechanism(Mechanism):
     def renyi(self, order: float) -> float:
         return curves.pure_renyi(self.pure_epsilon, order)
 
-    def profile(self, epsilon: float) -> float:
-        return curves.pure_profile(self.pure_epsilon, epsilon)
+    def deltas(self, epsilons: Floats) -> Floats:
+        return curves.pure_deltas(self.pure_epsilon, epsilons)
 
 
 class SolvedForEpsilon(PureMechanism):

@@ -7,14 +7,20 @@ below the truth.
 from __future__ import annotations
 
 import math
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import BadInput
 
-_PAD = 1e-11
+Floats: TypeAlias = NDArray[np.float64]
+
+_PAD = 1e-13
 
 
 def _padded(value: float, scale: float | None = None) -> float:
-    """`value` plus one part in 1e11 of `scale`, the largest quantity that was added or subtracted on the way."""
+    """`value` plus one part in 1e13 of `scale`, the largest quantity that was added or subtracted on the way."""
     return value + _PAD * abs(value if scale is None else scale)
 
 
@@ -37,32 +43,39 @@ def pure_renyi(epsilon: float, order: float) -> float:
     return min(epsilon, _padded(order * epsilon * epsilon / 2), divergence)
 
 
-def pure_profile(epsilon: float, at: float) -> float:
+def pure_deltas(epsilon: float, at: Floats) -> Floats:
     """delta(at) of randomized response at `epsilon`, the largest of any epsilon-DP mechanism.
 
     Citation: Kairouz, Oh, Viswanath 2015 (arXiv:1311.0776).
     """
-    if at >= epsilon:
-        return 0.0
-    return _padded(-math.expm1(at - epsilon) / (1 + math.exp(-epsilon)))
+    return np.maximum(0.0, -np.expm1(np.minimum(at - epsilon, 0.0)) / (1 + math.exp(-epsilon)) * (1 + _PAD))
 
 
-def zcdp_profile(rho: float, at: float) -> float:
+def bounded_range_deltas(epsilon: float, at: Floats) -> Floats:
+    """delta(at) of any mechanism whose privacy loss has range `epsilon`, as the exponential mechanism's has.
+
+    Citation: Dong, Durfee, Rogers 2020 (arXiv:1909.13830): the worst pairs put the loss on t and t - epsilon, giving
+    (1 - e^(t-epsilon))(1 - e^(at-t)) / (1 - e^-epsilon); the largest is at t = (epsilon + at) / 2.
+    """
+    root = -np.expm1(np.minimum(at - epsilon, 0.0) / 2)
+    return np.maximum(0.0, root * root / -math.expm1(-epsilon) * (1 + _PAD))
+
+
+def zcdp_deltas(rho: float, at: Floats) -> Floats:
     """delta(at) of any rho-zCDP mechanism.
 
     Citation: Canonne, Kamath, Steinke 2020 (arXiv:2004.00010), corollary 13: the least over orders a > 1 of
     exp((a - 1)(a rho - at)) / (a - 1) * (1 - 1/a)**a. Every order gives a true bound, so the search need not be exact.
     """
-    if at < 0:
-        return 1.0
-    low, high = 1 + 1e-9, max(2.0, (at + rho + 1) / rho)
+    low, high = np.full(at.shape, 1 + 1e-9), np.maximum(2.0, (at + rho + 1) / rho)
     for _ in range(100):
         middle = (low + high) / 2
-        slope = (2 * middle - 1) * rho - at + math.log1p(-1 / middle)
-        low, high = (middle, high) if slope < 0 else (low, middle)
+        falling = (2 * middle - 1) * rho - at + np.log1p(-1 / middle) < 0
+        low, high = np.where(falling, middle, low), np.where(falling, high, middle)
     order = high
-    log_delta = (order - 1) * (order * rho - at) - math.log(order - 1) + order * math.log1p(-1 / order)
-    return 1.0 if log_delta >= 0 else math.exp(_padded(log_delta, order * order * rho + order * at + 1))
+    log_delta = (order - 1) * (order * rho - at) - np.log(order - 1) + order * np.log1p(-1 / order)
+    log_delta += _PAD * (order * order * rho + order * at + 1)
+    return np.where(at < 0, 1.0, np.exp(np.minimum(log_delta, 0.0)))
 
 
 def laplace_renyi(shift: int, scale: float, order: float) -> float:
@@ -84,14 +97,14 @@ def laplace_renyi(shift: int, scale: float, order: float) -> float:
     return _padded(log_moment, shift * order / scale + 1) / (order - 1)
 
 
-def laplace_profile(shift: int, scale: float, at: float) -> float:
+def laplace_deltas(shift: int, scale: float, at: Floats) -> Floats:
     """delta(at) of discrete Laplace noise against itself moved by `shift`: the best event is a half line."""
-    if at * scale >= shift:
-        return 0.0
-    last = max(0, math.ceil((shift - at * scale) / 2) - 1)
+    last = np.maximum(0.0, np.ceil((shift - at * scale) / 2) - 1)
     normal = 1 + math.exp(-1 / scale)
-    inside = 1 - math.exp(-(last + 1) / scale) / normal
-    return min(1.0, max(0.0, _padded(inside - math.exp(at - (shift - last) / scale) / normal, 1.0)))
+    inside = 1 - np.exp(-(last + 1) / scale) / normal
+    with np.errstate(over="ignore"):
+        outside = np.exp(np.minimum(0.0, at - (shift - last) / scale)) / normal
+    return np.where(at * scale >= shift, 0.0, np.clip(inside - outside + _PAD, 0.0, 1.0))
 
 
 def _log_add(a: float, b: float) -> float:

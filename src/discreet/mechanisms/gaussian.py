@@ -6,12 +6,15 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
 from discreet.errors import BadEpsilon
 from discreet.exact import Number, exact, read_count, read_delta, read_epsilon, read_level, read_sensitivity, rounded_up
 from discreet.mechanisms import curves
 from discreet.mechanisms.adding import Integers, add, check_integers
 from discreet.mechanisms.base import Mechanism, least, positive_error
-from discreet.mechanisms.normal import gaussian_profile, tail_above
+from discreet.mechanisms.curves import Floats
+from discreet.mechanisms.normal import gaussian_deltas, tails_above
 from discreet.noise import RandomBits, discrete_gaussian
 from discreet.noise.gaussian import check_variance
 
@@ -92,12 +95,11 @@ class Gaussian(Mechanism):
         curves.check_order(order)
         return math.nextafter(order * self.rho, math.inf)
 
-    def profile(self, epsilon: float) -> float:
+    def deltas(self, epsilons: Floats) -> Floats:
         """For one number the exact sum over the discrete distribution; for vectors the bound that rho gives."""
-        bound = curves.zcdp_profile(self.rho, epsilon)
-        if self.size > 1:
-            return bound
-        return min(bound, gaussian_profile(math.ceil(exact(self.sensitivity)), float(self._variance), epsilon))
+        if self.size == 1 and exact(self.sensitivity).denominator == 1:
+            return gaussian_deltas(int(exact(self.sensitivity)), float(self._variance), epsilons)
+        return curves.zcdp_deltas(self.rho, epsilons)
 
     def release(self, exact: Integers, bits: RandomBits) -> Integers:
         check_integers(exact, size=self.size)
@@ -110,7 +112,9 @@ class Gaussian(Mechanism):
         low, high = -1, math.ceil(40 * math.sqrt(variance)) + 40
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (low, middle) if 2 * tail_above(middle + 1, variance).high <= beta else (middle, high)
+            low, high = (
+                (low, middle) if 2 * tails_above(np.array([middle + 1.0]), variance).high[0] <= beta else (middle, high)
+            )
         return high
 
     @classmethod

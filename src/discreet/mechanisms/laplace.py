@@ -6,10 +6,13 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
 from discreet.exact import Number, exact, read_count, read_epsilon, read_level, read_sensitivity
 from discreet.mechanisms import curves
 from discreet.mechanisms.adding import Integers, add, check_integers
 from discreet.mechanisms.base import SolvedForEpsilon
+from discreet.mechanisms.curves import Floats
 from discreet.noise import RandomBits, discrete_laplace
 from discreet.noise.enclosure import exp_minus
 from discreet.noise.laplace import check_scale
@@ -41,9 +44,11 @@ class Laplace(SolvedForEpsilon):
         bound = curves.pure_renyi(self.pure_epsilon, order)
         return bound if self.size > 1 else min(bound, curves.laplace_renyi(self._shift, float(self.scale), order))
 
-    def profile(self, epsilon: float) -> float:
-        bound = curves.pure_profile(self.pure_epsilon, epsilon)
-        return bound if self.size > 1 else min(bound, curves.laplace_profile(self._shift, float(self.scale), epsilon))
+    def deltas(self, epsilons: Floats) -> Floats:
+        bound = curves.pure_deltas(self.pure_epsilon, epsilons)
+        if self.size > 1:
+            return bound
+        return np.minimum(bound, curves.laplace_deltas(self._shift, float(self.scale), epsilons))
 
     @property
     def _shift(self) -> int:

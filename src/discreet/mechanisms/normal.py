@@ -10,62 +10,62 @@ from typing import NamedTuple
 
 import numpy as np
 
+from discreet.mechanisms.curves import Floats
+
 _SHORT_SIGMA = 2.0**13
 _PAD = 1e-11
+_NOTHING = 1e-300
+"""An upper bound on what lies beyond 38 sigma."""
 
 
 class Enclosed(NamedTuple):
-    """A probability between two floats."""
+    """Probabilities between two arrays of floats."""
 
-    low: float
-    high: float
+    low: Floats
+    high: Floats
 
 
-def tail_above(start: int, variance: float) -> Enclosed:
-    """P(Z >= start) for the discrete Gaussian."""
-    if start <= 0:
-        rest = tail_above(1 - start, variance)
-        return Enclosed(1 - rest.high, 1 - rest.low)
+def tails_above(starts: Floats, variance: float) -> Enclosed:
+    """P(Z >= start) for the discrete Gaussian, for whole starts."""
     sigma = math.sqrt(variance)
-    return _summed(start, variance) if sigma <= _SHORT_SIGMA else _integrated(start, sigma)
+    mirrored = np.where(starts > 0, starts, 1 - starts)
+    inside = np.minimum(mirrored, math.ceil(38 * sigma) + 1)
+    low, high = _summed(inside, variance) if sigma <= _SHORT_SIGMA else _integrated(inside, sigma)
+    low, high = np.where(inside < mirrored, 0.0, low), high + _NOTHING
+    return Enclosed(np.where(starts > 0, low, 1 - high), np.where(starts > 0, high, 1 - low))
 
 
-def _summed(start: int, variance: float) -> Enclosed:
-    """Term by term. Beyond 40 sigma the terms are below exp(-800) of the first and do not count in 1e-11."""
-    reach = math.ceil(40 * math.sqrt(variance)) + 2
-    total = 1 + 2 * _mass(1, reach, variance)
-    share = _mass(start, start + reach, variance) / total
-    return Enclosed(share * (1 - _PAD), share * (1 + _PAD))
+def _summed(starts: Floats, variance: float) -> Enclosed:
+    """Term by term. Terms beyond 38 sigma are below exp(-700) and do not count in 1e-11."""
+    last = math.ceil(38 * math.sqrt(variance)) + 1
+    points = np.arange(1, last + 1, dtype=np.float64)
+    from_here_on = np.cumsum(np.exp(-points * points / (2 * variance))[::-1])[::-1]
+    shares = from_here_on[starts.astype(np.int64) - 1] / (1 + 2 * from_here_on[0])
+    return Enclosed(shares * (1 - _PAD), shares * (1 + _PAD))
 
 
-def _mass(start: int, stop: int, variance: float) -> float:
-    points = np.arange(start, stop + 1, dtype=np.float64)
-    return float(np.exp(-points * points / (2 * variance)).sum())
-
-
-def _integrated(start: int, sigma: float) -> Enclosed:
+def _integrated(starts: Floats, sigma: float) -> Enclosed:
     """Beyond sigma + 1 the bell is convex: a term is at most the integral around it, and a trapezoid is too large."""
-    density = math.exp(-0.5 * (start / sigma) ** 2) / (sigma * math.sqrt(2 * math.pi))
-    if start > sigma + 1:
-        low, high = _normal_tail(start / sigma) + density / 2, _normal_tail((start - 0.5) / sigma)
-    else:
-        low, high = _normal_tail(start / sigma), _normal_tail(start / sigma) + density
-    return Enclosed(low * (1 - _PAD), min(1.0, high * (1 + _PAD)))
+    densities = np.exp(-0.5 * (starts / sigma) ** 2) / (sigma * math.sqrt(2 * math.pi))
+    tails = _normal_tails(starts / sigma)
+    convex = starts > sigma + 1
+    low = np.where(convex, tails + densities / 2, tails)
+    high = np.where(convex, _normal_tails((starts - 0.5) / sigma), tails + densities)
+    return Enclosed(low * (1 - _PAD), np.minimum(1.0, high * (1 + _PAD)))
 
 
-def _normal_tail(x: float) -> float:
-    return math.erfc(x / math.sqrt(2)) / 2
+def _normal_tails(x: Floats) -> Floats:
+    return np.array([math.erfc(value / math.sqrt(2)) / 2 for value in x.tolist()])
 
 
-def gaussian_profile(shift: int, variance: float, at: float) -> float:
+def gaussian_deltas(shift: int, variance: float, at: Floats) -> Floats:
     """delta(at) of discrete Gaussian noise against itself moved by `shift`: the best event is a half line.
 
     Citation: Canonne, Kamath, Steinke 2020 (arXiv:2004.00010), theorem 7.
     """
-    first = math.floor(at * variance / shift - shift / 2) + 1
-    inside, outside = tail_above(first, variance), tail_above(first + shift, variance)
-    try:
-        weighted = math.exp(at) * outside.low
-    except OverflowError:
-        weighted = 0.0
-    return min(1.0, max(0.0, inside.high - weighted))
+    first = np.floor(at * variance / shift - shift / 2) + 1
+    tails = tails_above(np.concatenate([first, first + shift]), variance)
+    inside, outside = tails.high[: at.size], tails.low[at.size :]
+    with np.errstate(over="ignore", invalid="ignore"):
+        weighted = np.where(outside > 0, np.exp(at) * outside, 0.0)
+    return np.clip(inside - weighted, 0.0, 1.0)

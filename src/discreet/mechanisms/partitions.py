@@ -15,6 +15,7 @@ from discreet.errors import BadData, ScaleOutOfRange
 from discreet.exact import Number, exact, read_delta, read_epsilon, read_level, rounded_up
 from discreet.mechanisms import curves
 from discreet.mechanisms.base import SolvedForEpsilon
+from discreet.mechanisms.curves import Floats
 from discreet.noise import Probability, RandomBits
 from discreet.noise.enclosure import exp_minus
 
@@ -63,9 +64,9 @@ class PartitionSelection(SolvedForEpsilon):
         """With delta set aside."""
         return curves.pure_renyi(self.pure_epsilon, order)
 
-    def profile(self, epsilon: float) -> float:
+    def deltas(self, epsilons: Floats) -> Floats:
         aside = rounded_up(exact(self.delta))
-        return min(1.0, aside + (1 - aside) * curves.pure_profile(self.pure_epsilon, epsilon))
+        return np.minimum(1.0, aside + (1 - aside) * curves.pure_deltas(self.pure_epsilon, epsilons))
 
     def release(self, exact: NDArray[np.int64], bits: RandomBits) -> NDArray[np.bool_]:
         """For each group's number of people, whether the group may be shown."""

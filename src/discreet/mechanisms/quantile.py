@@ -14,6 +14,7 @@ from discreet.errors import BadBounds, BadProbability
 from discreet.exact import Number, exact, finite, power_of_two_below, read_bounds, read_epsilon
 from discreet.loss import Neighbours
 from discreet.mechanisms.base import SolvedForEpsilon
+from discreet.mechanisms.curves import Floats
 from discreet.mechanisms.grid import Grid, check_finite
 from discreet.mechanisms.selection import Exponential
 from discreet.noise import RandomBits
@@ -83,8 +84,8 @@ class Quantile(SolvedForEpsilon):
     def renyi(self, order: float) -> float:
         return self.selection.renyi(order)
 
-    def profile(self, epsilon: float) -> float:
-        return self.selection.profile(epsilon)
+    def deltas(self, epsilons: Floats) -> Floats:
+        return self.selection.deltas(epsilons)
 
     def release(self, exact: NDArray[Any], bits: RandomBits) -> float:
         """The chosen point; an empty array is fine and gives any point alike."""

@@ -20,6 +20,7 @@ from discreet.exact import Number, exact, read_count, read_epsilon, read_level, 
 from discreet.mechanisms import curves
 from discreet.mechanisms.adding import check_integers
 from discreet.mechanisms.base import SolvedForEpsilon
+from discreet.mechanisms.curves import Floats
 from discreet.noise import RandomBits, discrete_laplace, exponential_choice, permute_and_flip
 from discreet.noise.choice import MOST_CANDIDATES
 from discreet.noise.laplace import check_scale
@@ -84,8 +85,8 @@ class Exponential(_Selection):
     def renyi(self, order: float) -> float:
         return min(curves.pure_renyi(self.pure_epsilon, order), math.nextafter(order * self.rho, math.inf))
 
-    def profile(self, epsilon: float) -> float:
-        return min(curves.pure_profile(self.pure_epsilon, epsilon), curves.zcdp_profile(self.rho, epsilon))
+    def deltas(self, epsilons: Floats) -> Floats:
+        return curves.bounded_range_deltas(self.pure_epsilon, epsilons)
 
     def release(self, exact: Scores, bits: RandomBits) -> int:
         check_integers(exact, size=self.size)
