@@ -10,6 +10,7 @@ import math
 import sys
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from numbers import Integral, Rational, Real
 from typing import TypeAlias
 
@@ -22,6 +23,8 @@ _SMALLEST_NORMAL = Fraction(sys.float_info.min)
 
 def finite(value: object) -> Fraction | None:
     """The rational that `value` stands for, or None if it stands for no finite number."""
+    if type(value) is Fraction:
+        return value
     if isinstance(value, bool):
         return None
     if isinstance(value, Integral):
@@ -31,8 +34,13 @@ def finite(value: object) -> Fraction | None:
     if isinstance(value, Decimal):
         return Fraction(value) if value.is_finite() else None
     if isinstance(value, Real):
-        return Fraction(repr(float(value))) if math.isfinite(value) else None
+        return _decimal(float(value)) if math.isfinite(value) else None
     return None
+
+
+@lru_cache(maxsize=1 << 14)
+def _decimal(value: float) -> Fraction:
+    return Fraction(repr(value))
 
 
 def exact(value: object) -> Fraction:

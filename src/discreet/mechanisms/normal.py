@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet.mechanisms.curves import Floats
 
-_SHORT_SIGMA = 2.0**13
+_SHORT_SIGMA = 2.0**10
 _PAD = 1e-11
 _NOTHING = 1e-300
 """An upper bound on what lies beyond 38 sigma."""
@@ -45,17 +45,15 @@ def _summed(starts: Floats, variance: float) -> Enclosed:
 
 
 def _integrated(starts: Floats, sigma: float) -> Enclosed:
-    """Beyond sigma + 1 the bell is convex: a term is at most the integral around it, and a trapezoid is too large."""
+    """The integral from start and half a term is too little, the integral from start - 1/2 too much."""
     densities = np.exp(-0.5 * (starts / sigma) ** 2) / (sigma * math.sqrt(2 * math.pi))
-    tails = _normal_tails(starts / sigma)
-    convex = starts > sigma + 1
-    low = np.where(convex, tails + densities / 2, tails)
-    high = np.where(convex, _normal_tails((starts - 0.5) / sigma), tails + densities)
-    return Enclosed(low * (1 - _PAD), np.minimum(1.0, high * (1 + _PAD)))
+    low = _normal_tails(starts / sigma) + densities / 2
+    high = _normal_tails((starts - 0.5) / sigma)
+    return Enclosed(low * (1 - _PAD), high * (1 + _PAD))
 
 
 def _normal_tails(x: Floats) -> Floats:
-    return np.array([math.erfc(value / math.sqrt(2)) / 2 for value in x.tolist()])
+    return np.fromiter(map(math.erfc, (x / math.sqrt(2)).tolist()), np.float64, x.size) / 2
 
 
 def gaussian_deltas(shift: int, variance: float, at: Floats) -> Floats:

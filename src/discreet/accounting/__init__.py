@@ -1,0 +1,43 @@
+"""How losses add up: the lectures' theorems, filters for adaptive analysts, distributions for fixed batches."""
+
+from discreet.accounting.calibration import calibrate, epsilon_for
+from discreet.accounting.composition import Composed, compose
+from discreet.accounting.conversions import (
+    delta_of_rho,
+    epsilon_of_renyi,
+    epsilon_of_rho,
+    renyi_of_epsilon,
+    rho_of_epsilon,
+)
+from discreet.accounting.filters import Charge, Filter, open_filter
+from discreet.accounting.pld import LossDistribution
+from discreet.accounting.plot import plot_profile, plot_tradeoff
+from discreet.accounting.subsampling import Subsampled, subsampled
+from discreet.accounting.theorems import advanced, basic, binary_ish, group, optimal
+from discreet.accounting.tradeoff import true_positive_rates
+
+__all__ = [
+    "Charge",
+    "Composed",
+    "Filter",
+    "LossDistribution",
+    "Subsampled",
+    "advanced",
+    "basic",
+    "binary_ish",
+    "calibrate",
+    "compose",
+    "delta_of_rho",
+    "epsilon_for",
+    "epsilon_of_renyi",
+    "epsilon_of_rho",
+    "group",
+    "open_filter",
+    "optimal",
+    "plot_profile",
+    "plot_tradeoff",
+    "renyi_of_epsilon",
+    "rho_of_epsilon",
+    "subsampled",
+    "true_positive_rates",
+]

@@ -1,0 +1,41 @@
+"""The least noise for a target, and the epsilon for an accuracy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
+
+from discreet.accounting.composition import Composed
+from discreet.exact import Number, read_count
+from discreet.loss import Loss
+from discreet.mechanisms.base import Guarantee, least
+
+Made = TypeVar("Made", bound=Guarantee)
+
+
+class Solved(Protocol):
+    """A mechanism that can be asked for by its error."""
+
+    def epsilon_for(self, *, error: Number, confidence: Number, **parameters: Any) -> float:
+        """The least epsilon for that error."""
+
+
+def calibrate(make: Callable[[float], Made], *, target: Loss, count: int = 1) -> Made:
+    """The guarantee `make(x)` with the largest x for which `count` of them together stay within `target`.
+
+    `make` takes an epsilon or a rho: more of it is less noise. The count is fixed in advance.
+    """
+    times = read_count(count, name="count")
+
+    def within(inverse: float) -> bool:
+        made = make(1 / inverse)
+        if not target.delta:
+            return Composed.of([made] * times).pure_epsilon <= target.epsilon
+        return Composed.of([made] * times).epsilon_at(target.delta) <= target.epsilon
+
+    return make(1 / least(within, precision=1e-6))
+
+
+def epsilon_for(mechanism: Solved, *, error: Number, confidence: Number, **parameters: Any) -> float:
+    """The least epsilon at which a mechanism's answer is within `error` in `confidence` of all releases."""
+    return mechanism.epsilon_for(error=error, confidence=confidence, **parameters)

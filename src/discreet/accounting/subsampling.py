@@ -1,0 +1,61 @@
+"""Privacy amplification: a release from a secret random sample of the people loses less."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.exact import Number, exact, read_level
+from discreet.loss import Loss
+from discreet.mechanisms import curves
+from discreet.mechanisms.base import Guarantee
+from discreet.mechanisms.curves import Floats
+
+_PAD = 1 + 1e-12
+
+
+def subsampled(loss: Loss, *, rate: Number) -> Loss:
+    """(ln(1 + rate (e^epsilon - 1)), rate delta): every person is taken with probability `rate`, secretly and afresh.
+
+    Under add-remove. Citation: Balle, Barthe, Gaboardi 2018 (arXiv:1807.01647), theorem 8.
+    """
+    share = float(read_level(rate, name="rate"))
+    return Loss(math.log1p(share * math.expm1(loss.epsilon)) * _PAD, min(1.0, share * loss.delta * _PAD))
+
+
+@dataclass(frozen=True, slots=True)
+class Subsampled(Guarantee):
+    """A guarantee whose input is such a sample: its profile at ln(1 + rate (e^epsilon - 1)) is rate times the old one's."""
+
+    original: Guarantee
+    rate: Number
+
+    def __post_init__(self) -> None:
+        read_level(self.rate, name="rate")
+
+    @property
+    def delta(self) -> Number:  # type: ignore[override]  # derived here, a constant or a field elsewhere
+        return exact(self.rate) * exact(self.original.delta)
+
+    @property
+    def pure_epsilon(self) -> float:
+        epsilon = self.original.pure_epsilon
+        return subsampled(Loss(epsilon), rate=self.rate).epsilon if math.isfinite(epsilon) else math.inf
+
+    @property
+    def rho(self) -> float:
+        """From the pure epsilon where there is one; otherwise no better than the original's."""
+        pure = self.pure_epsilon
+        return min(self.original.rho, math.inf if math.isinf(pure) else pure * pure / 2 * _PAD)
+
+    def renyi(self, order: float) -> float:
+        pure = self.pure_epsilon
+        bound = self.original.renyi(order)
+        return bound if math.isinf(pure) else min(bound, curves.pure_renyi(pure, order))
+
+    def deltas(self, epsilons: Floats) -> Floats:
+        share = float(exact(self.rate))
+        before = np.log1p(np.expm1(epsilons) / share)
+        return np.minimum(1.0, share * self.original.deltas(before) * _PAD)

@@ -1,0 +1,112 @@
+"""The lectures' theorems on losses, as functions. Each rounds up.
+
+Post-processing has no function: anything computed from an answer alone costs nothing (Sapienza slides, "Properties of
+Approximate DP"), so nothing is charged for it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from discreet.accounting.hockey import least_epsilon
+from discreet.exact import exact, read_count, read_delta, read_epsilon, rounded_up
+from discreet.loss import Loss
+from discreet.mechanisms.curves import Floats
+
+_PAD = 1 + 1e-12
+
+
+def basic(losses: Iterable[Loss]) -> Loss:
+    """Losses add up. Slide: Sapienza, "Properties of Approximate DP", basic composition."""
+    total = Loss(0.0)
+    for loss in losses:
+        total += loss
+    return total
+
+
+def group(loss: Loss, *, k: int) -> Loss:
+    """A group of k people instead of one: (k epsilon, k delta e^((k-1) epsilon)). Slide: Sapienza, group privacy."""
+    people = read_count(k, name="k")
+    delta = people * loss.delta * math.exp((people - 1) * loss.epsilon) * _PAD
+    return Loss(rounded_up(people * exact(loss.epsilon)), min(1.0, delta))
+
+
+def advanced(loss: Loss, *, k: int, delta_slack: float) -> Loss:
+    """K adaptive uses at (epsilon sqrt(2k ln(1/delta')) + k epsilon (e^epsilon - 1)/(e^epsilon + 1), k delta + delta').
+
+    Slide: Sapienza, "Advanced Composition" (Dwork, Rothblum, Vadhan 2010, in the form of Dwork, Roth 2014).
+    """
+    times, slack = read_count(k, name="k"), float(read_delta(delta_slack))
+    spread = loss.epsilon * math.sqrt(2 * times * math.log(1 / slack))
+    drift = times * loss.epsilon * math.tanh(loss.epsilon / 2)
+    return Loss((spread + drift) * _PAD, min(1.0, rounded_up(times * exact(loss.delta) + exact(delta_slack))))
+
+
+class BinaryIsh(NamedTuple):
+    """The chances of four outcomes: surely first, probably first, probably second, surely second."""
+
+    first: tuple[float, float, float, float]
+    second: tuple[float, float, float, float]
+
+
+def binary_ish(loss: Loss) -> BinaryIsh:
+    """The pair that every (epsilon, delta)-DP pair is a post-processing of.
+
+    Slide: Sapienza, "Advanced Composition", the reduction to binary-ish mechanisms; Kairouz, Oh, Viswanath 2015.
+    """
+    likely = 1 / (1 + math.exp(-loss.epsilon))
+    one = (loss.delta, (1 - loss.delta) * likely, (1 - loss.delta) * (1 - likely), 0.0)
+    return BinaryIsh(one, one[::-1])
+
+
+def optimal(losses: Loss | Sequence[Loss], *, delta: float, k: int = 1, precision: float = 1e-3) -> Loss:
+    """The least epsilon at `delta` that k uses of a loss, or a list of losses, can promise, knowing only the losses.
+
+    Composition of the binary-ish pairs themselves: exact for k uses of one loss (Kairouz, Oh, Viswanath 2015,
+    arXiv:1311.0776, theorem 3.3); for different losses exact up to `precision` added to epsilon (exactly is #P-hard:
+    Murtagh, Vadhan 2016, arXiv:1507.03113), never below the truth.
+    """
+    most = float(read_delta(delta))
+    each = [losses] * read_count(k, name="k") if isinstance(losses, Loss) else list(losses) * read_count(k, name="k")
+    surviving = math.exp(math.fsum(math.log1p(-loss.delta) for loss in each)) if all(x.delta < 1 for x in each) else 0.0
+    # The total delta is 1 - surviving (1 - delta of the pure parts): the pure parts may use what is left.
+    if 1 - surviving >= most:
+        return Loss(rounded_up(sum((exact(loss.epsilon) for loss in each), exact(0))), min(1.0, (1 - surviving) * _PAD))
+    left = 1 - (1 - most) / surviving
+    if len({loss.epsilon for loss in each}) == 1:
+        levels, chances = _same_epsilons(each[0].epsilon, len(each))
+    else:
+        levels, chances = _rounded_up_epsilons(
+            [loss.epsilon for loss in each], step=float(read_epsilon(precision)) / len(each)
+        )
+    return Loss(least_epsilon(levels, chances, left), delta)
+
+
+def _same_epsilons(epsilon: float, k: int) -> tuple[Floats, Floats]:
+    """Loss (2 heads - k) epsilon with binomial chances, from the largest loss down."""
+    heads = np.arange(k, -1, -1, dtype=np.float64)
+    log_likely, log_unlikely = -math.log1p(math.exp(-epsilon)), -epsilon - math.log1p(math.exp(-epsilon))
+    log_chances = [
+        math.lgamma(k + 1) - math.lgamma(h + 1) - math.lgamma(k - h + 1) + h * log_likely + (k - h) * log_unlikely
+        for h in heads.tolist()
+    ]
+    return (2 * heads - k) * epsilon, np.exp(np.array(log_chances, np.float64))
+
+
+def _rounded_up_epsilons(epsilons: list[float], *, step: float) -> tuple[Floats, Floats]:
+    """The same on a grid: every epsilon is first rounded up to a multiple of `step`, which only adds loss."""
+    steps = [math.ceil(epsilon / step) for epsilon in epsilons]
+    chances = np.ones(1)
+    for n in steps:
+        likely = 1 / (1 + math.exp(-n * step))
+        grown = np.zeros(chances.size + 2 * n)
+        grown[2 * n :] += likely * chances
+        grown[: chances.size] += (1 - likely) * chances
+        chances = grown
+    levels = (np.arange(chances.size, dtype=np.float64) - sum(steps)) * step
+    keep = chances > 0
+    return levels[keep][::-1], chances[keep][::-1]
