@@ -1,16 +1,22 @@
 """Every error of Discreet, in one tree.
 
     DiscreetError
-    └── BadInput (also a ValueError)      an argument cannot be used
-        ├── BadEpsilon                    bad-epsilon
-        ├── BadDelta                      bad-delta
-        ├── BadSensitivity                bad-sensitivity
-        ├── BadBounds                     bad-bounds
-        ├── BadGranularity                bad-granularity
-        ├── BadProbability                bad-probability
-        ├── BadData                       bad-data
-        ├── ScaleOutOfRange               scale-out-of-range
-        └── UnboundedSensitivity          unbounded-sensitivity
+    ├── BadInput (also a ValueError)      bad-input: an argument cannot be used
+    │   ├── BadEpsilon                    bad-epsilon
+    │   ├── BadDelta                      bad-delta
+    │   ├── BadSensitivity                bad-sensitivity
+    │   ├── BadBounds                     bad-bounds
+    │   ├── BadGranularity                bad-granularity
+    │   ├── BadProbability                bad-probability
+    │   ├── BadData                       bad-data
+    │   ├── ScaleOutOfRange               scale-out-of-range
+    │   └── UnboundedSensitivity          unbounded-sensitivity
+    ├── BudgetExceeded                    budget-exceeded
+    ├── RequestConflict                   request-conflict
+    ├── UnknownAccount                    unknown-account
+    ├── AccountFrozen                     account-frozen
+    ├── StoreUnavailable                  store-unavailable
+    └── LedgerDamaged                     ledger-damaged
 
 Each error says what is wrong, then what to do next. The text never carries data, an id or a time: an error message
 is a release like any other. Each code has a section in `docs/errors.md`; a test holds the two together.
@@ -90,3 +96,39 @@ class UnboundedSensitivity(BadInput):
     """One person can change the answer without limit, so no amount of noise is enough."""
 
     code = "unbounded-sensitivity"
+
+
+class BudgetExceeded(DiscreetError):
+    """The question would bring an account above its cap; nothing was charged and nothing was read."""
+
+    code = "budget-exceeded"
+
+
+class RequestConflict(DiscreetError):
+    """A request id was used before, for another question."""
+
+    code = "request-conflict"
+
+
+class UnknownAccount(DiscreetError):
+    """Nobody opened an account under that name."""
+
+    code = "unknown-account"
+
+
+class AccountFrozen(DiscreetError):
+    """The owner, or a failure, has frozen the account."""
+
+    code = "account-frozen"
+
+
+class StoreUnavailable(DiscreetError):
+    """The database that keeps the books cannot be read or written, so nothing is granted."""
+
+    code = "store-unavailable"
+
+
+class LedgerDamaged(DiscreetError):
+    """The books do not add up, or are older than what was seen of them before."""
+
+    code = "ledger-damaged"

@@ -1,0 +1,8 @@
+"""The budget that cannot be cheated: durable, hash-chained charges."""
+
+from discreet.ledger.accounts import DATASET, Account
+from discreet.ledger.entries import Entry
+from discreet.ledger.ledger import Ledger, Request, Reservation
+from discreet.ledger.verify import Verification, verify
+
+__all__ = ["DATASET", "Account", "Entry", "Ledger", "Request", "Reservation", "Verification", "verify"]

@@ -1,0 +1,96 @@
+"""Accounts: a filter with its cap, and the totals charged so far, as one row of a table."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import cast
+
+from discreet.accounting.filters import Charge, Filter, Kind, open_filter
+from discreet.errors import AccountFrozen, BudgetExceeded, UnknownAccount
+from discreet.exact import exact
+from discreet.ledger.releases import fraction
+from discreet.loss import Loss
+from discreet.store import Transaction
+
+DATASET = "dataset"
+"""The account that binds all analysts together, as if they colluded."""
+
+
+def analyst_account(analyst: str) -> str:
+    """The name of an analyst's own account."""
+    return f"analyst:{analyst}"
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Who may spend how much, and what was spent."""
+
+    name: str
+    filter: Filter
+    total: Charge
+    frozen: bool
+
+    @property
+    def cap(self) -> Loss:
+        return self.filter.cap
+
+    @property
+    def spent(self) -> Loss:
+        """The smallest loss that covers everything charged."""
+        return self.filter.spent(self.total)
+
+    @property
+    def left(self) -> float:
+        """A pure epsilon that would surely still fit."""
+        return max(0.0, float(exact(self.cap.epsilon) - exact(self.spent.epsilon)))
+
+    def check_open(self) -> None:
+        """Refuse when frozen."""
+        if self.frozen:
+            raise AccountFrozen("This account is frozen.", next_step="Ask the owner of the data to look at it.")
+
+    def charged(self, charge: Charge) -> Account:
+        """The account after one more charge, or a refusal."""
+        total = self.total + charge
+        if not self.filter.allows(total):
+            whose = "the dataset's account" if self.name == DATASET else "this account"
+            raise BudgetExceeded(
+                f"The answer would bring {whose} above its cap of epsilon {self.cap.epsilon:g}"
+                + (f", delta {self.cap.delta:g}" if self.cap.delta else "")
+                + f"; epsilon {self.spent.epsilon:.4g} is spent.",
+                next_step="Ask for a smaller epsilon, repeat an earlier question (free), or ask the owner to raise the cap.",
+            )
+        return replace(self, total=total)
+
+
+def load(t: Transaction, name: str) -> Account:
+    """Read an account, or refuse."""
+    rows = t.run(
+        "SELECT kind, epsilon, delta, frozen, spent_pure, spent_rho, spent_delta, spent_renyi "
+        "FROM ledger_accounts WHERE name = ?",
+        name,
+    )
+    if not rows:
+        raise UnknownAccount("There is no account under that name.", next_step="Ask the owner of the data to open one.")
+    kind, epsilon, delta, frozen, pure, rho, aside, renyi = rows[0]
+    account_filter = open_filter(fraction(epsilon), fraction(delta), kind=cast("Kind", kind))
+    total = Charge(None if pure is None else int(pure), int(rho), int(aside), tuple(json.loads(renyi)))
+    return Account(name, account_filter, total, bool(frozen))
+
+
+def save(t: Transaction, account: Account) -> None:
+    """Write an account, new or known."""
+    cap, total = account.cap, account.total
+    values = (
+        account.filter.kind,
+        str(exact(cap.epsilon)),
+        str(exact(cap.delta)),
+        int(account.frozen),
+        None if total.pure is None else str(total.pure),
+        str(total.rho),
+        str(total.delta),
+        json.dumps(total.renyi),
+    )
+    t.run("DELETE FROM ledger_accounts WHERE name = ?", account.name)
+    t.run("INSERT INTO ledger_accounts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", account.name, *values)

@@ -1,0 +1,274 @@
+"""The ledger: the charge is on disk before the data is read, there is no refund, and the same question is free.
+
+The protocol is reserve, read, finish. `reserve` charges and commits; only then may the data be read. `finish` stores the
+answer and returns the one that is stored: an answer leaves only after it is on disk, and of several computed for one
+question only the first is ever seen. So a crash anywhere over-counts, never under-counts, and whoever asks again gets the
+same bytes for one charge.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from discreet.accounting.filters import Charge, Filter
+from discreet.errors import BadInput, LedgerDamaged, RequestConflict, StoreUnavailable
+from discreet.exact import exact
+from discreet.ledger.accounts import DATASET, Account, analyst_account, load, save
+from discreet.ledger.anchor import Anchor
+from discreet.ledger.entries import Entry, canonical
+from discreet.ledger.releases import describe
+from discreet.mechanisms import Mechanism
+from discreet.store import Row, Store, Transaction, open_store
+
+_SCHEMA = [
+    """
+    CREATE TABLE ledger_entries (
+        seq BIGINT PRIMARY KEY, time TEXT NOT NULL, kind TEXT NOT NULL, body TEXT NOT NULL,
+        previous TEXT NOT NULL, hash TEXT NOT NULL);
+    CREATE TABLE ledger_accounts (
+        name TEXT PRIMARY KEY, kind TEXT NOT NULL, epsilon TEXT NOT NULL, delta TEXT NOT NULL, frozen INTEGER NOT NULL,
+        spent_pure TEXT, spent_rho TEXT NOT NULL, spent_delta TEXT NOT NULL, spent_renyi TEXT NOT NULL);
+    CREATE TABLE ledger_requests (
+        analyst TEXT NOT NULL, request TEXT NOT NULL, question TEXT NOT NULL, PRIMARY KEY (analyst, request));
+    CREATE TABLE ledger_questions (question TEXT PRIMARY KEY, answer {blob});
+    CREATE TABLE ledger_paid (analyst TEXT NOT NULL, question TEXT NOT NULL, PRIMARY KEY (analyst, question));
+    """
+]
+_CLOCK_SKEW = timedelta(minutes=5)
+_COLUMNS = "seq, time, kind, body, previous, hash"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """A question to be paid for. `question` names its canonical form: plan, price and data version.
+
+    Request ids belong to their analyst; None is the owner at the keyboard, who charges the dataset only.
+    """
+
+    id: str
+    question: str
+    releases: tuple[Mechanism, ...]
+    analyst: str | None = None
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """A request that is paid. `answer` is there when the question was answered before."""
+
+    request: Request
+    receipt: str
+    charged: tuple[str, ...]
+    answer: bytes | None
+
+    @property
+    def replayed(self) -> bool:
+        return self.answer is not None
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _no_step(_: str) -> None:
+    """Production does nothing at the labelled points; tests crash there."""
+
+
+class Ledger:
+    """The books of one dataset, shared by any number of threads and processes."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        anchor: str | Path | None = None,
+        now: Callable[[], datetime] = _utc_now,
+        on_step: Callable[[str], None] = _no_step,
+    ) -> None:
+        self._store, self._now, self._step = store, now, on_step
+        self._anchor = Anchor(anchor)
+        store.migrate("ledger", _SCHEMA)
+        with store.transaction() as t:
+            self._anchor.check(lambda seq: _entry_at(t, seq))
+
+    @classmethod
+    def open(cls, where: str | Path, *, anchor: str | Path | None = None) -> Ledger:
+        """The ledger at a path or postgresql:// URL, made if it is not there."""
+        return cls(open_store(where), anchor=anchor)
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._store.close()
+
+    # Accounts
+
+    def open_account(self, cap: Filter, *, analyst: str | None = None) -> None:
+        """Open the dataset's account, or an analyst's; or change the cap of one that is open."""
+        name = DATASET if analyst is None else analyst_account(analyst)
+        body = {
+            "account": name,
+            "kind": cap.kind,
+            "epsilon": str(exact(cap.cap.epsilon)),
+            "delta": str(exact(cap.cap.delta)),
+        }
+        with self._writing() as t:
+            rows = t.run("SELECT name FROM ledger_accounts WHERE name = ?", name)
+            known = load(t, name) if rows else Account(name, cap, Charge(), frozen=False)
+            if rows and known.filter == cap:
+                return
+            save(t, replace(known, filter=cap))
+            self._append(t, "cap", body)
+
+    def freeze(self, analyst: str, *, frozen: bool = True) -> None:
+        """Stop an analyst's account (or let it go on): nothing is granted and nothing replayed while it is frozen."""
+        name = analyst_account(analyst)
+        with self._writing() as t:
+            save(t, replace(load(t, name), frozen=frozen))
+            self._append(t, "freeze" if frozen else "thaw", {"account": name})
+
+    def account(self, analyst: str | None = None) -> Account:
+        """The dataset's account, or an analyst's."""
+        with self._store.transaction() as t:
+            return load(t, DATASET if analyst is None else analyst_account(analyst))
+
+    def accounts(self) -> list[Account]:
+        """All accounts, the dataset's first."""
+        with self._store.transaction() as t:
+            names = [row[0] for row in t.run("SELECT name FROM ledger_accounts ORDER BY name")]
+            return sorted(
+                (load(t, name) for name in names), key=lambda account: (account.name != DATASET, account.name)
+            )
+
+    # Questions
+
+    def reserve(self, request: Request) -> Reservation:
+        """Charge for a question, durably; or find that it is paid, or refuse. Nothing may be read before this returns."""
+        if not request.id or not request.question or not request.releases:
+            raise BadInput("A request needs an id, a question and a price.", next_step="Give all three.")
+        charge = Charge.of(request.releases)
+        analyst = request.analyst or ""
+        with self._writing() as t:
+            self._step("reserve: begun")
+            if request.analyst is not None:
+                load(t, analyst_account(analyst)).check_open()
+            known = t.run("SELECT question FROM ledger_requests WHERE analyst = ? AND request = ?", analyst, request.id)
+            if known and known[0][0] != request.question:
+                raise RequestConflict(
+                    "This request id was used for another question.", next_step="Use a new id for a new question."
+                )
+            charged = () if known else self._charge(t, request, charge)
+            self._step("reserve: written")
+            answer = t.run("SELECT answer FROM ledger_questions WHERE question = ?", request.question)[0][0]
+            receipt = _last_entry(t)
+        self._step("reserve: committed")
+        stored = None if answer is None else bytes(answer)
+        return Reservation(request, receipt.hash if receipt else "", charged, stored)
+
+    def _charge(self, t: Transaction, request: Request, charge: Charge) -> tuple[str, ...]:
+        analyst = request.analyst or ""
+        unpaid = []
+        if not t.run("SELECT question FROM ledger_questions WHERE question = ?", request.question):
+            unpaid.append(DATASET)
+        paid = t.run("SELECT question FROM ledger_paid WHERE analyst = ? AND question = ?", analyst, request.question)
+        if request.analyst is not None and not paid:
+            unpaid.append(analyst_account(analyst))
+        accounts = [load(t, name).charged(charge) for name in unpaid]
+        self._step("reserve: checked")
+        for account in accounts:
+            save(t, account)
+        t.run("INSERT INTO ledger_requests VALUES (?, ?, ?)", analyst, request.id, request.question)
+        if DATASET in unpaid:
+            t.run("INSERT INTO ledger_questions (question) VALUES (?)", request.question)
+        if not paid:
+            t.run("INSERT INTO ledger_paid VALUES (?, ?)", analyst, request.question)
+        body = {
+            "accounts": unpaid,
+            "analyst": request.analyst,
+            "request": request.id,
+            "question": request.question,
+            "label": request.label,
+            "releases": [describe(release) for release in request.releases],
+        }
+        self._append(t, "charge", body)
+        return tuple(unpaid)
+
+    def finish(self, reservation: Reservation, answer: bytes) -> bytes:
+        """Store the answer and return the stored one, which is the only one that may leave."""
+        question = reservation.request.question
+        with self._writing() as t:
+            self._step("finish: begun")
+            stored = t.run("SELECT answer FROM ledger_questions WHERE question = ?", question)[0][0]
+            if stored is not None:
+                return bytes(stored)
+            t.run("UPDATE ledger_questions SET answer = ? WHERE question = ?", answer, question)
+            self._append(t, "answer", {"question": question, "sha256": hashlib.sha256(answer).hexdigest()})
+            self._step("finish: written")
+        self._step("finish: committed")
+        return answer
+
+    # The chain
+
+    def head(self) -> Entry | None:
+        """The last entry: its number and hash, noted elsewhere, make a later truncation visible."""
+        with self._store.transaction() as t:
+            return _last_entry(t)
+
+    def history(self, *, last: int | None = None) -> list[Entry]:
+        """Entries in order, or the last few of them."""
+        with self._store.transaction() as t:
+            if last is None:
+                rows = t.run(f"SELECT {_COLUMNS} FROM ledger_entries ORDER BY seq")  # noqa: S608  our own constant
+            else:
+                rows = t.run(f"SELECT {_COLUMNS} FROM ledger_entries ORDER BY seq DESC LIMIT ?", last)[::-1]  # noqa: S608
+            return [_entry(row) for row in rows]
+
+    def answers(self) -> Mapping[str, bytes | None]:
+        """The stored answer of every question."""
+        with self._store.transaction() as t:
+            rows = t.run("SELECT question, answer FROM ledger_questions")
+            return {question: None if answer is None else bytes(answer) for question, answer in rows}
+
+    @contextmanager
+    def _writing(self) -> Iterator[Transaction]:
+        with self._store.transaction() as t:
+            yield t
+            head = _last_entry(t)
+        self._anchor.note(head)
+
+    def _append(self, t: Transaction, kind: str, body: Mapping[str, Any]) -> None:
+        last = _last_entry(t)
+        now = self._now()
+        if last is not None:
+            then = datetime.fromisoformat(last.time)
+            if not last.intact:
+                raise LedgerDamaged(
+                    "The last entry of the books was changed.", next_step="Run `discreet ledger verify`."
+                )
+            if now < then - _CLOCK_SKEW:
+                raise StoreUnavailable("The clock is behind the last entry of the books.", next_step="Set the clock.")
+            now = max(now, then)
+        entry = Entry.following(last, time=now.isoformat(), kind=kind, body=body)
+        values = (entry.seq, entry.time, entry.kind, canonical(entry.body), entry.previous, entry.hash)
+        t.run(f"INSERT INTO ledger_entries ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)", *values)  # noqa: S608
+
+
+def _entry(row: Row) -> Entry:
+    seq, time, kind, body, previous, link = row
+    return Entry(int(seq), time, kind, json.loads(body), previous, link)
+
+
+def _last_entry(t: Transaction) -> Entry | None:
+    rows = t.run(f"SELECT {_COLUMNS} FROM ledger_entries ORDER BY seq DESC LIMIT 1")  # noqa: S608
+    return _entry(rows[0]) if rows else None
+
+
+def _entry_at(t: Transaction, seq: int) -> Entry | None:
+    rows = t.run(f"SELECT {_COLUMNS} FROM ledger_entries WHERE seq = ?", seq)  # noqa: S608
+    return _entry(rows[0]) if rows else None

@@ -1,0 +1,51 @@
+"""A release as JSON that an outsider can read, price again and convert (`docs/ledger.md`), and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from enum import Enum
+from fractions import Fraction
+from typing import Any
+
+from discreet import mechanisms
+from discreet.errors import BadInput
+from discreet.exact import exact
+from discreet.loss import Neighbours
+from discreet.mechanisms import Mechanism
+
+_WHOLE = {"size", "threshold", "positives", "categories"}
+
+
+def describe(release: Mechanism) -> dict[str, Any]:
+    """The mechanism's name and parameters; numbers as exact fractions in text."""
+    if type(release).__name__ not in mechanisms.__all__:
+        raise BadInput("Only single mechanisms can be charged.", next_step="Charge the mechanisms it is made of.")
+    parameters = {field.name: getattr(release, field.name) for field in fields(release) if field.init}  # type: ignore[arg-type]  # every mechanism is a dataclass
+    return {"mechanism": type(release).__name__, **{name: _plain(value) for name, value in parameters.items()}}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bool):
+        return value
+    return value.value if isinstance(value, Enum) else str(exact(value))
+
+
+def rebuild(described: Mapping[str, Any]) -> Mechanism:
+    """The mechanism that was described."""
+    parameters = {name: _value(name, text) for name, text in described.items() if name != "mechanism"}
+    made: Mechanism = getattr(mechanisms, described["mechanism"])(**parameters)
+    return made
+
+
+def _value(name: str, text: Any) -> Any:
+    if isinstance(text, bool):
+        return text
+    if name == "neighbours":
+        return Neighbours(text)
+    return int(text) if name in _WHOLE else fraction(text)
+
+
+def fraction(text: str) -> Fraction:
+    """A number such as 1/2 from the books."""
+    return Fraction(text)

@@ -1,0 +1,20 @@
+"""Databases for our own books: SQLite by default, PostgreSQL by URL."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from discreet.store.base import Row, Store, Transaction
+
+__all__ = ["Row", "Store", "Transaction", "open_store"]
+
+
+def open_store(where: str | Path) -> Store:
+    """A store at a path, or at a postgresql:// URL."""
+    if str(where).startswith(("postgresql://", "postgres://")):
+        from discreet.store.postgres import PostgresStore  # noqa: PLC0415  the driver is an extra
+
+        return PostgresStore(str(where))
+    from discreet.store.sqlite import SQLiteStore  # noqa: PLC0415
+
+    return SQLiteStore(where)
