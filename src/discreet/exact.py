@@ -103,7 +103,7 @@ def read_sensitivity(value: object) -> Fraction:
 def read_level(value: object, *, name: str = "confidence") -> Fraction:
     """A confidence level or probability strictly between 0 and 1."""
     number = finite(value)
-    if number is None or not 0 < number < 1:
+    if number is None or not _SMALLEST_NORMAL <= number <= 1 - _SMALLEST_NORMAL:
         raise BadProbability(
             f"{name} must be a number above 0 and below 1.",
             next_step=f"Give {name} as a fraction such as 0.95.",

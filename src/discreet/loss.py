@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from enum import Enum
 
-from discreet.errors import BadDelta, BadEpsilon
+from discreet.errors import BadDelta, BadEpsilon, BadInput
 from discreet.exact import exact, finite, rounded_up
 
 
@@ -17,6 +17,10 @@ class Neighbours(Enum):
     """All rows of one person appear or vanish."""
     REPLACE_ONE = "replace-one"
     """One person is replaced by another; the number of people is public."""
+
+    @classmethod
+    def _missing_(cls, _: object) -> Neighbours:
+        raise BadInput("There is no such neighbour relation.", next_step="Give add-remove or replace-one.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +58,11 @@ class Loss:
         Citation: the hypothesis-testing view (Toronto slides); at most (e^epsilon + delta) / (1 + e^epsilon).
         """
         shrink = math.exp(-self.epsilon)
-        return min(1.0, math.nextafter((1 + self.delta * shrink) / (1 + shrink), 2.0))
+        return min(1.0, (1 + self.delta * shrink) / (1 + shrink) * (1 + 1e-15))
 
     def in_words(self) -> str:
         """The guarantee for a person who has never seen an epsilon."""
-        percent = math.ceil(1000 * self.best_guess) / 10
+        percent = math.ceil(round(1000 * self.best_guess, 9)) / 10
         return (
             f"someone with even odds guesses right at most {percent:g} % of the time "
             "whether a given person is in the data"

@@ -182,13 +182,13 @@ CASES = [
     Case("partition, nobody", PartitionSelection(epsilon=1, delta=1e-3), (_array(0), _array(1)), _partition),
     Case(
         "median",
-        Quantile(q=0.5, lower=0, upper=20, epsilon=1),
+        Quantile(q=0.5, lower=0, upper=20, epsilon=1, whole=True),
         (_array(3, 5, 8, 13), _array(3, 5, 8)),
         _quantile,
     ),
     Case(
         "upper quartile",
-        Quantile(q=0.75, lower=0, upper=20, epsilon=0.5),
+        Quantile(q=0.75, lower=0, upper=20, epsilon=0.5, whole=True),
         (_array(1, 1, 2, 3, 5, 8, 13), _array(1, 1, 2, 3, 5, 8, 13, 20)),
         _quantile,
     ),

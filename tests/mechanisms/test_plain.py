@@ -10,7 +10,8 @@ import pytest
 
 import discreet
 from discreet.errors import DiscreetError
-from discreet.mechanisms import plain
+from discreet.mechanisms import Grid, RandomizedResponse, plain
+from discreet.mechanisms.kinds import Data
 from tests.sources import SeededBits, UntouchableBits
 
 NAN, INF = float("nan"), float("inf")
@@ -246,3 +247,58 @@ def test_error_texts_carry_no_data(secret):
         with pytest.raises(DiscreetError) as caught:
             discreet.laplace(secret, sensitivity=1, epsilon=epsilon)
         assert "987654" not in str(caught.value)
+
+
+def test_nothing_is_rounded_before_the_grid():
+    """A list of ints and floats keeps its large ints exactly: 2**60 + 127 and 2**60 + 129 are two steps apart."""
+    grid = Grid.given(1)
+    a, b = (Data.read([0.5, 2**60 + n]).onto(grid)[1] for n in (127, 129))
+    assert b - a == 2
+    assert Data.read([Fraction(2**60 + 127)]).onto(grid)[0] == 2**60 + 127
+    assert discreet.laplace(Fraction(10**400), sensitivity=1, epsilon=1) == np.finfo(np.float64).max
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32, np.uint64, np.int8, np.int16, np.int32])
+def test_every_integer_type_is_taken(dtype):
+    values = np.arange(5, dtype=dtype)
+    assert discreet.laplace(values, sensitivity=1, epsilon=1).dtype == np.int64
+    assert 0 <= discreet.quantile(values, 0.5, lower=0, upper=4, epsilon=1) <= 4
+    assert discreet.randomized_response(values % 2, epsilon=1).dtype == dtype
+
+
+@pytest.mark.parametrize(
+    "values",
+    [np.ma.array([1.0, NAN], mask=[0, 1]), np.matrix([[1, 2]]), np.array([1.0], np.longdouble), np.longdouble(1)],
+    ids=repr,
+)
+def test_arrays_that_hide_something_are_refused(values):
+    with pytest.raises(DiscreetError):
+        discreet.laplace(values, sensitivity=1, epsilon=1)
+
+
+def test_real_values_between_whole_bounds_get_a_fine_grid(seeded):
+    median = discreet.quantile([0.2, 0.3, 0.31, 0.4, 0.9] * 1000, 0.5, lower=0, upper=1, epsilon=5)
+    assert abs(median - 0.31) < 0.01
+    assert discreet.quantile([1, 10**400], 0.5, lower=0, upper=9, epsilon=5) in range(10)
+
+
+def test_categories_may_be_any_whole_number_and_always_fit(seeded):
+    for categories in (np.int64(3), 3.0, Fraction(3)):
+        assert set(discreet.randomized_response([0, 1, 2] * 50, epsilon=1, categories=categories)) == {0, 1, 2}
+    wide = discreet.randomized_response(np.zeros(2000, np.int8), epsilon=0.1, categories=1000)
+    assert wide.dtype == np.int64
+    assert wide.max() > 127
+    assert set(discreet.randomized_response(np.zeros(200, bool), epsilon=0.1, categories=3).tolist()) == {0, 1, 2}
+    assert discreet.randomized_response([], epsilon=1) == []
+    largest = RandomizedResponse(epsilon=1, categories=2**62)
+    reports = largest.release(np.full(4000, 2**62 - 1), SeededBits("largest"))
+    assert reports.min() >= 0
+    quarters = np.bincount(reports[reports != 2**62 - 1] >> 60, minlength=4)
+    assert quarters.min() > 0.8 * quarters.max()
+
+
+@pytest.mark.parametrize("candidates", [None, {"a", "b"}, {"a": 1, "b": 2}, iter("ab")], ids=lambda x: type(x).__name__)
+def test_candidates_must_have_an_order(candidates, monkeypatch):
+    monkeypatch.setattr(plain, "_bits", UntouchableBits())
+    with pytest.raises(DiscreetError):
+        discreet.choose(candidates, [1, 2], sensitivity=1, epsilon=1)

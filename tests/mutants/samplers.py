@@ -75,7 +75,7 @@ class ReusedKey(RandomBits):
     def words(self, count, width):
         from discreet.noise import bits
 
-        self._forks = bits._forks  # pretends to have noticed
+        self._stream._born = bits._forks  # pretends to have noticed
         return super().words(count, width)
 
 

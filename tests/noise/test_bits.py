@@ -1,6 +1,8 @@
+import os
 import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -84,3 +86,35 @@ def test_no_seed_can_be_given_from_the_public_api():
         assert not {"seed", "rng", "bits", "random_state"} & set(arguments)
     with pytest.raises(TypeError):
         RandomBits(0)
+
+
+class SlowKeys(RandomBits):
+    """Time for another thread to step in while a child gets its key."""
+
+    def _fresh_key(self) -> bytes:
+        time.sleep(0.05)
+        return super()._fresh_key()
+
+
+def test_threads_of_a_forked_child_never_draw_from_the_parents_stream():
+    source = SlowKeys()
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            threads = [
+                threading.Thread(target=lambda: os.write(writer, source.words(4, 64).tobytes())) for _ in range(8)
+            ]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        finally:
+            os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        drawn = np.frombuffer(pipe.read(), np.uint64)
+    os.waitpid(child, 0)
+    assert drawn.size == 32
+    assert not set(drawn.tolist()) & set(source.words(64, 64).tolist())
+    assert len(set(drawn.tolist())) == 32

@@ -56,19 +56,27 @@ def _chain_problems(entries: list[Entry]) -> Iterable[str]:
 
 
 def _book_problems(ledger: Ledger, entries: list[Entry]) -> Iterable[str]:
+    yield from _account_problems(ledger, entries)
+    questions = {entry.body["question"] for entry in entries if entry.kind == "charge"}
+    given = {entry.body["question"]: entry.body["sha256"] for entry in entries if entry.kind == "answer"}
+    stored = ledger.answers()
+    if set(stored) != questions:
+        yield "the questions are not those that were charged"
+    for question, answer in stored.items():
+        digest = None if answer is None else hashlib.sha256(answer).hexdigest()
+        if digest != given.get(question):
+            yield "a stored answer is not the one that was given"
+
+
+def _account_problems(ledger: Ledger, entries: list[Entry]) -> Iterable[str]:
     totals: dict[str, Charge] = {}
-    answers: dict[str, str] = {}
-    questions: set[str] = set()
     for entry in entries:
         if entry.kind == "cap":
             totals.setdefault(entry.body["account"], Charge())
         elif entry.kind == "charge":
-            questions.add(entry.body["question"])
             price = Charge.of([rebuild(release) for release in entry.body["releases"]])
             for name in entry.body["accounts"]:
                 totals[name] = totals.get(name, Charge()) + price
-        elif entry.kind == "answer":
-            answers[entry.body["question"]] = entry.body["sha256"]
     accounts = {account.name: account for account in ledger.accounts()}
     if set(accounts) != set(totals):
         yield "the accounts are not those that were opened"
@@ -77,10 +85,3 @@ def _book_problems(ledger: Ledger, entries: list[Entry]) -> Iterable[str]:
             yield "an account's total is not the sum of its charges"
         elif not account.filter.allows(account.total):
             yield "an account is above its cap"
-    stored = ledger.answers()
-    if set(stored) != questions:
-        yield "the questions are not those that were charged"
-    for question, answer in stored.items():
-        digest = None if answer is None else hashlib.sha256(answer).hexdigest()
-        if digest != answers.get(question):
-            yield "a stored answer is not the one that was given"

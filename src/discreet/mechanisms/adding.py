@@ -18,14 +18,26 @@ _CHUNK = 1 << 14  # stays in the cache
 
 def check_integers(values: int | NDArray[Any], *, size: int) -> None:
     """Only the type and the shape are looked at: both are public."""
-    whole = np.issubdtype(values.dtype, np.signedinteger) if isinstance(values, np.ndarray) else type(values) is int
-    if not whole and not (isinstance(values, np.ndarray) and values.dtype == object):
+    if isinstance(values, np.ndarray) and values.dtype == object:
+        whole = all(type(value) is int for value in values.flat)
+    else:
+        whole = type(values) is int or (isinstance(values, np.ndarray) and values.dtype.kind == "i")
+    if not whole:
         raise BadData("This mechanism releases integers.", next_step="Give an int or an int64 array.")
     if np.size(values) != size:
         raise BadData(
             "The number of values is not the size the mechanism was made for.",
             next_step="Make the mechanism with size= the number of values it will release at once.",
         )
+
+
+def as_int64(values: object, *, size: int | None = None) -> NDArray[np.int64]:
+    """A flat or shaped array of integers that fit 64 bits, for what is compared or counted rather than added to."""
+    if type(values) is not np.ndarray or values.dtype.kind != "i":
+        raise BadData("This mechanism takes an array of integers.", next_step="Give a numpy array of int64.")
+    if size is not None and values.size != size:
+        raise BadData("There must be one value for each candidate.", next_step="Give as many values as candidates.")
+    return values.astype(np.int64, copy=False)
 
 
 def add(values: Integers, noise: Samples) -> Integers:

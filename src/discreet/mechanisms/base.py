@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.errors import BadInput
+from discreet.errors import BadDelta, BadEpsilon, BadInput, ScaleOutOfRange
 from discreet.exact import Number, exact, finite, rounded_up
 from discreet.mechanisms import curves
 from discreet.mechanisms.curves import Floats
@@ -48,14 +48,20 @@ class Guarantee(ABC):
 
     def profile(self, epsilon: float) -> float:
         """The least delta (or a bound above it) for which (epsilon, delta)-DP holds."""
+        if finite(epsilon) is None or epsilon < 0:
+            raise BadEpsilon("A profile starts at epsilon 0.", next_step="Give an epsilon of at least 0.")
         return float(self.deltas(np.array([epsilon], np.float64))[0])
 
     def epsilon_at(self, delta: float) -> float:
         """The least epsilon with profile(epsilon) <= delta."""
+        if finite(delta) is None or not 0 <= delta <= 1:
+            raise BadDelta("delta must be a number from 0 to 1.", next_step="Give a delta such as 1e-6.")
         if self.profile(0.0) <= delta:
             return 0.0
         if exact(self.delta) > exact(delta):
             return math.inf
+        if delta == 0:
+            return self.pure_epsilon
         return least(lambda epsilon: self.profile(epsilon) <= delta)
 
 
@@ -110,7 +116,14 @@ class SolvedForEpsilon(PureMechanism):
         """The least epsilon whose error at `confidence` is at most `error`; the other parameters as in the class."""
         wanted = positive_error(error)
         make: Callable[..., SolvedForEpsilon] = cls
-        return least(lambda epsilon: make(epsilon=epsilon, **parameters).error(confidence) <= wanted)
+
+        def good_enough(epsilon: float) -> bool:
+            try:
+                return make(epsilon=epsilon, **parameters).error(confidence) <= wanted
+            except ScaleOutOfRange:
+                return False  # too wide to be drawn
+
+        return least(good_enough)
 
 
 def positive_error(error: Number) -> Fraction:

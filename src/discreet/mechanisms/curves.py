@@ -75,7 +75,7 @@ def zcdp_deltas(rho: float, at: Floats) -> Floats:
     order = high
     log_delta = (order - 1) * (order * rho - at) - np.log(order - 1) + order * np.log1p(-1 / order)
     log_delta += _PAD * (order * order * rho + order * at + 1)
-    return np.where(at < 0, 1.0, np.exp(np.minimum(log_delta, 0.0)))
+    return np.exp(np.clip(log_delta, -690.0, 0.0))  # never 0: zCDP has no pure epsilon
 
 
 def laplace_renyi(shift: int, scale: float, order: float) -> float:
@@ -102,9 +102,8 @@ def laplace_deltas(shift: int, scale: float, at: Floats) -> Floats:
     last = np.maximum(0.0, np.ceil((shift - at * scale) / 2) - 1)
     normal = 1 + math.exp(-1 / scale)
     inside = 1 - np.exp(-(last + 1) / scale) / normal
-    with np.errstate(over="ignore"):
-        outside = np.exp(np.minimum(0.0, at - (shift - last) / scale)) / normal
-    return np.where(at * scale >= shift, 0.0, np.clip(inside - outside + _PAD, 0.0, 1.0))
+    outside = np.exp(np.minimum(0.0, at - (shift - last) / scale)) / normal
+    return np.clip(inside - outside + _PAD * (1 + shift / scale), 0.0, 1.0)
 
 
 def _log_add(a: float, b: float) -> float:

@@ -35,7 +35,7 @@ class Gaussian(Mechanism):
     def __post_init__(self) -> None:
         read_sensitivity(self.sensitivity)
         check_variance(self._variance)
-        read_count(self.size, name="size", least=0)
+        object.__setattr__(self, "size", read_count(self.size, name="size", least=0))
 
     @classmethod
     def for_rho(cls, *, sensitivity: Number, rho: Number, size: int = 1) -> Gaussian:
@@ -97,9 +97,10 @@ class Gaussian(Mechanism):
 
     def deltas(self, epsilons: Floats) -> Floats:
         """For one number the exact sum over the discrete distribution; for vectors the bound that rho gives."""
-        if self.size == 1 and exact(self.sensitivity).denominator == 1:
-            return gaussian_deltas(int(exact(self.sensitivity)), float(self._variance), epsilons)
-        return curves.zcdp_deltas(self.rho, epsilons)
+        if self.size > 1:
+            return curves.zcdp_deltas(self.rho, epsilons)
+        shift = max(1, math.floor(exact(self.sensitivity)))  # integers that differ by at most 1.5 differ by 1
+        return gaussian_deltas(shift, float(self._variance), epsilons)
 
     def release(self, exact: Integers, bits: RandomBits) -> Integers:
         check_integers(exact, size=self.size)

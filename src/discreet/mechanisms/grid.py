@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -13,8 +14,8 @@ from numpy.typing import NDArray
 from discreet.errors import BadData, BadGranularity
 from discreet.exact import Number, finite, power_of_two_below
 
-_FINENESS = 2**12
-"""Default: the grid is this much finer than the sensitivity, so that rounding adds at most 1/4096 to the noise."""
+_SCALAR_FINENESS, _VECTOR_FINENESS = 2**12, 2**8
+"""Default: rounding adds at most one part in 4096 to the noise of one number, one in 256 to that of a vector."""
 _LARGEST = 2**62
 
 
@@ -37,7 +38,8 @@ class Grid:
     @classmethod
     def fine_enough(cls, sensitivity: Fraction, *, roundings: int) -> Grid:
         """A grid from the sensitivity alone, finer where more roundings add up."""
-        return cls.given(power_of_two_below(sensitivity / (_FINENESS * max(1, roundings))))
+        fineness = _SCALAR_FINENESS if roundings <= 1 else _VECTOR_FINENESS * roundings
+        return cls.given(power_of_two_below(sensitivity / fineness))
 
     def l1_sensitivity(self, sensitivity: Fraction, *, size: int) -> Fraction:
         """In steps: one rounding moves by at most ceil(distance / step); each of several may add a step."""
@@ -51,7 +53,7 @@ class Grid:
             return Fraction(math.ceil(sensitivity / self.step))
         return sensitivity / self.step + math.isqrt(size) + 1
 
-    def onto(self, value: float) -> int:
+    def onto(self, value: float | Fraction) -> int:
         """floor(value / step + 1/2), exactly. Halves always go up: half-to-even would stretch distances."""
         return math.floor(Fraction(value) / self.step + Fraction(1, 2))
 
@@ -60,7 +62,7 @@ class Grid:
         try:
             return float(steps * self.step)
         except OverflowError:
-            return math.copysign(np.finfo(np.float64).max, steps)
+            return math.copysign(sys.float_info.max, 1 if steps > 0 else -1)
 
     def array_onto(self, values: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
         """The same for arrays, after clamping to 2**62 steps either way (a public bound)."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from numbers import Integral, Real
+from numbers import Integral, Rational, Real
 from typing import Any, Literal
 
 import numpy as np
@@ -27,32 +27,28 @@ class Data:
     @classmethod
     def read(cls, values: object) -> Data:
         """Look at the type and refuse NaN and infinity, before anything is drawn."""
-        if isinstance(values, np.ndarray):
-            return cls._read_array(values)
+        if type(values) in (np.ndarray, np.memmap):
+            return cls._read_array(np.asarray(values))
         if isinstance(values, list | tuple):
             return cls._read_python("list", values)
         return cls._read_python("scalar", (values,))
 
     @classmethod
     def _read_array(cls, values: NDArray[Any]) -> Data:
-        if values.dtype.kind == "f":
+        if values.dtype.kind == "f" and values.dtype.itemsize <= 8:
             check_finite(values)
             return cls("array", True, values.shape, values.astype(np.float64, copy=False).reshape(-1))
-        if values.dtype.kind == "u":
-            values = np.minimum(values, np.iinfo(np.int64).max)
-        elif values.dtype.kind != "i":
+        if values.dtype == np.uint64:
+            values = np.minimum(values, np.uint64(np.iinfo(np.int64).max))
+        elif values.dtype.kind not in "iu":
             raise _not_numbers()
         return cls("array", False, values.shape, values.astype(np.int64, copy=False).reshape(-1))
 
     @classmethod
     def _read_python(cls, kind: Literal["scalar", "list"], values: list[Any] | tuple[Any, ...]) -> Data:
-        if any(isinstance(value, bool | np.bool_) or not isinstance(value, Real) for value in values):
-            raise _not_numbers()
-        real = not all(isinstance(value, Integral) for value in values)
         numbers = np.empty(len(values), object)
-        numbers[:] = [float(value) if real else int(value) for value in values]
-        if real:
-            check_finite(numbers.astype(np.float64))
+        numbers[:] = [_exact_number(value) for value in values]
+        real = not all(type(number) is int for number in numbers)
         return cls(kind, real, numbers.shape, numbers)
 
     @property
@@ -88,6 +84,20 @@ class Data:
             return (released if grid is None else grid.array_back(released)).reshape(self.shape)
         values = [int(value) if grid is None else grid.back(int(value)) for value in released]
         return values if self.kind == "list" else values[0]
+
+
+def _exact_number(value: object) -> int | Fraction:
+    """Python's and numpy's ints, floats and fractions as they are, bit for bit: nothing is rounded before the grid."""
+    if isinstance(value, bool | np.bool_ | np.longdouble):
+        raise _not_numbers()
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Rational):
+        return Fraction(value)
+    if isinstance(value, Real):
+        check_finite(np.array([float(value)]))
+        return Fraction(float(value))
+    raise _not_numbers()
 
 
 def _not_numbers() -> BadData:

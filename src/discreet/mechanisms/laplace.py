@@ -33,7 +33,7 @@ class Laplace(SolvedForEpsilon):
 
     def __post_init__(self) -> None:
         check_scale(read_sensitivity(self.sensitivity) / read_epsilon(self.epsilon))
-        read_count(self.size, name="size", least=0)
+        object.__setattr__(self, "size", read_count(self.size, name="size", least=0))
 
     @property
     def scale(self) -> Fraction:
@@ -52,7 +52,7 @@ class Laplace(SolvedForEpsilon):
 
     @property
     def _shift(self) -> int:
-        return math.ceil(exact(self.sensitivity))
+        return max(1, math.floor(exact(self.sensitivity)))  # integers that differ by at most 1.5 differ by 1
 
     def release(self, exact: Integers, bits: RandomBits) -> Integers:
         check_integers(exact, size=self.size)
@@ -62,11 +62,12 @@ class Laplace(SolvedForEpsilon):
         """The least w with P(|Z| > w) = 2 q**(w+1) / (1 + q) at most 1 - confidence; exact, number by number."""
         beta = 1 - read_level(confidence)
         scale = self.scale
-        guess = float(scale) * math.log(2 / (beta * (1 + math.exp(-1 / scale)))) - 1
-        width = max(0, math.floor(guess * (1 - 1e-12)) - 1)
-        while not _tail_at_most(scale, width, beta):
-            width += 1
-        return width
+        guess = float(scale) * math.log(2 / float(beta) / (1 + math.exp(-1 / scale)))
+        low, high = -1, max(0, math.ceil(guess * (1 + 1e-9))) + 1  # too heavy a tail at `low`, light enough at `high`
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if _tail_at_most(scale, middle, beta) else (middle, high)
+        return high
 
 
 def _tail_at_most(scale: Fraction, width: int, beta: Fraction) -> bool:

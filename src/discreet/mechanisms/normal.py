@@ -32,7 +32,9 @@ def tails_above(starts: Floats, variance: float) -> Enclosed:
     inside = np.minimum(mirrored, math.ceil(38 * sigma) + 1)
     low, high = _summed(inside, variance) if sigma <= _SHORT_SIGMA else _integrated(inside, sigma)
     low, high = np.where(inside < mirrored, 0.0, low), high + _NOTHING
-    return Enclosed(np.where(starts > 0, low, 1 - high), np.where(starts > 0, high, 1 - low))
+    return Enclosed(
+        np.where(starts > 0, low, (1 - high) * (1 - _PAD)), np.where(starts > 0, high, (1 - low) * (1 + _PAD))
+    )
 
 
 def _summed(starts: Floats, variance: float) -> Enclosed:
@@ -64,6 +66,5 @@ def gaussian_deltas(shift: int, variance: float, at: Floats) -> Floats:
     first = np.floor(at * variance / shift - shift / 2) + 1
     tails = tails_above(np.concatenate([first, first + shift]), variance)
     inside, outside = tails.high[: at.size], tails.low[at.size :]
-    with np.errstate(over="ignore", invalid="ignore"):
-        weighted = np.where(outside > 0, np.exp(at) * outside, 0.0)
+    weighted = np.exp(np.minimum(at, 700.0)) * outside  # too small beyond 700, which only adds to delta
     return np.clip(inside - weighted, 0.0, 1.0)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from discreet.errors import BadData, ScaleOutOfRange
 from discreet.exact import Number, exact, read_delta, read_epsilon, read_level, rounded_up
 from discreet.mechanisms import curves
+from discreet.mechanisms.adding import as_int64
 from discreet.mechanisms.base import SolvedForEpsilon
 from discreet.mechanisms.curves import Floats
 from discreet.noise import Probability, RandomBits
@@ -58,7 +59,7 @@ class PartitionSelection(SolvedForEpsilon):
     def keep_probability(self, people: int) -> float:
         """The chance that a group of so many people is kept."""
         chances = self.keep_table.chances
-        return chances[min(people, len(chances) - 1)] / ONE
+        return chances[max(0, min(people, len(chances) - 1))] / ONE
 
     def renyi(self, order: float) -> float:
         """With delta set aside."""
@@ -70,12 +71,13 @@ class PartitionSelection(SolvedForEpsilon):
 
     def release(self, exact: NDArray[np.int64], bits: RandomBits) -> NDArray[np.bool_]:
         """For each group's number of people, whether the group may be shown."""
-        if np.any(exact < 0):
+        people = as_int64(exact)
+        if np.any(people < 0):
             raise BadData("A number of people cannot be negative.", next_step="Count people per group first.")
         table = self.keep_table
         certain = len(table.chances) - 1
-        rows = np.minimum(exact, certain)
-        words = bits.words(exact.size, 64).reshape(exact.shape)
+        rows = np.minimum(people, certain)
+        words = bits.words(people.size, 64).reshape(people.shape)
         thresholds = table.prefixes[rows]
         kept = (words < thresholds) | (rows == certain)
         for lane in np.flatnonzero((words == thresholds) & ~kept):
@@ -89,7 +91,7 @@ class PartitionSelection(SolvedForEpsilon):
         return next(people for people, chance in enumerate(self.keep_table.chances) if chance >= wanted)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=8)
 def _keep_table(epsilon: Fraction, delta: Fraction) -> KeepTable:
     # It climbs like e^epsilon from delta to a half, and as slowly to certainty.
     if 2 * math.log1p(math.expm1(min(float(epsilon), 50.0)) / float(2 * delta)) > _LONGEST_TABLE * epsilon:

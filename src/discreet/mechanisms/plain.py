@@ -7,13 +7,14 @@ power-of-two grid that follows from the sensitivity alone, or that the caller na
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import BadData, BadInput
-from discreet.exact import Number, read_sensitivity
+from discreet.exact import Number, exact, read_sensitivity
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.kinds import Data
 from discreet.mechanisms.laplace import Laplace
@@ -74,7 +75,7 @@ def choose(candidates: Sequence[Candidate], scores: object, *, sensitivity: Numb
     """
     wide = read_sensitivity(sensitivity)
     data = Data.read(scores)
-    if not data.size or data.size != len(candidates):
+    if not isinstance(candidates, Sequence | np.ndarray) or not data.size or data.size != len(candidates):
         raise BadData("There must be one score for each candidate.", next_step="Give as many scores as candidates.")
     grid = data.grid(None, wide)
     steps = wide if grid is None else grid.l1_sensitivity(wide, size=1)
@@ -86,17 +87,32 @@ def choose(candidates: Sequence[Candidate], scores: object, *, sensitivity: Numb
 def randomized_response(bits: Answers, *, epsilon: Number, categories: int = 2) -> Answers:
     """Each person's bit (or category 0, 1, ...) as they would report it themselves: epsilon-DP, nobody to trust."""
     mechanism = RandomizedResponse(epsilon=epsilon, categories=categories)
-    truth = np.asarray(bits)
-    if truth.dtype.kind not in "biu" or (isinstance(bits, list) and truth.ndim != 1):
-        raise BadData("The answers must be bits, or categories 0, 1, 2, ....", next_step="Code each answer as an int.")
-    reports = mechanism.release(truth.astype(np.int64), _bits).astype(truth.dtype)
+    if isinstance(bits, list | tuple) and not all(isinstance(bit, Integral | np.bool_) for bit in bits):
+        raise _not_categories()
+    truth = np.asarray(bits, np.int64 if isinstance(bits, list | tuple) and not bits else None)
+    if truth.dtype.kind not in "biu" or isinstance(bits, np.ma.MaskedArray):
+        raise _not_categories()
+    reports = mechanism.release(
+        np.minimum(truth, 2**62).astype(np.int64) if truth.dtype == np.uint64 else truth.astype(np.int64), _bits
+    )
+    largest = 1 if truth.dtype.kind == "b" else np.iinfo(truth.dtype).max
+    if mechanism.categories - 1 <= largest:
+        reports = reports.astype(truth.dtype)
     result: Answers = reports if isinstance(bits, np.ndarray) else reports.tolist()
     return result
 
 
+def _not_categories() -> BadData:
+    return BadData("The answers must be bits, or categories 0, 1, 2, ....", next_step="Code each answer as an int.")
+
+
 def quantile(values: object, q: Number, *, lower: Number, upper: Number, epsilon: Number) -> float:
     """A value near the q-th quantile: epsilon-DP for one value per person; `lower` and `upper` from public knowledge."""
-    mechanism = Quantile(q=q, lower=lower, upper=upper, epsilon=epsilon)
     data = Data.read(values)
-    chosen = mechanism.release(np.asarray(data.numbers, np.float64), _bits)
-    return chosen if data.real or mechanism.grid.step < 1 else int(chosen)
+    mechanism = Quantile(q=q, lower=lower, upper=upper, epsilon=epsilon, whole=not data.real)
+    numbers = data.numbers
+    if numbers.dtype == object:  # exact numbers, perhaps too large for a float until they are clamped
+        low, high = exact(lower), exact(upper)
+        numbers = np.array([float(min(max(number, low), high)) for number in numbers], np.float64)
+    chosen = mechanism.release(numbers, _bits)
+    return chosen if data.real else int(chosen)

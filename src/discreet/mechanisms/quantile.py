@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import BadBounds, BadProbability
+from discreet.errors import BadBounds, BadData, BadProbability
 from discreet.exact import Number, exact, finite, power_of_two_below, read_bounds, read_epsilon
 from discreet.loss import Neighbours
 from discreet.mechanisms.base import SolvedForEpsilon
@@ -37,6 +37,8 @@ class Quantile(SolvedForEpsilon):
     upper: Number
     epsilon: Number
     neighbours: Neighbours = Neighbours.ADD_REMOVE
+    whole: bool = False
+    """Whether the values are whole numbers: then so are the candidates, where the bounds allow it."""
 
     def __post_init__(self) -> None:
         read_epsilon(self.epsilon)
@@ -44,6 +46,8 @@ class Quantile(SolvedForEpsilon):
         q = finite(self.q)
         if q is None or not 0 <= q <= 1:
             raise BadProbability("q must be a number from 0 to 1.", next_step="Give q=0.5 for the median.")
+        if not self.candidates:
+            raise BadBounds("No whole number lies within the bounds.", next_step="Widen the bounds.")
         if max(abs(self.candidates[0]), abs(self.candidates[-1])) > 2**52:
             raise BadBounds(
                 "The bounds are too far from zero for the distance between them.",
@@ -52,11 +56,10 @@ class Quantile(SolvedForEpsilon):
 
     @property
     def grid(self) -> Grid:
-        """Whole numbers where that is fine enough for the bounds, otherwise some 2**15 to 2**16 points."""
+        """Some 2**15 to 2**16 points; fewer where the values are whole and the bounds near."""
         lower, upper = read_bounds(self.lower, self.upper)
-        whole = lower.denominator == upper.denominator == 1
         step = power_of_two_below((upper - lower) / (_MOST_CANDIDATES // 2 - 1))
-        return Grid.given(max(step, Fraction(1)) if whole else step)
+        return Grid.given(max(step, Fraction(1)) if self.whole else step)
 
     @property
     def candidates(self) -> range:
@@ -67,14 +70,14 @@ class Quantile(SolvedForEpsilon):
     @property
     def _rank(self) -> tuple[int, int]:
         """Q as a fraction a / b, so that b times the score is an integer."""
-        q = exact(self.q).limit_denominator(10**6)
+        q = exact(self.q).limit_denominator(10**9)
         return q.numerator, q.denominator
 
     @property
     def selection(self) -> Exponential:
         """The mechanism underneath: what is charged and sampled."""
         a, b = self._rank
-        moves = max(a, b - a) if self.neighbours is Neighbours.ADD_REMOVE else b
+        moves = max(a, b - a) if Neighbours(self.neighbours) is Neighbours.ADD_REMOVE else b
         return Exponential(sensitivity=moves, epsilon=self.epsilon, size=len(self.candidates))
 
     @property
@@ -93,6 +96,8 @@ class Quantile(SolvedForEpsilon):
         return self.grid.back(self.candidates[chosen])
 
     def _scores(self, values: NDArray[Any]) -> NDArray[np.int64]:
+        if type(values) is not np.ndarray or values.dtype.kind not in "iuf":
+            raise BadData("A quantile takes an array of numbers.", next_step="Give a numpy array of ints or floats.")
         check_finite(values)
         a, b = self._rank
         first, last = self.candidates[0], self.candidates[-1]
@@ -104,7 +109,7 @@ class Quantile(SolvedForEpsilon):
         return -np.abs((b - a) * below - a * above)
 
     def error(self, confidence: Number) -> float:
-        """In ranks: how many values lie between the answer and the best grid point, at most."""
+        """In ranks: how much further the answer's rank is from the quantile's than the best grid point's is, at most."""
         _, b = self._rank
         return self.selection.error(confidence) / b
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import BadData, BadProbability
 from discreet.exact import Number, exact, finite, read_count, read_epsilon, read_level
+from discreet.mechanisms.adding import as_int64
 from discreet.mechanisms.base import PureMechanism, SolvedForEpsilon
 from discreet.noise import Probability, RandomBits, flip, uniform_below
 
@@ -31,11 +32,12 @@ class _Response(PureMechanism):
 
     def release(self, exact: NDArray[np.int64], bits: RandomBits) -> NDArray[np.int64]:
         """One answer for each of the given categories 0, 1, ..., categories - 1; both coins are drawn for everyone."""
-        if np.any((exact < 0) | (exact >= self.categories)):
+        truth = as_int64(exact)
+        if np.any((truth < 0) | (truth >= self.categories)):
             raise BadData("A value is not one of the categories.", next_step="Code the values as 0, 1, 2, and so on.")
-        lies = flip(self._lie, exact.size, bits).reshape(exact.shape)
-        step = 1 + uniform_below(self.categories - 1, exact.size, bits).reshape(exact.shape)
-        return np.where(lies, (exact + step) % self.categories, exact)
+        lies = flip(self._lie, truth.size, bits).reshape(truth.shape)
+        step = 1 + uniform_below(self.categories - 1, truth.size, bits).reshape(truth.shape)
+        return np.where(lies, (truth + step) % self.categories, truth)
 
     def unbiased_count(self, *, ones: int, people: int) -> float:
         """An unbiased estimate of how many of `people` are in a category that `ones` of them reported."""
@@ -62,8 +64,9 @@ class RandomizedResponse(_Response, SolvedForEpsilon):
 
     def __post_init__(self) -> None:
         read_epsilon(self.epsilon)
-        if read_count(self.categories, name="categories") < 2:
-            raise BadData("Randomized response needs two categories or more.", next_step="Give categories=2 for a bit.")
+        object.__setattr__(self, "categories", read_count(self.categories, name="categories"))
+        if not 2 <= self.categories <= 2**62:
+            raise BadData("Randomized response needs 2 to 2**62 categories.", next_step="Give categories=2 for a bit.")
 
     @property
     def _lie(self) -> Probability:
@@ -84,9 +87,9 @@ class BiasedCoin(_Response):
 
     def __post_init__(self) -> None:
         gamma = finite(self.gamma)
-        if gamma is None or not 0 < gamma < Fraction(1, 2):
+        if gamma is None or not 2**-40 <= gamma <= Fraction(1, 2) - Fraction(1, 2**40):
             raise BadProbability(
-                "gamma must be a number above 0 and below 1/2.",
+                "gamma must be a number above 0 and below 1/2, by 2**-40 at least.",
                 next_step="Give gamma=0.25 for the lecture's coin flips, less for more privacy.",
             )
         odds = math.log1p(

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from discreet.errors import BadInput
 from discreet.exact import Number, exact, read_count, read_epsilon, read_level, read_sensitivity, rounded_up
 from discreet.mechanisms import curves
-from discreet.mechanisms.adding import check_integers
+from discreet.mechanisms.adding import as_int64
 from discreet.mechanisms.base import SolvedForEpsilon
 from discreet.mechanisms.curves import Floats
 from discreet.noise import RandomBits, discrete_laplace, exponential_choice, permute_and_flip
@@ -36,7 +36,8 @@ class _Selection(SolvedForEpsilon):
 
     def __post_init__(self) -> None:
         check_scale(2 * read_sensitivity(self.sensitivity) / read_epsilon(self.epsilon))
-        if read_count(self.size, name="size") > MOST_CANDIDATES:
+        object.__setattr__(self, "size", read_count(self.size, name="size"))
+        if self.size > MOST_CANDIDATES:
             raise BadInput(
                 "There are too many candidates.", next_step="Choose among at most 2**24, in stages if need be."
             )
@@ -89,8 +90,7 @@ class Exponential(_Selection):
         return curves.bounded_range_deltas(self.pure_epsilon, epsilons)
 
     def release(self, exact: Scores, bits: RandomBits) -> int:
-        check_integers(exact, size=self.size)
-        return exponential_choice(exact.ravel(), self.rate, bits)
+        return exponential_choice(as_int64(exact, size=self.size).ravel(), self.rate, bits)
 
     def _worst_chance_of_gap(self, gap: int) -> float:
         others = (self.size - 1) * math.exp(-float(gap * self.rate))
@@ -106,14 +106,13 @@ class PermuteAndFlip(_Selection):
     """
 
     def release(self, exact: Scores, bits: RandomBits) -> int:
-        check_integers(exact, size=self.size)
-        return permute_and_flip(exact.ravel(), self.rate, bits)
+        return permute_and_flip(as_int64(exact, size=self.size).ravel(), self.rate, bits)
 
     def _worst_chance_of_gap(self, gap: int) -> float:
         """1 - E[1 / (1 + heads)] for `size - 1` coins of one probability."""
         coin = math.exp(-float(gap * self.rate))
         if coin * self.size < 1e-9:
-            return coin * (self.size - 1)
+            return coin * (self.size - 1) / 2
         return 1 + math.expm1(self.size * math.log1p(-coin)) / (self.size * coin) if coin < 1 else 1 - 1 / self.size
 
 
@@ -127,14 +126,13 @@ class NoisyMax(_Selection):
     """
 
     def release(self, exact: Scores, bits: RandomBits) -> int:
-        check_integers(exact, size=self.size)
+        scores = as_int64(exact, size=self.size).ravel()
         noise = discrete_laplace(1 / self.rate, self.size, bits)
-        # As Python ints where a sum might not fit: comparing must never wrap around.
-        return int(np.argmax(exact.ravel().astype(object) + noise))
+        return int(np.argmax(scores.astype(object) + noise))  # as Python ints: comparing must never wrap around
 
     def _worst_chance_of_gap(self, gap: int) -> float:
         """Some other candidate's noise beats the best's by `gap`: at most (size - 1) P(Z - Z' >= gap)."""
         rate = float(self.rate)
         q = math.exp(-rate)
-        tail = math.exp(-rate * gap) / (1 + q) ** 2 * (gap * (1 - q) + 1 + 2 * q * q / (1 + q))
+        tail = math.exp(-rate * gap) / (1 + q) ** 2 * (gap * -math.expm1(-rate) + 1 + 2 * q * q / (1 + q))
         return min(1.0, (self.size - 1) * tail)

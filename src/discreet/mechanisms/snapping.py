@@ -65,8 +65,8 @@ class Snapping(SolvedForEpsilon):
         return Grid.given(_power_of_two_above(self.scale))
 
     def release(self, exact: float, bits: RandomBits) -> float:
-        if not math.isfinite(exact):
-            raise BadData("The value is NaN or infinite.", next_step="Drop or replace such values first.")
+        if type(exact) is not float or not math.isfinite(exact):
+            raise BadData("The value is no finite float.", next_step="Drop or replace such values first.")
         unit = float(self.unit)
         bound = float(self.bound) / unit
         sign = 1.0 if bits.words(1, 8)[0] & 1 else -1.0
@@ -75,7 +75,7 @@ class Snapping(SolvedForEpsilon):
 
     def error(self, confidence: Number) -> float:
         """The noise's own quantile and half a snapping step."""
-        tail = -math.log(1 - read_level(confidence))
+        tail = -math.log(float(1 - read_level(confidence)))
         return float(self.unit) * (float(self.scale) * tail + float(self.grid.step) / 2) * (1 + 1e-9)
 
 
@@ -102,8 +102,8 @@ def _log_rounded(u: float) -> float:
     """ln(u), correctly rounded: decimal's ln is correctly rounded at any precision; we raise it until it is clear."""
     precision = 40
     while True:
-        log = Context(prec=precision).ln(Decimal(u))
-        slack = abs(log) * Decimal(10) ** (1 - precision)
-        if float(log - slack) == float(log + slack):
+        context = Context(prec=precision)
+        log = context.ln(Decimal(u))
+        if float(context.next_minus(log)) == float(context.next_plus(log)):
             return float(log)
         precision *= 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -35,7 +36,7 @@ class AboveThreshold(SolvedForEpsilon):
     def __post_init__(self) -> None:
         read_epsilon(self.epsilon)
         read_sensitivity(self.sensitivity)
-        read_count(self.positives, name="positives")
+        object.__setattr__(self, "positives", read_count(self.positives, name="positives"))
         if type(self.threshold) is not int:
             raise BadInput(
                 "The threshold must be an int.", next_step="Give the threshold in the queries' integer unit."
@@ -67,9 +68,12 @@ class AboveThreshold(SolvedForEpsilon):
 
     def release(self, exact: Iterable[int], bits: RandomBits) -> list[bool]:
         """Answers in order; the list ends with the last True allowed."""
+        values = list(exact)
+        if any(type(value) is not int for value in values):
+            raise BadData("Watched queries must be ints.", next_step="Put the values on an integer grid first.")
         watch = self.start(bits)
         answers = []
-        for value in exact:
+        for value in values:
             if watch.exhausted:
                 break
             answers.append(watch.is_above(value))
@@ -86,28 +90,28 @@ class AboveThreshold(SolvedForEpsilon):
 class Watch:
     """One run of AboveThreshold. It holds the noisy threshold, which must never be shown."""
 
-    __slots__ = ("_bits", "_left", "_mechanism", "_noisy_threshold")
+    __slots__ = ("_bits", "_left", "_lock", "_mechanism", "_noisy_threshold")
 
     def __init__(self, mechanism: AboveThreshold, noisy_threshold: int, bits: RandomBits) -> None:
         self._mechanism = mechanism
         self._noisy_threshold = noisy_threshold
         self._bits = bits
         self._left = mechanism.positives
+        self._lock = threading.Lock()
 
     @property
     def exhausted(self) -> bool:
         """Whether all positives have been given."""
-        return self._left == 0
+        return self._left <= 0
 
     def is_above(self, value: int) -> bool:
         """Whether the next query's noisy value reaches the noisy threshold."""
-        if self.exhausted:
-            raise BadInput(
-                "Every allowed positive answer has been given.", next_step="Start a new watch and pay again."
-            )
         if type(value) is not int:
             raise BadData("A watched query must be an int.", next_step="Put the value on an integer grid first.")
-        noise = int(discrete_laplace(self._mechanism.query_scale, 1, self._bits)[0])
-        above = value + noise >= self._noisy_threshold
-        self._left -= above
+        with self._lock:  # two threads must not share the last positive
+            if self.exhausted:
+                raise BadInput("Every allowed positive answer is given.", next_step="Start a new watch and pay again.")
+            noise = int(discrete_laplace(self._mechanism.query_scale, 1, self._bits)[0])
+            above = value + noise >= self._noisy_threshold
+            self._left -= above
         return above

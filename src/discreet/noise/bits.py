@@ -36,35 +36,43 @@ class RandomBits:
     """A stream of uniform words, safe to share between threads; a forked child starts a stream of its own."""
 
     def __init__(self) -> None:
-        self._rekey()
+        self._stream = _Stream(self._fresh_key())
 
     def words(self, count: int, width: Width) -> Words:
         """`count` independent uniform words of `width` bits."""
         words = np.empty(count, _DTYPES[width])
-        if self._forks != _forks:
-            self._rekey()
-        with self._lock:
-            self._fill(words.view(np.uint8))
-        return words
-
-    def _fill(self, out: NDArray[np.uint8]) -> None:
+        out = words.view(np.uint8)
         for start in range(0, out.size, len(_ZEROS)):
             part = out[start : start + len(_ZEROS)]
-            if self._left < part.size:
-                self._new_stream()
-            self._stream.update_into(_ZEROS[: part.size], part.data)
-            self._left -= part.size
-
-    def _rekey(self) -> None:
-        self._forks = _forks
-        self._lock = threading.Lock()  # a lock that another thread held at the fork would never open
-        self._new_stream()
-
-    def _new_stream(self) -> None:
-        key = self._fresh_key()
-        self._stream = Cipher(algorithms.AES256(key[:32]), modes.CTR(key[32:])).encryptor()
-        self._left = _BYTES_PER_KEY
+            # A spent or inherited stream is replaced whole, in one assignment: no thread can draw from half of it, and
+            # two threads that replace it at once only waste a key.
+            while not self._stream.fill(part):
+                self._stream = _Stream(self._fresh_key())
+        return words
 
     def _fresh_key(self) -> bytes:
         """32 bytes of key and 16 of counter."""
         return os.urandom(48)
+
+
+class _Stream:
+    """The keystream of one key in one process."""
+
+    __slots__ = ("_born", "_cipher", "_left", "_lock")
+
+    def __init__(self, key: bytes) -> None:
+        self._born = _forks
+        self._left = _BYTES_PER_KEY
+        self._lock = threading.Lock()
+        self._cipher = Cipher(algorithms.AES256(key[:32]), modes.CTR(key[32:])).encryptor()
+
+    def fill(self, out: NDArray[np.uint8]) -> bool:
+        """Fill `out` with fresh bytes; False, and nothing done, in a forked child or when the key is spent."""
+        if self._born != _forks:  # before the lock, which a thread of the parent may have held at the fork
+            return False
+        with self._lock:
+            if self._left < out.size:
+                return False
+            self._left -= out.size
+            self._cipher.update_into(_ZEROS[: out.size], out.data)
+        return True

@@ -18,6 +18,7 @@ from discreet.noise.floats import LARGEST_EXPONENT, RELATIVE_ERROR, exp_minus_fl
 from discreet.noise.uniform import uniform_below
 
 MOST_CANDIDATES = 1 << 24
+_BLOCK = 1 << 10
 
 
 def permute_and_flip(scores: NDArray[np.int64], rate: Fraction, bits: RandomBits) -> int:
@@ -53,9 +54,9 @@ def _invert_in_floats(exponents: NDArray[np.float64], word: int) -> int | None:
     """The index that U = word/2**64 falls on, or None where the float's error band leaves it open."""
     weights = exp_minus_float(exponents)
     weights[exponents > LARGEST_EXPONENT] = 0
-    cumulative = np.cumsum(weights)
+    cumulative, additions = _cumulative(weights)
     # The weights' own error, the additions' and U's; then the weights left out, each at most exp(-64) < 2**-92.
-    relative = RELATIVE_ERROR + weights.size * 2.0**-52
+    relative = RELATIVE_ERROR + additions * 2.0**-52
     absolute = weights.size * 2.0**-92
     low, high = cumulative * (1 - relative), cumulative * (1 + relative) + absolute
     u = word * 2.0**-64
@@ -66,8 +67,18 @@ def _invert_in_floats(exponents: NDArray[np.float64], word: int) -> int | None:
     return index
 
 
+def _cumulative(weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
+    """Running sums, and how many additions each is at most the result of: in blocks, so that errors stay small."""
+    blocks = -(-weights.size // _BLOCK)
+    padded = np.zeros(blocks * _BLOCK)
+    padded[: weights.size] = weights
+    within = np.cumsum(padded.reshape(blocks, _BLOCK), axis=1)
+    before = np.concatenate([[0.0], np.cumsum(within[:-1, -1])])
+    return (within + before[:, None]).reshape(-1)[: weights.size], _BLOCK + blocks
+
+
 def _invert_in_integers(gaps: NDArray[np.uint64], rate: Fraction, word: int, bits: RandomBits) -> int:
-    """The same in integers, with as many bits as it takes; reached about once in 2**20 choices at most."""
+    """The same in integers, with as many bits as it takes; reached about n times in 2**40 choices among n."""
     width = 64
     while True:
         word = word << 64 | int(bits.words(1, 64)[0])
