@@ -47,7 +47,7 @@ _COLUMNS = "seq, time, kind, body, previous, hash"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """A question to be paid for. `question` names its canonical form: plan, price and data version.
+    """A question to be paid for. `question` names its canonical form: the plan and the data version.
 
     Request ids belong to their analyst; None is the owner at the keyboard, who charges the dataset only.
     """
@@ -57,6 +57,16 @@ class Request:
     releases: tuple[Mechanism, ...]
     analyst: str | None = None
     label: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.id or not self.question or not self.releases or self.analyst == "":
+            raise BadInput("A request needs an id, a question and a price.", next_step="Give all three.")
+
+    @property
+    def key(self) -> str:
+        """What makes two questions the same: plan, data version and price."""
+        priced = {"question": self.question, "releases": [describe(release) for release in self.releases]}
+        return hashlib.sha256(canonical(priced).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +104,13 @@ class Ledger:
     ) -> None:
         self._store, self._now, self._step = store, now, on_step
         self._anchor = Anchor(anchor)
-        store.migrate("ledger", _SCHEMA)
-        with store.transaction() as t:
-            self._anchor.check(lambda seq: _entry_at(t, seq))
+        try:
+            store.migrate("ledger", _SCHEMA)
+            with store.transaction() as t:
+                self._anchor.check(lambda seq: _entry_at(t, seq))
+        except BaseException:
+            store.close()
+            raise
 
     @classmethod
     def open(cls, where: str | Path, *, anchor: str | Path | None = None) -> Ledger:
@@ -150,49 +164,46 @@ class Ledger:
 
     def reserve(self, request: Request) -> Reservation:
         """Charge for a question, durably; or find that it is paid, or refuse. Nothing may be read before this returns."""
-        if not request.id or not request.question or not request.releases:
-            raise BadInput("A request needs an id, a question and a price.", next_step="Give all three.")
         charge = Charge.of(request.releases)
-        analyst = request.analyst or ""
+        analyst, key = request.analyst or "", request.key
         with self._writing() as t:
             self._step("reserve: begun")
             if request.analyst is not None:
                 load(t, analyst_account(analyst)).check_open()
             known = t.run("SELECT question FROM ledger_requests WHERE analyst = ? AND request = ?", analyst, request.id)
-            if known and known[0][0] != request.question:
+            if known and known[0][0] != key:
                 raise RequestConflict(
                     "This request id was used for another question.", next_step="Use a new id for a new question."
                 )
-            charged = () if known else self._charge(t, request, charge)
+            charged = () if known else self._charge(t, request, key, charge)
             self._step("reserve: written")
-            answer = t.run("SELECT answer FROM ledger_questions WHERE question = ?", request.question)[0][0]
+            answer = t.run("SELECT answer FROM ledger_questions WHERE question = ?", key)[0][0]
             receipt = _last_entry(t)
         self._step("reserve: committed")
-        stored = None if answer is None else bytes(answer)
-        return Reservation(request, receipt.hash if receipt else "", charged, stored)
+        return Reservation(request, receipt.hash if receipt else "", charged, _bytes(answer))
 
-    def _charge(self, t: Transaction, request: Request, charge: Charge) -> tuple[str, ...]:
+    def _charge(self, t: Transaction, request: Request, key: str, charge: Charge) -> tuple[str, ...]:
         analyst = request.analyst or ""
         unpaid = []
-        if not t.run("SELECT question FROM ledger_questions WHERE question = ?", request.question):
+        if not t.run("SELECT question FROM ledger_questions WHERE question = ?", key):
             unpaid.append(DATASET)
-        paid = t.run("SELECT question FROM ledger_paid WHERE analyst = ? AND question = ?", analyst, request.question)
+        paid = t.run("SELECT question FROM ledger_paid WHERE analyst = ? AND question = ?", analyst, key)
         if request.analyst is not None and not paid:
             unpaid.append(analyst_account(analyst))
         accounts = [load(t, name).charged(charge) for name in unpaid]
         self._step("reserve: checked")
         for account in accounts:
             save(t, account)
-        t.run("INSERT INTO ledger_requests VALUES (?, ?, ?)", analyst, request.id, request.question)
+        t.run("INSERT INTO ledger_requests VALUES (?, ?, ?)", analyst, request.id, key)
         if DATASET in unpaid:
-            t.run("INSERT INTO ledger_questions (question) VALUES (?)", request.question)
+            t.run("INSERT INTO ledger_questions (question) VALUES (?)", key)
         if not paid:
-            t.run("INSERT INTO ledger_paid VALUES (?, ?)", analyst, request.question)
+            t.run("INSERT INTO ledger_paid VALUES (?, ?)", analyst, key)
         body = {
             "accounts": unpaid,
             "analyst": request.analyst,
             "request": request.id,
-            "question": request.question,
+            "question": key,
             "label": request.label,
             "releases": [describe(release) for release in request.releases],
         }
@@ -201,7 +212,7 @@ class Ledger:
 
     def finish(self, reservation: Reservation, answer: bytes) -> bytes:
         """Store the answer and return the stored one, which is the only one that may leave."""
-        question = reservation.request.question
+        question = reservation.request.key
         with self._writing() as t:
             self._step("finish: begun")
             stored = t.run("SELECT answer FROM ledger_questions WHERE question = ?", question)[0][0]
@@ -233,7 +244,7 @@ class Ledger:
         """The stored answer of every question."""
         with self._store.transaction() as t:
             rows = t.run("SELECT question, answer FROM ledger_questions")
-            return {question: None if answer is None else bytes(answer) for question, answer in rows}
+            return {question: _bytes(answer) for question, answer in rows}
 
     @contextmanager
     def _writing(self) -> Iterator[Transaction]:
@@ -259,9 +270,18 @@ class Ledger:
         t.run(f"INSERT INTO ledger_entries ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)", *values)  # noqa: S608
 
 
+def _bytes(answer: Any) -> bytes | None:
+    """A stored answer; SQLite would give text back as text if somebody put it there."""
+    return answer.encode() if isinstance(answer, str) else None if answer is None else bytes(answer)
+
+
 def _entry(row: Row) -> Entry:
-    seq, time, kind, body, previous, link = row
-    return Entry(int(seq), time, kind, json.loads(body), previous, link)
+    seq, time, kind, text, previous, link = row
+    try:
+        body = json.loads(text)
+    except ValueError:
+        body = {}  # no longer JSON, so the hash no longer fits either
+    return Entry(int(seq), time, kind, body, previous, link)
 
 
 def _last_entry(t: Transaction) -> Entry | None:

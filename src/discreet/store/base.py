@@ -6,7 +6,7 @@ import os
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeAlias
 
 from discreet.errors import StoreUnavailable
@@ -27,34 +27,67 @@ class Store(ABC):
 
     A transaction has the database's one writer lock from its first statement to its commit, so that what it read is
     still true when it writes. (Reading first and locking later loses charges: with the default settings of the usual
-    tools, 160 of 200.)
+    tools, 160 of 200.) As there is one writer at a time, a process needs only one connection; its threads queue for it.
     """
 
     blob_type: str
 
     def __init__(self) -> None:
-        self._begin_process()
+        self._inherited: list[Any] = []
+        self._begin_process(None)
 
-    def _begin_process(self) -> None:
-        self._process = os.getpid()
-        self._threads = threading.local()
-        self._queue = threading.Lock()
+    def _begin_process(self, inherited: Any) -> None:
+        """Open nothing yet. A connection that came over a fork is neither used nor closed: it is the parent's."""
+        self._inherited.append(inherited)
+        self._process, self._queue = os.getpid(), threading.Lock()
+        self._connection: Any = None
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
         """Everything inside, or nothing; on disk when it returns."""
-        if self._process != os.getpid():  # a connection must not cross a fork
-            self._begin_process()
-        with self._queue, self._exclusive() as transaction:
-            yield transaction
+        if self._process != os.getpid():
+            self._begin_process(self._connection)
+        with self._queue:
+            try:
+                self._connection = self._connection or self._connect()
+                transaction = self._begin(self._connection)
+            except self._errors():
+                self._drop()
+                raise unavailable() from None
+            try:
+                yield transaction
+                transaction.run("COMMIT")
+            except BaseException as error:
+                with suppress(*self._errors()):
+                    transaction.run("ROLLBACK")
+                if isinstance(error, self._errors()):
+                    self._drop()
+                    raise unavailable() from None
+                raise
 
     @abstractmethod
-    def _exclusive(self) -> Any:
-        """A context manager around one transaction that holds the database's writer lock."""
+    def _connect(self) -> Any:
+        """A connection whose commits wait for the disk."""
 
     @abstractmethod
+    def _begin(self, connection: Any) -> Transaction:
+        """Begin a transaction that holds the database's writer lock."""
+
+    @abstractmethod
+    def _errors(self) -> tuple[type[Exception], ...]:
+        """What the driver raises."""
+
+    def _drop(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(*self._errors()):
+                connection.close()
+
     def close(self) -> None:
-        """Let go of this thread's connection."""
+        """Let go of the connection; the next transaction opens another."""
+        if self._process == os.getpid():
+            with self._queue:
+                self._drop()
 
     def migrate(self, component: str, versions: Sequence[str]) -> None:
         """Bring a component's tables to the newest version; each version is a script, never changed once released."""

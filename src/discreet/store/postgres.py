@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-
 import psycopg
 
-from discreet.store.base import Row, Store, Transaction, unavailable
+from discreet.store.base import Row, Store, Transaction
 
 _LOCK = 0x6469736372656574  # "discreet": one advisory lock for all our writers in a database
 
@@ -21,40 +18,18 @@ class PostgresStore(Store):
         self._url = url
         super().__init__()
 
-    @contextmanager
-    def _exclusive(self) -> Iterator[Transaction]:
-        try:
-            connection = self._connection()
-            connection.execute("BEGIN")
-            connection.execute("SET LOCAL synchronous_commit = on")
-            connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
-        except psycopg.Error:
-            self.close()
-            raise unavailable() from None
-        try:
-            yield _PostgresTransaction(connection)
-            connection.execute("COMMIT")
-        except BaseException as error:
-            with suppress(psycopg.Error):
-                connection.execute("ROLLBACK")
-            if isinstance(error, psycopg.Error):
-                self.close()
-                raise unavailable() from None
-            raise
-
-    def _connection(self) -> psycopg.Connection:
-        connection: psycopg.Connection | None = getattr(self._threads, "connection", None)
-        if connection is None:
-            connection = psycopg.connect(self._url, autocommit=True)
-            self._threads.connection = connection
+    def _connect(self) -> psycopg.Connection:
+        connection = psycopg.connect(self._url, autocommit=True)
+        connection.execute("SET synchronous_commit = on")
         return connection
 
-    def close(self) -> None:
-        connection = getattr(self._threads, "connection", None)
-        if connection is not None:
-            with suppress(psycopg.Error):
-                connection.close()
-            self._threads.connection = None
+    def _begin(self, connection: psycopg.Connection) -> Transaction:
+        connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+        return _PostgresTransaction(connection)
+
+    def _errors(self) -> tuple[type[Exception], ...]:
+        return (psycopg.Error,)
 
 
 class _PostgresTransaction(Transaction):

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from discreet.store.base import Row, Store, Transaction, unavailable
+from discreet.store.base import Row, Store, Transaction
 
 _PATIENCE_SECONDS = 60.0
 
 
 class SQLiteStore(Store):
-    """One file. BEGIN IMMEDIATE takes the writer lock before reading; synchronous=FULL makes every commit wait for the disk."""
+    """One file. BEGIN IMMEDIATE takes the writer lock before reading; synchronous=FULL makes a commit wait for the disk."""
 
     blob_type = "BLOB"
 
@@ -21,38 +19,20 @@ class SQLiteStore(Store):
         self._path = str(path)
         super().__init__()
 
-    @contextmanager
-    def _exclusive(self) -> Iterator[Transaction]:
-        try:
-            connection = self._connection()
-            connection.execute("BEGIN IMMEDIATE")
-        except sqlite3.Error:
-            raise unavailable() from None
-        try:
-            yield _SQLiteTransaction(connection)
-            connection.execute("COMMIT")
-        except BaseException as error:
-            with suppress(sqlite3.Error):
-                connection.rollback()
-            if isinstance(error, sqlite3.Error):
-                self.close()
-                raise unavailable() from None
-            raise
-
-    def _connection(self) -> sqlite3.Connection:
-        connection: sqlite3.Connection | None = getattr(self._threads, "connection", None)
-        if connection is None:
-            connection = sqlite3.connect(self._path, timeout=_PATIENCE_SECONDS, isolation_level=None)
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = FULL")
-            self._threads.connection = connection
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self._path, timeout=_PATIENCE_SECONDS, isolation_level=None, check_same_thread=False
+        )
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
         return connection
 
-    def close(self) -> None:
-        connection = getattr(self._threads, "connection", None)
-        if connection is not None:
-            connection.close()
-            self._threads.connection = None
+    def _begin(self, connection: sqlite3.Connection) -> Transaction:
+        connection.execute("BEGIN IMMEDIATE")
+        return _SQLiteTransaction(connection)
+
+    def _errors(self) -> tuple[type[Exception], ...]:
+        return (sqlite3.Error,)
 
 
 class _SQLiteTransaction(Transaction):

@@ -1,0 +1,70 @@
+"""Asking a ledger, as a curator would: reserve, compute, finish."""
+
+from __future__ import annotations
+
+import os
+
+from discreet.accounting import open_filter
+from discreet.ledger import Ledger, Request
+from discreet.mechanisms import Laplace
+from discreet.store import open_store
+
+PRICE = 0.01
+
+
+def a_request(number, *, analyst="alice", epsilon=PRICE, request_id=None):
+    return Request(
+        id=request_id or f"request-{number}",
+        question=f"question-{number}",
+        releases=(Laplace(sensitivity=1, epsilon=epsilon),),
+        analyst=analyst,
+    )
+
+
+OPENED = []
+"""Every ledger that a test has opened; closed when it ends."""
+
+
+def open_ledger(where, **options):
+    ledger = Ledger(open_store(where), **options)
+    OPENED.append(ledger)
+    return ledger
+
+
+def a_ledger(where, *, cap=1.0, analysts=("alice",), **options):
+    ledger = open_ledger(where, **options)
+    ledger.open_account(open_filter(cap))
+    for analyst in analysts:
+        ledger.open_account(open_filter(cap), analyst=analyst)
+    return ledger
+
+
+def ask(ledger, request):
+    """The bytes that a client sees: fresh noise every time it is computed, the stored answer every time it leaves."""
+    reservation = ledger.reserve(request)
+    if reservation.answer is not None:
+        return reservation.answer
+    return ledger.finish(reservation, os.urandom(16))
+
+
+def in_child(work):
+    """Run `work(write)` in a forked process; what it wrote before it ended, however it ended."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            os.close(reader)
+            work(lambda data: os.write(writer, data))
+            code = 0
+        finally:
+            os._exit(code)
+    os.close(writer)
+    return child, reader
+
+
+def output_of(child, reader):
+    with os.fdopen(reader, "rb") as pipe:
+        written = pipe.read()
+    os.waitpid(child, 0)
+    return written

