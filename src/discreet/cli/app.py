@@ -5,9 +5,12 @@ from __future__ import annotations
 import typer
 
 import discreet
+from discreet.cli import books
 from discreet.cli.demo import show_demo
 
 app = typer.Typer(help=discreet.__doc__, no_args_is_help=True, add_completion=False, rich_markup_mode=None)
+app.add_typer(books.ledger, name="ledger")
+app.command("budget")(books.budget)
 
 
 @app.callback(invoke_without_command=True)

@@ -1,0 +1,203 @@
+"""`discreet budget` and `discreet ledger`: what is left, who spent it on what, and whether the books are sound."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from discreet.accounting import Composed
+from discreet.cli.exit_codes import ExitCode
+from discreet.errors import BadInput
+from discreet.ledger import Account, Entry, Ledger, verify
+from discreet.ledger.releases import rebuild
+
+_BAR = 16
+
+LedgerOption = Annotated[
+    str | None,
+    typer.Option("--ledger", help="A path or postgresql:// URL; by default [ledger] path in the configuration."),
+]
+ConfigOption = Annotated[Path, typer.Option("--config", help="The configuration file.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+ledger = typer.Typer(help="Look at the books and verify them.", no_args_is_help=True, rich_markup_mode=None)
+
+
+def open_books(where: str | None, config: Path) -> Ledger:
+    """The ledger that was named, or the configuration's; never a new one."""
+    if where is None:
+        if not config.exists():
+            raise BadInput(
+                "There is no configuration here to say where the ledger is.",
+                next_step="Give --ledger, or --config, or go to the folder of your discreet.toml.",
+            )
+        where = tomllib.loads(config.read_text()).get("ledger", {}).get("path", "ledger.sqlite")
+        if "://" not in where:
+            where = str(config.parent / where)
+    if "://" not in where and not Path(where).exists():
+        raise BadInput(
+            "There is no ledger there.", next_step="Check the path; a ledger is made with the first question."
+        )
+    return Ledger.open(where)
+
+
+def budget(
+    *,
+    where: LedgerOption = None,
+    config: ConfigOption = Path("discreet.toml"),
+    as_json: JsonOption = False,
+    last: Annotated[int, typer.Option("--last", help="How many questions to list.")] = 10,
+) -> None:
+    """Show what is left, who spent it, and on what."""
+    books = open_books(where, config)
+    accounts, charges = books.accounts(), [entry for entry in books.history() if entry.kind == "charge"]
+    if as_json:
+        typer.echo(
+            json.dumps(
+                {"accounts": [_account_facts(a) for a in accounts], "questions": [_charge_facts(e) for e in charges]}
+            )
+        )
+        return
+    console = Console(highlight=False)
+    console.print()
+    console.print(_account_table(accounts))
+    if charges:
+        console.print()
+        console.print(_charge_table(charges[-last:]))
+        free = sum(not entry.body["accounts"] for entry in charges)
+        console.print(f"\n  {len(charges)} questions were asked, {free} of them free because they were asked before")
+    console.print()
+
+
+@ledger.command("show")
+def show(
+    *,
+    where: LedgerOption = None,
+    config: ConfigOption = Path("discreet.toml"),
+    as_json: JsonOption = False,
+    last: Annotated[int, typer.Option("--last", help="How many entries to show.")] = 20,
+) -> None:
+    """Show the last entries of the books."""
+    entries = open_books(where, config).history(last=last)
+    if as_json:
+        typer.echo(json.dumps([asdict(entry) for entry in entries]))
+        return
+    table = _plain_table("entry", "time", "what", "about", "hash")
+    for entry in entries:
+        table.add_row(str(entry.seq), entry.time[:19].replace("T", " "), entry.kind, _about(entry), entry.hash[:12])
+    Console(highlight=False).print("", table, "")
+
+
+@ledger.command("head")
+def head(*, where: LedgerOption = None, config: ConfigOption = Path("discreet.toml")) -> None:
+    """Print number:hash of the last entry. Note it somewhere else; `verify --anchor` then sees a truncation."""
+    entry = open_books(where, config).head()
+    typer.echo(f"{entry.seq}:{entry.hash}" if entry else "0:")
+
+
+@ledger.command("verify")
+def verify_books(
+    *,
+    where: LedgerOption = None,
+    config: ConfigOption = Path("discreet.toml"),
+    as_json: JsonOption = False,
+    anchor: Annotated[str | None, typer.Option("--anchor", help="A head noted earlier, number:hash.")] = None,
+) -> None:
+    """Recompute the chain, every price, every total and every answer's hash."""
+    found = verify(open_books(where, config), anchor=anchor)
+    if as_json:
+        typer.echo(json.dumps({**asdict(found), "sound": found.sound}))
+    elif found.sound:
+        typer.echo(f"sound: {found.entries} entries, head {found.head[:16]}")
+    else:
+        for problem in found.problems:
+            typer.echo(f"problem: {problem}")
+        typer.echo("The books are not sound. Grant nothing until the owner has found out why.")
+    if not found.sound:
+        raise typer.Exit(ExitCode.FAILURE)
+
+
+def _name(account: str) -> str:
+    return account.removeprefix("analyst:")
+
+
+def _account_facts(account: Account) -> dict[str, Any]:
+    return {
+        "account": account.name,
+        "kind": account.filter.kind,
+        "cap": asdict(account.cap),
+        "spent": asdict(account.spent),
+        "left": account.left,
+        "frozen": account.frozen,
+    }
+
+
+def _charge_facts(entry: Entry) -> dict[str, Any]:
+    price = Composed.of([rebuild(release) for release in entry.body["releases"]])
+    pure = price.pure_epsilon
+    return {
+        "time": entry.time,
+        "analyst": entry.body["analyst"],
+        "label": entry.body["label"],
+        "epsilon": pure if pure != float("inf") else None,
+        "rho": price.rho,
+        "charged": entry.body["accounts"],
+        "receipt": entry.hash,
+    }
+
+
+def bar(spent: float, cap: float) -> Text:
+    """How much of a cap is gone: ████░░░░."""
+    full = min(_BAR, round(_BAR * spent / cap))
+    return Text("█" * full, style="cyan") + Text("░" * (_BAR - full), style="dim")
+
+
+def _plain_table(*columns: str) -> Table:
+    table = Table(box=None, padding=(0, 2), header_style="dim")
+    for column in columns:
+        table.add_column(column)
+    return table
+
+
+def _account_table(accounts: list[Account]) -> Table:
+    table = _plain_table("account", "", "spent ε", "of", "delta", "kept by")
+    for account in accounts:
+        table.add_row(
+            _name(account.name) + (" (frozen)" if account.frozen else ""),
+            bar(account.spent.epsilon, account.cap.epsilon),
+            f"{account.spent.epsilon:.4g}",
+            f"{account.cap.epsilon:.4g}",
+            f"{account.spent.delta:.2g} of {account.cap.delta:g}" if account.cap.delta else "none",
+            account.filter.kind,
+        )
+    return table
+
+
+def _charge_table(charges: list[Entry]) -> Table:
+    table = _plain_table("when", "who", "question", "price", "paid by")
+    for entry in charges:
+        facts = _charge_facts(entry)
+        price = f"ρ {facts['rho']:.3g}" if facts["epsilon"] is None else f"ε {facts['epsilon']:g}"
+        payers = ", ".join(map(_name, facts["charged"])) or "nobody: asked before"
+        table.add_row(
+            facts["time"][:16].replace("T", " "), facts["analyst"] or "owner", facts["label"] or "—", price, payers
+        )
+    return table
+
+
+def _about(entry: Entry) -> str:
+    body = entry.body
+    if entry.kind == "charge":
+        names = ", ".join(release["mechanism"] for release in body["releases"])
+        return f"{names} for {body['analyst'] or 'the owner'}, paid by {', '.join(map(_name, body['accounts'])) or 'nobody'}"
+    if entry.kind == "cap":
+        return f"{_name(body['account'])}: ε {body['epsilon']}, δ {body['delta']} ({body['kind']})"
+    return _name(body.get("account", "")) or f"answer {body.get('sha256', '')[:12]}"

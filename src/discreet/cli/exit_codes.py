@@ -1,0 +1,24 @@
+"""What a command's exit code means, and how an error becomes one."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from discreet.errors import BudgetExceeded, DiscreetError, LedgerDamaged, StoreUnavailable
+
+
+class ExitCode(IntEnum):
+    """The same for every command."""
+
+    ANSWERED = 0
+    USAGE = 2
+    REFUSED = 3
+    BUDGET = 4
+    FAILURE = 5
+
+
+def exit_code(error: DiscreetError) -> ExitCode:
+    """The code for an error that was raised on purpose."""
+    if isinstance(error, BudgetExceeded):
+        return ExitCode.BUDGET
+    return ExitCode.FAILURE if isinstance(error, StoreUnavailable | LedgerDamaged) else ExitCode.REFUSED

@@ -1,0 +1,98 @@
+"""The commands that show and verify the books, as a person runs them."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from discreet.accounting import open_filter
+from discreet.ledger import Ledger, Request
+from discreet.mechanisms import Gaussian, Laplace
+
+
+def run(*arguments, code=0, cwd=None):
+    done = subprocess.run(
+        [sys.executable, "-m", "discreet", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=cwd,
+        env={"COLUMNS": "120", "PATH": ""},
+    )
+    assert done.returncode == code, done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.fixture
+def books(tmp_path):
+    """Two analysts, three questions, one of them repeated."""
+    path = tmp_path / "ledger.sqlite"
+    ledger = Ledger.open(path)
+    ledger.open_account(open_filter(5, 1e-6))
+    ledger.open_account(open_filter(2), analyst="alice")
+    ledger.open_account(open_filter(1, 1e-6), analyst="bob")
+    count, mean = (Laplace(sensitivity=1, epsilon=0.5),), (Gaussian.for_rho(sensitivity=3, rho=0.01),)
+    for analyst, name, question, releases in (
+        ("alice", "1", "SELECT COUNT(*) FROM visits", count),
+        ("bob", "1", "SELECT AVG(cost) FROM visits", mean),
+        ("alice", "2", "SELECT COUNT(*) FROM visits", count),
+    ):
+        reservation = ledger.reserve(
+            Request(id=name, question=question, releases=releases, analyst=analyst, label=question)
+        )
+        if reservation.answer is None:
+            ledger.finish(reservation, b"42")
+    yield path
+    ledger.close()
+
+
+def test_the_budget_shows_what_is_left_and_who_spent_it_on_what(books):
+    shown = run("budget", "--ledger", books)
+    assert "alice" in shown
+    assert "████" in shown
+    assert "SELECT AVG(cost) FROM visits" in shown
+    assert "ε 0.5" in shown
+    assert "ρ 0.01" in shown
+    assert "3 questions were asked, 1 of them free" in shown
+
+
+def test_the_budget_as_json(books):
+    facts = json.loads(run("budget", "--ledger", books, "--json"))
+    assert [account["account"] for account in facts["accounts"]] == ["dataset", "analyst:alice", "analyst:bob"]
+    assert facts["accounts"][1]["spent"] == {"epsilon": 0.5, "delta": 0.0}
+    assert [question["charged"] for question in facts["questions"]] == [
+        ["dataset", "analyst:alice"],
+        ["dataset", "analyst:bob"],
+        [],
+    ]
+
+
+def test_the_configuration_says_where_the_ledger_is(books):
+    (books.parent / "discreet.toml").write_text('[ledger]\npath = "ledger.sqlite"\n')
+    assert "alice" in run("budget", cwd=books.parent)
+    assert "sound" in run("ledger", "verify", "--config", books.parent / "discreet.toml")
+
+
+def test_verify_says_sound_or_what_is_wrong(books):
+    head = run("ledger", "head", "--ledger", books).strip()
+    assert run("ledger", "verify", "--ledger", books, "--anchor", head).startswith("sound: 8 entries")
+    wrong = run("ledger", "verify", "--ledger", books, "--anchor", "8:" + "0" * 64, code=5)
+    assert "missing or changed" in wrong
+    facts = json.loads(run("ledger", "verify", "--ledger", books, "--json"))
+    assert facts["sound"] is True
+    assert facts["entries"] == 8
+
+
+def test_show_lists_entries(books):
+    shown = run("ledger", "show", "--ledger", books, "--last", 3)
+    assert "paid by nobody" in shown
+    assert len(json.loads(run("ledger", "show", "--ledger", books, "--json"))) == 8
+
+
+def test_a_missing_ledger_is_refused_with_a_next_step_and_not_made(tmp_path):
+    shown = run("budget", "--ledger", tmp_path / "none.sqlite", code=3)
+    assert "refused: bad-input (nothing was spent)" in shown
+    assert "Check the path" in shown
+    assert not (tmp_path / "none.sqlite").exists()
+    assert "Give --ledger" in run("budget", code=3, cwd=tmp_path)
