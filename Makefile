@@ -35,6 +35,8 @@ lint: $(DEV)  ## ruff, mypy, the layers of the house
 
 bench: $(BENCH)  ## our speed against the peers, in one run; writes docs/benchmarks.md
 	$(BENCH_VENV)/bin/python -m benchmarks.noise
+	$(BENCH_VENV)/bin/python -m benchmarks.accounting
+	$(BENCH_VENV)/bin/python -m benchmarks.ledger
 
 docs: $(DEV)  ## the documentation as a website in site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

