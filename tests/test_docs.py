@@ -63,14 +63,54 @@ def test_every_test_named_in_the_docs_exists(page):
         assert f"def {name}(" in suite, name
 
 
-def test_the_readme_examples_run():
-    code = "\n".join(re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL))
-    namespace = {}
-    exec(code, namespace)
-    assert namespace["count"].error(0.95) == 6
-    assert namespace["Laplace"].epsilon_for(error=50, confidence=0.95, sensitivity=1) == pytest.approx(0.0593, abs=5e-5)
-    assert namespace["count"].renyi(8) == pytest.approx(0.432, abs=5e-4)
-    assert namespace["count"].profile(0.1) == pytest.approx(0.205, abs=5e-4)
+PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+IMPORTS = "import discreet\nfrom discreet.mechanisms import *\n"
+"""What a reader of one page has imported on the page before."""
+
+
+def _examples(page):
+    return "\n".join(re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL))
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if _examples(page)], ids=lambda page: page.name)
+def test_every_example_runs(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    exec(IMPORTS + _examples(page), {})
+
+
+def test_the_figures_beside_the_examples_are_right():
+    from discreet import Loss, accounting
+    from discreet.mechanisms import Laplace
+
+    count = Laplace(sensitivity=1, epsilon=0.5)
+    assert count.error(0.95) == 6
+    assert Laplace.epsilon_for(error=50, confidence=0.95, sensitivity=1) == pytest.approx(0.0593, abs=5e-5)
+    assert count.renyi(8) == pytest.approx(0.432, abs=5e-4)
+    assert count.profile(0.1) == pytest.approx(0.205, abs=5e-4)
+    loss = Loss(0.1, 0)
+    assert accounting.advanced(loss, k=100, delta_slack=1e-6).epsilon == pytest.approx(5.76, abs=5e-3)
+    assert accounting.optimal(loss, k=100, delta=1e-6).epsilon == pytest.approx(4.77, abs=5e-3)
+    account, total, granted = accounting.open_filter(5, 1e-6), accounting.Charge(), 0
+    while account.allows(total := total + accounting.Charge.of([Laplace(sensitivity=1, epsilon=0.05)])):
+        granted += 1
+    assert f"{granted} at 0.05" in (DOCS / "accounting.md").read_text()
+
+
+def test_every_command_is_in_the_docs():
+    from typer.main import get_command
+
+    from discreet.cli.app import app
+
+    text = "\n".join(page.read_text() for page in PAGES)
+
+    def names(command, path):
+        for name, below in getattr(command, "commands", {}).items():
+            yield from names(below, f"{path} {name}") if hasattr(below, "commands") else [f"{path} {name}"]
+
+    found = list(names(get_command(app), "discreet"))
+    assert "discreet ledger verify" in found
+    for name in found:
+        assert name in text or name == "discreet demo", name
 
 
 def test_the_readme_commands_are_targets():

@@ -53,3 +53,8 @@ def test_the_lock_files_name_every_dependency_of_the_project():
     for requirement in [*project["dependencies"], *project["optional-dependencies"]["dev"]]:
         name = re.match(r"[\w-]+", requirement)[0]
         assert re.search(rf"^{name}==", locked, re.MULTILINE | re.IGNORECASE), name
+
+
+def test_the_rooms_are_there_when_they_are_first_used():
+    code = "import sys, discreet; assert 'discreet.ledger' not in sys.modules; print(discreet.ledger.Ledger.__name__)"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "Ledger"
