@@ -9,6 +9,7 @@
     │   ├── BadGranularity                bad-granularity
     │   ├── BadProbability                bad-probability
     │   ├── BadData                       bad-data
+    │   ├── BadCatalog                    bad-catalog
     │   ├── ScaleOutOfRange               scale-out-of-range
     │   └── UnboundedSensitivity          unbounded-sensitivity
     ├── BudgetExceeded                    budget-exceeded
@@ -84,6 +85,12 @@ class BadData(BadInput):
     """The values to protect are NaN, infinite, of an unusable type or of an unusable shape."""
 
     code = "bad-data"
+
+
+class BadCatalog(BadInput):
+    """The catalog is missing a fact, or says something that cannot be; the text names the line."""
+
+    code = "bad-catalog"
 
 
 class ScaleOutOfRange(BadInput):

@@ -1,0 +1,6 @@
+"""Public facts about protected data: tables, columns, privacy units, bounds, domains, budgets."""
+
+from discreet.catalog.model import Catalog, Column, PrivacyUnit, Reference, Table, Type
+from discreet.catalog.reader import load_catalog, parse_catalog
+
+__all__ = ["Catalog", "Column", "PrivacyUnit", "Reference", "Table", "Type", "load_catalog", "parse_catalog"]

@@ -1,0 +1,118 @@
+"""Public facts about protected data. Everything here may be shown to anybody; nothing here was read from a row."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from enum import Enum
+from fractions import Fraction
+
+from discreet.accounting import Filter
+from discreet.exact import power_of_two_below
+from discreet.loss import Neighbours
+
+
+class Type(Enum):
+    """What a column holds. Anything that does not fit is NULL."""
+
+    INTEGER = "integer"
+    REAL = "real"
+    TEXT = "text"
+    DATE = "date"
+    BOOLEAN = "boolean"
+
+
+Value = int | float | str | bool | date
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """One column: its type, and what is declared about its values.
+
+    Numbers are clamped to [lower, upper] and put on a grid; without bounds they can be filtered on but not summed.
+    Declared values make every group appear; other values are then dropped.
+    """
+
+    name: str
+    type: Type
+    lower: Fraction | date | None = None
+    upper: Fraction | date | None = None
+    values: tuple[Value, ...] | None = None
+    nullable: bool = True
+    granularity: Fraction | None = None
+    max_length: int = 256
+    """Text is cut to so many characters when it is read."""
+
+    @property
+    def is_bounded_number(self) -> bool:
+        return isinstance(self.lower, Fraction) and isinstance(self.upper, Fraction)
+
+    @property
+    def grid_step(self) -> Fraction:
+        """The grid that belongs to the column: declared, or a 2**-20th of the range brought to a power of two."""
+        if self.granularity is not None:
+            return self.granularity
+        low, high = self._number_bounds()
+        step = power_of_two_below((high - low) / 2**20) if high > low else Fraction(1)
+        return max(step, Fraction(1)) if self.type is Type.INTEGER else step
+
+    @property
+    def steps(self) -> tuple[int, int]:
+        """The bounds in grid steps, after rounding: what a stored value can be."""
+        low, high = self._number_bounds()
+        half = Fraction(1, 2)
+        return math.floor(low / self.grid_step + half), math.floor(high / self.grid_step + half)
+
+    def _number_bounds(self) -> tuple[Fraction, Fraction]:
+        if not isinstance(self.lower, Fraction) or not isinstance(self.upper, Fraction):
+            message = f"column {self.name} has no bounds"
+            raise TypeError(message)
+        return self.lower, self.upper
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A step of a path to the person: this column here equals that column of that table."""
+
+    column: str
+    table: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class PrivacyUnit:
+    """Who a row belongs to: a column of the table itself, or one at the end of a path of foreign keys."""
+
+    column: str
+    path: tuple[Reference, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """One table, public or protected. A protected row without an owner is dropped."""
+
+    name: str
+    columns: Mapping[str, Column]
+    unit: PrivacyUnit | None
+    max_rows: int = 1
+    path: str | None = None
+
+    @property
+    def is_public(self) -> bool:
+        return self.unit is None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Catalog:
+    """All public facts of one dataset, with its budget."""
+
+    source: str
+    ledger: str
+    cap: Filter
+    analysts: Mapping[str, Filter] = field(default_factory=dict)
+    tables: Mapping[str, Table] = field(default_factory=dict)
+    neighbours: Neighbours = Neighbours.ADD_REMOVE
+    snapshot: str | None = None
+    anchor: str | None = None

@@ -1,0 +1,255 @@
+"""discreet.toml, read strictly: an unknown key, a wrong type or a missing fact is an error with its line."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from datetime import date, datetime
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from discreet.accounting import Filter, open_filter
+from discreet.catalog.lines import key_lines, line_of
+from discreet.catalog.model import Catalog, Column, PrivacyUnit, Reference, Table, Type, Value
+from discreet.errors import BadCatalog, DiscreetError
+from discreet.exact import finite, power_of_two_below
+from discreet.loss import Neighbours
+
+VERSION = 1
+_PYTHON_TYPES: dict[Type, tuple[type, ...]] = {
+    Type.INTEGER: (int,),
+    Type.REAL: (int, float),
+    Type.TEXT: (str,),
+    Type.DATE: (date,),
+    Type.BOOLEAN: (bool,),
+}
+
+
+def load_catalog(path: str | Path) -> Catalog:
+    """The catalog in a file; relative paths in it count from the file."""
+    file = Path(path)
+    if not file.is_file():
+        raise BadCatalog("There is no catalog there.", next_step="Write one with `discreet init`, or give its path.")
+    return parse_catalog(file.read_text(), base=file.parent)
+
+
+def parse_catalog(text: str, *, base: Path = Path()) -> Catalog:
+    """The catalog in a text."""
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadCatalog(f"The catalog is no valid TOML: {error}.", next_step="Mend the line that it names.") from None
+    return _Reader(text, base).catalog(document)
+
+
+class _Reader:
+    def __init__(self, text: str, base: Path) -> None:
+        self._lines = key_lines(text)
+        self._base = base
+
+    def wrong(self, key: str, problem: str, next_step: str) -> BadCatalog:
+        line = line_of(self._lines, key)
+        return BadCatalog(f"{f'Line {line}: ' if line else ''}{key}: {problem}.", next_step=next_step)
+
+    def section(
+        self, parent: Mapping[str, Any], key: str, *, allowed: set[str], path: str, needed: bool = False
+    ) -> dict[str, Any]:
+        """A table of the file whose keys are all known."""
+        found = parent.get(key, {})
+        if needed and key not in parent:
+            raise self.wrong(path, "is missing", f"Add a [{path}] section.")
+        if not isinstance(found, dict):
+            raise self.wrong(path, "must be a table", f"Write it as [{path}].")
+        for name in found:
+            if allowed and name not in allowed:
+                raise self.wrong(f"{path}.{name}", "is no known key", f"Use one of: {', '.join(sorted(allowed))}.")
+        return found
+
+    def catalog(self, document: dict[str, Any]) -> Catalog:
+        top = {"version", "source", "ledger", "budget", "tables", "neighbours"}
+        for name in document:
+            if name not in top:
+                raise self.wrong(name, "is no known section", f"Use one of: {', '.join(sorted(top))}.")
+        if document.get("version", VERSION) != VERSION:
+            raise self.wrong("version", f"must be {VERSION}", "Upgrade Discreet, or the catalog.")
+        source = self.section(document, "source", allowed={"path", "snapshot"}, path="source", needed=True)
+        ledger = self.section(document, "ledger", allowed={"path", "anchor"}, path="ledger")
+        cap, analysts = self.budget(document)
+        tables = self.section(document, "tables", allowed=set(), path="tables", needed=True)
+        read = {name: self.table(name, facts) for name, facts in tables.items()}
+        resolved = {name: self.with_path_to_person(read, table) for name, table in read.items()}
+        return Catalog(
+            source=self.place(source, "source.path", default="."),
+            snapshot=self.place(source, "source.snapshot", default=None),
+            ledger=self.place(ledger, "ledger.path", default="ledger.sqlite"),
+            anchor=self.place(ledger, "ledger.anchor", default=None),
+            cap=cap,
+            analysts=analysts,
+            tables=resolved,
+            neighbours=self.neighbours(document),
+        )
+
+    def neighbours(self, document: Mapping[str, Any]) -> Neighbours:
+        try:
+            return Neighbours(document.get("neighbours", "add-remove"))
+        except DiscreetError:
+            raise self.wrong("neighbours", "is no neighbour relation", 'Write "add-remove" or "replace-one".') from None
+
+    def place(self, section: Mapping[str, Any], key: str, *, default: str | None) -> Any:
+        """A path counted from the file, or a URL as it is."""
+        given = section.get(key.rpartition(".")[2], default)
+        if given is None or (isinstance(given, str) and "://" in given):
+            return given
+        if not isinstance(given, str) or not given:
+            raise self.wrong(key, "must be a path or a URL in quotes", 'Write it as "folder/file".')
+        return str(self._base / given)
+
+    def budget(self, document: Mapping[str, Any]) -> tuple[Filter, dict[str, Filter]]:
+        keys = {"epsilon", "delta", "account"}
+        section = self.section(document, "budget", allowed=keys | {"analysts"}, path="budget", needed=True)
+        cap = self.cap(section, "budget", delta=0.0)
+        analysts = self.section(section, "analysts", allowed=set(), path="budget.analysts")
+        caps = {}
+        for name in analysts:
+            own = self.section(analysts, name, allowed=keys, path=f"budget.analysts.{name}")
+            caps[name] = self.cap(own, f"budget.analysts.{name}", delta=cap.cap.delta)
+        return cap, caps
+
+    def cap(self, section: Mapping[str, Any], path: str, *, delta: float) -> Filter:
+        if "epsilon" not in section:
+            raise self.wrong(path, "has no epsilon", "Give the largest total loss you can bear, such as epsilon = 5.0.")
+        try:
+            return open_filter(section["epsilon"], section.get("delta", delta), kind=section.get("account"))
+        except DiscreetError as error:
+            raise self.wrong(path, error.problem.rstrip("."), error.next_step) from None
+
+    def table(self, name: str, facts: Any) -> Table:
+        path = f"tables.{name}"
+        allowed = {"public", "privacy_unit", "max_rows", "path", "columns"}
+        section = self.section({name: facts}, name, allowed=allowed, path=path)
+        columns = self.section(section, "columns", allowed=set(), path=f"{path}.columns")
+        public = section.get("public", False)
+        if public not in (True, False):
+            raise self.wrong(f"{path}.public", "must be true or false", "Leave it out for protected tables.")
+        if public == ("privacy_unit" in section):
+            raise self.wrong(
+                path,
+                "must be either public or owned by people",
+                'Give public = true, or privacy_unit = "the column that names the person".',
+            )
+        max_rows = section.get("max_rows", 1)
+        if type(max_rows) is not int or max_rows < 1 or (public and "max_rows" in section):
+            raise self.wrong(
+                f"{path}.max_rows", "must be a whole number of at least 1", "Say how many rows of one person may count."
+            )
+        table = Table(
+            name=name,
+            columns={
+                column: self.column(f"{path}.columns.{column}", column, about) for column, about in columns.items()
+            },
+            unit=None if public else self.unit(f"{path}.privacy_unit", section["privacy_unit"]),
+            max_rows=max_rows,
+            path=self.place(section, f"{path}.path", default=None),
+        )
+        own_column = table.unit.path[0].column if table.unit and table.unit.path else table.unit and table.unit.column
+        if own_column and own_column not in table.columns:
+            raise self.wrong(f"{path}.privacy_unit", "names no declared column", f"Declare columns.{own_column}.")
+        return table
+
+    def unit(self, path: str, given: Any) -> PrivacyUnit:
+        """A column, or { column = "visit_id", references = "visits.visit_id" }, one step towards the person."""
+        if isinstance(given, str) and given:
+            return PrivacyUnit(given)
+        if isinstance(given, dict) and set(given) == {"column", "references"}:
+            table, dot, key = str(given["references"]).partition(".")
+            if isinstance(given["column"], str) and dot and table and key:
+                return PrivacyUnit("", (Reference(given["column"], table, key),))
+        raise self.wrong(
+            path,
+            "must name a column, or a column and what it references",
+            'Write "patient_id", or { column = "visit_id", references = "visits.visit_id" }.',
+        )
+
+    def with_path_to_person(self, tables: Mapping[str, Table], table: Table) -> Table:
+        """Follow the references until a table that names the person itself."""
+        if table.unit is None or not table.unit.path:
+            return table
+        key = f"tables.{table.name}.privacy_unit"
+        steps, seen = list(table.unit.path), {table.name}
+        while True:
+            step = steps[-1]
+            following = tables.get(step.table)
+            if following is None or step.key not in following.columns or following.unit is None:
+                raise self.wrong(key, "leads to no protected table and declared column", "Reference table.column.")
+            if step.table in seen:
+                raise self.wrong(key, "goes round in a circle", "Let the path end at a table that names the person.")
+            seen.add(step.table)
+            if not following.unit.path:
+                unit = PrivacyUnit(following.unit.column, tuple(steps))
+                return Table(
+                    name=table.name, columns=table.columns, unit=unit, max_rows=table.max_rows, path=table.path
+                )
+            steps.extend(following.unit.path)
+
+    def column(self, path: str, name: str, facts: Any) -> Column:
+        allowed = {"type", "lower", "upper", "values", "nullable", "granularity", "max_length"}
+        about = self.section({name: facts}, name, allowed=allowed, path=path)
+        try:
+            kind = Type(about.get("type"))
+        except ValueError:
+            kinds = ", ".join(member.value for member in Type)
+            raise self.wrong(path, "has no known type", f"Give type = one of: {kinds}.") from None
+        lower, upper = self.bounds(path, kind, about)
+        nullable, max_length = about.get("nullable", True), about.get("max_length", 256)
+        if nullable not in (True, False) or type(max_length) is not int or not 1 <= max_length <= 4096:
+            raise self.wrong(
+                path, "has a bad nullable or max_length", "Give true or false, and a length from 1 to 4096."
+            )
+        return Column(
+            name=name,
+            type=kind,
+            lower=lower,
+            upper=upper,
+            values=self.values(path, kind, about.get("values")),
+            nullable=nullable,
+            granularity=self.granularity(path, about.get("granularity")),
+            max_length=max_length,
+        )
+
+    def bounds(self, path: str, kind: Type, about: Mapping[str, Any]) -> tuple[Any, Any]:
+        given: list[Any] = [about.get("lower"), about.get("upper")]
+        if given == [None, None]:
+            return None, None
+        if kind is Type.DATE:
+            good = all(type(end) is date for end in given)
+        else:
+            good = kind in (Type.INTEGER, Type.REAL) and all(finite(end) is not None for end in given)
+            given = [finite(end) for end in given] if good else given
+        if not good or given[0] >= given[1]:
+            raise self.wrong(
+                path, "needs lower below upper, of the column's own type", "Declare both from public knowledge."
+            )
+        return given[0], given[1]
+
+    def values(self, path: str, kind: Type, given: Any) -> tuple[Value, ...] | None:
+        if given is None:
+            return None
+        types = _PYTHON_TYPES[kind]
+        fits = isinstance(given, list) and all(
+            isinstance(value, types)
+            and isinstance(value, bool) == (kind is Type.BOOLEAN)
+            and not isinstance(value, datetime)
+            for value in given
+        )
+        if not fits or not given or len(set(given)) != len(given):
+            raise self.wrong(path, "has values that are empty, repeated or of another type", "List each value once.")
+        return tuple(given)
+
+    def granularity(self, path: str, given: Any) -> Fraction | None:
+        if given is None:
+            return None
+        step = finite(given)
+        if step is None or step <= 0 or step != power_of_two_below(step):
+            raise self.wrong(path, "has a granularity that is no power of two", "Give one such as 0.25, 1 or 1024.")
+        return step

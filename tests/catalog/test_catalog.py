@@ -1,0 +1,159 @@
+"""discreet.toml: the file of the documentation works as it stands; every mistake is told with its line."""
+
+from datetime import date
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from discreet.catalog import Reference, Type, load_catalog, parse_catalog
+from discreet.catalog.lines import key_lines, line_of
+from discreet.errors import BadCatalog
+from discreet.loss import Neighbours
+from discreet.samples.clinic import CATALOG
+
+
+def test_the_example_is_read_as_it_stands():
+    catalog = parse_catalog(CATALOG, base=Path("/data"))
+    assert (catalog.source, catalog.ledger) == ("/data", "/data/ledger.sqlite")
+    assert (catalog.cap.kind, catalog.cap.cap.epsilon, catalog.cap.cap.delta) == ("hybrid", 5.0, 1e-6)
+    assert catalog.analysts["alice"].cap.delta == 1e-6  # inherited
+    assert catalog.neighbours is Neighbours.ADD_REMOVE
+    visits = catalog.tables["visits"]
+    assert (visits.unit.column, visits.max_rows, visits.is_public) == ("patient_id", 20, False)
+    assert visits.columns["ward"].values == ("ER", "ICU", "Surgery")
+    assert visits.columns["date"].upper == date(2025, 12, 31)
+    assert catalog.tables["patients"].max_rows == 1
+    assert catalog.tables["patients"].columns["zip"].values is None
+    assert catalog.tables["wards"].is_public
+
+
+def test_a_column_knows_its_grid_and_what_a_stored_value_can_be():
+    cost = parse_catalog(CATALOG).tables["visits"].columns["cost"]
+    assert cost.grid_step == Fraction(1, 128)  # 10,000 / 2**20 is 0.0095; the power of two below it
+    assert cost.steps == (0, 1_280_000)
+    age = parse_catalog(CATALOG).tables["patients"].columns["age"]
+    assert (age.grid_step, age.steps) == (1, (0, 110))
+    declared = parse_catalog(CATALOG.replace("upper = 10000", "upper = 10000.3, granularity = 0.25"))
+    assert declared.tables["visits"].columns["cost"].steps == (0, 40_001)
+
+
+def test_a_delta_of_zero_makes_pure_accounts_and_the_kind_can_be_named():
+    assert parse_catalog(CATALOG.replace("delta = 1e-6", "delta = 0")).cap.kind == "pure"
+    assert parse_catalog(CATALOG.replace("delta = 1e-6", 'delta = 1e-6\naccount = "renyi"')).cap.kind == "renyi"
+
+
+PATHS = """
+[source]
+path = "."
+[budget]
+epsilon = 1
+[tables.patients]
+privacy_unit = "patient_id"
+columns.patient_id = { type = "integer" }
+[tables.visits]
+privacy_unit = { column = "patient_id", references = "patients.patient_id" }
+columns.patient_id = { type = "integer" }
+columns.visit_id = { type = "integer" }
+[tables.tests]
+privacy_unit = { column = "visit_id", references = "visits.visit_id" }
+columns.visit_id = { type = "integer" }
+"""
+
+
+def test_a_path_is_followed_to_the_person():
+    unit = parse_catalog(PATHS).tables["tests"].unit
+    assert unit.column == "patient_id"
+    assert unit.path == (Reference("visit_id", "visits", "visit_id"), Reference("patient_id", "patients", "patient_id"))
+
+
+def test_urls_stay_as_they_are():
+    catalog = parse_catalog(CATALOG.replace('path = "ledger.sqlite"', 'path = "postgresql://host/books"'))
+    assert catalog.ledger == "postgresql://host/books"
+
+
+def change(old, new):
+    assert old in CATALOG
+    return CATALOG.replace(old, new)
+
+
+MISTAKES = {
+    "no TOML": ("[source", None, "no valid TOML"),
+    "an unknown section": (CATALOG + "\n[colour]\n", "[colour]", "no known section"),
+    "an unknown key": (change("max_rows = 20", "max_row = 20"), "max_row = 20", "max_row"),
+    "no budget": (change("[budget]  ", "[budget_]"), "[budget_]", "no known section"),
+    "no epsilon": (change("epsilon = 5.0", "# epsilon"), "[budget] ", "has no epsilon"),
+    "a negative epsilon": (change("epsilon = 2.0", "epsilon = -2.0"), "[budget.analysts.alice]", "positive"),
+    "a wrong account": (change("delta = 1e-6", 'delta = 0\naccount = "hybrid"'), "[budget] ", "pure"),
+    "neither public nor owned": (
+        change('privacy_unit = "patient_id"\ncolumns.patient_id = { type = "integer" }\ncolumns.age', "columns.age"),
+        "[tables.patients]",
+        "either public or owned",
+    ),
+    "public and owned": (
+        change("public = true", 'public = true\nprivacy_unit = "ward"'),
+        "[tables.wards]",
+        "either public or owned",
+    ),
+    "no such unit column": (
+        change('privacy_unit = "patient_id"\nmax_rows', 'privacy_unit = "person"\nmax_rows'),
+        'privacy_unit = "person"',
+        "names no declared column",
+    ),
+    "a limit of zero": (change("max_rows = 20", "max_rows = 0"), "max_rows = 0", "at least 1"),
+    "no type": (change('{ type = "text" }         #', "{ nullable = true }  #"), "columns.zip", "no known type"),
+    "reversed bounds": (change("lower = 0, upper = 110", "lower = 110, upper = 0"), "columns.age", "lower below upper"),
+    "one bound": (change("lower = 0, upper = 110", "lower = 0"), "columns.age", "lower below upper"),
+    "an infinite bound": (change("upper = 10000", "upper = inf"), "columns.cost", "lower below upper"),
+    "bounds of text": (change('values = ["F", "M"]', "lower = 0, upper = 1"), "columns.sex", "lower below upper"),
+    "repeated values": (change('["F", "M"]', '["F", "F"]'), "columns.sex", "repeated"),
+    "values of another type": (change('["F", "M"]', "[1, 2]"), "columns.sex", "another type"),
+    "a crooked granularity": (
+        change("upper = 10000", "upper = 10000, granularity = 0.3"),
+        "columns.cost",
+        "power of two",
+    ),
+    "another version": ("version = 2\n" + CATALOG, "version = 2", "must be 1"),
+    "an unknown neighbour relation": ('neighbours = "friends"\n' + CATALOG, "neighbours =", "neighbour relation"),
+    "a path to nowhere": (
+        PATHS.replace("visits.visit_id", "stays.visit_id"),
+        "stays.visit_id",
+        "leads to no protected table",
+    ),
+    "a circle": (
+        PATHS.replace('"patients.patient_id"', '"tests.visit_id"').replace(
+            'column = "patient_id", ref', 'column = "visit_id", ref'
+        ),
+        "tests.visit_id",
+        "circle",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_is_told_with_its_line_and_a_next_step(name):
+    text, line, words = MISTAKES[name]  # the line is named by what is written on it
+    with pytest.raises(BadCatalog) as caught:
+        parse_catalog(text)
+    assert words in str(caught.value)
+    assert caught.value.next_step
+    if line is not None:
+        number = next(i for i, written in enumerate(text.splitlines(), start=1) if line in written)
+        assert f"Line {number}:" in str(caught.value)
+
+
+def test_a_missing_file_is_told(tmp_path):
+    with pytest.raises(BadCatalog, match="discreet init"):
+        load_catalog(tmp_path / "none.toml")
+
+
+def test_lines_are_found_in_every_way_of_writing_a_key():
+    lines = key_lines('a = 1\n[b]\nc.d = 2\n"e f" = 3\n[[g]]\nh = 4\n[ i . j ]\nk = 5')
+    assert lines == {"a": 1, "b": 2, "b.c.d": 3, "b.e f": 4, "g": 5, "g.h": 6, "i.j": 7, "i.j.k": 8}
+    assert line_of(lines, "b.c.d.x.y") == 3
+    assert line_of(lines, "nothing") is None
+
+
+def test_every_type_is_documented():
+    page = (Path(__file__).parents[2] / "docs" / "catalog.md").read_text()
+    assert all(f"`{kind.value}`" in page for kind in Type)
