@@ -12,6 +12,15 @@
     │   ├── BadCatalog                    bad-catalog
     │   ├── ScaleOutOfRange               scale-out-of-range
     │   └── UnboundedSensitivity          unbounded-sensitivity
+    ├── QueryRefused                      query-refused: the question cannot be answered as it stands
+    │   ├── UnparsableQuery               unparsable
+    │   ├── NotAllowed                    not-allowed
+    │   ├── UnknownName                   unknown-name
+    │   ├── JoinsPeople                   joins-people
+    │   ├── NeedsBounds                   needs-bounds
+    │   ├── NeedsDelta                    needs-delta
+    │   └── TooLarge                      too-large
+    ├── EngineFailure                     engine-failure
     ├── BudgetExceeded                    budget-exceeded
     ├── RequestConflict                   request-conflict
     ├── UnknownAccount                    unknown-account
@@ -103,6 +112,60 @@ class UnboundedSensitivity(BadInput):
     """One person can change the answer without limit, so no amount of noise is enough."""
 
     code = "unbounded-sensitivity"
+
+
+class QueryRefused(DiscreetError):
+    """The question cannot be answered as it stands; nothing was charged and nothing was read."""
+
+    code = "query-refused"
+
+
+class UnparsableQuery(QueryRefused):
+    """The text is no single SELECT statement."""
+
+    code = "unparsable"
+
+
+class NotAllowed(QueryRefused):
+    """The question uses something that is not on the list of what is known to be safe."""
+
+    code = "not-allowed"
+
+
+class UnknownName(QueryRefused):
+    """A table, column or parameter that the catalog does not have, or has twice."""
+
+    code = "unknown-name"
+
+
+class JoinsPeople(QueryRefused):
+    """A join would pair rows of different people."""
+
+    code = "joins-people"
+
+
+class NeedsBounds(QueryRefused):
+    """A sum or an average of something whose bounds do not follow from the catalog."""
+
+    code = "needs-bounds"
+
+
+class NeedsDelta(QueryRefused):
+    """Group keys that are not declared need private selection, which costs delta."""
+
+    code = "needs-delta"
+
+
+class TooLarge(QueryRefused):
+    """More groups, a longer text or a wider sum than is allowed."""
+
+    code = "too-large"
+
+
+class EngineFailure(DiscreetError):
+    """The engine failed after the charge. The text is always the same."""
+
+    code = "engine-failure"
 
 
 class BudgetExceeded(DiscreetError):

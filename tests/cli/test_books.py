@@ -1,6 +1,7 @@
 """The commands that show and verify the books, as a person runs them."""
 
 import json
+import sqlite3
 import subprocess
 import sys
 
@@ -9,6 +10,7 @@ import pytest
 from discreet.accounting import open_filter
 from discreet.ledger import Ledger, Request
 from discreet.mechanisms import Gaussian, Laplace
+from discreet.samples.clinic import CATALOG
 
 
 def run(*arguments, code=0, cwd=None):
@@ -69,7 +71,7 @@ def test_the_budget_as_json(books):
 
 
 def test_the_configuration_says_where_the_ledger_is(books):
-    (books.parent / "discreet.toml").write_text('[ledger]\npath = "ledger.sqlite"\n')
+    (books.parent / "discreet.toml").write_text(CATALOG)
     assert "alice" in run("budget", cwd=books.parent)
     assert "sound" in run("ledger", "verify", "--config", books.parent / "discreet.toml")
 
@@ -96,3 +98,34 @@ def test_a_missing_ledger_is_refused_with_a_next_step_and_not_made(tmp_path):
     assert "Check the path" in shown
     assert not (tmp_path / "none.sqlite").exists()
     assert "Give --ledger" in run("budget", code=3, cwd=tmp_path)
+
+
+def test_what_an_analyst_writes_is_shown_as_it_is(tmp_path):
+    path = tmp_path / "ledger.sqlite"
+    ledger = Ledger.open(path)
+    ledger.open_account(open_filter(5))
+    ledger.open_account(open_filter(5), analyst="[red]mallory")
+    price = (Laplace(sensitivity=1, epsilon=0.5),)
+    label = "[/x] mean of salary[dept]\x1b[2J"
+    ledger.reserve(Request(id="1", question="q", releases=price, analyst="[red]mallory", label=label))
+    ledger.close()
+    shown = run("budget", "--ledger", path)
+    assert "[/x] mean of salary[dept]" in shown
+    assert "[red]mallory" in shown
+    assert "\x1b" not in shown
+
+
+def test_looking_at_a_file_that_is_no_ledger_changes_nothing(tmp_path):
+    path = tmp_path / "other.sqlite"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE mine (x)")
+    connection.close()
+    assert "no ledger" in run("budget", "--ledger", path, code=3)
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("SELECT name FROM sqlite_master").fetchall() == [("mine",)]
+    connection.close()
+
+
+def test_an_anchor_that_is_no_head_is_refused(books):
+    assert "number:hash" in run("ledger", "verify", "--ledger", books, "--anchor", "abc", code=3)
+    assert run("ledger", "verify", "--ledger", books, "--anchor", "0:").startswith("sound")

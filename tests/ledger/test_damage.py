@@ -34,6 +34,15 @@ TAMPERINGS = {
     "a cap raised": ["UPDATE ledger_accounts SET epsilon = '100' WHERE name = 'dataset'"],
     "an account removed": ["DELETE FROM ledger_accounts WHERE name = 'analyst:alice'"],
     "an answer changed": ["UPDATE ledger_questions SET answer = {blob}"],
+    "a question paid for without a charge": ["INSERT INTO ledger_questions (question) VALUES ('free')"],
+    "an analyst who seems to have paid": ["INSERT INTO ledger_paid VALUES ('alice', 'free')"],
+    "a request that was never made": ["INSERT INTO ledger_requests VALUES ('alice', 'x', 'free', 'none')"],
+    "an account frozen behind our back": ["UPDATE ledger_accounts SET frozen = 1 WHERE name = 'analyst:alice'"],
+    "an account that cannot be read": ["UPDATE ledger_accounts SET epsilon = '1/0' WHERE name = 'dataset'"],
+    "a key written twice": [
+        "UPDATE ledger_entries SET body = replace(body, '{', '{\"epsilon\":\"1000\",') WHERE seq = 1",
+    ],
+    "a body that is no number": ["UPDATE ledger_entries SET body = '{{\"a\":NaN}}' WHERE seq = 10"],
     "a question forgotten": [
         "DELETE FROM ledger_questions WHERE question = (SELECT MIN(question) FROM ledger_questions)"
     ],
@@ -48,7 +57,11 @@ def test_tampering_is_noticed(where, name):
     assert verify(ledger).sound
     with ledger._store.transaction() as t:
         for statement in TAMPERINGS[name]:
-            t.run(statement.format(blob="X'00'" if where.endswith("sqlite") else "'\\x00'"))
+            t.run(
+                statement.replace("{blob}", "X'00'" if where.endswith("sqlite") else "'\\x00'")
+                .replace("{{", "{")
+                .replace("}}", "}")
+            )
     assert not verify(ledger).sound
 
 
@@ -192,3 +205,53 @@ def test_a_store_that_begins_deferred_loses_charges_and_is_caught(tmp_path):
     no_charge_is_lost(lambda: SQLiteStore(tmp_path / "real.sqlite"))
     with pytest.raises(AssertionError):
         no_charge_is_lost(lambda: DeferredStore(tmp_path / "mutant.sqlite"))
+
+
+@pytest.mark.parametrize("note", ["", "7", "x y", "5 "])
+def test_an_anchor_that_cannot_be_read_stops_the_books(tmp_path, note):
+    (tmp_path / "anchor").write_text(note)
+    with pytest.raises(LedgerDamaged):
+        a_ledger(str(tmp_path / "ledger.sqlite"), anchor=tmp_path / "anchor")
+
+
+def test_a_backup_restored_under_a_running_ledger_is_noticed_at_the_next_question(tmp_path):
+    path, anchor = str(tmp_path / "ledger.sqlite"), tmp_path / "anchor"
+    ledger = a_ledger(path, anchor=anchor)
+    ask(ledger, a_request(1))
+    with ledger._store.transaction() as t:  # back to before the question
+        t.run("DELETE FROM ledger_entries WHERE seq > 2")
+        for table in ("ledger_requests", "ledger_questions", "ledger_paid"):
+            t.run(f"DELETE FROM {table}")
+    with pytest.raises(LedgerDamaged):
+        ledger.reserve(a_request(2))
+
+
+def test_a_note_never_goes_back(tmp_path):
+    from discreet.ledger.anchor import Anchor
+
+    ledger = a_ledger(str(tmp_path / "ledger.sqlite"), anchor=tmp_path / "anchor")
+    early = ledger.head()
+    ask(ledger, a_request(1))
+    late = (tmp_path / "anchor").read_text()
+    Anchor(tmp_path / "anchor").note(early)
+    assert (tmp_path / "anchor").read_text() == late
+
+
+def test_books_that_are_being_written_can_be_verified(where):
+    import threading
+
+    ledger, stop = a_ledger(where, cap=1000), threading.Event()
+
+    def write():
+        for number in range(10_000):
+            if stop.is_set():
+                return
+            ask(ledger, a_request(number))
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        assert all(verify(ledger).sound for _ in range(5))
+    finally:
+        stop.set()
+        writer.join()

@@ -232,7 +232,20 @@ def test_the_charged_releases_convert_to_dp_accounting_events(where):
     assert ours == pytest.approx(accountant.get_epsilon(1e-6), rel=0.01)
 
 
-@pytest.mark.parametrize("broken", [{"id": ""}, {"question": ""}, {"releases": ()}, {"analyst": ""}])
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"id": ""},
+        {"question": ""},
+        {"releases": ()},
+        {"analyst": ""},
+        {"id": "a\0b"},
+        {"id": "\ud800"},
+        {"analyst": "x" * 1000},
+        {"id": 7},
+        {"label": float("nan")},
+    ],
+)
 def test_a_request_needs_everything(broken):
     whole = {"id": "1", "question": "q", "releases": (Laplace(sensitivity=1, epsilon=1),), "analyst": "alice"}
     with pytest.raises(BadInput):
@@ -259,3 +272,47 @@ def test_a_restored_backup_is_noticed_by_the_anchor(where, tmp_path):
     assert not verify(ledger, anchor=seen).sound
     with pytest.raises(LedgerDamaged):
         open_ledger(where, anchor=anchor)
+
+
+def test_a_freeze_holds_between_the_charge_and_the_answer(where):
+    ledger = a_ledger(where)
+    reservation = ledger.reserve(a_request(1))
+    ledger.freeze("alice")
+    with pytest.raises(AccountFrozen):
+        ledger.finish(reservation, b"too late")
+
+
+def test_a_reservation_belongs_to_its_ledger_and_an_answer_is_bytes(where, tmp_path):
+    ledger, other = a_ledger(where), a_ledger(str(tmp_path / "other.sqlite"))
+    reservation = ledger.reserve(a_request(1))
+    with pytest.raises(BadInput):
+        other.finish(reservation, b"elsewhere")
+    with pytest.raises(BadInput):
+        ledger.finish(reservation, "text")
+
+
+def test_a_receipt_is_the_hash_of_the_charge_and_stays_the_same(where):
+    ledger = a_ledger(where)
+    first = ledger.reserve(a_request(1))
+    ask(ledger, a_request(2))
+    assert ledger.reserve(a_request(1)).receipt == first.receipt
+    assert first.receipt in [entry.hash for entry in ledger.history() if entry.kind == "charge"]
+
+
+def test_what_is_left_would_be_granted_and_a_little_more_would_not(where):
+    ledger = a_ledger(where, analysts=())
+    ledger.open_account(open_filter(5, 1e-6))
+    for releases in ((Gaussian.for_rho(sensitivity=1, rho=1e-4),), (Laplace(sensitivity=1, epsilon=0.05),) * 100):
+        ask(ledger, Request(id=str(len(releases)), question=str(len(releases)), releases=releases))
+        left = ledger.account().left
+        with pytest.raises(BudgetExceeded):
+            ledger.reserve(Request(id="more", question="more", releases=(Laplace(sensitivity=1, epsilon=left + 0.01),)))
+    ledger.reserve(Request(id="fits", question="fits", releases=(Laplace(sensitivity=1, epsilon=left),)))
+
+
+def test_an_account_that_holds_a_gaussian_cannot_become_pure(where):
+    ledger = a_ledger(where, analysts=())
+    ledger.open_account(open_filter(5, 1e-6))
+    ask(ledger, Request(id="1", question="1", releases=(Gaussian.for_rho(sensitivity=1, rho=0.1),)))
+    with pytest.raises(BadInput):
+        ledger.open_account(open_filter(5))

@@ -30,7 +30,8 @@ def calibrate(make: Callable[[float], Made], *, target: Loss, count: int = 1) ->
     def within(inverse: float) -> bool:
         made = make(1 / inverse)
         if not target.delta:
-            return Composed.of([made] * times).pure_epsilon <= target.epsilon
+            together = Composed.of([made] * times)
+            return not together.delta and together.pure_epsilon <= target.epsilon
         return Composed.of([made] * times).epsilon_at(target.delta) <= target.epsilon
 
     return make(1 / least(within, precision=1e-6))

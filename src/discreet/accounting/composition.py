@@ -6,12 +6,14 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 
 from discreet.accounting.conversions import epsilon_of_renyi
 from discreet.accounting.pld import LossDistribution, composed
+from discreet.errors import BadDelta, ScaleOutOfRange
 from discreet.exact import Number, exact, read_delta, rounded_up
 from discreet.loss import Loss
 from discreet.mechanisms.base import Guarantee
@@ -43,9 +45,17 @@ class Composed(Guarantee):
     @property
     def pure_epsilon(self) -> float:
         """Basic composition (Sapienza slides)."""
-        if any(math.isinf(part.pure_epsilon) for part in self.parts):
-            return math.inf
-        return rounded_up(sum((exact(part.pure_epsilon) for part in self.parts), exact(0)))
+        total = self.exact_pure_epsilon
+        return math.inf if total is None else rounded_up(total)
+
+    @property
+    def exact_pure_epsilon(self) -> Fraction | None:
+        total = Fraction(0)
+        for part in self.parts:
+            if part.exact_pure_epsilon is None:
+                return None
+            total += part.exact_pure_epsilon
+        return total
 
     @property
     def rho(self) -> float:
@@ -69,7 +79,10 @@ class Composed(Guarantee):
         left = read_delta(delta) - exact(self.delta)
         if left <= 0:
             return math.inf
-        best = min(self._distribution.epsilon_at(float(delta)), self.pure_epsilon)
+        try:
+            best = min(self._distribution.epsilon_at(float(delta)), self.pure_epsilon)
+        except ScaleOutOfRange:  # losses so large that only their sum is worth knowing
+            best = self.pure_epsilon
         if math.isfinite(best):
             return best
         return min(epsilon_of_renyi(self.renyi(order), order=order, delta=float(left)) for order in ORDERS)
@@ -88,4 +101,9 @@ class Composed(Guarantee):
 
 def compose(mechanisms: Iterable[Guarantee], *, delta: float) -> Loss:
     """The loss of a list that is fixed in advance. For parameters chosen along the way, use an account's filter."""
-    return Loss(Composed.of(mechanisms).epsilon_at(delta), delta)
+    epsilon = Composed.of(mechanisms).epsilon_at(delta)
+    if math.isinf(epsilon):
+        raise BadDelta(
+            "The mechanisms set more delta aside than that.", next_step="Give a delta above the sum of their own."
+        )
+    return Loss(epsilon, delta)

@@ -21,6 +21,7 @@ from discreet.accounting.conversions import epsilon_of_renyi, epsilon_of_rho, re
 from discreet.errors import BadDelta, BadInput
 from discreet.exact import Number, exact, finite, read_epsilon, rounded_up
 from discreet.loss import Loss
+from discreet.mechanisms import RandomizedResponse
 from discreet.mechanisms.base import Guarantee
 
 Kind: TypeAlias = Literal["hybrid", "pure", "renyi"]
@@ -56,8 +57,9 @@ class Charge:
     def of(cls, releases: Sequence[Guarantee]) -> Charge:
         """The price of releases that are made together."""
         cost = Composed.of(releases)
+        pure = cost.exact_pure_epsilon
         return cls(
-            pure=None if math.isinf(cost.pure_epsilon) else units_up(exact(cost.pure_epsilon)),
+            pure=None if pure is None else units_up(pure),
             rho=units_up(exact(cost.rho)),
             delta=units_up(exact(cost.delta)),
             renyi=tuple(units_up(exact(cost.renyi(order))) for order in FILTER_ORDERS),
@@ -171,6 +173,20 @@ class RenyiFilter(Filter):
             for order, amount in zip(FILTER_ORDERS, total.renyi, strict=True)
         )
         return Loss(epsilon, rounded_up(Fraction(total.delta, UNIT) + exact(self.cap.delta) / 2))
+
+
+def largest_pure_epsilon(account: Filter, total: Charge) -> float:
+    """The largest pure epsilon that would still be granted, rounded down to four digits of the cap."""
+    low, high = 0.0, account.cap.epsilon
+    while high - low > 1e-4 * account.cap.epsilon:
+        middle = (low + high) / 2
+        fits = account.allows(total + Charge.of([RandomizedResponse(epsilon=middle)]))
+        low, high = (middle, high) if fits else (low, middle)
+    return (
+        account.cap.epsilon
+        if account.allows(total + Charge.of([RandomizedResponse(epsilon=account.cap.epsilon)]))
+        else low
+    )
 
 
 @cache

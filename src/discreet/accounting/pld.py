@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.accounting.hockey import deltas_of, least_epsilon
-from discreet.errors import ScaleOutOfRange
+from discreet.errors import BadInput, ScaleOutOfRange
 from discreet.mechanisms.base import Guarantee
 from discreet.mechanisms.curves import Floats
 
@@ -41,6 +41,8 @@ class LossDistribution:
     @classmethod
     def of(cls, guarantee: Guarantee, *, step: float) -> LossDistribution:
         """The distribution that connects the dots of a profile."""
+        if not 2**-40 <= step <= 1:
+            raise BadInput("A step must be a number from 2**-40 to 1.", next_step="Give a step such as 1e-3.")
         last = _last_step(guarantee, step)
         epsilons = np.arange(last + 1, dtype=np.float64) * step
         above = guarantee.deltas(epsilons)
@@ -56,6 +58,10 @@ class LossDistribution:
 
     def __matmul__(self, other: LossDistribution) -> LossDistribution:
         """Both happened: losses add, so chances are convolved."""
+        if self.step != other.step:
+            raise BadInput(
+                "Loss distributions on different grids cannot be composed.", next_step="Make both with one step."
+            )
         shorter, length = min(self.chances.size, other.chances.size), self.chances.size + other.chances.size - 1
         rounding = 0.0
         if shorter <= _DIRECT:

@@ -22,7 +22,9 @@ def subsampled(loss: Loss, *, rate: Number) -> Loss:
     Under add-remove. Citation: Balle, Barthe, Gaboardi 2018 (arXiv:1807.01647), theorem 8.
     """
     share = float(read_level(rate, name="rate"))
-    return Loss(math.log1p(share * math.expm1(loss.epsilon)) * _PAD, min(1.0, share * loss.delta * _PAD))
+    large = loss.epsilon > 700  # then ln(1 + rate (e^epsilon - 1)) is epsilon + ln(rate), less a hair
+    epsilon = loss.epsilon + math.log(share) if large else math.log1p(share * math.expm1(loss.epsilon))
+    return Loss(epsilon * _PAD, min(1.0, share * loss.delta * _PAD))
 
 
 @dataclass(frozen=True, slots=True)

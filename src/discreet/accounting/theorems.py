@@ -13,11 +13,13 @@ from typing import NamedTuple
 import numpy as np
 
 from discreet.accounting.hockey import least_epsilon
+from discreet.errors import BadInput
 from discreet.exact import exact, read_count, read_delta, read_epsilon, rounded_up
 from discreet.loss import Loss
 from discreet.mechanisms.curves import Floats
 
 _PAD = 1 + 1e-12
+_MOST_WORK = 10**9
 
 
 def basic(losses: Iterable[Loss]) -> Loss:
@@ -31,7 +33,8 @@ def basic(losses: Iterable[Loss]) -> Loss:
 def group(loss: Loss, *, k: int) -> Loss:
     """A group of k people instead of one: (k epsilon, k delta e^((k-1) epsilon)). Slide: Sapienza, group privacy."""
     people = read_count(k, name="k")
-    delta = people * loss.delta * math.exp((people - 1) * loss.epsilon) * _PAD
+    growth = (people - 1) * loss.epsilon
+    delta = 0.0 if not loss.delta else 1.0 if growth > 700 else people * loss.delta * math.exp(growth) * _PAD
     return Loss(rounded_up(people * exact(loss.epsilon)), min(1.0, delta))
 
 
@@ -58,8 +61,8 @@ def binary_ish(loss: Loss) -> BinaryIsh:
 
     Slide: Sapienza, "Advanced Composition", the reduction to binary-ish mechanisms; Kairouz, Oh, Viswanath 2015.
     """
-    likely = 1 / (1 + math.exp(-loss.epsilon))
-    one = (loss.delta, (1 - loss.delta) * likely, (1 - loss.delta) * (1 - likely), 0.0)
+    odds = math.exp(-loss.epsilon)
+    one = (loss.delta, (1 - loss.delta) / (1 + odds), (1 - loss.delta) * odds / (1 + odds), 0.0)
     return BinaryIsh(one, one[::-1])
 
 
@@ -72,11 +75,15 @@ def optimal(losses: Loss | Sequence[Loss], *, delta: float, k: int = 1, precisio
     """
     most = float(read_delta(delta))
     each = [losses] * read_count(k, name="k") if isinstance(losses, Loss) else list(losses) * read_count(k, name="k")
-    surviving = math.exp(math.fsum(math.log1p(-loss.delta) for loss in each)) if all(x.delta < 1 for x in each) else 0.0
-    # The total delta is 1 - surviving (1 - delta of the pure parts): the pure parts may use what is left.
-    if 1 - surviving >= most:
-        return Loss(rounded_up(sum((exact(loss.epsilon) for loss in each), exact(0))), min(1.0, (1 - surviving) * _PAD))
-    left = 1 - (1 - most) / surviving
+    # The total delta is lost + (1 - lost) (delta of the pure parts): the pure parts may use what is left.
+    lost = (
+        _PAD * -math.expm1(math.fsum(math.log1p(-loss.delta) for loss in each))
+        if all(x.delta < 1 for x in each)
+        else 1.0
+    )
+    left = (most - lost) / (1 - lost) * (1 - 1e-12) if lost < 1 else 0.0
+    if left <= 0:
+        return Loss(rounded_up(sum((exact(loss.epsilon) for loss in each), exact(0))), min(1.0, lost))
     if len({loss.epsilon for loss in each}) == 1:
         levels, chances = _same_epsilons(each[0].epsilon, len(each))
     else:
@@ -94,12 +101,17 @@ def _same_epsilons(epsilon: float, k: int) -> tuple[Floats, Floats]:
         math.lgamma(k + 1) - math.lgamma(h + 1) - math.lgamma(k - h + 1) + h * log_likely + (k - h) * log_unlikely
         for h in heads.tolist()
     ]
-    return (2 * heads - k) * epsilon, np.exp(np.array(log_chances, np.float64))
+    rounding = 1 + 2.0**-48 * (math.lgamma(k + 1) + k * (1 + epsilon))  # what the logarithms may be off by
+    return (2 * heads - k) * epsilon, np.exp(np.array(log_chances, np.float64)) * rounding
 
 
 def _rounded_up_epsilons(epsilons: list[float], *, step: float) -> tuple[Floats, Floats]:
     """The same on a grid: every epsilon is first rounded up to a multiple of `step`, which only adds loss."""
     steps = [math.ceil(epsilon / step) for epsilon in epsilons]
+    if sum(steps) * len(steps) > _MOST_WORK:
+        raise BadInput(
+            "This many different losses cannot be composed so precisely.", next_step="Give a larger precision."
+        )
     chances = np.ones(1)
     for n in steps:
         likely = 1 / (1 + math.exp(-n * step))

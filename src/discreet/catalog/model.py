@@ -40,7 +40,8 @@ class Column:
     lower: Fraction | date | None = None
     upper: Fraction | date | None = None
     values: tuple[Value, ...] | None = None
-    nullable: bool = True
+    nullable: bool = False
+    """Whether NULL is a value like others, so that it is a group too."""
     granularity: Fraction | None = None
     max_length: int = 256
     """Text is cut to so many characters when it is read."""

@@ -201,7 +201,7 @@ class _Reader:
             kinds = ", ".join(member.value for member in Type)
             raise self.wrong(path, "has no known type", f"Give type = one of: {kinds}.") from None
         lower, upper = self.bounds(path, kind, about)
-        nullable, max_length = about.get("nullable", True), about.get("max_length", 256)
+        nullable, max_length = about.get("nullable", False), about.get("max_length", 256)
         if nullable not in (True, False) or type(max_length) is not int or not 1 <= max_length <= 4096:
             raise self.wrong(
                 path, "has a bad nullable or max_length", "Give true or false, and a length from 1 to 4096."

@@ -5,11 +5,19 @@ from __future__ import annotations
 import typer
 
 import discreet
-from discreet.cli import books
+from discreet.cli import asking, books
 from discreet.cli.demo import show_demo
 
-app = typer.Typer(help=discreet.__doc__, no_args_is_help=True, add_completion=False, rich_markup_mode=None)
+app = typer.Typer(
+    help=discreet.__doc__,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
 app.add_typer(books.ledger, name="ledger")
+app.command("ask")(asking.ask)
+app.command("explain")(asking.explain)
 app.command("budget")(books.budget)
 
 

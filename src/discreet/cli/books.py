@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from discreet.accounting import Composed
+from discreet.catalog import load_catalog
 from discreet.cli.exit_codes import ExitCode
 from discreet.errors import BadInput
 from discreet.ledger import Account, Entry, Ledger, verify
@@ -39,14 +39,12 @@ def open_books(where: str | None, config: Path) -> Ledger:
                 "There is no configuration here to say where the ledger is.",
                 next_step="Give --ledger, or --config, or go to the folder of your discreet.toml.",
             )
-        where = tomllib.loads(config.read_text()).get("ledger", {}).get("path", "ledger.sqlite")
-        if "://" not in where:
-            where = str(config.parent / where)
+        where = load_catalog(config).ledger
     if "://" not in where and not Path(where).exists():
         raise BadInput(
             "There is no ledger there.", next_step="Check the path; a ledger is made with the first question."
         )
-    return Ledger.open(where)
+    return Ledger.open(where, must_exist=True)
 
 
 def budget(
@@ -92,7 +90,7 @@ def show(
         return
     table = _plain_table("entry", "time", "what", "about", "hash")
     for entry in entries:
-        table.add_row(str(entry.seq), entry.time[:19].replace("T", " "), entry.kind, _about(entry), entry.hash[:12])
+        _add_row(table, str(entry.seq), entry.time[:19].replace("T", " "), entry.kind, _about(entry), entry.hash[:12])
     Console(highlight=False).print("", table, "")
 
 
@@ -167,10 +165,21 @@ def _plain_table(*columns: str) -> Table:
     return table
 
 
+def _add_row(table: Table, *cells: str | Text) -> None:
+    """Cells as plain text: what an analyst wrote must not be read as markup, nor move the cursor."""
+    table.add_row(
+        *(
+            cell if isinstance(cell, Text) else Text("".join(c if c.isprintable() else " " for c in cell))
+            for cell in cells
+        )
+    )
+
+
 def _account_table(accounts: list[Account]) -> Table:
     table = _plain_table("account", "", "spent ε", "of", "delta", "kept by")
     for account in accounts:
-        table.add_row(
+        _add_row(
+            table,
             _name(account.name) + (" (frozen)" if account.frozen else ""),
             bar(account.spent.epsilon, account.cap.epsilon),
             f"{account.spent.epsilon:.4g}",
@@ -187,8 +196,13 @@ def _charge_table(charges: list[Entry]) -> Table:
         facts = _charge_facts(entry)
         price = f"ρ {facts['rho']:.3g}" if facts["epsilon"] is None else f"ε {facts['epsilon']:g}"
         payers = ", ".join(map(_name, facts["charged"])) or "nobody: asked before"
-        table.add_row(
-            facts["time"][:16].replace("T", " "), facts["analyst"] or "owner", facts["label"] or "—", price, payers
+        _add_row(
+            table,
+            facts["time"][:16].replace("T", " "),
+            facts["analyst"] or "owner",
+            facts["label"] or "—",
+            price,
+            payers,
         )
     return table
 

@@ -6,8 +6,8 @@ import json
 from dataclasses import dataclass, replace
 from typing import cast
 
-from discreet.accounting.filters import Charge, Filter, Kind, open_filter
-from discreet.errors import AccountFrozen, BudgetExceeded, UnknownAccount
+from discreet.accounting.filters import Charge, Filter, Kind, largest_pure_epsilon, open_filter
+from discreet.errors import AccountFrozen, BudgetExceeded, DiscreetError, LedgerDamaged, UnknownAccount
 from discreet.exact import exact
 from discreet.ledger.releases import fraction
 from discreet.loss import Loss
@@ -42,8 +42,8 @@ class Account:
 
     @property
     def left(self) -> float:
-        """A pure epsilon that would surely still fit."""
-        return max(0.0, float(exact(self.cap.epsilon) - exact(self.spent.epsilon)))
+        """A pure epsilon that would still be granted, whatever the mechanism; within 1e-4 of the cap of the largest."""
+        return largest_pure_epsilon(self.filter, self.total)
 
     def check_open(self) -> None:
         """Refuse when frozen."""
@@ -74,8 +74,12 @@ def load(t: Transaction, name: str) -> Account:
     if not rows:
         raise UnknownAccount("There is no account under that name.", next_step="Ask the owner of the data to open one.")
     kind, epsilon, delta, frozen, pure, rho, aside, renyi = rows[0]
-    account_filter = open_filter(fraction(epsilon), fraction(delta), kind=cast("Kind", kind))
-    total = Charge(None if pure is None else int(pure), int(rho), int(aside), tuple(json.loads(renyi)))
+    try:
+        account_filter = open_filter(fraction(epsilon), fraction(delta), kind=cast("Kind", kind))
+        orders = tuple(int(amount) for amount in json.loads(renyi))
+        total = Charge(None if pure is None else int(pure), int(rho), int(aside), orders) + Charge()
+    except (ValueError, TypeError, ZeroDivisionError, DiscreetError):
+        raise LedgerDamaged("An account cannot be read.", next_step="Run `discreet ledger verify`.") from None
     return Account(name, account_filter, total, bool(frozen))
 
 

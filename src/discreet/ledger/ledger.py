@@ -36,7 +36,8 @@ _SCHEMA = [
         name TEXT PRIMARY KEY, kind TEXT NOT NULL, epsilon TEXT NOT NULL, delta TEXT NOT NULL, frozen INTEGER NOT NULL,
         spent_pure TEXT, spent_rho TEXT NOT NULL, spent_delta TEXT NOT NULL, spent_renyi TEXT NOT NULL);
     CREATE TABLE ledger_requests (
-        analyst TEXT NOT NULL, request TEXT NOT NULL, question TEXT NOT NULL, PRIMARY KEY (analyst, request));
+        analyst TEXT NOT NULL, request TEXT NOT NULL, question TEXT NOT NULL, receipt TEXT NOT NULL,
+        PRIMARY KEY (analyst, request));
     CREATE TABLE ledger_questions (question TEXT PRIMARY KEY, answer {blob});
     CREATE TABLE ledger_paid (analyst TEXT NOT NULL, question TEXT NOT NULL, PRIMARY KEY (analyst, question));
     """
@@ -59,8 +60,14 @@ class Request:
     label: str = ""
 
     def __post_init__(self) -> None:
-        if not self.id or not self.question or not self.releases or self.analyst == "":
-            raise BadInput("A request needs an id, a question and a price.", next_step="Give all three.")
+        check_text(self.id, "A request id", most=200)
+        check_text(self.question, "A question", most=200)
+        if self.analyst is not None:
+            check_text(self.analyst, "An analyst's name", most=200)
+        if self.label:
+            check_text(self.label, "A label", most=20_000)
+        if not self.releases:
+            raise BadInput("A request needs a price.", next_step="Say which mechanisms it releases.")
 
     @property
     def key(self) -> str:
@@ -81,6 +88,28 @@ class Reservation:
     @property
     def replayed(self) -> bool:
         return self.answer is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """All tables of the books."""
+
+    entries: list[Entry]
+    accounts: dict[str, Account]
+    requests: dict[tuple[str, str], tuple[str, str]]
+    paid: set[tuple[str, str]]
+    answers: dict[str, bytes | None]
+
+
+def check_text(text: object, what: str, *, most: int) -> None:
+    """Text that every database keeps as it is."""
+    whole = isinstance(text, str) and 0 < len(text) <= most and "\0" not in text and text.isprintable() | (most > 200)
+    try:
+        encoded = whole and bool(str(text).encode())
+    except UnicodeEncodeError:
+        encoded = False
+    if not encoded:
+        raise BadInput(f"{what} must be text of 1 to {most:,} printable characters.", next_step="Give another one.")
 
 
 def _utc_now() -> datetime:
@@ -113,9 +142,15 @@ class Ledger:
             raise
 
     @classmethod
-    def open(cls, where: str | Path, *, anchor: str | Path | None = None) -> Ledger:
-        """The ledger at a path or postgresql:// URL, made if it is not there."""
-        return cls(open_store(where), anchor=anchor)
+    def open(cls, where: str | Path, *, anchor: str | Path | None = None, must_exist: bool = False) -> Ledger:
+        """The ledger at a path or postgresql:// URL, made if it is not there (or refused, if it must be)."""
+        store = open_store(where)
+        if must_exist and not store.has("ledger"):
+            store.close()
+            raise BadInput(
+                "There is no ledger there.", next_step="Check the path; a ledger is made with the first question."
+            )
+        return cls(store, anchor=anchor)
 
     def close(self) -> None:
         """Let go of the database."""
@@ -125,6 +160,8 @@ class Ledger:
 
     def open_account(self, cap: Filter, *, analyst: str | None = None) -> None:
         """Open the dataset's account, or an analyst's; or change the cap of one that is open."""
+        if analyst is not None:
+            check_text(analyst, "An analyst's name", most=200)
         name = DATASET if analyst is None else analyst_account(analyst)
         body = {
             "account": name,
@@ -137,6 +174,10 @@ class Ledger:
             known = load(t, name) if rows else Account(name, cap, Charge(), frozen=False)
             if rows and known.filter == cap:
                 return
+            if cap.kind == "pure" and (known.total.pure is None or known.total.delta):
+                raise BadInput(
+                    "What was spent here has no pure epsilon.", next_step="Keep a delta above 0 for this account."
+                )
             save(t, replace(known, filter=cap))
             self._append(t, "cap", body)
 
@@ -170,19 +211,21 @@ class Ledger:
             self._step("reserve: begun")
             if request.analyst is not None:
                 load(t, analyst_account(analyst)).check_open()
-            known = t.run("SELECT question FROM ledger_requests WHERE analyst = ? AND request = ?", analyst, request.id)
+            known = t.run(
+                "SELECT question, receipt FROM ledger_requests WHERE analyst = ? AND request = ?", analyst, request.id
+            )
             if known and known[0][0] != key:
                 raise RequestConflict(
                     "This request id was used for another question.", next_step="Use a new id for a new question."
                 )
-            charged = () if known else self._charge(t, request, key, charge)
+            charged, receipt = ((), known[0][1]) if known else self._charge(t, request, key, charge)
             self._step("reserve: written")
             answer = t.run("SELECT answer FROM ledger_questions WHERE question = ?", key)[0][0]
-            receipt = _last_entry(t)
         self._step("reserve: committed")
-        return Reservation(request, receipt.hash if receipt else "", charged, _bytes(answer))
+        return Reservation(request, receipt, charged, _bytes(answer))
 
-    def _charge(self, t: Transaction, request: Request, key: str, charge: Charge) -> tuple[str, ...]:
+    def _charge(self, t: Transaction, request: Request, key: str, charge: Charge) -> tuple[tuple[str, ...], str]:
+        """The accounts charged, and the hash of the entry that says so."""
         analyst = request.analyst or ""
         unpaid = []
         if not t.run("SELECT question FROM ledger_questions WHERE question = ?", key):
@@ -194,7 +237,6 @@ class Ledger:
         self._step("reserve: checked")
         for account in accounts:
             save(t, account)
-        t.run("INSERT INTO ledger_requests VALUES (?, ?, ?)", analyst, request.id, key)
         if DATASET in unpaid:
             t.run("INSERT INTO ledger_questions (question) VALUES (?)", key)
         if not paid:
@@ -207,17 +249,25 @@ class Ledger:
             "label": request.label,
             "releases": [describe(release) for release in request.releases],
         }
-        self._append(t, "charge", body)
-        return tuple(unpaid)
+        receipt = self._append(t, "charge", body).hash
+        t.run("INSERT INTO ledger_requests VALUES (?, ?, ?, ?)", analyst, request.id, key, receipt)
+        return tuple(unpaid), receipt
 
     def finish(self, reservation: Reservation, answer: bytes) -> bytes:
         """Store the answer and return the stored one, which is the only one that may leave."""
-        question = reservation.request.key
+        if not isinstance(answer, bytes):
+            raise BadInput("An answer is stored as bytes.", next_step="Encode it first.")
+        request, question = reservation.request, reservation.request.key
         with self._writing() as t:
             self._step("finish: begun")
-            stored = t.run("SELECT answer FROM ledger_questions WHERE question = ?", question)[0][0]
+            if request.analyst is not None:
+                load(t, analyst_account(request.analyst)).check_open()
+            rows = t.run("SELECT answer FROM ledger_questions WHERE question = ?", question)
+            if not rows:
+                raise BadInput("This ledger has no such reservation.", next_step="Reserve first, in the same ledger.")
+            stored = _bytes(rows[0][0])
             if stored is not None:
-                return bytes(stored)
+                return stored
             t.run("UPDATE ledger_questions SET answer = ? WHERE question = ?", answer, question)
             self._append(t, "answer", {"question": question, "sha256": hashlib.sha256(answer).hexdigest()})
             self._step("finish: written")
@@ -234,40 +284,51 @@ class Ledger:
     def history(self, *, last: int | None = None) -> list[Entry]:
         """Entries in order, or the last few of them."""
         with self._store.transaction() as t:
-            if last is None:
+            if last is None or last < 0:
                 rows = t.run(f"SELECT {_COLUMNS} FROM ledger_entries ORDER BY seq")  # noqa: S608  our own constant
             else:
                 rows = t.run(f"SELECT {_COLUMNS} FROM ledger_entries ORDER BY seq DESC LIMIT ?", last)[::-1]  # noqa: S608
             return [_entry(row) for row in rows]
 
-    def answers(self) -> Mapping[str, bytes | None]:
-        """The stored answer of every question."""
+    def contents(self) -> Contents:
+        """Everything at one moment, for verification."""
         with self._store.transaction() as t:
-            rows = t.run("SELECT question, answer FROM ledger_questions")
-            return {question: _bytes(answer) for question, answer in rows}
+            names = [row[0] for row in t.run("SELECT name FROM ledger_accounts")]
+            return Contents(
+                entries=[_entry(row) for row in t.run(f"SELECT {_COLUMNS} FROM ledger_entries ORDER BY seq")],  # noqa: S608
+                accounts={name: load(t, name) for name in names},
+                requests={
+                    (a, r): (q, h)
+                    for a, r, q, h in t.run("SELECT analyst, request, question, receipt FROM ledger_requests")
+                },
+                paid={(a, q) for a, q in t.run("SELECT analyst, question FROM ledger_paid")},
+                answers={q: _bytes(answer) for q, answer in t.run("SELECT question, answer FROM ledger_questions")},
+            )
 
     @contextmanager
     def _writing(self) -> Iterator[Transaction]:
         with self._store.transaction() as t:
+            self._anchor.check(lambda seq: _entry_at(t, seq))
             yield t
             head = _last_entry(t)
         self._anchor.note(head)
 
-    def _append(self, t: Transaction, kind: str, body: Mapping[str, Any]) -> None:
+    def _append(self, t: Transaction, kind: str, body: Mapping[str, Any]) -> Entry:
         last = _last_entry(t)
         now = self._now()
         if last is not None:
-            then = datetime.fromisoformat(last.time)
             if not last.intact:
                 raise LedgerDamaged(
                     "The last entry of the books was changed.", next_step="Run `discreet ledger verify`."
                 )
+            then = datetime.fromisoformat(last.time)
             if now < then - _CLOCK_SKEW:
                 raise StoreUnavailable("The clock is behind the last entry of the books.", next_step="Set the clock.")
             now = max(now, then)
         entry = Entry.following(last, time=now.isoformat(), kind=kind, body=body)
         values = (entry.seq, entry.time, entry.kind, canonical(entry.body), entry.previous, entry.hash)
         t.run(f"INSERT INTO ledger_entries ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)", *values)  # noqa: S608
+        return entry
 
 
 def _bytes(answer: Any) -> bytes | None:
@@ -279,8 +340,10 @@ def _entry(row: Row) -> Entry:
     seq, time, kind, text, previous, link = row
     try:
         body = json.loads(text)
+        if canonical(body) != text:
+            body = {}
     except ValueError:
-        body = {}  # no longer JSON, so the hash no longer fits either
+        body = {}  # not the text that was written, so the hash must not fit either
     return Entry(int(seq), time, kind, body, previous, link)
 
 

@@ -1,14 +1,16 @@
-"""Verification: the books read from the first entry on, by somebody who trusts only the hashes and the arithmetic."""
+"""Verification: the books replayed from the first entry on, by somebody who trusts only the hashes and the arithmetic."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from discreet.accounting.filters import Charge, Filter, open_filter
+from discreet.errors import BadInput, LedgerDamaged
+from discreet.ledger.accounts import DATASET, analyst_account
 from discreet.ledger.entries import GENESIS, Entry
-from discreet.ledger.ledger import Ledger
+from discreet.ledger.ledger import Contents, Ledger
 from discreet.ledger.releases import fraction, rebuild
 
 
@@ -26,20 +28,29 @@ class Verification:
 
 
 def verify(ledger: Ledger, *, anchor: str | None = None) -> Verification:
-    """Recompute the chain, every price, every account's total and every answer's hash.
+    """Recompute the chain, and from it alone every price, total, payment, freeze, receipt and answer's hash.
 
     `anchor` is a head noted earlier, "number:hash"; without one a cut-off tail cannot be seen.
     """
-    entries = ledger.history()
+    noted = None if anchor is None else _parsed(anchor)
+    try:
+        contents = ledger.contents()
+    except LedgerDamaged as damage:
+        return Verification(0, GENESIS, (damage.problem.rstrip(".").lower(),))
+    entries = contents.entries
     problems = list(_chain_problems(entries))
-    if not problems:  # entries that were changed cannot be priced again
-        problems += _book_problems(ledger, entries)
-    head = entries[-1].hash if entries else GENESIS
-    if anchor is not None:
-        seq, _, noted = anchor.partition(":")
-        if not any(entry.seq == int(seq) and entry.hash == noted for entry in entries):
-            problems.append("the head that was noted is not in the books: entries are missing or changed")
-    return Verification(len(entries), head, tuple(problems))
+    if not problems:  # entries that were changed cannot be replayed
+        problems += _Replay().problems(contents)
+    if noted is not None and noted[0] > 0 and not any((e.seq, e.hash) == noted for e in entries):
+        problems.append("the head that was noted is not in the books: entries are missing or changed")
+    return Verification(len(entries), entries[-1].hash if entries else GENESIS, tuple(problems))
+
+
+def _parsed(anchor: str) -> tuple[int, str]:
+    number, colon, noted = anchor.partition(":")
+    if not number.isdecimal() or not colon:
+        raise BadInput("A noted head is number:hash.", next_step="Give what `discreet ledger head` printed.")
+    return int(number), noted
 
 
 def _chain_problems(entries: list[Entry]) -> Iterable[str]:
@@ -57,38 +68,70 @@ def _chain_problems(entries: list[Entry]) -> Iterable[str]:
         previous = entry
 
 
-def _book_problems(ledger: Ledger, entries: list[Entry]) -> Iterable[str]:
-    yield from _account_problems(ledger, entries)
-    questions = {entry.body["question"] for entry in entries if entry.kind == "charge"}
-    given = {entry.body["question"]: entry.body["sha256"] for entry in entries if entry.kind == "answer"}
-    stored = ledger.answers()
-    if set(stored) != questions:
-        yield "the questions are not those that were charged"
-    for question, answer in stored.items():
-        digest = None if answer is None else hashlib.sha256(answer).hexdigest()
-        if digest != given.get(question):
+@dataclass(slots=True)
+class _Replay:
+    """What the tables must hold if the entries are true."""
+
+    caps: dict[str, Filter] = field(default_factory=dict)
+    totals: dict[str, Charge] = field(default_factory=dict)
+    frozen: set[str] = field(default_factory=set)
+    questions: set[str] = field(default_factory=set)
+    paid: set[tuple[str, str]] = field(default_factory=set)
+    requests: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
+    answers: dict[str, str] = field(default_factory=dict)
+
+    def problems(self, contents: Contents) -> Iterable[str]:
+        for entry in contents.entries:
+            yield from self._apply(entry)
+        accounts = contents.accounts
+        if {name: account.filter for name, account in accounts.items()} != self.caps:
+            yield "the accounts are not those that were opened"
+        if any(account.total != self.totals.get(name) for name, account in accounts.items()):
+            yield "an account's total is not the sum of its charges"
+        if {name for name, account in accounts.items() if account.frozen} != self.frozen:
+            yield "an account is frozen or free without an entry that says so"
+        if set(contents.answers) != self.questions or contents.paid != self.paid:
+            yield "the questions that count as paid are not those that were charged"
+        if contents.requests != self.requests:
+            yield "the requests are not those that were made"
+        digests = {
+            q: hashlib.sha256(answer).hexdigest() for q, answer in contents.answers.items() if answer is not None
+        }
+        if digests != self.answers:
             yield "a stored answer is not the one that was given"
 
+    def _apply(self, entry: Entry) -> Iterable[str]:
+        body = entry.body
+        match entry.kind:
+            case "cap":
+                self.caps[body["account"]] = open_filter(
+                    fraction(body["epsilon"]), fraction(body["delta"]), kind=body["kind"]
+                )
+                self.totals.setdefault(body["account"], Charge())
+            case "charge":
+                yield from self._charge(entry)
+            case "answer":
+                self.answers[body["question"]] = body["sha256"]
+            case "freeze":
+                self.frozen.add(body["account"])
+            case "thaw":
+                self.frozen.discard(body["account"])
+            case _:
+                yield f"entry {entry.seq} is of no known kind"
 
-def _account_problems(ledger: Ledger, entries: list[Entry]) -> Iterable[str]:
-    """Every charge is priced again from its releases and held against the cap in force when it was made."""
-    caps: dict[str, Filter] = {}
-    totals: dict[str, Charge] = {}
-    for entry in entries:
-        if entry.kind == "cap":
-            name = entry.body["account"]
-            caps[name] = open_filter(
-                fraction(entry.body["epsilon"]), fraction(entry.body["delta"]), kind=entry.body["kind"]
-            )
-            totals.setdefault(name, Charge())
-        elif entry.kind == "charge":
-            price = Charge.of([rebuild(release) for release in entry.body["releases"]])
-            for name in entry.body["accounts"]:
-                totals[name] = totals.get(name, Charge()) + price
-                if name not in caps or not caps[name].allows(totals[name]):
-                    yield f"entry {entry.seq} was granted above a cap"
-    accounts = ledger.accounts()
-    if {account.name: account.filter for account in accounts} != caps:
-        yield "the accounts are not those that were opened"
-    if any(account.total != totals.get(account.name) for account in accounts):
-        yield "an account's total is not the sum of its charges"
+    def _charge(self, entry: Entry) -> Iterable[str]:
+        body = entry.body
+        question, analyst = body["question"], body["analyst"] or ""
+        due = [] if question in self.questions else [DATASET]
+        if body["analyst"] is not None and (analyst, question) not in self.paid:
+            due.append(analyst_account(analyst))
+        if body["accounts"] != due:
+            yield f"entry {entry.seq} did not charge the accounts that had to pay"
+        price = Charge.of([rebuild(release) for release in body["releases"]])
+        for name in due:
+            self.totals[name] = self.totals.get(name, Charge()) + price
+            if name not in self.caps or not self.caps[name].allows(self.totals[name]):
+                yield f"entry {entry.seq} was granted above a cap"
+        self.questions.add(question)
+        self.paid.add((analyst, question))
+        self.requests[analyst, body["request"]] = (question, entry.hash)

@@ -34,6 +34,11 @@ class Guarantee(ABC):
         """Epsilon without any delta; inf where there is none."""
 
     @property
+    def exact_pure_epsilon(self) -> Fraction | None:
+        """The same as a rational, so that shares of one epsilon add up to it; None where there is none."""
+        return None if math.isinf(self.pure_epsilon) else exact(self.pure_epsilon)
+
+    @property
     @abstractmethod
     def rho(self) -> float:
         """Zero-concentrated differential privacy."""
@@ -93,6 +98,10 @@ class PureMechanism(Mechanism):
     @property
     def pure_epsilon(self) -> float:
         return rounded_up(exact(self.epsilon))
+
+    @property
+    def exact_pure_epsilon(self) -> Fraction | None:
+        return exact(self.epsilon)
 
     @property
     def rho(self) -> float:

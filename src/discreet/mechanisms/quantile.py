@@ -42,6 +42,7 @@ class Quantile(SolvedForEpsilon):
 
     def __post_init__(self) -> None:
         read_epsilon(self.epsilon)
+        object.__setattr__(self, "neighbours", Neighbours(self.neighbours))
         read_bounds(self.lower, self.upper)
         q = finite(self.q)
         if q is None or not 0 <= q <= 1:
@@ -77,7 +78,7 @@ class Quantile(SolvedForEpsilon):
     def selection(self) -> Exponential:
         """The mechanism underneath: what is charged and sampled."""
         a, b = self._rank
-        moves = max(a, b - a) if Neighbours(self.neighbours) is Neighbours.ADD_REMOVE else b
+        moves = max(a, b - a) if self.neighbours is Neighbours.ADD_REMOVE else b
         return Exponential(sensitivity=moves, epsilon=self.epsilon, size=len(self.candidates))
 
     @property

@@ -89,6 +89,16 @@ class Store(ABC):
             with self._queue:
                 self._drop()
 
+    def has(self, component: str) -> bool:
+        """Whether a component's tables are here already."""
+        with self.transaction() as t:
+            try:
+                return bool(t.run("SELECT version FROM schema_versions WHERE component = ?", component))
+            except self._errors():
+                t.run("ROLLBACK")
+                t.run("BEGIN")
+                return False
+
     def migrate(self, component: str, versions: Sequence[str]) -> None:
         """Bring a component's tables to the newest version; each version is a script, never changed once released."""
         with self.transaction() as t:

@@ -21,6 +21,7 @@ class PostgresStore(Store):
     def _connect(self) -> psycopg.Connection:
         connection = psycopg.connect(self._url, autocommit=True)
         connection.execute("SET synchronous_commit = on")
+        connection.execute("SET lock_timeout = '60s'")  # as long as SQLite waits
         return connection
 
     def _begin(self, connection: psycopg.Connection) -> Transaction:

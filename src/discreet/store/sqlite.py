@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from pathlib import Path
 
 from discreet.store.base import Row, Store, Transaction
@@ -23,7 +24,14 @@ class SQLiteStore(Store):
         connection = sqlite3.connect(
             self._path, timeout=_PATIENCE_SECONDS, isolation_level=None, check_same_thread=False
         )
-        connection.execute("PRAGMA journal_mode = WAL")
+        for patience in range(100):  # the switch itself does not wait for another process that is switching
+            try:
+                connection.execute("PRAGMA journal_mode = WAL")
+                break
+            except sqlite3.OperationalError as error:
+                if patience == 99 or error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+                    raise
+                time.sleep(0.05)
         connection.execute("PRAGMA synchronous = FULL")
         return connection
 
