@@ -123,6 +123,87 @@ def test_intervals_cover_as_often_as_they_say(tmp_path):
     assert "hidden" in repr(exact)
 
 
+def test_a_question_can_be_asked_by_its_accuracy(curator):
+    answer = curator.ask("SELECT COUNT(*) AS n FROM visits WHERE ward = 'ICU'", within=300, confidence=0.95)
+    assert 295 <= answer.half_widths(0.95)[0]["n"] <= 300
+    with pytest.raises(DiscreetError, match="depends on the data"):
+        curator.ask("SELECT AVG(cost) FROM visits", within=10, confidence=0.95)
+    for given in ({}, {"epsilon": 1, "within": 5, "confidence": 0.9}, {"within": 5}, {"epsilon": 1, "confidence": 0.9}):
+        with pytest.raises(DiscreetError):
+            curator.ask("SELECT COUNT(*) FROM visits", **given)
+
+
+def test_an_answer_becomes_a_table(curator):
+    answer = curator.ask(WARDS, epsilon=1)
+    table = answer.to_arrow()
+    assert table.column_names == ["ward", "visits", "visits ±", "mean_cost", "mean_cost ±"]
+    assert table.to_pylist()[0]["visits"] == answer.rows[0]["visits"]
+    assert "<th>visits ±</th>" in answer._repr_html_()
+
+
+def test_the_same_rows_of_a_person_are_kept_every_time_the_curator_opens(tmp_path):
+    catalog = write_clinic(tmp_path / "clinic", patients=300, visits=20_000)
+    totals = []
+    for _ in range(2):
+        made = open_curator(catalog)
+        plan = made.plan("SELECT SUM(cost) FROM visits", epsilon=1)
+        totals.append(made._engine.run(plan).groups)
+        made.close()
+    assert totals[0] == totals[1]
+
+
+EXTREME_ROWS = {
+    "nan": (7, "ER", float("nan"), "2024-01-01"),
+    "infinite": (7, "ER", float("inf"), "2024-01-01"),
+    "minus infinite": (7, "ER", float("-inf"), "2024-01-01"),
+    "huge": (7, "ER", 1e308, "2024-01-01"),
+    "empty": (7, "", None, None),
+    "a megabyte": (7, "x" * 10**6, 1.0, "2024-01-01"),
+    "a quote": (7, "'; DROP TABLE visits; --", 1.0, "2024-01-01"),
+    "a bad date": (7, "ER", 1.0, "2024-13-45"),
+    "largest id": (2**63 - 1, "ER", 1.0, "2024-01-01"),
+    "nobody": (None, "ER", 1.0, "2024-01-01"),
+}
+QUESTIONS = [
+    WARDS,
+    "SELECT SUM(cost * cost) FROM visits",
+    "SELECT COUNT(*) FROM visits WHERE 1 / cost > 0 AND LENGTH(ward) > 2",
+    "SELECT ward, SUM(cost) / COUNT(*) AS r FROM visits WHERE YEAR(date) = 2024 GROUP BY ward HAVING COUNT(*) > 0",
+    "SELECT COUNT(*) FROM visits WHERE cost % 0 = 1 OR cost BETWEEN 1 AND 2",
+    "SELECT MAX(cost) FROM visits",
+]
+
+
+def behaviour(folder, row):
+    """Status, columns, groups and error text of every question, on a clinic in CSV with one extreme row more."""
+    folder.mkdir()
+    lines = ["patient_id,ward,cost,date", "1,ER,100,2024-01-01", "2,ICU,200,2024-01-02"]
+    if row is not None:
+        fields = ['"' + str("" if value is None else value).replace('"', '""') + '"' for value in row]
+        lines.append(",".join(fields))
+    (folder / "visits.csv").write_text("\n".join(lines) + "\n")
+    (folder / "discreet.toml").write_text(
+        '[source]\npath = "."\n[budget]\nepsilon = 1000\n[tables.visits]\nprivacy_unit = "patient_id"\nmax_rows = 20\n'
+        'columns.patient_id = { type = "integer" }\ncolumns.ward = { type = "text", values = ["ER", "ICU"] }\n'
+        'columns.cost = { type = "real", lower = 0, upper = 10000 }\ncolumns.date = { type = "date" }\n'
+    )
+    made, seen = open_curator(folder / "discreet.toml"), []
+    for sql in QUESTIONS:
+        try:
+            answer = made.ask(sql, epsilon=50)
+            stored = json.loads(answer.stored)
+            seen.append(("answered", answer.columns, stored["keys"], len(stored["measures"])))
+        except DiscreetError as error:
+            seen.append((error.code, str(error)))
+    made.close()
+    return seen
+
+
+@pytest.mark.parametrize("name", EXTREME_ROWS)
+def test_an_extreme_row_changes_no_status_no_columns_and_no_error(name, tmp_path):
+    assert behaviour(tmp_path / "with", EXTREME_ROWS[name]) == behaviour(tmp_path / "without", None)
+
+
 def run(folder, *arguments, code=0):
     done = subprocess.run(
         [sys.executable, "-m", "discreet", *arguments],

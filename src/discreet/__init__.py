@@ -1,16 +1,30 @@
 """Discreet: differential privacy, end to end."""
 
+from __future__ import annotations
+
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from discreet.errors import DiscreetError
 from discreet.loss import Loss, Neighbours
 from discreet.mechanisms.plain import choose, gaussian, laplace, quantile, randomized_response
 
+if TYPE_CHECKING:
+    from discreet.curator import Curator
+
 __version__ = "0.1.0"
 
-_ROOMS = {"accounting", "ledger", "mechanisms"}
+_ROOMS = {"accounting", "catalog", "curator", "ledger", "mechanisms", "samples"}
 """Imported when they are first used, so that `import discreet` stays light."""
+
+
+def open(config: str | Path = "discreet.toml") -> Curator:  # noqa: A001  discreet.open("discreet.toml") is what one types
+    """The curator that a catalog describes."""
+    from discreet.curator import open_curator  # noqa: PLC0415  heavy, and imported when it is used
+
+    return open_curator(config)
 
 
 def __getattr__(name: str) -> ModuleType:
@@ -27,6 +41,7 @@ __all__ = [
     "choose",
     "gaussian",
     "laplace",
+    "open",
     "quantile",
     "randomized_response",
 ]

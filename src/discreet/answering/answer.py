@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 from discreet.answering.post import Cell, Interval
@@ -11,6 +12,8 @@ from discreet.answering.release import Noisy
 from discreet.exact import Number
 from discreet.loss import Loss
 from discreet.sql.plan import Plan
+
+_SHOWN_LEVEL = 0.95
 
 
 def stored_form(noisy: Noisy) -> bytes:
@@ -61,6 +64,41 @@ class Answer:
                 {name: None if i is None else max(row[name] - i[0], i[1] - row[name]) for name, i in intervals.items()}
             )
         return widths
+
+    def to_arrow(self) -> Any:
+        """An Arrow table of the values; ± columns are named `name ±`."""
+        import pyarrow as pa  # noqa: PLC0415
+
+        rows, widths = self.rows, self.half_widths(_SHOWN_LEVEL)
+        columns: dict[str, list[Any]] = {}
+        for name in self.columns:
+            columns[name] = [row[name] for row in rows]
+            if any(width[name] is not None for width in widths):
+                columns[f"{name} ±"] = [width[name] for width in widths]
+        return pa.table(columns)
+
+    def to_pandas(self) -> Any:
+        """The same as a data frame; needs pandas."""
+        return self.to_arrow().to_pandas()
+
+    def _repr_html_(self) -> str:
+        """A table with its ± for notebooks."""
+        table = self.to_arrow()
+        head = "".join(f"<th>{escape(name)}</th>" for name in table.column_names)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{escape(_shown(value))}</td>" for value in row.values()) + "</tr>"
+            for row in table.to_pylist()
+        )
+        note = f"± in {100 * _SHOWN_LEVEL:g} of 100 answers; ε {self.loss.epsilon:g}" + (
+            ", replayed" if self.replayed else ""
+        )
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{note}</p>"
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "—"
+    return f"{value:,.6g}" if isinstance(value, float) else f"{value:,}" if type(value) is int else str(value)
 
 
 def _sortable(value: Any) -> tuple[bool, str, Any]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
+from discreet.errors import NotAllowed
 from discreet.exact import Number, exact
 from discreet.sql.plan import KeyValue, Measure, Plan, Post
 
@@ -100,6 +102,22 @@ class Cell:
             for people in (fewest, count + widths[post.other])
         ]
         return min(corners), max(corners)
+
+
+def width_of(plan: Plan, level: Number) -> Fraction:
+    """The widest ± of any output, where it does not depend on data: counts and sums."""
+    widths = [_width(plan, output.post, level) for output in plan.outputs if _measures(output.post)]
+    return max(widths)
+
+
+def _width(plan: Plan, post: Post, level: Number) -> Fraction:
+    if post.op == "measure":
+        measure = plan.measures[post.index]
+        return measure.mechanism.error(level) * measure.step
+    raise NotAllowed(
+        "How exact an average or a ratio is depends on the data, so it cannot be asked for beforehand.",
+        next_step="Ask for its sum and count within some error, or give an epsilon.",
+    )
 
 
 def _measures(post: Post) -> list[int]:

@@ -22,6 +22,9 @@ _CONFIDENCE = 0.95
 
 Question = Annotated[str, typer.Argument(help="One SELECT statement.")]
 Epsilon = Annotated[float, typer.Option("--epsilon", help="What the answer may cost; there is no default.")]
+MaybeEpsilon = Annotated[float | None, typer.Option("--epsilon", help="What the answer may cost; there is no default.")]
+Within = Annotated[float | None, typer.Option("--within", help="Or how exact: ± this much, with --confidence.")]
+Confidence = Annotated[float | None, typer.Option("--confidence", help="In which share of all answers, such as 0.95.")]
 Delta = Annotated[float | None, typer.Option("--delta", help="For groups whose values are not declared.")]
 Analyst = Annotated[
     str | None, typer.Option("--analyst", envvar="DISCREET_ANALYST", help="Who asks; without, the owner.")
@@ -33,7 +36,9 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 def ask(
     sql: Question,
     *,
-    epsilon: Epsilon,
+    epsilon: MaybeEpsilon = None,
+    within: Within = None,
+    confidence: Confidence = None,
     delta: Delta = None,
     analyst: Analyst = None,
     config: Config = Path("discreet.toml"),
@@ -41,7 +46,7 @@ def ask(
 ) -> None:
     """Ask a question: pays, answers with ±, and never pays twice for the same question."""
     curator = open_curator(config)
-    answer = curator.ask(sql, epsilon=epsilon, delta=delta, analyst=analyst)
+    answer = curator.ask(sql, epsilon=epsilon, within=within, confidence=confidence, delta=delta, analyst=analyst)
     widths = answer.half_widths(_CONFIDENCE)
     if as_json:
         facts = {"columns": answer.columns, "rows": answer.rows, "half_widths": widths, "confidence": _CONFIDENCE,
@@ -130,10 +135,9 @@ def _number(value: Any, width: float | None) -> str:
 
 
 def _read(plan: Plan) -> Text:
-    unit = plan.relation.owner[1]
-    return Text(
-        f"  one person = all rows of one {unit} (at most {plan.relation.rows_per_person})    Laplace, {len(plan.measures)} measures"
-    )
+    unit, rows, count = plan.relation.owner[1], plan.relation.rows_per_person, len(plan.measures)
+    measures = f"{count} measure" + ("" if count == 1 else "s")
+    return Text(f"  one person = all rows of one {unit} (at most {rows})    Laplace, {measures}")
 
 
 def _balance(curator: Curator, analyst: str | None) -> Text:

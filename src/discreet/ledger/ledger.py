@@ -281,6 +281,11 @@ class Ledger:
         with self._store.transaction() as t:
             return _last_entry(t)
 
+    def entry(self, seq: int) -> Entry | None:
+        """One entry by its number."""
+        with self._store.transaction() as t:
+            return _entry_at(t, seq)
+
     def history(self, *, last: int | None = None) -> list[Entry]:
         """Entries in order, or the last few of them."""
         with self._store.transaction() as t:
