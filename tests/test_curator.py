@@ -219,6 +219,8 @@ def run(folder, *arguments, code=0):
 
 def test_the_command_line_asks_explains_and_refuses(tmp_path):
     write_clinic(tmp_path, patients=1000, visits=10_000)
+    assert "wrote draft.toml" in run(tmp_path, "init", "visits.parquet", "--output", "draft.toml")
+    assert "already" in run(tmp_path, "init", "visits.parquet", code=3)
     told = run(tmp_path, "explain", WARDS, "--epsilon", "0.5")
     assert "at most 20 rows of a person" in told
     assert "nothing was spent" in told

@@ -12,6 +12,8 @@ from discreet.ledger import Ledger, Request
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.samples.clinic import CATALOG
 
+pytestmark = pytest.mark.slow
+
 
 def run(*arguments, code=0, cwd=None):
     done = subprocess.run(

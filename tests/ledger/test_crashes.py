@@ -2,6 +2,7 @@
 
 import os
 import random
+import select
 import signal
 import struct
 import threading
@@ -11,6 +12,8 @@ import pytest
 
 from discreet.ledger import verify
 from tests.ledger.asking import PRICE, a_ledger, a_request, ask, in_child, open_ledger, output_of
+
+pytestmark = pytest.mark.slow
 
 STEPS = [
     "reserve: begun",
@@ -85,7 +88,9 @@ def kill_under_load(where, *, kills, seed):
             time.sleep(60)
 
         child, reader = in_child(work)
-        time.sleep(rng.uniform(0.005, 0.08))
+        if kill % 2:  # every other one only once somebody has an answer, however slow the machine is
+            select.select([reader], [], [], 30)
+        time.sleep(rng.uniform(0.0, 0.08))
         os.kill(child, signal.SIGKILL)
         seen += seen_by_clients(output_of(child, reader))
     return seen
@@ -93,5 +98,5 @@ def kill_under_load(where, *, kills, seed):
 
 def test_kill_9_under_load_never_under_counts(where):
     seen = kill_under_load(where, kills=20, seed=7)  # `make soak` does two hundred
-    assert len(seen) > 20
+    assert len(seen) >= 10
     check_books(open_ledger(where), seen)

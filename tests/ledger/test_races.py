@@ -9,6 +9,8 @@ from discreet.errors import BudgetExceeded
 from discreet.ledger import verify
 from tests.ledger.asking import PRICE, a_ledger, a_request, ask, in_child, open_ledger, output_of
 
+pytestmark = pytest.mark.slow
+
 PROCESSES, THREADS, UNITS = 2, 64, 100
 
 

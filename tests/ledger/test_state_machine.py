@@ -5,6 +5,7 @@ import tempfile
 from fractions import Fraction
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -16,6 +17,8 @@ from discreet.ledger import Ledger, Request, verify
 from discreet.mechanisms import Laplace
 from discreet.store import open_store
 from tests.ledger.test_crashes import STEPS
+
+pytestmark = pytest.mark.slow
 
 ANALYSTS = ["ann", "bob"]
 PRICES = [Fraction(1, 10), Fraction(1, 4), Fraction(3, 10), Fraction(1, 2)]

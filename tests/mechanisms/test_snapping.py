@@ -9,6 +9,8 @@ from discreet.mechanisms.snapping import _log_rounded
 from tests.checks import granularity_tells_nothing
 from tests.sources import SeededBits
 
+pytestmark = pytest.mark.slow
+
 
 def test_answers_lie_on_the_snapping_grid_within_the_bound():
     mechanism = Snapping(sensitivity=1, epsilon=0.3, bound=100)

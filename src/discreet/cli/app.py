@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated
+
 import typer
 
 import discreet
+from discreet.catalog.draft import draft_catalog
 from discreet.cli import asking, books
 from discreet.cli.demo import show_demo
+from discreet.errors import BadInput
 
 app = typer.Typer(
     help=discreet.__doc__,
@@ -26,6 +31,19 @@ def root(*, version: bool = typer.Option(False, "--version", help="Print the ver
     """Differential privacy, end to end."""
     if version:
         typer.echo(discreet.__version__)
+
+
+@app.command()
+def init(
+    source: Annotated[Path, typer.Argument(help="A Parquet or CSV file, or a folder of them.")],
+    *,
+    output: Annotated[Path, typer.Option("--output", help="Where to write.")] = Path("discreet.toml"),
+) -> None:
+    """Write a first catalog to edit, from the names and types of columns; no value is looked at."""
+    if output.exists():
+        raise BadInput("There is a catalog already.", next_step="Give another --output, or move it away first.")
+    output.write_text(draft_catalog(source))
+    typer.echo(f"wrote {output}: name the person of each table, declare bounds and values, set the budget")
 
 
 @app.command()
