@@ -86,9 +86,9 @@ class LossDistribution:
 
     def times(self, count: int) -> LossDistribution:
         """Composed with itself, by repeated squaring."""
-        half = self.times(count // 2) if count > 1 else self
         if count == 1:
             return self
+        half = self.times(count // 2)
         return half @ half @ self if count % 2 else half @ half
 
     def deltas(self, epsilons: Floats) -> Floats:

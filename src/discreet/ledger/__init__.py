@@ -2,7 +2,8 @@
 
 from discreet.ledger.accounts import DATASET, Account
 from discreet.ledger.entries import Entry
-from discreet.ledger.ledger import Ledger, Request, Reservation
+from discreet.ledger.ledger import Ledger
+from discreet.ledger.requests import Request, Reservation
 from discreet.ledger.verify import Verification, verify
 
 __all__ = ["DATASET", "Account", "Entry", "Ledger", "Request", "Reservation", "Verification", "verify"]

@@ -24,7 +24,7 @@ from discreet.ledger.accounts import DATASET, Account, analyst_account, load, sa
 from discreet.ledger.anchor import Anchor
 from discreet.ledger.entries import Entry, canonical
 from discreet.ledger.releases import describe
-from discreet.mechanisms import Mechanism
+from discreet.ledger.requests import Request, Reservation, check_text
 from discreet.store import Row, Store, Transaction, open_store
 
 _SCHEMA = [
@@ -46,78 +46,23 @@ _CLOCK_SKEW = timedelta(minutes=5)
 _COLUMNS = "seq, time, kind, body, previous, hash"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """A question to be paid for. `question` names its canonical form: the plan and the data version.
-
-    Request ids belong to their analyst; None is the owner at the keyboard, who charges the dataset only.
-    """
-
-    id: str
-    question: str
-    releases: tuple[Mechanism, ...]
-    analyst: str | None = None
-    label: str = ""
-
-    def __post_init__(self) -> None:
-        check_text(self.id, "A request id", most=200)
-        check_text(self.question, "A question", most=200)
-        if self.analyst is not None:
-            check_text(self.analyst, "An analyst's name", most=200)
-        if self.label:
-            check_text(self.label, "A label", most=20_000)
-        if not self.releases:
-            raise BadInput("A request needs a price.", next_step="Say which mechanisms it releases.")
-
-    @property
-    def key(self) -> str:
-        """What makes two questions the same: plan, data version and price."""
-        priced = {"question": self.question, "releases": [describe(release) for release in self.releases]}
-        return hashlib.sha256(canonical(priced).encode()).hexdigest()
-
-
-@dataclass(frozen=True, slots=True)
-class Reservation:
-    """A request that is paid. `answer` is there when the question was answered before."""
-
-    request: Request
-    receipt: str
-    charged: tuple[str, ...]
-    answer: bytes | None
-
-    @property
-    def replayed(self) -> bool:
-        return self.answer is not None
-
-
-@dataclass(frozen=True, slots=True)
-class Contents:
-    """All tables of the books."""
-
-    entries: list[Entry]
-    accounts: dict[str, Account]
-    requests: dict[tuple[str, str], tuple[str, str]]
-    paid: set[tuple[str, str]]
-    answers: dict[str, bytes | None]
-
-
-def check_text(text: object, what: str, *, most: int) -> None:
-    """Text that every database keeps as it is."""
-    whole = isinstance(text, str) and 0 < len(text) <= most and "\0" not in text and text.isprintable() | (most > 200)
-    try:
-        encoded = whole and bool(str(text).encode())
-    except UnicodeEncodeError:
-        encoded = False
-    if not encoded:
-        raise BadInput(f"{what} must be text of 1 to {most:,} printable characters.", next_step="Give another one.")
-
-
 def _utc_now() -> datetime:
     return datetime.now(UTC)
 
 
 def _no_step(_: str) -> None:
     """Production does nothing at the labelled points; tests crash there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """All tables of the books at one moment, for verification."""
+
+    entries: list[Entry]
+    accounts: dict[str, Account]
+    requests: dict[tuple[str, str], tuple[str, str]]
+    paid: set[tuple[str, str]]
+    answers: dict[str, bytes | None]
 
 
 class Ledger:

@@ -92,9 +92,8 @@ def randomized_response(bits: Answers, *, epsilon: Number, categories: int = 2) 
     truth = np.asarray(bits, np.int64 if isinstance(bits, list | tuple) and not bits else None)
     if truth.dtype.kind not in "biu" or isinstance(bits, np.ma.MaskedArray):
         raise _not_categories()
-    reports = mechanism.release(
-        np.minimum(truth, 2**62).astype(np.int64) if truth.dtype == np.uint64 else truth.astype(np.int64), _bits
-    )
+    within_int64 = np.minimum(truth, np.uint64(2**62)) if truth.dtype == np.uint64 else truth
+    reports = mechanism.release(within_int64.astype(np.int64), _bits)
     largest = 1 if truth.dtype.kind == "b" else np.iinfo(truth.dtype).max
     if mechanism.categories - 1 <= largest:
         reports = reports.astype(truth.dtype)
