@@ -94,9 +94,9 @@ class Composed(Guarantee):
         return composed([LossDistribution.of(part, step=step).times(count) for part, count in counts.items()])
 
     def _step(self) -> float:
-        """A grid so fine that connecting dots adds about 1e-4 of the variance of the whole loss; a power of two."""
+        """A grid so fine that connecting dots adds less than 2e-3 to the variance of the whole loss; a power of two."""
         spread = math.sqrt(self.rho / len(self.parts))
-        return 2.0 ** math.floor(math.log2(min(0.1 * spread, 1e-3)))
+        return 2.0 ** math.floor(math.log2(min(0.15 * spread, 1e-3)))
 
 
 def compose(mechanisms: Iterable[Guarantee], *, delta: float) -> Loss:
