@@ -16,13 +16,26 @@ def _run(*arguments):
 
 
 def test_the_demo_shows_ten_answers_an_interval_and_epsilon_in_words():
-    shown = _run("demo")
+    whole = _run("demo")
+    shown = whole[: whole.index("Now a whole clinic")]
     answers = [int(line.split()[0]) for line in shown.splitlines() if re.match(r"\s+\d+\s+± 6", line)]
     assert len(answers) == 10
     covered = sum(abs(answer - 412) <= 6 for answer in answers)
     assert f"{covered} of these 10 cover the true count" in shown
     assert "62.3 %" in shown
     assert "ε 0.5 for each answer, 5 for the ten together" in shown
+
+
+def test_the_story_answers_replays_refuses_and_withstands():
+    whole = _run("demo")
+    story = whole[whole.index("Now a whole clinic") :]
+    assert story.count("paid ε 0.5") == 3
+    assert "free: asked before" in story
+    assert "refused: budget-exceeded (nothing was spent)" in story
+    right = int(re.search(r"Discreet +right about (\d+) of 200", story)[1])
+    assert right <= 0.881 * 200 + 6.2 * (200 * 0.25) ** 0.5
+    assert re.search(r"exact answers +right about 200 of 200", story)
+    assert "discreet init" in story
 
 
 def test_the_demo_draws_anew_every_time():

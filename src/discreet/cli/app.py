@@ -48,5 +48,5 @@ def init(
 
 @app.command()
 def demo() -> None:
-    """Show a first taste: a true count, ten private answers, the interval that covers them, epsilon in words."""
+    """Show a first taste: a count and ten private answers to it, then a clinic, an attack and a budget that runs out."""
     show_demo()

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from discreet.accounting import Composed
+from discreet.answering.answer import Answer
 from discreet.cli.books import bar
 from discreet.curator import Curator, open_curator
 from discreet.exact import exact
@@ -56,12 +57,17 @@ def ask(
         return
     console = Console(highlight=False)
     console.print()
-    console.print(_table(answer.columns, answer.rows, widths))
+    show_answer(console, curator, answer, analyst)
+
+
+def show_answer(console: Console, curator: Curator, answer: Answer, analyst: str | None) -> None:
+    """The table with its ±, what a person is, and what it cost."""
+    console.print(_table(answer.columns, answer.rows, answer.half_widths(_CONFIDENCE)))
     console.print(Text(f"  in {100 * _CONFIDENCE:g} of 100 answers the bounded value is inside ±", style="dim"))
     console.print()
     console.print(_read(answer.plan))
-    price = "free: asked before, same answer" if answer.replayed else f"paid ε {answer.loss.epsilon:.4g}"
-    console.print(Text(f"  {price}    "), _balance(curator, analyst), sep="")
+    price = "free: asked before" if answer.replayed else f"paid ε {answer.loss.epsilon:.4g}"
+    console.print(Text(f"  {price}    ") + _balance(curator, analyst))
     console.print()
 
 

@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from discreet.cli.story import tell_story
 from discreet.loss import Loss
 from discreet.mechanisms import Laplace
 from discreet.noise import RandomBits
@@ -42,6 +43,7 @@ def show_demo() -> None:
     console.print()
     console.print(_facts(facts))
     console.print()
+    tell_story(console)
 
 
 def _facts(facts: dict[str, str]) -> Table:
