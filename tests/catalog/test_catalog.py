@@ -113,6 +113,8 @@ MISTAKES = {
         "columns.cost",
         "power of two",
     ),
+    "a name that is ours": (change("columns.zip", 'columns."zip$steps"'), "zip$steps", "control character"),
+    "names alike but for case": (change("columns.zip", "columns.AGE"), "[tables.patients]", "differ in case only"),
     "another version": ("version = 2\n" + CATALOG, "version = 2", "must be 1"),
     "an unknown neighbour relation": ('neighbours = "friends"\n' + CATALOG, "neighbours =", "neighbour relation"),
     "a path to nowhere": (

@@ -29,6 +29,7 @@ ACCEPTED = [
     "SELECT COUNT(*), SUM(v.cost) FROM visits v LEFT JOIN wards w ON v.ward = w.ward",
     "SELECT COUNT(DISTINCT v.person) FROM visits v JOIN wards w USING (ward)",
     "SELECT p.sex, COUNT(*), SUM(v.cost) FROM visits v JOIN people p ON v.person = p.person GROUP BY p.sex",
+    "select Ward, sum(COST) from VISITS group by WARD",
     "SELECT COUNT(*) FROM visits a JOIN visits b ON a.person = b.person",
     "SELECT COUNT(*), SUM(a.cost * b.cost) FROM visits a JOIN visits b ON a.person = b.person AND a.ward = b.ward",
     "SELECT p.sex, COUNT(*) FROM people p LEFT JOIN visits v ON p.person = v.person GROUP BY p.sex",
@@ -92,7 +93,7 @@ REFUSED = {
     ],
     "needs-bounds": ["SELECT SUM(person) FROM visits", "SELECT AVG(zip) FROM visits", "SELECT SUM(cost / age) FROM visits", "SELECT SUM(LENGTH(zip)) FROM visits"],
     "needs-delta": [],
-    "too-large": ["SELECT COUNT(*) FROM visits WHERE age = 1" + " OR age = 1" * 2500, "SELECT COUNT(*) FROM visits WHERE " + "NOT " * 60 + "ok"],
+    "too-large": ["SELECT COUNT(*) FROM visits WHERE age = 1" + " OR age = 1" * 2500, "SELECT COUNT(*) FROM visits WHERE " + "NOT " * 60 + "ok", "SELECT COUNT(*) FROM visits WHERE age = 1" + " OR age = 1" * 1400, "SELECT SUM(cost * 1e400000000) FROM visits", "SELECT COUNT(*) FROM visits LIMIT " + "9" * 5000, "SELECT COUNT(*) + " + "7" * 5000 + " FROM visits"],
 }  # fmt: skip
 
 

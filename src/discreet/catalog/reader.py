@@ -77,6 +77,8 @@ class _Reader:
         ledger = self.section(document, "ledger", allowed={"path", "anchor"}, path="ledger")
         cap, analysts = self.budget(document)
         tables = self.section(document, "tables", allowed=set(), path="tables", needed=True)
+        if len({name.lower() for name in tables}) < len(tables):
+            raise self.wrong("tables", "has names that differ in case only", "Rename one of them.")
         read = {name: self.table(name, facts) for name, facts in tables.items()}
         resolved = {name: self.with_path_to_person(read, table) for name, table in read.items()}
         return Catalog(
@@ -129,6 +131,8 @@ class _Reader:
         allowed = {"public", "privacy_unit", "max_rows", "path", "columns"}
         section = self.section({name: facts}, name, allowed=allowed, path=path)
         columns = self.section(section, "columns", allowed=set(), path=f"{path}.columns")
+        if len({column.lower() for column in columns}) < len(columns):
+            raise self.wrong(f"{path}.columns", "has names that differ in case only", "Rename one of them.")
         public = section.get("public", False)
         if public not in (True, False):
             raise self.wrong(f"{path}.public", "must be true or false", "Leave it out for protected tables.")
@@ -193,6 +197,10 @@ class _Reader:
             steps.extend(following.unit.path)
 
     def column(self, path: str, name: str, facts: Any) -> Column:
+        if "$" in name or not name.isprintable():
+            raise self.wrong(
+                path, "has a name with $ or a control character in it", "Rename the column in a view or file."
+            )
         allowed = {"type", "lower", "upper", "values", "nullable", "granularity", "max_length"}
         about = self.section({name: facts}, name, allowed=allowed, path=path)
         try:

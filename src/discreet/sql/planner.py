@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -20,6 +21,7 @@ from discreet.sql.relations import PublicFacts, Read, read_relation
 
 _LONGEST = 20_000
 _MOST_GROUPS = 10**6
+_NUMBER = re.compile(r"(\d{1,30}\.?\d{0,30}|\.\d{1,30})([eE][+-]?\d{1,2})?")
 _CLAUSES = {"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "kind", "hint"}
 _OPERATORS: dict[type[exp.Expr], str] = {
     exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Neg: "neg",
@@ -81,6 +83,11 @@ def _parsed(sql: str) -> exp.Select:
     if len(statements) != 1 or not isinstance(statements[0], exp.Select):
         raise UnparsableQuery("A question is one SELECT statement.", next_step="Ask one thing at a time.")
     select = statements[0]
+    for literal in select.find_all(exp.Literal):
+        if not literal.is_string and not _NUMBER.fullmatch(literal.name):
+            raise TooLarge(
+                "A number in the question is too long or too large.", next_step="Write it with fewer digits."
+            )
     for clause, value in select.args.items():
         if value and clause not in _CLAUSES:
             raise NotAllowed(f"{clause.strip('_').upper()} is not allowed here.", next_step="Leave it out.")

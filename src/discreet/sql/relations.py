@@ -70,7 +70,7 @@ def _source(node: exp.Expr, catalog: Catalog) -> Source:
         )
     if any(value for key, value in node.args.items() if key not in known):
         raise NotAllowed("A table is named by its name and an alias only.", next_step="Leave the rest out.")
-    table = catalog.tables.get(node.name)
+    table = next((t for t in catalog.tables.values() if t.name.lower() == node.name.lower()), None)
     if table is None:
         raise UnknownName("There is no such table.", next_step="Use a table that the catalog declares.")
     if table.unit is not None and table.unit.path:
@@ -87,7 +87,7 @@ def _joined(join: exp.Join, sources: list[Source], catalog: Catalog, facts: Publ
     if side not in ("", "LEFT") or kind not in ("", "INNER", "OUTER") or join.args.get("method"):
         raise NotAllowed("Only inner and left joins are allowed here.", next_step="Start from the protected table.")
     source = _source(join.this, catalog)
-    if any(source.alias == other.alias for other in sources):
+    if any(source.alias.lower() == other.alias.lower() for other in sources):
         raise UnknownName("Two tables have the same name.", next_step="Give one of them an alias.")
     scope = _scope([*sources, source])
     equalities = list(_equalities(join, sources, source, scope))

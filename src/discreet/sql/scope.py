@@ -35,15 +35,14 @@ class Scope:
 
     def find(self, name: str, alias: str | None) -> Field:
         """The one column that is meant."""
-        if alias is not None and alias not in self.tables:
-            raise UnknownName(
-                f"There is no table {alias} in this question.", next_step="Use a name or alias from FROM."
-            )
-        aliases = [alias] if alias is not None else list(self.tables)
+        aliases = [one for one in self.tables if alias is None or one.lower() == alias.lower()]
+        if not aliases:
+            raise UnknownName("There is no such table in this question.", next_step="Use a name or alias from FROM.")
         found = [
-            Field(one, self.tables[one], self.tables[one].columns[name])
+            Field(one, self.tables[one], column)
             for one in aliases
-            if name in self.tables[one].columns
+            for column in self.tables[one].columns.values()
+            if column.name.lower() == name.lower()  # SQL does not mind the case
         ]
         if not found:
             raise UnknownName(f"There is no column {name}.", next_step="Use a column that the catalog declares.")
