@@ -217,6 +217,7 @@ def run(folder, *arguments, code=0):
     return done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_the_command_line_asks_explains_and_refuses(tmp_path):
     write_clinic(tmp_path, patients=1000, visits=10_000)
     assert "wrote draft.toml" in run(tmp_path, "init", "visits.parquet", "--output", "draft.toml")

@@ -2,7 +2,11 @@ import re
 import subprocess
 import sys
 
+import pytest
+
 import discreet
+
+pytestmark = pytest.mark.slow
 
 
 def _run(*arguments):

@@ -141,3 +141,14 @@ def test_a_released_quantile_is_within_its_rank_error():
     values, bits, worst = np.arange(1000), SeededBits("rank"), mechanism.error(0.95)
     off = sum(abs(mechanism.release(values, bits) - 499.5) > worst + 1 for _ in range(400))
     assert off <= 20 + 6.2 * math.sqrt(19)
+
+
+def test_a_mechanism_knows_its_own_parameters_when_asked_for_an_accuracy():
+    asked = {"error": 50, "confidence": 0.95}
+    assert Laplace(sensitivity=3, epsilon=9).epsilon_for(**asked) == Laplace.epsilon_for(sensitivity=3, **asked)
+    chosen = {"sensitivity": 1, "size": 100}
+    assert Exponential(epsilon=1, **chosen).epsilon_for(**asked) == Exponential.epsilon_for(**asked, **chosen)
+    assert Gaussian(sensitivity=2, variance=9).rho_for(**asked) == Gaussian.rho_for(sensitivity=2, **asked)
+    assert Gaussian(sensitivity=2, variance=9).epsilon_for(delta=1e-6, **asked) == Gaussian.epsilon_for(
+        sensitivity=2, delta=1e-6, **asked
+    )

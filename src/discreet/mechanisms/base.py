@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import fields
 from fractions import Fraction
 from typing import Any
 
@@ -89,6 +90,23 @@ class Mechanism(Guarantee):
         return -width, width
 
 
+class solved_for:  # noqa: N801  reads as a decorator
+    """A method of the class that, on an instance, takes every parameter but the one solved for from the instance."""
+
+    def __init__(self, unknown: str) -> None:
+        self._unknown = unknown
+
+    def __call__(self, function: Callable[..., float]) -> solved_for:
+        self._function, self.__doc__ = function, function.__doc__
+        return self
+
+    def __get__(self, instance: Any, owner: type) -> Callable[..., float]:
+        known = {}
+        if instance is not None:
+            known = {f.name: getattr(instance, f.name) for f in fields(instance) if f.init and f.name != self._unknown}
+        return lambda **given: self._function(owner, **{**known, **given})
+
+
 class PureMechanism(Mechanism):
     """A mechanism whose guarantee is a pure epsilon; subclasses with better curves say so."""
 
@@ -120,15 +138,17 @@ class SolvedForEpsilon(PureMechanism):
 
     __slots__ = ()
 
-    @classmethod
-    def epsilon_for(cls, *, error: Number, confidence: Number, **parameters: Any) -> float:
-        """The least epsilon whose error at `confidence` is at most `error`; the other parameters as in the class."""
+    @solved_for("epsilon")
+    def epsilon_for(cls: Any, *, error: Number, confidence: Number, **parameters: Any) -> float:  # noqa: N805
+        """The least epsilon whose error at `confidence` is at most `error`.
+
+        Asked of a mechanism, the other parameters are its own; asked of the class, they are given.
+        """
         wanted = positive_error(error)
-        make: Callable[..., SolvedForEpsilon] = cls
 
         def good_enough(epsilon: float) -> bool:
             try:
-                return make(epsilon=epsilon, **parameters).error(confidence) <= wanted
+                return bool(cls(epsilon=epsilon, **parameters).error(confidence) <= wanted)
             except ScaleOutOfRange:
                 return False  # too wide to be drawn
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from discreet.errors import BadEpsilon
 from discreet.exact import Number, exact, read_count, read_delta, read_epsilon, read_level, read_sensitivity, rounded_up
 from discreet.mechanisms import curves
 from discreet.mechanisms.adding import Integers, add, check_integers
-from discreet.mechanisms.base import Mechanism, least, positive_error
+from discreet.mechanisms.base import Mechanism, least, positive_error, solved_for
 from discreet.mechanisms.curves import Floats
 from discreet.mechanisms.normal import gaussian_deltas, tails_above
 from discreet.noise import RandomBits, discrete_gaussian
@@ -118,16 +119,14 @@ class Gaussian(Mechanism):
             )
         return high
 
-    @classmethod
-    def rho_for(cls, *, error: Number, confidence: Number, sensitivity: Number, size: int = 1) -> float:
+    @solved_for("variance")
+    def rho_for(cls: Any, *, error: Number, confidence: Number, **parameters: Any) -> float:  # noqa: N805
         """The least rho whose error at `confidence` is at most `error`."""
         wanted = positive_error(error)
-        return least(lambda rho: cls.for_rho(sensitivity=sensitivity, rho=rho, size=size).error(confidence) <= wanted)
+        return least(lambda rho: cls.for_rho(rho=rho, **parameters).error(confidence) <= wanted)
 
-    @classmethod
-    def epsilon_for(
-        cls, *, error: Number, confidence: Number, delta: Number, sensitivity: Number, size: int = 1
-    ) -> float:
+    @solved_for("variance")
+    def epsilon_for(cls: Any, *, error: Number, confidence: Number, delta: Number, **parameters: Any) -> float:  # noqa: N805
         """The epsilon at `delta` of the least noise whose error at `confidence` is at most `error`."""
-        rho = cls.rho_for(error=error, confidence=confidence, sensitivity=sensitivity, size=size)
-        return cls.for_rho(sensitivity=sensitivity, rho=rho, size=size).epsilon_at(float(read_delta(delta)))
+        rho = cls.rho_for(error=error, confidence=confidence, **parameters)
+        return float(cls.for_rho(rho=rho, **parameters).epsilon_at(float(read_delta(delta))))
