@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Self
 
 from discreet.accounting import Composed
 from discreet.answering.answer import Answer, stored_form
@@ -27,6 +28,12 @@ class Curator:
 
     def __init__(self, catalog: Catalog, ledger: Ledger, engine: DuckEngine) -> None:
         self.catalog, self.ledger, self._engine, self._bits = catalog, ledger, engine, RandomBits()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Let go of the engine and the books."""

@@ -83,6 +83,10 @@ class Store(ABC):
             with suppress(*self._errors()):
                 connection.close()
 
+    def __del__(self) -> None:
+        if getattr(self, "_process", None) == os.getpid():
+            self._drop()
+
     def close(self) -> None:
         """Let go of the connection; the next transaction opens another."""
         if self._process == os.getpid():
