@@ -204,6 +204,71 @@ def test_an_extreme_row_changes_no_status_no_columns_and_no_error(name, tmp_path
     assert behaviour(tmp_path / "with", EXTREME_ROWS[name]) == behaviour(tmp_path / "without", None)
 
 
+def test_every_output_is_there_under_a_name_of_its_own(curator):
+    answer = curator.ask("SELECT SUM(cost), AVG(cost), COUNT(*), COUNT(*), ward FROM visits GROUP BY ward", epsilon=1)
+    assert answer.columns == ["sum(cost)", "avg(cost)", "count(*)", "count(*)_2", "ward"]
+    assert len(answer.rows[0]) == 5
+
+
+def test_what_cannot_be_computed_after_the_noise_is_null_and_never_an_error(curator):
+    sql = (
+        "SELECT COUNT(*) / (COUNT(*) - COUNT(*)) AS zero, -(COUNT(*) / (COUNT(*) - COUNT(*))) / 2 AS deeper, "
+        f"COUNT(*) {' * 1e99' * 4} AS huge, COUNT(*) {(' * 1' + '0' * 29) * 12} * 1.5 AS long FROM visits "
+        "ORDER BY COUNT(*) / (COUNT(*) - COUNT(*))"
+    )
+    answer = curator.ask(sql, epsilon=1)
+    assert answer.rows == [{"zero": None, "deeper": None, "huge": None, "long": None}]
+    assert answer.half_widths(0.95) == [{"zero": None, "deeper": None, "huge": None, "long": None}]
+    assert answer.to_arrow().num_rows == 1
+
+
+def test_text_is_not_compared_with_noisy_numbers_and_that_is_told_before_paying(curator):
+    for sql in (
+        "SELECT COUNT(*) + 'a' FROM visits",
+        "SELECT ward, COUNT(*) FROM visits GROUP BY ward HAVING COUNT(*) > 'a'",
+        "SELECT ward, COUNT(*) FROM visits GROUP BY ward HAVING ward > COUNT(*)",
+    ):
+        with pytest.raises(DiscreetError) as caught:
+            curator.ask(sql, epsilon=1)
+        assert caught.value.code == "not-allowed"
+    assert curator.ledger.account().spent.epsilon == 0
+
+
+@pytest.mark.parametrize("damage", ["a missing column", "no Parquet file"])
+def test_files_that_do_not_fit_the_catalog_are_told_without_quoting_them(tmp_path, damage):
+    catalog = write_clinic(tmp_path, patients=10, visits=20)
+    if damage == "no Parquet file":
+        (tmp_path / "visits.parquet").write_bytes(b"secret-diagnosis")
+    else:
+        catalog.write_text(catalog.read_text().replace("columns.cost", "columns.price"))
+    with pytest.raises(DiscreetError) as caught:
+        open_curator(catalog)
+    assert caught.value.code == "bad-catalog"
+    assert "secret" not in str(caught.value)
+    assert caught.value.__cause__ is None
+
+
+def test_a_failure_after_the_charge_does_not_claim_that_nothing_was_spent(monkeypatch, capsys):
+    from discreet import __main__ as command
+    from discreet.errors import BudgetExceeded, EngineFailure
+
+    for error, code, words in (
+        (EngineFailure("It failed.", next_step="Tell the owner."), 5, "failed: engine-failure"),
+        (BudgetExceeded("Too much.", next_step="Ask less."), 4, "(nothing was spent)"),
+    ):
+
+        def app(error=error):
+            raise error
+
+        monkeypatch.setattr(command, "app", app)
+        with pytest.raises(SystemExit) as caught:
+            command.main()
+        shown = capsys.readouterr().err
+        assert caught.value.code == code
+        assert words in shown
+        assert ("nothing was spent" in shown) == (code != 5)
+
+
 def run(folder, *arguments, code=0):
     done = subprocess.run(
         [sys.executable, "-m", "discreet", *arguments],

@@ -3,7 +3,7 @@
 import sys
 
 from discreet.cli.app import app
-from discreet.cli.exit_codes import exit_code
+from discreet.cli.exit_codes import ExitCode, exit_code
 from discreet.errors import DiscreetError
 
 
@@ -12,8 +12,11 @@ def main() -> None:
     try:
         app()
     except DiscreetError as error:
-        sys.stderr.write(f"\n  refused: {error.code} (nothing was spent)\n  {error.problem}\n  {error.next_step}\n\n")
-        sys.exit(exit_code(error))
+        code = exit_code(error)
+        # A failure may come after the charge, so it says nothing about what was spent; its own text does.
+        what = f"failed: {error.code}" if code is ExitCode.FAILURE else f"refused: {error.code} (nothing was spent)"
+        sys.stderr.write(f"\n  {what}\n  {error.problem}\n  {error.next_step}\n\n")
+        sys.exit(code)
 
 
 if __name__ == "__main__":

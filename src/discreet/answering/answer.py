@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from html import escape
+from operator import itemgetter
 from typing import Any
 
 from discreet.answering.post import Cell, Interval
@@ -44,7 +45,12 @@ class Answer:
             condition = self.plan.having
             cells = [cell for cell in cells if cell.value(condition)]
         for post, falling in reversed(self.plan.order):
-            cells.sort(key=lambda cell, post=post: _sortable(cell.value(post)), reverse=falling)  # type: ignore[misc]
+            cells = [
+                cell
+                for _, cell in sorted(
+                    ((_sortable(c.value(post)), c) for c in cells), key=itemgetter(0), reverse=falling
+                )
+            ]
         return cells[: self.plan.limit]
 
     @property
@@ -61,7 +67,10 @@ class Answer:
         widths: list[dict[str, float | None]] = []
         for row, intervals in zip(self.rows, self.intervals(level), strict=True):
             widths.append(
-                {name: None if i is None else max(row[name] - i[0], i[1] - row[name]) for name, i in intervals.items()}
+                {
+                    name: None if i is None or row[name] is None else max(row[name] - i[0], i[1] - row[name])
+                    for name, i in intervals.items()
+                }
             )
         return widths
 

@@ -13,9 +13,10 @@ from discreet.exact import Number, exact
 from discreet.sql.plan import KeyValue, Measure, Plan, Post
 
 Interval = tuple[float, float]
+_ANYWHERE: Interval = (-math.inf, math.inf)
 
 _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul,
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
     ">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le, "=": operator.eq, "<>": operator.ne,
 }  # fmt: skip
 
@@ -29,6 +30,14 @@ class Cell:
         self._plan, self._key, self._noisy = plan, key, noisy
 
     def value(self, post: Post) -> Any:
+        """What an output is; None where it cannot be computed, as in SQL."""
+        try:
+            value = self._value(post)
+        except OverflowError:
+            return None
+        return None if isinstance(value, float) and not math.isfinite(value) else value
+
+    def _value(self, post: Post) -> Any:
         match post.op:
             case "key":
                 return self._key[post.index]
@@ -39,18 +48,18 @@ class Cell:
             case "average":
                 return self._average(self._noisy[post.index], self._noisy[post.other], self._plan.measures[post.index])
             case "neg":
-                return -self.value(post.args[0])
+                inner = self.value(post.args[0])
+                return None if inner is None else -inner
             case "not":
                 return not self.value(post.args[0])
             case "and":
                 return all(self.value(arg) for arg in post.args)
             case "or":
                 return any(self.value(arg) for arg in post.args)
-            case "/":
-                top, bottom = (self.value(arg) for arg in post.args)
-                return top / bottom if bottom else None
         a, b = (self.value(arg) for arg in post.args)
-        return None if a is None or b is None else _ARITHMETIC[post.op](a, b)
+        if a is None or b is None or (post.op == "/" and b == 0):
+            return None
+        return _ARITHMETIC[post.op](a, b)
 
     def _measured(self, index: int) -> int | float:
         step = self._plan.measures[index].step
@@ -88,7 +97,8 @@ class Cell:
         sides = [self._interval(arg, widths) for arg in post.args]
         if len(sides) != 2 or sides[0] is None or sides[1] is None:
             return None
-        return _combined(post.op, sides[0], sides[1])
+        combined = _combined(post.op, sides[0], sides[1])
+        return _ANYWHERE if combined is not None and any(map(math.isnan, combined)) else combined
 
     def _average_interval(self, post: Post, widths: dict[int, int]) -> Interval:
         measure = self._plan.measures[post.index]
@@ -136,7 +146,7 @@ def _combined(op: str, a: Interval, b: Interval) -> Interval | None:
             return min(corners), max(corners)
         case "/":
             if b[0] <= 0 <= b[1]:
-                return -math.inf, math.inf
+                return _ANYWHERE
             corners = [x / y for x in a for y in b]
             return min(corners), max(corners)
     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -50,7 +51,8 @@ def ask(
     answer = curator.ask(sql, epsilon=epsilon, within=within, confidence=confidence, delta=delta, analyst=analyst)
     widths = answer.half_widths(_CONFIDENCE)
     if as_json:
-        facts = {"columns": answer.columns, "rows": answer.rows, "half_widths": widths, "confidence": _CONFIDENCE,
+        known = [{name: None if w is None or math.isinf(w) else w for name, w in row.items()} for row in widths]
+        facts = {"columns": answer.columns, "rows": answer.rows, "half_widths": known, "confidence": _CONFIDENCE,
                  "loss": {"epsilon": answer.loss.epsilon, "delta": answer.loss.delta}, "replayed": answer.replayed,
                  "receipt": answer.receipt}  # fmt: skip
         typer.echo(json.dumps(facts))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from discreet.errors import BudgetExceeded, DiscreetError, LedgerDamaged, StoreUnavailable
+from discreet.errors import AccountFrozen, BudgetExceeded, DiscreetError, EngineFailure, LedgerDamaged, StoreUnavailable
 
 
 class ExitCode(IntEnum):
@@ -21,4 +21,5 @@ def exit_code(error: DiscreetError) -> ExitCode:
     """The code for an error that was raised on purpose."""
     if isinstance(error, BudgetExceeded):
         return ExitCode.BUDGET
-    return ExitCode.FAILURE if isinstance(error, StoreUnavailable | LedgerDamaged) else ExitCode.REFUSED
+    failures = (StoreUnavailable, LedgerDamaged, EngineFailure, AccountFrozen)  # each may come after a charge
+    return ExitCode.FAILURE if isinstance(error, failures) else ExitCode.REFUSED

@@ -11,7 +11,7 @@ import duckdb
 from discreet.catalog import Catalog
 from discreet.engines.exact_rows import ExactRows
 from discreet.engines.snapshot import OWNER, build_snapshot, empty_tables, quote, steps_name
-from discreet.errors import EngineFailure, NotAllowed
+from discreet.errors import BadCatalog, EngineFailure, NotAllowed
 from discreet.sql.plan import KeyValue, Kind, Measure, Plan, Relation
 
 
@@ -20,10 +20,16 @@ class DuckEngine:
 
     def __init__(self, catalog: Catalog, *, salt: str | None = None) -> None:
         self._lock = threading.Lock()
-        self._empty = duckdb.connect(":memory:")
-        empty_tables(self._empty, catalog)
-        self._data = duckdb.connect(":memory:")
-        build_snapshot(self._data, catalog, salt=salt)
+        self._empty, self._data = duckdb.connect(":memory:"), duckdb.connect(":memory:")
+        try:
+            empty_tables(self._empty, catalog)
+            build_snapshot(self._data, catalog, salt=salt)
+        except duckdb.Error:  # its text may quote a row
+            self.close()
+            raise BadCatalog(
+                "The tables cannot be read as the catalog declares them.",
+                next_step="Check that every declared column is in its file, and that the files are whole.",
+            ) from None
 
     def close(self) -> None:
         self._data.close()
@@ -92,7 +98,7 @@ def _rows(relation: Relation) -> str:
     for source in relation.sources:
         table = f"{quote(source.table.name)} AS {quote(source.alias)}"
         parts.append(table if source.on is None else f"{source.kind} {table} ON {source.on}")
-    return " ".join(parts) + (f" WHERE TRY({relation.where})" if relation.where else "")
+    return " ".join(parts) + (f" WHERE TRY_CAST(TRY({relation.where}) AS BOOLEAN)" if relation.where else "")
 
 
 def _owner(relation: Relation) -> str:
@@ -118,7 +124,7 @@ def _steps(measure: Measure, relation: Relation) -> str:
             stored = f"{quote(source.alias)}.{quote(column.name)}"
             if measure.sql == stored and not source.table.is_public and column.is_bounded_number:
                 return f"{quote(source.alias)}.{quote(steps_name(column.name))}"
-    value = f"CAST(TRY({measure.sql}) AS DOUBLE)"
+    value = f"TRY_CAST(TRY({measure.sql}) AS DOUBLE)"
     inside = f"least(greatest({value}, {float(measure.low * measure.step)!r}), {float(measure.high * measure.step)!r})"
     rounded = f"TRY_CAST(floor({inside} / {float(measure.step)!r} + 0.5) AS BIGINT)"
     return f"CASE WHEN isnan({value}) THEN NULL ELSE least(greatest({rounded}, {measure.low}), {measure.high}) END"

@@ -111,6 +111,7 @@ class _Builder:
     facts: PublicFacts
     keys: list[Key] = field(default_factory=list)
     measures: list[Measure] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
 
     # Keys
 
@@ -153,8 +154,12 @@ class _Builder:
     # Outputs
 
     def output(self, node: exp.Expr) -> Output:
+        """A column of the answer, by its alias, its key or its text; a name that is taken gets a number."""
         inner = node.unalias()
-        return Output(node.alias_or_name or inner.sql("duckdb").lower(), self.lift(inner))
+        name = node.alias or (inner.name if isinstance(inner, exp.Column) else inner.sql("duckdb").lower())
+        self.names.append(name)
+        again = self.names.count(name)
+        return Output(name if again == 1 else f"{name}_{again}", self.lift(inner))
 
     def ordered(self, node: exp.Expr, outputs: Sequence[Output]) -> tuple[Post, bool]:
         """ORDER BY an output's name or number, or an expression of its own; True means falling."""
@@ -175,12 +180,20 @@ class _Builder:
         if isinstance(node, exp.Literal):
             return Post(
                 "literal",
-                value=node.name if node.is_string else float(node.name) if "." in node.name else int(node.name),
+                value=node.name if node.is_string else int(node.name) if node.name.isdecimal() else float(node.name),
             )
         operator = _OPERATORS.get(type(node))
         if operator is not None and node.find(exp.AggFunc) is not None:
             operands = [node.this] if operator in ("neg", "not") else [node.this, node.args["expression"]]
-            return Post(operator, tuple(self.lift(operand) for operand in operands))
+            lifted = tuple(self.lift(operand) for operand in operands)
+            if operator not in ("and", "or", "not") and any(
+                post.op == "key" or isinstance(post.value, str) for post in lifted
+            ):
+                raise NotAllowed(
+                    "After the noise, numbers are computed and compared with numbers only.",
+                    next_step="Compare columns and text in WHERE.",
+                )
+            return Post(operator, lifted)
         text = check(node, self.read.scope).sql("duckdb")
         for index, key in enumerate(self.keys):
             if key.sql == text:
