@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -103,10 +104,15 @@ def _partition(m: PartitionSelection, people: np.ndarray) -> Law:
 
 
 def _quantile(m: Quantile, values: np.ndarray) -> Law:
-    """From the definition, point by point."""
-    q = exact(m.q)
-    rate = exact(m.epsilon) / (2 * max(q, 1 - q))
-    scores = [-abs((1 - q) * int((values < c).sum()) - q * int((values > c).sum())) for c in m.candidates]
+    """From the definition, point by point: minus the distance from the target to the ranks of the values at a point."""
+    q, target = exact(m.q), exact(m.shift)
+    rate = exact(m.epsilon) / (2 * max(q, 1 - q) * m.rows)
+    scores = []
+    for c in m.candidates:
+        below, above = int((values < c).sum()), int((values > c).sum())
+        first = (1 - q) * below - q * int((values >= c).sum()) if c > m.candidates[0] else -math.inf
+        last = (1 - q) * int((values <= c).sum()) - q * above if c < m.candidates[-1] else math.inf
+        scores.append(0 if first <= target <= last else max(target - last, first - target) * -1)
     common = Fraction(1, q.denominator)
     return exponential_law([int(score / common) for score in scores], rate * common)
 
@@ -190,6 +196,18 @@ CASES = [
         "upper quartile",
         Quantile(q=0.75, lower=0, upper=20, epsilon=0.5, whole=True),
         (_array(1, 1, 2, 3, 5, 8, 13), _array(1, 1, 2, 3, 5, 8, 13, 20)),
+        _quantile,
+    ),
+    Case(
+        "below the median, two rows each",
+        Quantile(q=0.5, lower=0, upper=9, epsilon=2, whole=True, rows=2, shift=-1),
+        (_array(3, 5, 5, 8), _array(5, 8)),
+        _quantile,
+    ),
+    Case(
+        "above the lower quartile of nobody",
+        Quantile(q=0.25, lower=0, upper=9, epsilon=1, whole=True, shift=3),
+        (_array(), _array(4)),
         _quantile,
     ),
 ]

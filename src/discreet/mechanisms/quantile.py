@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import BadBounds, BadData, BadProbability
-from discreet.exact import Number, exact, finite, power_of_two_below, read_bounds, read_epsilon
+from discreet.errors import BadBounds, BadData, BadInput, BadProbability
+from discreet.exact import Number, exact, finite, power_of_two_below, read_bounds, read_count, read_epsilon
 from discreet.loss import Neighbours
 from discreet.mechanisms.base import SolvedForEpsilon
 from discreet.mechanisms.curves import Floats
@@ -24,11 +24,15 @@ _MOST_CANDIDATES = 2**16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quantile(SolvedForEpsilon):
-    """Choose a point of a public grid on [lower, upper] by how far its rank is from the q-th quantile's.
+    """Choose a point of a public grid on [lower, upper] by how far its ranks are from the q-th quantile's.
 
-    The score of a candidate c is -|(1-q) #{x < c} - q #{x > c}|; adding or removing one value moves it by at most
-    max(q, 1-q), replacing one by at most 1.
-    Guarantee: epsilon-DP for one value per person, under `neighbours`; rho = epsilon**2 / 8.
+    The values at a candidate c hold the ranks from -q #{x >= c} + (1-q) #{x < c} to -q #{x > c} + (1-q) #{x <= c}, where
+    the quantile's own rank is 0; the score is minus the distance from `shift` to them. Adding or removing one value
+    moves it by at most max(q, 1-q), replacing one by at most 1. The outermost candidates hold every rank beyond them,
+    so some candidate always scores 0, and with shift = -error the choice lies above the quantile no more often than
+    the error allows: that is how intervals are made (`docs/proofs/quantile.md`).
+    Guarantee: epsilon-DP for at most `rows` values per person, under `neighbours`; rho = epsilon**2 / 8. The same for
+    many groups at once, if these rows are all that a person has in all groups together.
     Citation: McSherry, Talwar 2007, with the rank score of Smith 2011; Sapienza slides, "Exponential Mechanism".
     """
 
@@ -39,11 +43,17 @@ class Quantile(SolvedForEpsilon):
     neighbours: Neighbours = Neighbours.ADD_REMOVE
     whole: bool = False
     """Whether the values are whole numbers: then so are the candidates, where the bounds allow it."""
+    rows: int = 1
+    shift: Number = 0
+    """How many ranks above the quantile to aim; below, if negative."""
 
     def __post_init__(self) -> None:
         read_epsilon(self.epsilon)
         object.__setattr__(self, "neighbours", Neighbours(self.neighbours))
+        object.__setattr__(self, "rows", read_count(self.rows, name="rows"))
         read_bounds(self.lower, self.upper)
+        if finite(self.shift) is None:
+            raise BadInput("shift must be a finite number of ranks.", next_step="Give 0 for the quantile itself.")
         q = finite(self.q)
         if q is None or not 0 <= q <= 1:
             raise BadProbability("q must be a number from 0 to 1.", next_step="Give q=0.5 for the median.")
@@ -79,7 +89,7 @@ class Quantile(SolvedForEpsilon):
         """The mechanism underneath: what is charged and sampled."""
         a, b = self._rank
         moves = max(a, b - a) if self.neighbours is Neighbours.ADD_REMOVE else b
-        return Exponential(sensitivity=moves, epsilon=self.epsilon, size=len(self.candidates))
+        return Exponential(sensitivity=moves * self.rows, epsilon=self.epsilon, size=len(self.candidates))
 
     @property
     def rho(self) -> float:
@@ -93,21 +103,29 @@ class Quantile(SolvedForEpsilon):
 
     def release(self, exact: NDArray[Any], bits: RandomBits) -> float:
         """The chosen point; an empty array is fine and gives any point alike."""
-        chosen = self.selection.release(self._scores(exact), bits)
-        return self.grid.back(self.candidates[chosen])
+        return self.grid.back(self.candidates[self.choose(self._counts(exact), bits)])
 
-    def _scores(self, values: NDArray[Any]) -> NDArray[np.int64]:
+    def choose(self, counts: NDArray[np.int64], bits: RandomBits) -> int:
+        """The same from how many values each candidate has; which candidate was chosen."""
+        return self.selection.release(self._scores(counts), bits)
+
+    def _counts(self, values: NDArray[Any]) -> NDArray[np.int64]:
         if type(values) is not np.ndarray or values.dtype.kind not in "iuf":
             raise BadData("A quantile takes an array of numbers.", next_step="Give a numpy array of ints or floats.")
         check_finite(values)
-        a, b = self._rank
         first, last = self.candidates[0], self.candidates[-1]
         clamped = np.clip(values, float(exact(self.lower)), float(exact(self.upper)))
         steps = np.clip(self.grid.array_onto(clamped), first, last) - first
-        at = np.bincount(steps, minlength=len(self.candidates)).astype(np.int64)
-        up_to = np.cumsum(at)
-        below, above = up_to - at, up_to[-1] - up_to
-        return -np.abs((b - a) * below - a * above)
+        return np.bincount(steps, minlength=len(self.candidates)).astype(np.int64)
+
+    def _scores(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        a, b = self._rank
+        target = math.floor(exact(self.shift) * b)
+        up_to = np.cumsum(counts)
+        begins = b * (up_to - counts) - a * up_to[-1]  # where the ranks of the candidate before end
+        ends = b * up_to - a * up_to[-1]
+        begins[0], ends[-1] = min(begins[0], target), max(ends[-1], target)
+        return -np.maximum(0, np.maximum(begins - target, target - ends))
 
     def error(self, confidence: Number) -> float:
         """In ranks: how much further the answer's rank is from the quantile's than the best grid point's is, at most."""
