@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
+from collections.abc import Mapping
+from contextlib import closing, suppress
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from discreet.accounting import Composed
 from discreet.answering.answer import Answer, stored_form
@@ -12,22 +15,21 @@ from discreet.answering.post import width_of
 from discreet.answering.release import release
 from discreet.catalog import Catalog, load_catalog
 from discreet.engines import DuckEngine
-from discreet.errors import BadInput, ScaleOutOfRange
+from discreet.errors import AccountFrozen, BadInput, EngineFailure, ScaleOutOfRange
 from discreet.exact import Number, exact, read_sensitivity
 from discreet.ledger import Ledger, Request
 from discreet.loss import Loss
 from discreet.mechanisms.base import least
 from discreet.noise import RandomBits
-from discreet.sql import Plan, plan_query
-
-_DATA_VERSION = 1
+from discreet.sql import Parameters, Plan, Table, plan_query
 
 
 class Curator:
     """Stands between a database and an analyst who may be hostile."""
 
-    def __init__(self, catalog: Catalog, ledger: Ledger, engine: DuckEngine) -> None:
-        self.catalog, self.ledger, self._engine, self._bits = catalog, ledger, engine, RandomBits()
+    def __init__(self, catalog: Catalog, ledger: Ledger, engine: DuckEngine, *, version: int = 1) -> None:
+        self.catalog, self.ledger, self.version = catalog, ledger, version
+        self._engine, self._bits = engine, RandomBits()
 
     def __enter__(self) -> Self:
         return self
@@ -40,19 +42,39 @@ class Curator:
         self._engine.close()
         self.ledger.close()
 
-    def plan(self, sql: str, *, epsilon: Number, delta: Number | None = None) -> Plan:
+    def table(self, name: str) -> Table:
+        """A question built step by step instead of written: `table("visits").where("cost > 5").group_by("ward").count()`."""
+        return Table(name)
+
+    def plan(
+        self,
+        sql: str | Table,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        mechanism: str | None = None,
+        parameters: Parameters = (),
+    ) -> Plan:
         """What a question would read, measure and cost. Spends nothing and looks at no protected row."""
-        plan = plan_query(sql, self.catalog, self._engine, epsilon=epsilon, delta=delta)
+        plan = plan_query(
+            str(sql),
+            self.catalog,
+            self._engine,
+            epsilon=epsilon,
+            delta=delta,
+            mechanism=mechanism,
+            parameters=parameters,
+        )
         self._engine.bind(plan)
         return plan
 
-    def epsilon_within(self, sql: str, *, within: Number, confidence: Number, delta: Number | None = None) -> float:
+    def epsilon_within(self, sql: str | Table, *, within: Number, confidence: Number, **details: Any) -> float:
         """The least epsilon at which every number of the answer is within ± `within` in `confidence` of all answers."""
         wanted = read_sensitivity(within)
 
         def close_enough(epsilon: float) -> bool:
             try:
-                return width_of(self.plan(sql, epsilon=epsilon, delta=delta), confidence) <= wanted
+                return width_of(self.plan(sql, epsilon=epsilon, **details), confidence) <= wanted
             except ScaleOutOfRange:
                 return False  # too wide to be drawn
 
@@ -60,54 +82,103 @@ class Curator:
 
     def ask(
         self,
-        sql: str,
+        sql: str | Table,
         *,
         epsilon: Number | None = None,
         within: Number | None = None,
         confidence: Number | None = None,
         delta: Number | None = None,
+        mechanism: str | None = None,
+        parameters: Parameters = (),
         analyst: str | None = None,
         request_id: str | None = None,
     ) -> Answer:
         """Plan, charge on disk, read, add noise, store, answer: in this order, each once.
 
-        Say how much it may cost (`epsilon`), or how exact it must be (`within` and `confidence`).
+        Say how much it may cost (`epsilon`, here or in OPTIONS), or how exact it must be (`within` and `confidence`).
         """
-        if (epsilon is None) == (within is None) or (within is None) != (confidence is None):
+        if (epsilon is not None and within is not None) or (within is None) != (confidence is None):
             raise BadInput(
                 "A question takes either epsilon, or within and confidence.",
                 next_step="Give epsilon=0.5, or within=50 and confidence=0.95.",
             )
+        details = {"delta": delta, "mechanism": mechanism, "parameters": parameters}
         if within is not None and confidence is not None:
-            epsilon = self.epsilon_within(sql, within=within, confidence=confidence, delta=delta)
-        plan = self.plan(sql, epsilon=epsilon or 0, delta=delta)
+            epsilon = self.epsilon_within(sql, within=within, confidence=confidence, **details)
+        plan = self.plan(sql, epsilon=epsilon, **details)  # type: ignore[arg-type]  # the types are this method's own
         request = Request(
             id=request_id or os.urandom(16).hex(),
-            question=plan.digest(data_version=_DATA_VERSION),
+            question=plan.digest(data_version=self.version),
             releases=plan.releases,
             analyst=analyst,
-            label=sql,
+            label=str(sql),
         )
         paid = self.ledger.reserve(request)
         stored = paid.answer
         if stored is None:
-            stored = self.ledger.finish(paid, stored_form(release(plan, self._engine.run(plan), self._bits)))
+            stored = self.ledger.finish(paid, self._answered(plan, analyst))
+        return Answer(plan, stored, self.loss(plan), paid.replayed, paid.receipt)
+
+    def _answered(self, plan: Plan, analyst: str | None) -> bytes:
+        """Read and add noise. That the engine failed is a bit about the data: it stops the analyst until the owner looks."""
+        try:
+            exact_rows = self._engine.run(plan)
+        except EngineFailure:
+            if analyst is not None:
+                with suppress(AccountFrozen):
+                    self.ledger.freeze(analyst)
+            raise
+        return stored_form(release(plan, exact_rows, self._bits))
+
+    def loss(self, plan: Plan) -> Loss:
+        """What a question costs: its epsilons added up; or, where there are none, at the delta for conversion."""
         cost = Composed.of(plan.releases)
-        return Answer(plan, stored, Loss(cost.pure_epsilon, float(exact(cost.delta))), paid.replayed, paid.receipt)
+        aside = float(exact(cost.delta))
+        if math.isfinite(cost.pure_epsilon):
+            return Loss(cost.pure_epsilon, aside)
+        conversion = self.catalog.cap.cap.delta / 2 or 1e-6
+        return Loss(cost.epsilon_at(conversion + aside), conversion + aside)
 
 
-def open_curator(config: str | Path = "discreet.toml") -> Curator:
-    """The curator that a catalog describes: its accounts opened, its snapshot made."""
-    catalog = load_catalog(config)
-    ledger = Ledger.open(catalog.ledger, anchor=catalog.anchor)
+def open_curator(
+    config: str | Path = "discreet.toml",
+    *,
+    frames: Mapping[str, Any] | None = None,
+    catalog: str | Path | Catalog | None = None,
+) -> Curator:
+    """The curator that a catalog describes: its accounts opened, its snapshot at hand.
+
+    With `frames`, tables are pandas, polars or Arrow frames instead of the catalog's source.
+    """
+    found = catalog if isinstance(catalog, Catalog) else load_catalog(catalog or config)
+    ledger = Ledger.open(found.ledger, anchor=found.anchor)
     try:
-        ledger.open_account(catalog.cap)
-        for analyst, cap in catalog.analysts.items():
+        ledger.open_account(found.cap)
+        for analyst, cap in found.analysts.items():
             ledger.open_account(cap, analyst=analyst)
-        first = ledger.entry(1)
-        # The salt must not depend on data and must stay the same for a data version: the first entry's hash is both.
-        salt = f"{first.hash if first else ''}:{_DATA_VERSION}"
-        return Curator(catalog, ledger, DuckEngine(catalog, salt=salt))
+        version = ledger.data_version()
+        return Curator(
+            found,
+            ledger,
+            DuckEngine(found, salt=_salt(ledger, version), version=version, frames=frames),
+            version=version,
+        )
     except BaseException:
         ledger.close()
         raise
+
+
+def refresh(config: str | Path = "discreet.toml") -> int:
+    """Begin a new data version, for the owner: the source is read anew, and answers of before are not replayed."""
+    catalog = load_catalog(config)
+    with closing(Ledger.open(catalog.ledger, anchor=catalog.anchor)) as ledger:
+        ledger.open_account(catalog.cap)
+        version = ledger.refresh()
+        DuckEngine(catalog, salt=_salt(ledger, version), version=version).close()
+    return version
+
+
+def _salt(ledger: Ledger, version: int) -> str:
+    """The same for one data version and independent of the data: the hash of the first entry is both."""
+    first = ledger.entry(1)
+    return f"{first.hash if first else ''}:{version}"

@@ -10,6 +10,7 @@
     │   ├── BadProbability                bad-probability
     │   ├── BadData                       bad-data
     │   ├── BadCatalog                    bad-catalog
+    │   ├── SourceChanged                 source-changed
     │   ├── ScaleOutOfRange               scale-out-of-range
     │   └── UnboundedSensitivity          unbounded-sensitivity
     ├── QueryRefused                      query-refused: the question cannot be answered as it stands
@@ -100,6 +101,12 @@ class BadCatalog(BadInput):
     """The catalog is missing a fact, or says something that cannot be; the text names the line."""
 
     code = "bad-catalog"
+
+
+class SourceChanged(BadInput):
+    """The source is not the one that the data version was made of."""
+
+    code = "source-changed"
 
 
 class ScaleOutOfRange(BadInput):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from operator import itemgetter
@@ -17,9 +18,10 @@ from discreet.sql.plan import Plan
 _SHOWN_LEVEL = 0.95
 
 
-def stored_form(noisy: Noisy) -> bytes:
+def stored_form(noisy: Sequence[Noisy]) -> bytes:
     """What the ledger keeps of an answer, and all that is needed to show it again."""
-    return json.dumps({"keys": noisy.keys, "measures": noisy.measures}, separators=(",", ":")).encode()
+    sets = [{"keys": one.keys, "measures": one.measures} for one in noisy]
+    return json.dumps({"sets": sets}, separators=(",", ":")).encode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +40,10 @@ class Answer:
 
     def _cells(self) -> list[Cell]:
         """Groups after HAVING, ORDER BY and LIMIT, all of which look at noisy values only."""
-        document = json.loads(self.stored)
-        columns = list(zip(*document["measures"], strict=True)) if document["keys"] else []
-        cells = [Cell(self.plan, tuple(key), noisy) for key, noisy in zip(document["keys"], columns, strict=True)]
+        cells = []
+        for one, stored in zip(self.plan.sets, json.loads(self.stored)["sets"], strict=True):
+            columns = list(zip(*stored["measures"], strict=True)) if stored["keys"] else []
+            cells += [Cell(self.plan, one, key, noisy) for key, noisy in zip(stored["keys"], columns, strict=True)]
         if self.plan.having is not None:
             condition = self.plan.having
             cells = [cell for cell in cells if cell.value(condition)]
@@ -85,6 +88,12 @@ class Answer:
             if any(width[name] is not None for width in widths):
                 columns[f"{name} ±"] = [width[name] for width in widths]
         return pa.table(columns)
+
+    def to_polars(self) -> Any:
+        """The same as a polars frame; needs polars."""
+        import polars  # type: ignore[import-not-found]  # noqa: PLC0415
+
+        return polars.from_arrow(self.to_arrow())
 
     def to_pandas(self) -> Any:
         """The same as a data frame; needs pandas."""

@@ -3,41 +3,67 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from discreet.engines.exact_rows import ExactRows
+from discreet.engines.exact_rows import ExactRows, GroupKey, Histogram
+from discreet.mechanisms import Gaussian, Laplace, Mechanism, Quantile
 from discreet.noise import RandomBits
-from discreet.sql.plan import KeyValue, Plan
+from discreet.sql.plan import GroupSet, Plan
 
 
 @dataclass(frozen=True, slots=True)
 class Noisy:
-    """What left: for each group its key and its noisy integers, in the order of the plan's measures."""
+    """What left of one grouping: the keys, and for each measure the noisy integers of each group.
 
-    keys: tuple[tuple[KeyValue, ...], ...]
-    measures: tuple[tuple[int, ...], ...]
+    A quantile has three of them a group: the candidates chosen for itself and for the ends of its interval.
+    """
+
+    keys: tuple[GroupKey, ...]
+    measures: tuple[tuple[tuple[int, ...], ...], ...]
 
 
-def release(plan: Plan, exact: ExactRows, bits: RandomBits) -> Noisy:
-    """Draw the groups, if they are private, and the noise of every measure."""
-    keys = _keys(plan, exact, bits)
-    nothing = (0,) * len(plan.measures)
+def release(plan: Plan, exact: Sequence[ExactRows], bits: RandomBits) -> list[Noisy]:
+    """For each grouping, draw the groups, if they are private, and the noise of every measure."""
+    return [_grouping(plan, one, rows, bits) for one, rows in zip(plan.sets, exact, strict=True)]
+
+
+def _grouping(plan: Plan, one: GroupSet, exact: ExactRows, bits: RandomBits) -> Noisy:
+    keys = _keys(plan, one, exact, bits)
     columns = []
-    for index, measure in enumerate(plan.measures):
-        values = np.empty(len(keys), object)
-        values[:] = [exact.groups.get(key, nothing)[index] for key in keys]
-        mechanism = replace(measure.mechanism, size=len(keys))
-        columns.append(tuple(int(value) for value in mechanism.release(values, bits)))
+    for index, mechanisms in enumerate(one.mechanisms):
+        if isinstance(mechanisms[0], Quantile):
+            columns.append(tuple(_choices(mechanisms, exact.histograms[index].get(key, {}), bits) for key in keys))
+        else:
+            columns.append(tuple((value,) for value in _added(mechanisms[0], exact, index, keys, bits)))
     return Noisy(tuple(keys), tuple(columns))
 
 
-def _keys(plan: Plan, exact: ExactRows, bits: RandomBits) -> list[tuple[KeyValue, ...]]:
+def _added(mechanism: Mechanism, exact: ExactRows, index: int, keys: Sequence[GroupKey], bits: RandomBits) -> list[int]:
+    assert isinstance(mechanism, Laplace | Gaussian)  # noqa: S101  the planner makes no others
+    values = np.zeros(len(keys), object)
+    values[:] = [exact.groups[key][index] if key in exact.groups else 0 for key in keys]
+    return [int(value) for value in replace(mechanism, size=len(keys)).release(values, bits)]
+
+
+def _choices(mechanisms: Sequence[Mechanism], histogram: Histogram, bits: RandomBits) -> tuple[int, ...]:
+    chosen = []
+    for mechanism in mechanisms:
+        assert isinstance(mechanism, Quantile)  # noqa: S101
+        counts = np.zeros(len(mechanism.candidates), np.int64)
+        counts[list(histogram)] = list(histogram.values())
+        chosen.append(mechanism.choose(counts, bits))
+    return tuple(chosen)
+
+
+def _keys(plan: Plan, one: GroupSet, exact: ExactRows, bits: RandomBits) -> list[GroupKey]:
     """Every declared combination; or the combinations in the data that survive private selection, sorted."""
-    if plan.selection is None:
-        return list(itertools.product(*(key.domain or () for key in plan.keys)))
-    allowed = [None if key.domain is None else set(key.domain) for key in plan.keys]
+    domains = [plan.keys[index].domain for index in one.keys]
+    if one.selection is None:
+        return list(itertools.product(*(domain or () for domain in domains)))
+    allowed = [None if domain is None else set(domain) for domain in domains]
     present = sorted(
         (
             key
@@ -49,5 +75,5 @@ def _keys(plan: Plan, exact: ExactRows, bits: RandomBits) -> list[tuple[KeyValue
         ),
         key=repr,
     )
-    kept = plan.selection.release(np.array([exact.people[key] for key in present], np.int64), bits)
+    kept = one.selection.release(np.array([exact.people[key] for key in present], np.int64), bits)
     return [key for key, keep in zip(present, kept.tolist(), strict=True) if keep]

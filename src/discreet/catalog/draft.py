@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 
-from discreet.catalog.model import Type
+from discreet.catalog.model import Type, Value
 from discreet.errors import BadCatalog
 
 _HEAD = """\
-# Written by `discreet init` from names and types alone. Say what is public knowledge, then delete what you do not need.
+# {origin} Say what is public knowledge, then delete what you do not need.
 # Bounds and values come from what anybody may know about such data, never from the data itself.
 
 [source]
-path = {source}
+{source}
 
 [ledger]
 path = "ledger.sqlite"
@@ -26,6 +28,32 @@ path = "ledger.sqlite"
 # [budget.analysts.alice]
 # epsilon = 2.0
 """
+_HINTS = {
+    Type.INTEGER: "lower = …, upper = … to sum it; values = [ … ] to group by it",
+    Type.REAL: "lower = …, upper = … to sum or average it",
+    Type.TEXT: "values = [ … ] to group by it without delta",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnDraft:
+    """What is known about a column; the hint says what the owner may add."""
+
+    type: Type
+    facts: Mapping[str, Value | list[Value]] = field(default_factory=dict)
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableDraft:
+    """What is known about a table; nobody is named where the person is empty."""
+
+    name: str
+    person: str
+    columns: Mapping[str, ColumnDraft]
+    max_rows: int | None = None
+    path: str = ""
+    notes: tuple[str, ...] = ()
 
 
 def draft_catalog(source: str | Path) -> str:
@@ -38,9 +66,14 @@ def draft_catalog(source: str | Path) -> str:
             "There is no Parquet or CSV file there.", next_step="Give a file, or a folder that holds some."
         )
     folder = place if place.is_dir() else place.parent
-    parts = [_HEAD.format(source=_quoted(str(folder)))]
-    parts += [_table(file.stem, _schema(file)) for file in files]
-    return "\n".join(parts)
+    tables = [_table(file.stem, _schema(file)) for file in files]
+    return write_draft(tables, origin="Written by `discreet init` from names and types alone.", source=str(folder))
+
+
+def write_draft(tables: Iterable[TableDraft], *, origin: str, source: str | None) -> str:
+    """The text of a discreet.toml: what is known as facts, what is not as comments for the owner to fill in."""
+    place = f"path = {_toml(source)}" if source else '# path = "…"           # the folder of the files'
+    return "\n".join([_HEAD.format(origin=origin, source=place), *map(_table_text, tables)])
 
 
 def _schema(file: Path) -> dict[str, Type]:
@@ -62,28 +95,44 @@ def _type(arrow: str) -> Type:
     return Type.BOOLEAN if arrow == "bool" else Type.TEXT
 
 
-def _table(name: str, columns: Mapping[str, Type]) -> str:
+def _table(name: str, columns: Mapping[str, Type]) -> TableDraft:
     person = next((column for column in columns if column.lower().endswith("id")), "")
+    return TableDraft(
+        name=name, person=person, columns={column: ColumnDraft(type=kind) for column, kind in columns.items()}
+    )
+
+
+def _table_text(table: TableDraft) -> str:
+    rows = "# max_rows = 1          " if table.max_rows is None else f"max_rows = {table.max_rows}{' ' * 12}"
     lines = [
-        f"[tables.{_key(name)}]",
-        f"privacy_unit = {_quoted(person)}{' ' * 8}# the column that names the person; or public = true instead",
-        "# max_rows = 1          # how many rows of one person count",
-    ]
-    hints = {
-        Type.INTEGER: "  # lower = …, upper = … to sum it; values = [ … ] to group by it",
-        Type.REAL: "  # lower = …, upper = … to sum or average it",
-        Type.TEXT: "  # values = [ … ] to group by it without delta",
-    }
-    lines += [
-        f'columns.{_key(column)} = {{ type = "{kind.value}" }}{hints.get(kind, "") if column != person else ""}'
-        for column, kind in columns.items()
+        f"[tables.{_key(table.name)}]",
+        *(f"# {note}" for note in table.notes),
+        *([f"path = {_toml(table.path)}"] if table.path else []),
+        f"privacy_unit = {_toml(table.person)}{' ' * 8}# the column that names the person; or public = true instead",
+        f"{rows}# how many rows of one person count",
+        *(_column_text(name, column, owns=name == table.person) for name, column in table.columns.items()),
     ]
     return "\n".join(lines) + "\n"
 
 
+def _column_text(name: str, column: ColumnDraft, *, owns: bool) -> str:
+    facts = "".join(f", {fact} = {_toml(value)}" for fact, value in column.facts.items())
+    settled = owns or not column.facts.keys().isdisjoint({"lower", "values"})
+    hint = column.hint or ("" if settled else _HINTS.get(column.type, ""))
+    return f'columns.{_key(name)} = {{ type = "{column.type.value}"{facts} }}' + (f"  # {hint}" if hint else "")
+
+
 def _key(name: str) -> str:
-    return name if name.replace("_", "").replace("-", "").isalnum() and name.isascii() else _quoted(name)
+    return name if name.replace("_", "").replace("-", "").isalnum() and name.isascii() else _toml(name)
 
 
-def _quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+def _toml(value: Value | list[Value]) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, str):
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return repr(value)

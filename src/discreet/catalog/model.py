@@ -10,7 +10,7 @@ from enum import Enum
 from fractions import Fraction
 
 from discreet.accounting import Filter
-from discreet.exact import power_of_two_below
+from discreet.exact import exact, power_of_two_below
 from discreet.loss import Neighbours
 
 
@@ -99,6 +99,8 @@ class Table:
     unit: PrivacyUnit | None
     max_rows: int = 1
     path: str | None = None
+    is_bounded_once: bool = True
+    """Whether rows are cut to max_rows when the snapshot is made, or by each question after its WHERE."""
 
     @property
     def is_public(self) -> bool:
@@ -117,3 +119,13 @@ class Catalog:
     neighbours: Neighbours = Neighbours.ADD_REMOVE
     snapshot: str | None = None
     anchor: str | None = None
+    rows_per_person: int | None = None
+    """The most rows of one person in any question; joins that could give more are cut."""
+    memory: str = "4GB"
+    seconds: int = 600
+    """What the engine may use for one question."""
+
+
+def default_delta(catalog: Catalog) -> Fraction | None:
+    """What selecting groups costs unless a question says otherwise: a hundredth of what the account sets aside for it."""
+    return exact(catalog.cap.cap.delta) / 200 if catalog.cap.cap.delta else None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import date, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -17,6 +19,7 @@ from discreet.exact import finite, power_of_two_below
 from discreet.loss import Neighbours
 
 VERSION = 1
+_MEMORY = ":memory:"
 _PYTHON_TYPES: dict[Type, tuple[type, ...]] = {
     Type.INTEGER: (int,),
     Type.REAL: (int, float),
@@ -67,7 +70,7 @@ class _Reader:
         return found
 
     def catalog(self, document: dict[str, Any]) -> Catalog:
-        top = {"version", "source", "ledger", "budget", "tables", "neighbours"}
+        top = {"version", "source", "ledger", "budget", "tables", "neighbours", "limits", "engine"}
         for name in document:
             if name not in top:
                 raise self.wrong(name, "is no known section", f"Use one of: {', '.join(sorted(top))}.")
@@ -76,6 +79,8 @@ class _Reader:
         source = self.section(document, "source", allowed={"path", "snapshot"}, path="source", needed=True)
         ledger = self.section(document, "ledger", allowed={"path", "anchor"}, path="ledger")
         cap, analysts = self.budget(document)
+        limits = self.section(document, "limits", allowed={"rows_per_person"}, path="limits")
+        engine = self.section(document, "engine", allowed={"memory", "seconds"}, path="engine")
         tables = self.section(document, "tables", allowed=set(), path="tables", needed=True)
         if len({name.lower() for name in tables}) < len(tables):
             raise self.wrong("tables", "has names that differ in case only", "Rename one of them.")
@@ -83,14 +88,29 @@ class _Reader:
         resolved = {name: self.with_path_to_person(read, table) for name, table in read.items()}
         return Catalog(
             source=self.place(source, "source.path", default="."),
-            snapshot=self.place(source, "source.snapshot", default=None),
+            snapshot=self.snapshot(source, ledger),
             ledger=self.place(ledger, "ledger.path", default="ledger.sqlite"),
             anchor=self.place(ledger, "ledger.anchor", default=None),
             cap=cap,
             analysts=analysts,
             tables=resolved,
             neighbours=self.neighbours(document),
+            rows_per_person=self.whole(limits, "limits.rows_per_person", default=None),
+            memory=self.memory(engine),
+            seconds=self.whole(engine, "engine.seconds", default=600),
         )
+
+    def whole(self, section: Mapping[str, Any], key: str, *, default: int | None) -> Any:
+        given = section.get(key.rpartition(".")[2], default)
+        if given is not None and (type(given) is not int or given < 1):
+            raise self.wrong(key, "must be a whole number of at least 1", "Write it without quotes.")
+        return given
+
+    def memory(self, section: Mapping[str, Any]) -> str:
+        given = section.get("memory", "4GB")
+        if not isinstance(given, str) or not re.fullmatch(r"[1-9]\d{0,5} ?[MG]B", given):
+            raise self.wrong("engine.memory", "must be an amount such as 4GB", 'Write "500MB" or "4GB".')
+        return given
 
     def neighbours(self, document: Mapping[str, Any]) -> Neighbours:
         try:
@@ -101,11 +121,18 @@ class _Reader:
     def place(self, section: Mapping[str, Any], key: str, *, default: str | None) -> Any:
         """A path counted from the file, or a URL as it is."""
         given = section.get(key.rpartition(".")[2], default)
-        if given is None or (isinstance(given, str) and "://" in given):
+        if given is None or given == _MEMORY or (isinstance(given, str) and "://" in given):
             return given
         if not isinstance(given, str) or not given:
             raise self.wrong(key, "must be a path or a URL in quotes", 'Write it as "folder/file".')
         return str(self._base / given)
+
+    def snapshot(self, source: Mapping[str, Any], ledger: Mapping[str, Any]) -> Any:
+        """Where the snapshot is kept: as said, or beside the ledger; in memory where the ledger is no file."""
+        books = self.place(ledger, "ledger.path", default="ledger.sqlite")
+        if "snapshot" in source or "://" in books or books.endswith(_MEMORY):
+            return self.place(source, "source.snapshot", default=_MEMORY)
+        return f"{books}.snapshot"
 
     def budget(self, document: Mapping[str, Any]) -> tuple[Filter, dict[str, Filter]]:
         keys = {"epsilon", "delta", "account"}
@@ -128,7 +155,7 @@ class _Reader:
 
     def table(self, name: str, facts: Any) -> Table:
         path = f"tables.{name}"
-        allowed = {"public", "privacy_unit", "max_rows", "path", "columns"}
+        allowed = {"public", "privacy_unit", "max_rows", "bounding", "path", "columns"}
         section = self.section({name: facts}, name, allowed=allowed, path=path)
         columns = self.section(section, "columns", allowed=set(), path=f"{path}.columns")
         if len({column.lower() for column in columns}) < len(columns):
@@ -147,8 +174,12 @@ class _Reader:
             raise self.wrong(
                 f"{path}.max_rows", "must be a whole number of at least 1", "Say how many rows of one person may count."
             )
+        bounding = section.get("bounding", "snapshot")
+        if bounding not in ("snapshot", "per-query") or (public and "bounding" in section):
+            raise self.wrong(f"{path}.bounding", "is not known", 'Write "snapshot" or "per-query".')
         table = Table(
             name=name,
+            is_bounded_once=bounding == "snapshot",
             columns={
                 column: self.column(f"{path}.columns.{column}", column, about) for column, about in columns.items()
             },
@@ -191,9 +222,7 @@ class _Reader:
             seen.add(step.table)
             if not following.unit.path:
                 unit = PrivacyUnit(following.unit.column, tuple(steps))
-                return Table(
-                    name=table.name, columns=table.columns, unit=unit, max_rows=table.max_rows, path=table.path
-                )
+                return replace(table, unit=unit)
             steps.extend(following.unit.path)
 
     def column(self, path: str, name: str, facts: Any) -> Column:

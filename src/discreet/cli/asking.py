@@ -12,18 +12,20 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from discreet.accounting import Composed
 from discreet.answering.answer import Answer
 from discreet.cli.books import bar
 from discreet.curator import Curator, open_curator
+from discreet.errors import BadInput
 from discreet.exact import exact
-from discreet.loss import Loss
+from discreet.mechanisms import Quantile
 from discreet.sql import Plan
+from discreet.sql.plan import GroupSet, Kind
 
 _CONFIDENCE = 0.95
 
 Question = Annotated[str, typer.Argument(help="One SELECT statement.")]
-Epsilon = Annotated[float, typer.Option("--epsilon", help="What the answer may cost; there is no default.")]
+Mechanism = Annotated[str | None, typer.Option("--mechanism", help="laplace, or gaussian.")]
+Parameter = Annotated[list[str] | None, typer.Option("--param", help="name=value for :name in the question.")]
 MaybeEpsilon = Annotated[float | None, typer.Option("--epsilon", help="What the answer may cost; there is no default.")]
 Within = Annotated[float | None, typer.Option("--within", help="Or how exact: ± this much, with --confidence.")]
 Confidence = Annotated[float | None, typer.Option("--confidence", help="In which share of all answers, such as 0.95.")]
@@ -42,13 +44,24 @@ def ask(
     within: Within = None,
     confidence: Confidence = None,
     delta: Delta = None,
+    mechanism: Mechanism = None,
+    parameter: Parameter = None,
     analyst: Analyst = None,
     config: Config = Path("discreet.toml"),
     as_json: AsJson = False,
 ) -> None:
     """Ask a question: pays, answers with ±, and never pays twice for the same question."""
     curator = open_curator(config)
-    answer = curator.ask(sql, epsilon=epsilon, within=within, confidence=confidence, delta=delta, analyst=analyst)
+    answer = curator.ask(
+        sql,
+        epsilon=epsilon,
+        within=within,
+        confidence=confidence,
+        delta=delta,
+        mechanism=mechanism,
+        parameters=_parameters(parameter),
+        analyst=analyst,
+    )
     widths = answer.half_widths(_CONFIDENCE)
     if as_json:
         known = [{name: None if w is None or math.isinf(w) else w for name, w in row.items()} for row in widths]
@@ -76,17 +89,18 @@ def show_answer(console: Console, curator: Curator, answer: Answer, analyst: str
 def explain(
     sql: Question,
     *,
-    epsilon: Epsilon,
+    epsilon: MaybeEpsilon = None,
     delta: Delta = None,
+    mechanism: Mechanism = None,
+    parameter: Parameter = None,
     analyst: Analyst = None,
     config: Config = Path("discreet.toml"),
     as_json: AsJson = False,
 ) -> None:
     """Say what a question would read, measure and cost. Spends nothing and looks at no protected row."""
-    curator = open_curator(config)
-    plan = curator.plan(sql, epsilon=epsilon, delta=delta)
-    cost = Composed.of(plan.releases)
-    facts = _facts(plan, cost)
+    with open_curator(config) as curator:
+        plan = curator.plan(sql, epsilon=epsilon, delta=delta, mechanism=mechanism, parameters=_parameters(parameter))
+        facts = _facts(curator, plan, analyst)
     if as_json:
         typer.echo(json.dumps(facts))
         return
@@ -96,25 +110,59 @@ def explain(
     for label, fact in facts.items():
         for line in fact if isinstance(fact, list) else [fact]:
             grid.add_row("", label, Text(str(line)))
-    console = Console(highlight=False)
-    console.print("", grid, Text("  nothing was spent    ") + _balance(curator, analyst), "", sep="\n")
+    Console(highlight=False).print("", grid, Text("  nothing was spent", style="dim"), "", sep="\n")
 
 
-def _facts(plan: Plan, cost: Composed) -> dict[str, Any]:
-    loss = Loss(cost.pure_epsilon, float(cost.delta))
-    groups = "selected privately" if plan.groups is None else f"{plan.groups}, all appear"
+def _parameters(given: list[str] | None) -> dict[str, Any]:
+    """name=value: a number where it reads as one, text otherwise."""
+    found: dict[str, Any] = {}
+    for text in given or ():
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise BadInput("A parameter is name=value.", next_step="Write --param limit=100.")
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            found[name] = value
+    return found
+
+
+def _facts(curator: Curator, plan: Plan, analyst: str | None) -> dict[str, Any]:
+    relation, loss = plan.relation, curator.loss(plan)
+    cut = "cut by this question" if relation.cut else "snapshot"
+    rows = f"at most {relation.rows_per_person} rows of a person"
     return {
-        "reads": ", ".join(source.table.name for source in plan.relation.sources)
-        + f"; at most {plan.relation.rows_per_person} rows of a person",
-        "groups": groups if plan.keys else "one",
-        "measure": [
-            f"{measure.kind.value}: sensitivity {float(exact(measure.mechanism.sensitivity) * measure.step):,g}, "
-            f"± {float(measure.mechanism.error(_CONFIDENCE) * measure.step):,g} in 95 of 100 answers"
-            for measure in plan.measures
-        ],
-        "price": f"ε {loss.epsilon:.4g}" + (f", δ {loss.delta:g}" if loss.delta else ""),
+        "reads": f"{', '.join(relation.tables)}; {rows} ({cut}, data version {curator.version})",
+        "groups": [_groups(key.name, key.domain) for key in plan.keys] or "one",
+        "measure": [line for one in plan.sets for line in _measures(plan, one)],
+        **({"note": list(plan.notes)} if plan.notes else {}),
+        "price": f"ε {loss.epsilon:.4g}"
+        + (f", δ {loss.delta:g}" if loss.delta else "")
+        + "; leaves "
+        + ", ".join(
+            f"{name} {max(cap - spent - loss.epsilon, 0):.2f}" for name, spent, cap in _accounts(curator, analyst)
+        ),
         "in words": loss.in_words(),
     }
+
+
+def _groups(name: str, domain: tuple[Any, ...] | None) -> str:
+    return f"{name}: selected privately" if domain is None else f"{name}: {len(domain)} known values, all appear"
+
+
+def _measures(plan: Plan, one: GroupSet) -> list[str]:
+    grouped = "" if len(plan.sets) == 1 else f"by {', '.join(plan.keys[i].name for i in one.keys) or 'nothing'}: "
+    lines = []
+    for measure, mechanisms in zip(plan.measures, one.mechanisms, strict=True):
+        mechanism = mechanisms[0]
+        kind = f"{type(mechanism).__name__}"
+        if isinstance(mechanism, Quantile):
+            about = f"± {mechanism.error(_CONFIDENCE):,.0f} ranks; two more draws for its interval"
+        else:
+            step = measure.step if measure.kind is Kind.TOTAL else 1
+            about = f"± {float(exact(mechanism.error(_CONFIDENCE)) * step):,g}"
+        lines.append(f"{grouped}{measure.kind.value}: {kind}, {about} in 95 of 100 answers")
+    return lines
 
 
 def _table(columns: list[str], rows: list[dict[str, Any]], widths: list[dict[str, float | None]]) -> Table:
@@ -143,16 +191,22 @@ def _number(value: Any, width: float | None) -> str:
 
 
 def _read(plan: Plan) -> Text:
-    unit, rows, count = plan.relation.owner[1], plan.relation.rows_per_person, len(plan.measures)
+    unit, rows = plan.relation.unit, plan.relation.rows_per_person
+    kinds = sorted({type(m).__name__ for one in plan.sets for several in one.mechanisms for m in several})
+    count = sum(len(one.mechanisms) for one in plan.sets)
     measures = f"{count} measure" + ("" if count == 1 else "s")
-    return Text(f"  one person = all rows of one {unit} (at most {rows})    Laplace, {measures}")
+    said = f"  one person = all rows of one {unit} (at most {rows})    {', '.join(kinds)}, {measures}"
+    return Text("\n".join([said, *(f"  {note}" for note in plan.notes)]))
 
 
 def _balance(curator: Curator, analyst: str | None) -> Text:
     line = Text()
-    for account in curator.ledger.accounts():
-        name = account.name.removeprefix("analyst:")
-        if account.name == "dataset" or name == analyst:
-            line += Text(f"{name} ") + bar(account.spent.epsilon, account.cap.epsilon)
-            line += Text(f" {account.spent.epsilon:.2f} of {account.cap.epsilon:.2f}    ")
+    for name, spent, cap in _accounts(curator, analyst):
+        line += Text(f"{name} ") + bar(spent, cap) + Text(f" {spent:.2f} of {cap:.2f}    ")
     return line
+
+
+def _accounts(curator: Curator, analyst: str | None) -> list[tuple[str, float, float]]:
+    """Name, spent and cap of the accounts that a question binds."""
+    found = [(account.name.removeprefix("analyst:"), account) for account in curator.ledger.accounts()]
+    return [(n, a.spent.epsilon, a.cap.epsilon) for n, a in found if n in ("dataset", analyst)]

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
-from discreet.sql.plan import KeyValue
+from discreet.sql.scope import KeyValue
+
+GroupKey: TypeAlias = tuple[KeyValue, ...]
+Histogram: TypeAlias = dict[int, int]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ExactRows:
-    """For each group that has rows, its key and its measures. The repr hides both."""
+    """One grouping: for each group that has rows, its key and its measures. The repr hides both.
 
-    groups: dict[tuple[KeyValue, ...], tuple[int, ...]]
-    people: dict[tuple[KeyValue, ...], int]
-    """How many people each group has, where groups are to be selected; empty otherwise."""
+    `people` is how many people each group has, where groups are to be selected; empty otherwise. `histograms` holds, by
+    the number of a quantile's measure, how many rows each group has at each candidate.
+    """
+
+    groups: dict[GroupKey, tuple[int, ...]]
+    people: dict[GroupKey, int] = field(default_factory=dict)
+    histograms: dict[int, dict[GroupKey, Histogram]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return "ExactRows(hidden)"

@@ -146,6 +146,20 @@ class Ledger:
                 (load(t, name) for name in names), key=lambda account: (account.name != DATASET, account.name)
             )
 
+    # Data versions
+
+    def data_version(self) -> int:
+        """The number of the data that questions are asked of: 1, and one more for each refresh."""
+        with self._store.transaction() as t:
+            return _data_version(t)
+
+    def refresh(self) -> int:
+        """Begin a new data version: the same questions are new ones, and accounts go on as they are."""
+        with self._writing() as t:
+            version = _data_version(t) + 1
+            self._append(t, "refresh", {"version": version})
+            return version
+
     # Questions
 
     def reserve(self, request: Request) -> Reservation:
@@ -300,6 +314,11 @@ def _entry(row: Row) -> Entry:
 def _last_entry(t: Transaction) -> Entry | None:
     rows = t.run(f"SELECT {_COLUMNS} FROM ledger_entries ORDER BY seq DESC LIMIT 1")  # noqa: S608
     return _entry(rows[0]) if rows else None
+
+
+def _data_version(t: Transaction) -> int:
+    rows = t.run("SELECT COUNT(*) FROM ledger_entries WHERE kind = 'refresh'")
+    return 1 + int(rows[0][0])
 
 
 def _entry_at(t: Transaction, seq: int) -> Entry | None:

@@ -79,6 +79,7 @@ class _Replay:
     paid: set[tuple[str, str]] = field(default_factory=set)
     requests: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
     answers: dict[str, str] = field(default_factory=dict)
+    version: int = 1
 
     def problems(self, contents: Contents) -> Iterable[str]:
         for entry in contents.entries:
@@ -112,6 +113,10 @@ class _Replay:
                 yield from self._charge(entry)
             case "answer":
                 self.answers[body["question"]] = body["sha256"]
+            case "refresh":
+                self.version += 1
+                if body["version"] != self.version:
+                    yield f"entry {entry.seq} begins a data version that is not the next"
             case "freeze":
                 self.frozen.add(body["account"])
             case "thaw":

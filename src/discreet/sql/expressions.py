@@ -1,148 +1,151 @@
-"""Expressions below the release: an allow-list of kinds, and the bounds that follow from the catalog.
+"""Expressions below the release: an allow-list of kinds, every name resolved.
 
-Nothing here can fail on a row: the engine wraps each expression so that what cannot be computed is NULL.
+Nothing here can fail on a row: what might is wrapped for the engine, so that what cannot be computed is NULL.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from fractions import Fraction
+from collections.abc import Callable
 from typing import TypeAlias
 
 from sqlglot import exp
 
-from discreet.errors import NeedsBounds, NotAllowed, TooLarge
+from discreet.errors import NotAllowed, TooLarge
 from discreet.sql.scope import Scope
+from discreet.sql.totality import holds_computed, total_kind
 
-Bounds: TypeAlias = tuple[Fraction, Fraction]
+Special: TypeAlias = Callable[[exp.Expr, Scope], exp.Expr | None]
+"""Turns a subquery, a window or an aggregate into its stand-in; None for what it does not know."""
 
 ALLOWED: frozenset[type[exp.Expr]] = frozenset(
     {
         exp.Column, exp.Identifier, exp.Literal, exp.Null, exp.Boolean, exp.Paren, exp.Neg,
-        exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod,
+        exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod,
         exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.And, exp.Or, exp.Not, exp.Is, exp.In, exp.Between,
-        exp.Case, exp.If, exp.Coalesce, exp.Abs, exp.Floor, exp.Ceil, exp.Round, exp.Least, exp.Greatest,
-        exp.Lower, exp.Upper, exp.Length, exp.Year, exp.Month, exp.Day,
+        exp.NullSafeEQ, exp.NullSafeNEQ, exp.Case, exp.If, exp.Coalesce, exp.Nullif, exp.Cast, exp.TryCast,
+        exp.DataType, exp.Like, exp.ILike,
+        exp.Abs, exp.Sign, exp.Floor, exp.Ceil, exp.Round, exp.Least, exp.Greatest,
+        exp.Sqrt, exp.Exp, exp.Ln, exp.Log, exp.Pow,
+        exp.Lower, exp.Upper, exp.Length, exp.Substring, exp.Left, exp.Right, exp.Trim, exp.StartsWith, exp.Contains,
+        exp.StrPosition, exp.Year, exp.Quarter, exp.Month, exp.Week, exp.Day, exp.DayOfWeek, exp.DayOfYear, exp.Extract, exp.Var,
+        exp.DateTrunc, exp.TimestampTrunc, exp.DateDiff, exp.Interval,
     }
 )  # fmt: skip
+"""Nothing here makes text longer, looks beyond its row, or depends on clock, chance or settings."""
+
+_CASTS = {
+    exp.DataType.Type.INT, exp.DataType.Type.BIGINT, exp.DataType.Type.DOUBLE, exp.DataType.Type.FLOAT,
+    exp.DataType.Type.VARCHAR, exp.DataType.Type.TEXT, exp.DataType.Type.DATE, exp.DataType.Type.BOOLEAN,
+}  # fmt: skip
+UNITS = {"YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "DOW", "ISODOW", "DOY", "DAYOFWEEK", "DAYOFYEAR", "DECADE"}
 _DEEPEST = 40
+_MOST_WILDCARDS = 4
 
 
-def check(node: exp.Expr, scope: Scope) -> exp.Expr:
+def check(node: exp.Expr, scope: Scope, special: Special) -> exp.Expr:
     """A copy of the expression with every column resolved, or a refusal by name."""
-    checked = node.copy()
-    for inner in checked.walk():
+
+    def checked(inner: exp.Expr) -> exp.Expr:
+        stand_in = special(inner, scope)
+        if stand_in is not None:
+            return stand_in
         if type(inner) not in ALLOWED:
             raise NotAllowed(
                 f"{_spoken(inner)} is not on the list of what a question may use here.",
                 next_step="See the list in the documentation of SQL; most things have a safe way to be said.",
             )
-        if inner.depth - checked.depth > _DEEPEST:
+        rule = _FURTHER.get(type(inner))
+        if rule is not None:
+            rule(inner)
+        return scope.resolve(inner) if isinstance(inner, exp.Column) else inner
+
+    for inner in node.walk():
+        if inner.depth - node.depth > _DEEPEST:
             raise TooLarge("The expression is nested too deeply.", next_step="Say it in fewer levels.")
-    for column in list(checked.find_all(exp.Column)):
-        if column.args.get("db") or column.args.get("catalog"):
-            raise NotAllowed("Columns are named by table and name only.", next_step="Write table.column.")
-        field = scope.find(column.name, column.table or None)
-        column.set("table", exp.to_identifier(field.alias, quoted=True))
-        column.set("this", exp.to_identifier(field.column.name, quoted=True))
-    return checked
+    return node.transform(checked)
+
+
+def safe_text(node: exp.Expr, scope: Scope) -> str:
+    """A checked expression as SQL that cannot fail on a row."""
+    text = scope.text(node)
+    if total_kind(node, scope) is not None or isinstance(node, exp.Null):
+        return text
+    if holds_computed(node):
+        raise NotAllowed(
+            "What stands around a subquery, a window or an aggregate could fail on a row.",
+            next_step="Compute the inner part in a subquery in FROM, and use its column.",
+        )
+    return f"TRY({text})"
+
+
+def conjuncts(node: exp.Expr) -> list[exp.Expr]:
+    """The parts of a condition that must all hold."""
+    inner = node.unnest()
+    return (
+        [part for side in (inner.left, inner.right) for part in conjuncts(side)]
+        if isinstance(inner, exp.And)
+        else [inner]
+    )
+
+
+def condition_text(node: exp.Expr, scope: Scope) -> str:
+    """A checked condition as SQL, part by part, so that only what may fail is wrapped."""
+    parts = []
+    for part in conjuncts(node):
+        text = safe_text(part, scope)
+        parts.append(
+            f"({text})" if total_kind(part, scope) == "bool" else f"coalesce(TRY_CAST({text} AS BOOLEAN), false)"
+        )
+    return " AND ".join(parts)
 
 
 def _spoken(node: exp.Expr) -> str:
-    return node.name if isinstance(node, exp.Anonymous) else type(node).__name__.upper()
+    return node.name.upper() if isinstance(node, exp.Anonymous) else type(node).__name__.upper()
 
 
-def bounds(node: exp.Expr, scope: Scope) -> Bounds:
-    """An interval that holds every value of a checked expression, by interval arithmetic on declared bounds."""
-    rule = _RULES.get(type(node))
-    if rule is None:
-        raise NeedsBounds(
-            "The bounds of what is summed do not follow from the catalog.",
-            next_step="Sum a bounded column, or sums, products and CASEs of bounded columns and numbers.",
+def _cast(node: exp.Expr) -> None:
+    kind = node.args["to"]
+    if kind.this not in _CASTS or kind.expressions:
+        raise NotAllowed("That type cannot be cast to.", next_step="Cast to INTEGER, DOUBLE, VARCHAR, DATE or BOOLEAN.")
+
+
+def _pattern(node: exp.Expr) -> None:
+    pattern = node.args["expression"]
+    text = pattern.name if isinstance(pattern, exp.Literal) and pattern.is_string else None
+    if text is None or text.count("%") > (1 if "_" in text else _MOST_WILDCARDS):
+        raise NotAllowed(
+            "LIKE takes a text with at most four %, or one where there is a _.", next_step="Use a simpler pattern."
         )
-    return rule(node, scope)
 
 
-def _column(node: exp.Expr, scope: Scope) -> Bounds:
-    column = scope.find(node.name, node.text("table")).column
-    if not isinstance(column.lower, Fraction) or not isinstance(column.upper, Fraction):
-        raise NeedsBounds(
-            f"The column {column.name} has no bounds.", next_step="Ask the owner to declare lower and upper for it."
+def _unit(node: exp.Expr) -> None:
+    unit = node.this if isinstance(node, exp.Extract) else node.args.get("unit")
+    if unit is not None and unit.name.upper() not in UNITS:
+        raise NotAllowed("That part of a date is not known here.", next_step="Use year, quarter, month, week or day.")
+
+
+def _variable(node: exp.Expr) -> None:
+    if node.name.upper() not in UNITS | {"DAYS", "MONTHS", "YEARS", "WEEKS"}:
+        raise NotAllowed(f"{node.name} is not known here.", next_step="Name a column, or put text in quotes.")
+
+
+def _interval(node: exp.Expr) -> None:
+    amount = node.this
+    if not isinstance(amount, exp.Literal) or not amount.name.isdecimal() or len(amount.name) > 5:
+        raise NotAllowed(
+            "An interval is a small whole number of days, weeks, months or years.", next_step="Write INTERVAL 30 DAY."
         )
-    return column.lower, column.upper
 
 
-def _literal(node: exp.Expr, _: Scope) -> Bounds:
-    if node.args.get("is_string"):
-        raise NeedsBounds("Text cannot be summed.", next_step="Sum a number.")
-    value = Fraction(node.name)
-    return value, value
-
-
-def _null(_: exp.Expr, __: Scope) -> Bounds:
-    return Fraction(0), Fraction(0)  # NULL is skipped, so any interval holds it
-
-
-def _inside(node: exp.Expr, scope: Scope) -> Bounds:
-    return bounds(node.this, scope)
-
-
-def _negated(node: exp.Expr, scope: Scope) -> Bounds:
-    low, high = bounds(node.this, scope)
-    return -high, -low
-
-
-def _sides(node: exp.Expr, scope: Scope) -> tuple[Bounds, Bounds]:
-    return bounds(node.this, scope), bounds(node.expression, scope)
-
-
-def _added(node: exp.Expr, scope: Scope) -> Bounds:
-    (a, b), (c, d) = _sides(node, scope)
-    return a + c, b + d
-
-
-def _subtracted(node: exp.Expr, scope: Scope) -> Bounds:
-    (a, b), (c, d) = _sides(node, scope)
-    return a - d, b - c
-
-
-def _multiplied(node: exp.Expr, scope: Scope) -> Bounds:
-    (a, b), (c, d) = _sides(node, scope)
-    corners = (a * c, a * d, b * c, b * d)
-    return min(corners), max(corners)
-
-
-def _magnitude(node: exp.Expr, scope: Scope) -> Bounds:
-    low, high = bounds(node.this, scope)
-    return (Fraction(0) if low <= 0 <= high else min(abs(low), abs(high))), max(abs(low), abs(high))
-
-
-def _any_of(parts: Iterable[exp.Expr], scope: Scope) -> Bounds:
-    intervals = [bounds(part, scope) for part in parts]
-    return min(low for low, _ in intervals), max(high for _, high in intervals)
-
-
-def _case(node: exp.Expr, scope: Scope) -> Bounds:
-    branches = [branch.args["true"] for branch in node.args["ifs"]]
-    return _any_of([*branches, *filter(None, [node.args.get("default")])], scope)
-
-
-def _first_present(node: exp.Expr, scope: Scope) -> Bounds:
-    return _any_of([node.this, *node.expressions], scope)
-
-
-_RULES: dict[type[exp.Expr], Callable[[exp.Expr, Scope], Bounds]] = {
-    exp.Column: _column,
-    exp.Literal: _literal,
-    exp.Null: _null,
-    exp.Paren: _inside,
-    exp.Neg: _negated,
-    exp.Add: _added,
-    exp.Sub: _subtracted,
-    exp.Mul: _multiplied,
-    exp.Abs: _magnitude,
-    exp.Case: _case,
-    exp.Coalesce: _first_present,
-    exp.Least: _first_present,
-    exp.Greatest: _first_present,
+_FURTHER: dict[type[exp.Expr], Callable[[exp.Expr], None]] = {
+    exp.Cast: _cast,
+    exp.TryCast: _cast,
+    exp.Like: _pattern,
+    exp.ILike: _pattern,
+    exp.Extract: _unit,
+    exp.DateTrunc: _unit,
+    exp.TimestampTrunc: _unit,
+    exp.DateDiff: _unit,
+    exp.Var: _variable,
+    exp.Interval: _interval,
 }

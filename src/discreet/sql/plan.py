@@ -8,39 +8,42 @@ import math
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
-from typing import TypeAlias
 
-from discreet.catalog import Table
 from discreet.ledger.releases import describe
-from discreet.mechanisms import Laplace, Mechanism, PartitionSelection
+from discreet.mechanisms import Mechanism, PartitionSelection, Quantile
+from discreet.sql.scope import KeyValue
 
-KeyValue: TypeAlias = str | int | float | bool | None
+QUANTILE_LEVEL = Fraction(95, 100)
+"""How often the interval of a quantile covers: fixed when it is drawn."""
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """A table of the question. `on` is the checked join condition; the first source has none."""
+class Cut:
+    """A person's rows are cut once more just before the release, by an order that depends on their own rows only."""
 
-    alias: str
-    table: Table
-    kind: str = "FROM"
-    on: str | None = None
+    rows: int | None
+    groups: int | None
+    rows_per_group: int | None
+    order: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """Rows that each belong to one person, at most `rows_per_person` of them."""
+    """Rows that each belong to one person. `sql` stands behind FROM, `owner` names the person.
 
-    sources: tuple[Source, ...]
-    where: str | None
+    One person has at most `rows_per_person` rows; and, where `cut` limits groups, at most so many groups of so many rows.
+    """
+
+    sql: str
+    owner: str
+    unit: str
+    tables: tuple[str, ...]
     rows_per_person: int
+    cut: Cut | None = None
 
     @property
-    def owner(self) -> tuple[str, str]:
-        """Alias and column that name the person."""
-        first = self.sources[0]
-        assert first.table.unit is not None  # the planner starts from a protected table  # noqa: S101
-        return first.alias, first.table.unit.column
+    def limits_groups(self) -> bool:
+        return self.cut is not None and self.cut.groups is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,39 +56,74 @@ class Key:
 
 
 class Kind(Enum):
-    """What the engine is asked for: always an exact integer for each group."""
+    """What the engine is asked for: exact integers for each group."""
 
     ROWS = "rows"
     PRESENT = "present"
     PEOPLE = "people"
+    DISTINCT = "distinct"
     TOTAL = "total"
+    SQUARES = "squares"
+    QUANTILE = "quantile"
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One exact integer a group, and the noise that covers it.
+    """One exact integer a group, or a histogram for a quantile.
 
-    A TOTAL sums grid steps of `step`, each between `low` and `high`, less `centre`; the mechanism's sensitivity is the
-    largest of these times the rows that one person may have.
+    TOTAL sums grid steps of `step`, each between `low` and `high`, less `centre`. SQUARES sums the squares of these,
+    each divided by 2**`coarser` and rounded. QUANTILE counts rows at each candidate.
     """
 
     kind: Kind
-    sql: str | None
-    mechanism: Laplace
+    sql: str | None = None
+    where: str | None = None
     step: Fraction = Fraction(1)
     low: int = 0
     high: int = 1
     centre: int = 0
+    coarser: int = 0
+    q: Fraction | None = None
+
+    @property
+    def largest(self) -> int:
+        """The most that one row can add, in absolute value."""
+        reach = max(abs(self.low - self.centre), abs(self.high - self.centre), 1)
+        if self.kind is Kind.SQUARES:
+            return max((reach * reach + self.half) >> self.coarser, 1)
+        return reach if self.kind is Kind.TOTAL else 1
+
+    @property
+    def half(self) -> int:
+        """Half of what squares are divided by, to round to the nearest."""
+        return (1 << self.coarser) >> 1
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSet:
+    """One way of grouping: which keys, the mechanisms of each measure, and the selection of keys that are not public.
+
+    A quantile has three mechanisms, for itself and for the ends of its interval.
+    """
+
+    keys: tuple[int, ...]
+    mechanisms: tuple[tuple[Mechanism, ...], ...]
+    selection: PartitionSelection | None = None
+    selections: int = 0
+    """How many groups one person can be in: so many times the selection is paid for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """What is computed from keys and noisy measures: a small tree. `op` is key, measure, average, literal or an operator."""
+    """What is computed from keys and noisy measures: a small tree.
+
+    `op` is key, grouping, measure, average, variance, quantile, literal, or an operator or function over `args`.
+    """
 
     op: str
     args: tuple[Post, ...] = ()
     index: int = 0
-    other: int = 0
+    others: tuple[int, ...] = ()
     value: KeyValue = None
 
 
@@ -104,36 +142,50 @@ class Plan:
     relation: Relation
     keys: tuple[Key, ...]
     measures: tuple[Measure, ...]
+    sets: tuple[GroupSet, ...]
     outputs: tuple[Output, ...]
-    selection: PartitionSelection | None = None
     having: Post | None = None
     order: tuple[tuple[Post, bool], ...] = ()
     limit: int | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def releases(self) -> tuple[Mechanism, ...]:
-        """What is charged is what is sampled: every measure, and the selection of keys once for each row of a person."""
-        chosen = (self.selection,) * self.relation.rows_per_person if self.selection else ()
-        return (*chosen, *(measure.mechanism for measure in self.measures))
+        """What is charged is what is sampled: every measure of every grouping, and the selections of keys."""
+        made: list[Mechanism] = []
+        for one in self.sets:
+            made += [one.selection] * one.selections if one.selection else []
+            made += [mechanism for several in one.mechanisms for mechanism in several]
+        return tuple(made)
+
+    def groups_in(self, one: GroupSet) -> int | None:
+        """How many groups appear, where that is public."""
+        domains = [self.keys[index].domain for index in one.keys]
+        if any(domain is None for domain in domains):
+            return None
+        return math.prod(len(domain or ()) for domain in domains)
 
     @property
     def groups(self) -> int | None:
-        """How many groups appear, where that is public."""
-        if any(key.domain is None for key in self.keys):
-            return None
-        return math.prod(len(key.domain or ()) for key in self.keys)
+        counts = [self.groups_in(one) for one in self.sets]
+        return None if None in counts else sum(count or 0 for count in counts)
 
     def digest(self, *, data_version: int) -> str:
         """The canonical question: equal for equal plans on equal data."""
+        relation = self.relation
         facts = {
             "version": data_version,
-            "sources": [[s.table.name, s.alias, s.kind, s.on, s.table.max_rows] for s in self.relation.sources],
-            "where": self.relation.where,
+            "relation": [relation.sql, relation.owner, relation.rows_per_person, repr(relation.cut)],
             "keys": [[key.sql, key.domain] for key in self.keys],
-            "measures": [
-                [m.kind.value, m.sql, str(m.step), m.low, m.high, m.centre, describe(m.mechanism)]
-                for m in self.measures
-            ],
+            "measures": [repr(measure) for measure in self.measures],
+            "sets": [[one.keys, [[describe(m) for m in several] for several in one.mechanisms]] for one in self.sets],
             "after": [repr(self.outputs), repr(self.having), repr(self.order), self.limit],
         }
         return hashlib.sha256(json.dumps(facts, default=str).encode()).hexdigest()
+
+
+def quantile_of(measure: Measure, *, epsilon: Fraction, rows: int, shift: Fraction = Fraction(0)) -> Quantile:
+    """The mechanism for a measured histogram; its candidates are what the engine counts at."""
+    lower, upper = measure.low * measure.step, measure.high * measure.step
+    whole = measure.step >= 1
+    return Quantile(q=measure.q or 0, lower=lower, upper=upper, epsilon=epsilon, whole=whole, rows=rows, shift=shift)

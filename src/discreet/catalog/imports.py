@@ -1,0 +1,197 @@
+"""A first catalog from metadata written for other tools: SmartNoise SQL's YAML, or CSVW's JSON with CSVW-EO terms.
+
+CSVW is https://www.w3.org/TR/tabular-metadata/. CSVW-EO (https://github.com/dscc-admin-ch/csvw-eo; once CSVW-SAFE and
+CSVW-DP) adds who the person is, how many rows of one person there are, and which group keys are public.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import date, datetime
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from discreet.catalog.draft import ColumnDraft, TableDraft, write_draft
+from discreet.catalog.model import Type, Value
+from discreet.catalog.reader import parse_catalog
+from discreet.errors import BadCatalog
+
+_TYPES = {
+    Type.INTEGER: r"int|integer|byte|short|long|unsigned(Byte|Short|Int|Long)|(p|nonP)ositiveInteger|(n|nonN)egativeInteger",
+    Type.REAL: r"float|double|decimal|number",
+    Type.DATE: r"datetime|date|dateTime(Stamp)?",
+    Type.BOOLEAN: r"boolean",
+    Type.TEXT: r"string|normalizedString|token|language|anyURI|any|xml|html|json|time|(dayTimeD|yearMonthD|d)uration|g[A-Z]\w+",
+}
+_PREFIX = re.compile(r"^(csvw|csvw-eo|csvw-safe|dp):(\w+\.)?")
+_COUNTS = {"rows", "rows_exact", "cardinality", "maxLength", "publicLength", "nullableProportion", "maxNumPartitions"}
+_SETTINGS = {"sample_max_ids", "clamp_counts", "clamp_columns", "use_dpsu", "censor_dims"}
+_SETTINGS |= {"sensitivity", "missing_value"}  # of columns
+_TABLE_KEYS = {"rows", "rows_exact", "row_privacy", "max_ids"} | _SETTINGS - {"sensitivity", "missing_value"}
+_COLUMN_KEYS = {"name", "type", "lower", "upper", "private_id", "nullable", "cardinality"} | _SETTINGS - _TABLE_KEYS
+
+
+def import_catalog(path: str | Path) -> str:
+    """The text of a discreet.toml for what a metadata file says; the rest, and the budget, is left to the owner."""
+    file = Path(path)
+    if not file.is_file() or file.suffix not in (".yaml", ".yml", ".json"):
+        raise _wrong("The file", "is no SmartNoise YAML or CSVW JSON", "Give one that ends in .yaml, .yml or .json.")
+    is_csvw = file.suffix == ".json"
+    tables = _csvw(_document(file), file) if is_csvw else _smartnoise(_document(file))
+    if not tables or len({table.name.lower() for table in tables}) < len(tables):
+        raise _wrong("The file", "has no tables, or two of one name", "Describe each table once.")
+    origin = f"Made from {'CSVW' if is_csvw else 'SmartNoise SQL'} metadata."
+    owned = [replace(table, person=table.person or next(iter(table.columns), "")) for table in tables]
+    try:  # let the reader judge what was imported, as if the owner had filled in the rest
+        parse_catalog(write_draft(owned, origin=origin, source=None).replace("# epsilon", "epsilon", 1))
+    except BadCatalog as error:  # its line is of a text that nobody sees
+        raise BadCatalog(re.sub(r"^Line \d+: ", "", error.problem), next_step=error.next_step) from None
+    return write_draft(tables, origin=origin, source=str(file.parent) if is_csvw else None)
+
+
+def _document(file: Path) -> Any:
+    import yaml  # type: ignore[import-untyped]  # noqa: PLC0415
+
+    try:
+        text = file.read_text("utf-8-sig")
+        return json.loads(text) if file.suffix == ".json" else yaml.safe_load(text)
+    except (ValueError, RecursionError, yaml.YAMLError) as error:  # their own words quote the file
+        mark = getattr(error, "problem_mark", None)
+        line = mark.line + 1 if mark else getattr(error, "lineno", None)
+        raise _wrong(f"Line {line}" if line else "The file", "has a mistake of syntax", "Mend it.") from None
+
+
+def _smartnoise(document: Any) -> list[TableDraft]:
+    databases = [held for name, held in _named(document, "The file").items() if name != "engine"]
+    if len(databases) != 1:
+        raise _wrong("The file", "must describe one database", "Nest database, schema, table and column.")
+    return [
+        _smartnoise_table(name, _named(facts, name))
+        for schema, tables in _named(databases[0], "The database").items()
+        for name, facts in _named(tables, f"Schema {schema}").items()
+    ]
+
+
+def _smartnoise_table(name: str, facts: Mapping[str, Any]) -> TableDraft:
+    if _flag(facts, "row_privacy", name):
+        raise _wrong(
+            name,
+            "has row_privacy, which protects rows, where Discreet protects people",
+            "Name the person: mark that column private_id and remove row_privacy; or add an id column to the data.",
+        )
+    columns = {key: _named(about, f"{name}.{key}") for key, about in facts.items() if key not in _TABLE_KEYS}
+    for column, about in columns.items():
+        if not about.keys() <= _COLUMN_KEYS:
+            raise _wrong(f"{name}.{column}", "has an unknown key", f"Use only: {', '.join(sorted(_COLUMN_KEYS))}.")
+    return _table(name, columns, max_rows=facts.get("max_ids"), said={*facts}.union(*columns.values()))
+
+
+def _csvw(document: Any, file: Path) -> list[TableDraft]:
+    group = _terms(document, "The file")
+    tables = group.get("tables", [document])
+    if not isinstance(tables, list):
+        raise _wrong("tables", "must be a list of tables", "Describe each table in it.")
+    return [_csvw_table({"tableSchema": group.get("tableSchema")} | _terms(table, "tables"), file) for table in tables]
+
+
+def _csvw_table(facts: Mapping[str, Any], file: Path) -> TableDraft:
+    url = PurePosixPath(str(facts["url"])) if facts.get("url") else None
+    name = url.stem if url else str(facts.get("name", file.stem.removesuffix("-metadata").removesuffix(".csv")))
+    _named({name: None}, "tables")
+    listed = _terms(facts["tableSchema"], f"{name}.tableSchema").get("columns")
+    if not isinstance(listed, list):
+        raise _wrong(f"{name}.tableSchema", "has no list of columns", "Write the columns into this file.")
+    terms = [_terms(column, f"{name}.columns") for column in listed]
+    named = _named({about["name"]: about for about in terms if isinstance(about.get("name"), str)}, f"{name}.columns")
+    unit = facts.get("privacyUnit")
+    if len(named) < len(terms) or unit not in (None, *named):
+        raise _wrong(name, "has a column without its own name, or a privacyUnit that is no column", "Name each once.")
+    columns = {key: _csvw_column(about, f"{name}.{key}", is_unit=key == unit) for key, about in named.items()}
+    is_elsewhere = url and ":" not in str(url) and str(url) not in (f"{name}.csv", f"{name}.parquet")
+    path = str(file.parent / str(url)) if is_elsewhere else ""  # a URL on the web is not read
+    return _table(name, columns, max_rows=facts.get("maxContributions"), said={*facts}.union(*terms), path=path)
+
+
+def _csvw_column(about: Mapping[str, Any], where: str, *, is_unit: bool) -> dict[str, Any]:
+    """The column in the words of SmartNoise, and its public keys."""
+    given = about.get("datatype", "string")
+    datatype = _terms({"base": given} if isinstance(given, str) else given, f"{where}.datatype")
+    return {
+        "type": re.sub(r"^(xsd:|.*#)", "", str(datatype.get("base", "string"))),
+        "lower": datatype.get("minimum", about.get("minimum")),
+        "upper": datatype.get("maximum", about.get("maximum")),
+        "private_id": is_unit or _flag(about, "privacyId", where),
+        "nullable": not _flag(about, "required", where) and about.get("required") is False,
+        "keys": about.get("keyValues", about.get("publicKeys")),
+        "keys_are_all": _flag(about, "exhaustiveKeys", where),
+    }
+
+
+def _table(name: str, columns: Mapping[str, Any], *, max_rows: Any, said: set[str], path: str = "") -> TableDraft:
+    people = [column for column, about in columns.items() if _flag(about, "private_id", f"{name}.{column}")]
+    if not columns or len(people) > 1 or type(max_rows) not in (int, type(None)):
+        raise _wrong(name, "has no columns, several people, or no whole number of rows for each", "Say each once.")
+    left_out = {"how many there are is private": said & _COUNTS, "settings of the other tool": said & _SETTINGS}
+    notes = tuple(f"Left out ({why}): {', '.join(sorted(keys))}." for why, keys in left_out.items() if keys)
+    drafts = {column: _column(about, f"{name}.{column}") for column, about in columns.items()}
+    return TableDraft(name=name, person="".join(people), columns=drafts, max_rows=max_rows, path=path, notes=notes)
+
+
+def _column(about: Mapping[str, Any], where: str) -> ColumnDraft:
+    kind = next((kind for kind, names in _TYPES.items() if re.fullmatch(names, str(about.get("type")))), None)
+    if kind is None:
+        raise _wrong(where, "has no known type", "Give one such as int, float, string, boolean or datetime.")
+    if about.get("private_id"):
+        return ColumnDraft(type=kind)  # bounds on ids could make one person of two
+    said = {end: about[end] for end in ("lower", "upper") if about.get(end) is not None}
+    facts: dict[str, Any] = {end: _value(kind, given, where) for end, given in said.items()}
+    hint, keys = "", about.get("keys")
+    if len(facts) == 1:
+        hint, facts = f"only its {next(iter(facts))} was said: give lower and upper to sum it", {}
+    if keys is not None and about.get("keys_are_all"):
+        facts["values"] = [_value(kind, key, where) for key in (keys if isinstance(keys, list) else [None])]
+    elif keys is not None:
+        hint = "values = [ … ] to group by it without delta; the public keys that were said are not all"
+    facts |= {"nullable": True} if _flag(about, "nullable", where) else {}
+    return ColumnDraft(type=kind, facts=facts, hint=hint)
+
+
+def _value(kind: Type, given: Any, where: str) -> Value:
+    """A bound or a key, whose number or date may be in quotes; whether it fits the column, the reader says."""
+    try:
+        if isinstance(given, str) and kind is not Type.TEXT:
+            given = datetime.fromisoformat(given) if kind is Type.DATE else json.loads(given)
+    except (ValueError, RecursionError):
+        given = None
+    given = given.date() if isinstance(given, datetime) else given
+    is_number = isinstance(given, int | float) and -1e300 < given < 1e300
+    if not is_number and not (isinstance(given, str | date) and str(given).isprintable()):
+        raise _wrong(where, "has a bound or key that cannot be read", "Write numbers, ISO dates, or text on one line.")
+    return given
+
+
+def _terms(value: Any, where: str) -> dict[str, Any]:
+    """A section of CSVW whose terms have no prefix; bounds have several names there."""
+    plain = {_PREFIX.sub("", key): held for key, held in _named(value, where).items()}
+    return {re.sub(r"^(min|max)(In|Ex)clusive$", r"\1imum", key): held for key, held in plain.items()}
+
+
+def _named(value: Any, where: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise _wrong(where, "must hold named entries", "Nest the file as its format has it.")
+    if not all(isinstance(name, str) and name.isprintable() for name in value):
+        raise _wrong(where, "has a name that is no text on one line", "Put names in quotes: YAML reads no as false.")
+    return value
+
+
+def _flag(facts: Mapping[str, Any], key: str, where: str) -> bool:
+    if not isinstance(facts.get(key), bool | None):
+        raise _wrong(f"{where}.{key}", "must be true or false", "Write it without quotes.")
+    return facts.get(key) is True
+
+
+def _wrong(where: str, problem: str, next_step: str) -> BadCatalog:
+    return BadCatalog(f"{where}: {problem}.", next_step=next_step)

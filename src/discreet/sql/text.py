@@ -1,0 +1,163 @@
+"""The text of a question: one SELECT, its parameters put in, its OPTIONS taken out, its size within limits."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]  # made at run time
+
+from discreet.errors import BadInput, NotAllowed, TooLarge, UnknownName, UnparsableQuery
+
+Parameters: TypeAlias = Sequence[Any] | Mapping[str, Any]
+
+_LONGEST = 20_000
+_NUMBER = re.compile(r"(\d{1,30}\.?\d{0,30}|\.\d{1,30})([eE][+-]?\d{1,2})?")
+_WHOLE = {"max_groups_contributed", "max_rows_contributed", "max_rows_per_group"}
+_KNOWN = ("epsilon", "delta", "privacy_unit_column", "mechanism", *sorted(_WHOLE))
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What OPTIONS of a question says; it may only tighten what the catalog allows."""
+
+    epsilon: Fraction | None = None
+    delta: Fraction | None = None
+    mechanism: str | None = None
+    privacy_unit_column: str | None = None
+    max_rows_contributed: int | None = None
+    max_groups_contributed: int | None = None
+    max_rows_per_group: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A question that was read."""
+
+    query: exp.Select
+    options: Options
+
+
+def read_text(sql: str, parameters: Parameters = ()) -> Text:
+    """One SELECT, or a refusal."""
+    if len(sql) > _LONGEST:
+        raise TooLarge("The question is too long.", next_step=f"Keep it below {_LONGEST:,} characters.")
+    try:
+        bare, options = _without_options(sql)
+        statements = sqlglot.parse(_numbered(bare), read="duckdb")
+    except (sqlglot.errors.SqlglotError, RecursionError):
+        raise UnparsableQuery(
+            "This is not SQL that can be read.", next_step="Check quotes, commas and brackets."
+        ) from None
+    if len(statements) != 1 or not isinstance(statements[0], exp.Select):
+        raise UnparsableQuery("A question is one SELECT statement.", next_step="Ask one thing at a time.")
+    query = _with_parameters(statements[0], parameters)
+    for literal in query.find_all(exp.Literal):
+        if not literal.is_string and not _NUMBER.fullmatch(literal.name):
+            raise TooLarge(
+                "A number in the question is too long or too large.", next_step="Write it with fewer digits."
+            )
+    return Text(query, options)
+
+
+def _without_options(sql: str) -> tuple[str, Options]:
+    """SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (name = value, …), as GoogleSQL has it."""
+    tokens = sqlglot.tokenize(sql, read="duckdb")
+    starts = [
+        index
+        for index in range(len(tokens) - 2)
+        if tokens[index].token_type is TokenType.SELECT
+        and tokens[index + 1].token_type is TokenType.WITH
+        and tokens[index + 2].text.upper() == "DIFFERENTIAL_PRIVACY"
+    ]
+    if not starts:
+        return sql, Options()
+    if len(starts) > 1:
+        raise NotAllowed(
+            "DIFFERENTIAL_PRIVACY stands once, in the outermost SELECT.", next_step="Leave the others out."
+        )
+    first = starts[0] + 1
+    last, found = first + 1, Options()
+    if last + 1 < len(tokens) and tokens[last + 1].text.upper() == "OPTIONS":
+        last, found = _options(tokens, last + 2)
+    return sql[: tokens[first].start] + sql[tokens[last].end + 1 :], found
+
+
+def _options(tokens: list[Token], at: int) -> tuple[int, Options]:
+    close = next((i for i in range(at, len(tokens)) if tokens[i].token_type is TokenType.R_PAREN), None)
+    if close is None or tokens[at].token_type is not TokenType.L_PAREN:
+        raise UnparsableQuery("OPTIONS takes names and values in brackets.", next_step="Write OPTIONS(epsilon = 0.5).")
+    found: dict[str, Any] = {}
+    inside = tokens[at + 1 : close]
+    while inside:
+        name = inside[0].text.lower()
+        if (
+            len(inside) < 3
+            or inside[1].token_type is not TokenType.EQ
+            or (len(inside) > 3 and inside[3].token_type is not TokenType.COMMA)
+        ):
+            raise UnparsableQuery(
+                "OPTIONS takes names and values in brackets.", next_step="Write OPTIONS(epsilon = 0.5)."
+            )
+        if name not in _KNOWN or name in found:
+            raise UnknownName("OPTIONS has a name that is not known, or twice.", next_step=f"Use {', '.join(_KNOWN)}.")
+        found[name] = _option(name, inside[2].text)
+        inside = inside[4:]
+    return close, Options(**found)
+
+
+def _option(name: str, text: str) -> Any:
+    if name in ("mechanism", "privacy_unit_column"):
+        return text.lower() if name == "mechanism" else text
+    if not _NUMBER.fullmatch(text) or (name in _WHOLE and (not text.isdecimal() or int(text) < 1)):
+        raise BadInput(f"{name} has no usable value.", next_step="Give a positive number; limits are whole.")
+    return int(text) if name in _WHOLE else Fraction(text)
+
+
+def _numbered(sql: str) -> str:
+    """Each ? becomes :_1, :_2, … in the order of the text, which a tree would not keep."""
+    holes = [token for token in sqlglot.tokenize(sql, read="duckdb") if token.token_type is TokenType.PLACEHOLDER]
+    for number in range(len(holes), 0, -1):
+        at = holes[number - 1].start
+        sql = f"{sql[:at]}:_{number}{sql[at + 1 :]}"
+    return sql
+
+
+def _with_parameters(query: exp.Select, parameters: Parameters) -> exp.Select:
+    """Values for ? and :name, as literals: they are part of the question and of its canonical form."""
+    given = (
+        dict(parameters)
+        if isinstance(parameters, Mapping)
+        else {f"_{number}": value for number, value in enumerate(parameters, start=1)}
+    )
+    holes = list(query.find_all(exp.Placeholder))
+    if {hole.name for hole in holes} != set(given):
+        raise UnknownName(
+            "The question's parameters are not those that were given.",
+            next_step="Give one value for each ?, or one for each :name.",
+        )
+    for hole in holes:
+        hole.replace(_literal(given[hole.name]))
+    return query
+
+
+def _literal(value: Any) -> exp.Expr:
+    if value is None:
+        return exp.null()
+    if isinstance(value, bool):
+        return exp.Boolean(this=value)
+    if isinstance(value, str):
+        return exp.Literal.string(value)
+    if isinstance(value, date):
+        return exp.cast(exp.Literal.string(value.isoformat()), "date")
+    if isinstance(value, int | float) and math.isfinite(value):
+        number = exp.Literal.number(repr(abs(value)))
+        return exp.Neg(this=number) if value < 0 else number
+    raise BadInput("A parameter is text, a number, true or false, a date or None.", next_step="Convert it first.")

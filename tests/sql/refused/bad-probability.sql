@@ -1,0 +1,2 @@
+SELECT QUANTILE_CONT(cost, 2) FROM visits
+SELECT QUANTILE_CONT(cost, age) FROM visits

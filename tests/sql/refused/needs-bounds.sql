@@ -1,0 +1,12 @@
+SELECT SUM(person) FROM visits
+SELECT AVG(zip) FROM visits
+SELECT SUM(cost / age) FROM visits
+SELECT MEDIAN(visit) FROM visits
+SELECT STDDEV(visit) FROM visits
+SELECT SUM(LN(age + 1)) FROM visits
+SELECT SUM(EXP(cost)) FROM visits
+SELECT MIN(zip) FROM visits
+SELECT SUM(GREATEST(visit, 0)) FROM visits
+SELECT SUM(n) FROM (SELECT person, COUNT(*) AS n FROM events GROUP BY person)
+SELECT SUM(x) FROM (SELECT person, SUM(visit) AS x FROM visits GROUP BY person)
+SELECT SUM(TRY_CAST(zip AS INTEGER)) FROM visits

@@ -1,0 +1,97 @@
+"""An extreme row of one person changes no status, no columns, no declared groups and no error, whatever is asked."""
+
+from functools import cache
+
+import pyarrow as pa
+import pytest
+
+from discreet.answering.answer import Answer, stored_form
+from discreet.answering.release import release
+from discreet.errors import DiscreetError
+from discreet.loss import Loss
+from discreet.noise import RandomBits
+from discreet.sql import plan_query
+from tests.sql.fixtures import accepted, refused
+from tests.sql.statements import Writer
+from tests.sql.worlds import HAND_MADE, catalog_of, engine_of
+
+NAMES = ("person", "visit", "ward", "zip", "cost", "age", "ok", "day")
+USUAL = {
+    "person": "9",
+    "visit": "91",
+    "ward": "A",
+    "zip": "x",
+    "cost": "1.0",
+    "age": "1",
+    "ok": "true",
+    "day": "2020-05-05",
+}
+EXTREMES = {
+    "nan": {"cost": "nan"},
+    "infinite": {"cost": "inf"},
+    "minus infinite": {"cost": "-inf"},
+    "huge": {"cost": "1e308", "age": "1e308"},
+    "largest": {"person": str(2**63 - 1), "visit": str(2**63 - 1), "age": str(2**63 - 1)},
+    "smallest": {"person": str(-(2**63)), "visit": str(-(2**63)), "age": str(-(2**63)), "cost": "-1e308"},
+    "beyond integers": {"visit": str(2**200), "age": str(2**64)},
+    "empty": dict.fromkeys(NAMES[1:], ""),
+    "nothing": dict.fromkeys(NAMES[1:]),
+    "nobody": {"person": None},
+    "NUL": {"zip": "a\0b", "ward": "\0"},
+    "a megabyte": {"zip": "x" * 10**6, "ward": "y" * 10**6},
+    "a quote": {"zip": "'; DROP TABLE visits; --", "ward": '"'},
+    "a bad date": {"day": "2024-13-45"},
+    "the last date": {"day": "5881580-07-10"},
+    "no end": {"day": "infinity"},
+    "zero": {"cost": "0", "age": "0"},
+}
+
+
+@cache
+def questions():
+    """Five hundred: every accepted one, some refused ones, and many at random."""
+    writer = Writer(5)
+    known = [sql for _, sql, _ in accepted()] + [sql for _, sql in refused()][::4]
+    return [*known, *(writer.statement() for _ in range(500 - len(known)))]
+
+
+def behaviour(extreme):
+    """What is seen from outside, of every question."""
+    catalog = catalog_of()
+    frames = HAND_MADE.frames()
+    rows = [dict(row) for row in frames["visits"].to_pylist()]
+    texts = [
+        {name: None if row[name] is None else str(row[name]).replace("True", "true") for name in NAMES} for row in rows
+    ]
+    texts += [] if extreme is None else [{**USUAL, **extreme}]
+    frames["visits"] = pa.table({name: pa.array([row[name] for row in texts], pa.string()) for name in NAMES})
+    world = type("Frames", (), {"frames": lambda _: frames})()
+    engine, bits, seen = engine_of(world, catalog), RandomBits(), []
+    for sql in questions():
+        try:
+            plan = plan_query(sql, catalog, engine, epsilon=50)
+            engine.bind(plan)
+            noisy = release(plan, engine.run(plan), bits)
+            answer = Answer(plan, stored_form(noisy), Loss(50), False, "")
+            declared = [one.keys for one, part in zip(noisy, plan.sets, strict=True) if part.selection is None]
+            assert answer.half_widths(0.9) is not None
+            seen.append(("answered", answer.columns, declared, len(plan.measures)))
+        except DiscreetError as error:
+            seen.append((error.code, str(error)))
+    engine.close()
+    return seen
+
+
+@cache
+def without():
+    return behaviour(None)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", EXTREMES)
+def test_an_extreme_row_changes_nothing_that_is_seen_from_outside(name):
+    seen, usual = behaviour(EXTREMES[name]), without()
+    assert len(seen) == 500
+    assert sum(one[0] == "answered" for one in seen) > 250
+    assert not any(one[0] == "engine-failure" for one in seen)
+    assert seen == usual
