@@ -22,7 +22,7 @@ def curator(tmp_path):
 
 def test_a_question_is_answered_with_intervals_that_cover_the_bounded_truth(curator):
     plan = curator.plan(WARDS, epsilon=2)
-    exact = curator._engine.run(plan).groups
+    exact = curator._engine.run(plan)[0].groups
     answer = curator.ask(WARDS, epsilon=2, analyst="alice")
     assert [row["ward"] for row in answer.rows] == ["ER", "ICU", "Surgery"]
     rows_at = next(i for i, measure in enumerate(plan.measures) if measure.kind.value == "rows")
@@ -76,6 +76,9 @@ def test_the_charge_is_on_disk_before_the_data_is_read_and_a_failure_keeps_it(cu
         def close(self):
             pass
 
+        def interrupt(self):
+            pass
+
     monkeypatch.setattr(curator._engine, "_data", Broken())
     with pytest.raises(EngineFailure) as caught:
         curator.ask("SELECT COUNT(*) FROM visits", epsilon=0.5)
@@ -114,9 +117,9 @@ def test_intervals_cover_as_often_as_they_say(tmp_path):
     made = open_curator(write_clinic(tmp_path / "clinic", patients=300, visits=2000))
     plan = made.plan("SELECT COUNT(*) AS n FROM visits", epsilon=0.5)
     exact, bits = made._engine.run(plan), RandomBits()
-    width = plan.measures[0].mechanism.error(0.8)
-    truth = exact.groups[()][0]
-    covered = sum(abs(release(plan, exact, bits).measures[0][0] - truth) <= width for _ in range(600))
+    width = plan.sets[0].mechanisms[0][0].error(0.8)
+    truth = exact[0].groups[()][0]
+    covered = sum(abs(release(plan, exact, bits)[0].measures[0][0][0] - truth) <= width for _ in range(600))
     made.close()
     assert covered >= 480 - 6.2 * (600 * 0.16) ** 0.5
     assert covered <= 600 * 0.83 + 6.2 * (600 * 0.16) ** 0.5
@@ -147,7 +150,7 @@ def test_the_same_rows_of_a_person_are_kept_every_time_the_curator_opens(tmp_pat
     for _ in range(2):
         made = open_curator(catalog)
         plan = made.plan("SELECT SUM(cost) FROM visits", epsilon=1)
-        totals.append(made._engine.run(plan).groups)
+        totals.append(made._engine.run(plan)[0].groups)
         made.close()
     assert totals[0] == totals[1]
 
@@ -192,7 +195,8 @@ def behaviour(folder, row):
         try:
             answer = made.ask(sql, epsilon=50)
             stored = json.loads(answer.stored)
-            seen.append(("answered", answer.columns, stored["keys"], len(stored["measures"])))
+            (one,) = stored["sets"]
+            seen.append(("answered", answer.columns, one["keys"], len(one["measures"])))
         except DiscreetError as error:
             seen.append((error.code, str(error)))
     made.close()

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from discreet.errors import DiscreetError
 from discreet.loss import Loss, Neighbours
 from discreet.mechanisms.plain import choose, gaussian, laplace, quantile, randomized_response
 
 if TYPE_CHECKING:
+    from discreet.catalog import Catalog
     from discreet.curator import Curator
 
 __version__ = "0.1.0"
@@ -20,11 +22,16 @@ _ROOMS = {"accounting", "catalog", "curator", "ledger", "mechanisms", "samples"}
 """Imported when they are first used, so that `import discreet` stays light."""
 
 
-def open(config: str | Path = "discreet.toml") -> Curator:  # noqa: A001  discreet.open("discreet.toml") is what one types
-    """The curator that a catalog describes."""
+def open(  # noqa: A001  discreet.open("discreet.toml") is what one types
+    config: str | Path = "discreet.toml",
+    *,
+    frames: Mapping[str, Any] | None = None,
+    catalog: str | Path | Catalog | None = None,
+) -> Curator:
+    """The curator that a catalog describes; with `frames`, over pandas, polars or Arrow frames named as its tables."""
     from discreet.curator import open_curator  # noqa: PLC0415  heavy, and imported when it is used
 
-    return open_curator(config)
+    return open_curator(config, frames=frames, catalog=catalog)
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -6,11 +6,13 @@ import math
 import os
 from collections.abc import Mapping
 from contextlib import closing, suppress
+from fractions import Fraction
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from discreet.accounting import Composed
 from discreet.answering.answer import Answer, stored_form
+from discreet.answering.estimate import bins_question, ends_of
 from discreet.answering.post import width_of
 from discreet.answering.release import release
 from discreet.catalog import Catalog, load_catalog
@@ -22,6 +24,13 @@ from discreet.loss import Loss
 from discreet.mechanisms.base import least
 from discreet.noise import RandomBits
 from discreet.sql import Parameters, Plan, Table, plan_query
+
+
+class Estimate(NamedTuple):
+    """Bounds that were found privately, if any, and the answer that they were read from."""
+
+    bounds: tuple[Fraction, Fraction] | None
+    answer: Answer
 
 
 class Curator:
@@ -118,6 +127,11 @@ class Curator:
         if stored is None:
             stored = self.ledger.finish(paid, self._answered(plan, analyst))
         return Answer(plan, stored, self.loss(plan), paid.replayed, paid.receipt)
+
+    def estimate_bounds(self, table: str, column: str, *, epsilon: Number, analyst: str | None = None) -> Estimate:
+        """Bounds for a numeric column that has none, found privately and paid for; None where all is noise."""
+        answer = self.ask(bins_question(table, column), epsilon=epsilon, analyst=analyst)
+        return Estimate(ends_of(answer), answer)
 
     def _answered(self, plan: Plan, analyst: str | None) -> bytes:
         """Read and add noise. That the engine failed is a bit about the data: it stops the analyst until the owner looks."""

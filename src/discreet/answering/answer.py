@@ -91,7 +91,7 @@ class Answer:
 
     def to_polars(self) -> Any:
         """The same as a polars frame; needs polars."""
-        import polars  # type: ignore[import-not-found]  # noqa: PLC0415
+        import polars  # noqa: PLC0415
 
         return polars.from_arrow(self.to_arrow())
 

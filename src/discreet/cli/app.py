@@ -9,8 +9,11 @@ import typer
 
 import discreet
 from discreet.catalog.draft import draft_catalog
+from discreet.catalog.editing import with_bounds
+from discreet.catalog.imports import import_catalog
 from discreet.cli import asking, books
 from discreet.cli.demo import show_demo
+from discreet.curator import open_curator, refresh
 from discreet.errors import BadInput
 
 app = typer.Typer(
@@ -40,10 +43,54 @@ def init(
     output: Annotated[Path, typer.Option("--output", help="Where to write.")] = Path("discreet.toml"),
 ) -> None:
     """Write a first catalog to edit, from the names and types of columns; no value is looked at."""
+    _write_catalog(output, draft_catalog(source))
+
+
+def _write_catalog(output: Path, text: str) -> None:
     if output.exists():
         raise BadInput("There is a catalog already.", next_step="Give another --output, or move it away first.")
-    output.write_text(draft_catalog(source))
+    output.write_text(text)
     typer.echo(f"wrote {output}: name the person of each table, declare bounds and values, set the budget")
+
+
+@app.command("import")
+def import_metadata(
+    source: Annotated[Path, typer.Argument(help="SmartNoise metadata (YAML) or CSVW metadata (JSON).")],
+    *,
+    output: Annotated[Path, typer.Option("--output", help="Where to write.")] = Path("discreet.toml"),
+) -> None:
+    """Write a first catalog from metadata made for another tool."""
+    _write_catalog(output, import_catalog(source))
+
+
+@app.command("estimate-bounds")
+def estimate_bounds(
+    table: Annotated[str, typer.Argument(help="A protected table.")],
+    column: Annotated[str, typer.Argument(help="A numeric column without bounds.")],
+    *,
+    epsilon: Annotated[float, typer.Option("--epsilon", help="What it may cost; there is no default.")],
+    config: asking.Config = Path("discreet.toml"),
+) -> None:
+    """Find bounds privately: spends budget, and writes what it found into the catalog with where it comes from."""
+    with open_curator(config) as curator:
+        found = curator.estimate_bounds(table, column, epsilon=epsilon)
+        version = curator.version
+    typer.echo(f"paid ε {found.answer.loss.epsilon:g}")
+    if found.bounds is None:
+        typer.echo(
+            "nothing stands out from the noise: give a larger --epsilon, or declare bounds from public knowledge"
+        )
+        return
+    source = f"estimated with ε {epsilon:g} on data version {version}, receipt {found.answer.receipt[:12]}"
+    config.write_text(with_bounds(config.read_text(), table=table, column=column, bounds=found.bounds, source=source))
+    low, high = found.bounds
+    typer.echo(f"wrote lower = {float(low):g}, upper = {float(high):g} for {table}.{column} to {config}")
+
+
+@app.command("refresh")
+def refresh_data(*, config: asking.Config = Path("discreet.toml")) -> None:
+    """Read the source anew, for the owner: a new data version begins, and budgets stay as they are."""
+    typer.echo(f"data version {refresh(config)}: the source was read anew, budgets stay as they are")
 
 
 @app.command()

@@ -214,4 +214,6 @@ def _about(entry: Entry) -> str:
         return f"{names} for {body['analyst'] or 'the owner'}, paid by {', '.join(map(_name, body['accounts'])) or 'nobody'}"
     if entry.kind == "cap":
         return f"{_name(body['account'])}: ε {body['epsilon']}, δ {body['delta']} ({body['kind']})"
+    if entry.kind == "refresh":
+        return f"data version {body['version']}"
     return _name(body.get("account", "")) or f"answer {body.get('sha256', '')[:12]}"

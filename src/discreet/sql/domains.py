@@ -52,6 +52,13 @@ def _literal(node: exp.Expr, _: Scope) -> Domain:
     return (node.name if node.is_string else _number(Fraction(node.name)),)
 
 
+def _negated(node: exp.Expr, scope: Scope) -> Domain | None:
+    inner = _domain(node.this, scope)
+    if inner is None or any(type(value) is not int for value in inner):
+        return None
+    return tuple(-int(value or 0) for value in inner)
+
+
 def _case(node: exp.Expr, scope: Scope) -> Domain | None:
     joined = _joined([_domain(part, scope) for part in results(node)])
     last = node.args.get("default" if isinstance(node, exp.Case) else "false")
@@ -138,6 +145,7 @@ _RULES: dict[type[exp.Expr], Callable[[exp.Expr, Scope], Domain | None]] = {
     exp.Literal: _literal,
     exp.Null: _literal,
     exp.Boolean: _literal,
+    exp.Neg: _negated,
     exp.Case: _case,
     exp.If: _case,
     exp.Coalesce: _coalesced,

@@ -1,0 +1,49 @@
+"""Bounds for a column that has none, found privately: a noisy histogram over powers of two, then its ends.
+
+Guarantee: that of the question asked, one COUNT a group; what follows looks at noisy counts only.
+Citation: Wilson et al. 2020 (arXiv:1909.01917), section 5.1.1, "approximate bounds".
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from discreet.answering.answer import Answer
+from discreet.exact import exact
+from discreet.sql import Table
+from discreet.sql.scope import quote
+
+_LOWEST, _HIGHEST = -10, 40
+_EDGES = [Fraction(2) ** power for power in range(_LOWEST, _HIGHEST + 1)]
+_SURE = Fraction(999, 1000)
+"""How often no empty bin is taken for a full one."""
+
+
+def bins_question(table: str, column: str) -> Table:
+    """How many values lie between neighbouring powers of two, on either side of zero."""
+    quoted = quote(column)
+    above = [f"WHEN {quoted} >= {_number(edge)} THEN {i + 1}" for i, edge in reversed(list(enumerate(_EDGES)))]
+    below = [f"WHEN {quoted} <= -{_number(edge)} THEN {-i - 1}" for i, edge in reversed(list(enumerate(_EDGES)))]
+    bins = f"CASE {' '.join([*above, *below])} WHEN {quoted} IS NOT NULL THEN 0 END"
+    return Table(quote(table)).group_by(bins).count("n")
+
+
+def _number(edge: Fraction) -> str:
+    return str(edge.numerator) if edge.denominator == 1 else repr(float(edge))
+
+
+def ends_of(answer: Answer) -> tuple[Fraction, Fraction] | None:
+    """Bounds around every bin whose noisy count is above what noise alone would reach; None if there is no such bin."""
+    mechanism = answer.plan.sets[0].mechanisms[0][0]
+    noise = exact(mechanism.error(1 - (1 - _SURE) / (2 * len(_EDGES) + 2)))
+    rows = [tuple(row.values()) for row in answer.rows]
+    full = [bin_ for bin_, count in rows if bin_ is not None and count > noise]
+    return (_edges(min(full))[0], _edges(max(full))[1]) if full else None
+
+
+def _edges(number: int) -> tuple[Fraction, Fraction]:
+    """Where a bin begins and ends; the outermost ones end at the last power of two."""
+    if number == 0:
+        return -_EDGES[0], _EDGES[0]
+    near, far = _EDGES[abs(number) - 1], _EDGES[min(abs(number), len(_EDGES) - 1)]
+    return (near, far) if number > 0 else (-far, -near)

@@ -1,0 +1,246 @@
+"""Snapshots and data versions: what is kept on disk, who can read it, and when a changed source is noticed."""
+
+import stat
+import subprocess
+import sys
+import time
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import discreet
+from discreet.catalog import parse_catalog
+from discreet.catalog.editing import with_bounds
+from discreet.curator import open_curator, refresh
+from discreet.errors import AccountFrozen, BadInput, EngineFailure, SourceChanged
+from discreet.ledger import Ledger
+from discreet.ledger.verify import verify
+from discreet.samples import clinic, write_clinic
+
+COUNT = "SELECT COUNT(*) AS n FROM visits"
+
+
+@pytest.fixture
+def config(tmp_path):
+    return write_clinic(tmp_path, patients=200, visits=1500)
+
+
+def ask(config, sql=COUNT, **details):
+    with open_curator(config) as curator:
+        return curator.ask(sql, **{"epsilon": 0.5, **details})
+
+
+def test_a_snapshot_is_made_once_and_only_its_owner_can_read_it(config):
+    ask(config)
+    snapshot = config.parent / "ledger.sqlite.snapshot"
+    assert stat.S_IMODE(snapshot.stat().st_mode) == 0o600
+    made = snapshot.stat().st_mtime_ns
+    ask(config)
+    assert snapshot.stat().st_mtime_ns == made
+    assert sorted(file.name for file in config.parent.glob("*.new*")) == []
+
+
+def test_a_deleted_snapshot_is_made_again_with_the_same_rows(config):
+    with open_curator(config) as curator:
+        plan = curator.plan("SELECT SUM(cost) FROM visits", epsilon=1)
+        before = curator._engine.run(plan)[0].groups
+    (config.parent / "ledger.sqlite.snapshot").unlink()
+    with open_curator(config) as curator:
+        assert curator._engine.run(plan)[0].groups == before
+
+
+def test_a_changed_source_is_refused_until_the_owner_refreshes(config):
+    first = ask(config)
+    pq.write_table(clinic(patients=200, visits=3000, seed=1)["visits"], config.parent / "visits.parquet")
+    with pytest.raises(SourceChanged):
+        open_curator(config)
+    assert refresh(config) == 2
+    again = ask(config)
+    assert not again.replayed  # the same words, but a question about other data
+    assert again.receipt != first.receipt
+    ledger = Ledger.open(config.parent / "ledger.sqlite")
+    assert ledger.data_version() == 2
+    assert ledger.account().spent.epsilon == 1.0  # accounts span versions
+    assert verify(ledger).sound
+    ledger.close()
+
+
+def test_a_changed_catalog_makes_a_new_snapshot_of_the_same_version(config):
+    with open_curator(config) as curator:
+        plan = curator.plan(COUNT, epsilon=1)
+        before = curator._engine.run(plan)[0].groups[()][0]
+    config.write_text(config.read_text().replace("max_rows = 20", "max_rows = 1"))
+    with open_curator(config) as curator:
+        assert curator._engine.run(plan)[0].groups[()][0] < before
+        assert curator.version == 1
+
+
+def test_a_snapshot_in_memory_leaves_nothing_behind(config):
+    config.write_text(config.read_text().replace('path = "."', 'path = "."\nsnapshot = ":memory:"'))
+    ask(config)
+    assert not (config.parent / "ledger.sqlite.snapshot").exists()
+
+
+def test_a_duckdb_file_is_a_source(tmp_path):
+    config = write_clinic(tmp_path, patients=200, visits=1500)
+    with duckdb.connect(str(tmp_path / "clinic.duckdb")) as database:
+        for name, table in clinic(patients=200, visits=1500).items():
+            database.register("given", table)
+            database.execute(f"CREATE TABLE {name} AS SELECT * FROM given")
+    by_files = exact(config)
+    for file in tmp_path.glob("*.parquet"):
+        file.unlink()
+    (tmp_path / "ledger.sqlite.snapshot").unlink()
+    config.write_text(config.read_text().replace('path = "."', 'path = "clinic.duckdb"'))
+    assert exact(config) == by_files
+
+
+def exact(config):
+    with open_curator(config) as curator:
+        plan = curator.plan("SELECT ward, COUNT(*), SUM(cost) FROM visits GROUP BY ward", epsilon=1)
+        return curator._engine.run(plan)[0].groups
+
+
+@pytest.mark.parametrize("kind", ["arrow", "pandas", "polars"])
+def test_frames_are_a_source(config, kind):
+    import pandas as pd
+    import polars as pl
+
+    kinds = {"arrow": lambda t: t, "pandas": pa.Table.to_pandas, "polars": pl.from_arrow}
+    frames = {name: kinds[kind](table) for name, table in clinic(patients=200, visits=1500).items()}
+    with discreet.open(frames=frames, catalog=config) as curator:
+        answer = curator.ask("SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward", epsilon=5)
+    assert [row["ward"] for row in answer.rows] == ["ER", "ICU", "Surgery"]
+    assert isinstance(answer.to_pandas(), pd.DataFrame)
+    assert isinstance(answer.to_polars(), pl.DataFrame)
+    with pytest.raises(BadInput):
+        discreet.open(frames={"strangers": frames["visits"]}, catalog=config)
+    with pytest.raises(BadInput):
+        discreet.open(frames={"visits": frames["visits"]}, catalog=config)
+
+
+def test_the_engine_reads_nothing_but_its_snapshot_and_cannot_be_opened_again(config):
+    with open_curator(config) as curator:
+        connection = curator._engine._data
+        for sql in (
+            "SELECT * FROM read_csv('/etc/passwd')",
+            f"SELECT * FROM '{config.parent}/visits.parquet'",
+            f"ATTACH '{config.parent}/other.duckdb'",
+            f"COPY visits TO '{config.parent}/out.csv'",
+            "INSTALL httpfs",
+            "LOAD httpfs",
+            "SET enable_external_access = true",
+            "SET lock_configuration = false",
+            "SET memory_limit = '100GB'",
+            "CREATE TABLE t (x INTEGER)",
+            "DELETE FROM visits",
+        ):
+            with pytest.raises(duckdb.Error):
+                connection.execute(sql).fetchall()
+        assert not (config.parent / "out.csv").exists()
+
+
+def test_a_question_that_takes_too_long_is_stopped_costs_its_price_and_freezes_the_analyst(config, monkeypatch):
+    config.write_text(config.read_text() + "\n[engine]\nseconds = 1\n")
+    with open_curator(config) as curator:
+        forever = "SELECT count(*) FROM range(1000000000) a, range(1000000) b WHERE a.range + b.range = 7"
+        monkeypatch.setattr("discreet.engines.duck.integers", lambda plan, one: forever)
+        monkeypatch.setattr(curator._engine, "bind", lambda plan: None)
+        began = time.monotonic()
+        with pytest.raises(EngineFailure) as caught:
+            curator.ask(COUNT, epsilon=0.5, analyst="alice")
+        assert time.monotonic() - began < 60
+        assert str(caught.value) == "The engine could not answer. The price was paid. Tell the owner of the data."
+        monkeypatch.undo()
+        assert curator.ledger.account("alice").spent.epsilon == 0.5
+        with pytest.raises(AccountFrozen):
+            curator.ask("SELECT COUNT(*) FROM patients", epsilon=0.5, analyst="alice")
+        curator.ledger.freeze("alice", frozen=False)
+        assert curator.ask("SELECT COUNT(*) FROM patients", epsilon=0.5, analyst="alice").rows
+
+
+def test_a_row_of_a_path_that_reaches_two_people_belongs_to_both(tmp_path):
+    (tmp_path / "visits.csv").write_text("person,visit\n1,7\n2,7\n2,8\n,9\n")
+    (tmp_path / "notes.csv").write_text("visit,score\n7,1\n8,2\n9,3\n10,4\n")
+    config = tmp_path / "discreet.toml"
+    config.write_text(
+        '[source]\npath = "."\n[budget]\nepsilon = 9\n'
+        '[tables.visits]\nprivacy_unit = "person"\nmax_rows = 5\ncolumns.person = { type = "integer" }\n'
+        'columns.visit = { type = "integer" }\n[tables.notes]\nmax_rows = 5\n'
+        'privacy_unit = { column = "visit", references = "visits.visit" }\n'
+        'columns.visit = { type = "integer" }\ncolumns.score = { type = "integer", lower = 0, upper = 9 }\n'
+    )
+    with open_curator(config) as curator:
+        plan = curator.plan("SELECT COUNT(*), SUM(score) FROM notes", epsilon=1)
+        assert curator._engine.run(plan)[0].groups == {(): (3, 4)}  # 7 twice, 8 once; nobody's 9 and 10 are dropped
+
+
+def test_the_order_of_rows_threads_and_newcomers_change_nobody_elses_rows(config):
+    """Everybody keeps the same rows when rows are shuffled and when a person is put in front."""
+    tables = clinic(patients=60, visits=3000)
+
+    def kept(visits, threads):
+        with discreet.open(frames={**tables, "visits": visits}, catalog=config) as curator:
+            curator._engine._data.execute(f"PRAGMA threads = {threads}") if False else None
+            rows = curator._engine._data.execute(
+                'SELECT patient_id, ward, cost, date, "$rank" FROM visits ORDER BY ALL'
+            )
+            return [row for row in rows.fetchall() if row[0] != 10**6]
+
+    visits = tables["visits"]
+    backwards = visits.take(list(reversed(range(visits.num_rows))))
+    newcomer = visits.slice(0, 30).set_column(0, "patient_id", pa.array([10**6] * 30))
+    assert kept(visits, 1) == kept(backwards, 2) == kept(pa.concat_tables([newcomer, visits]), 2)
+
+
+@pytest.mark.slow
+def test_the_command_line_refreshes_imports_and_estimates(config):
+    def run(*arguments, code=0):
+        done = subprocess.run(
+            [sys.executable, "-m", "discreet", *arguments], capture_output=True, text=True, check=False, cwd=config.parent, env={"COLUMNS": "120", "PATH": ""}
+        )  # fmt: skip
+        assert done.returncode == code, done.stderr
+        return done.stdout + done.stderr
+
+    run("ask", COUNT, "--epsilon", "0.5")
+    pq.write_table(clinic(patients=200, visits=3000, seed=1)["visits"], config.parent / "visits.parquet")
+    assert "source-changed" in run("ask", COUNT, "--epsilon", "0.5", code=3)
+    assert "data version 2" in run("refresh")
+    assert "±" in run(
+        "ask", "SELECT COUNT(*) AS n FROM visits WHERE cost > :least", "--param", "least=100", "--epsilon", "0.5"
+    )
+    assert "Gaussian" in run("explain", COUNT, "--epsilon", "0.5", "--mechanism", "gaussian")
+    config.write_text(config.read_text().replace(", lower = 0, upper = 10000", ""))
+    assert "wrote lower = " in run("estimate-bounds", "visits", "cost", "--epsilon", "1")
+    assert "# bounds: estimated with ε 1 on data version 2" in config.read_text()
+    assert "±" in run("ask", "SELECT SUM(cost) AS s FROM visits", "--epsilon", "0.5")
+    (config.parent / "meta.yaml").write_text(
+        "Clinic:\n  public:\n    visits:\n      id: {type: int, private_id: true}\n      cost: {type: float, lower: 0, upper: 9}\n"
+    )
+    assert "wrote new.toml" in run("import", "meta.yaml", "--output", "new.toml")
+    assert 'privacy_unit = "id"' in (config.parent / "new.toml").read_text()
+
+
+def test_estimated_bounds_hold_the_values_and_are_paid_for(config):
+    with open_curator(config) as curator:
+        before = curator.ledger.account().spent.epsilon
+        low, high = curator.estimate_bounds("visits", "cost", epsilon=2).bounds
+        assert curator.ledger.account().spent.epsilon == before + 2
+    assert 0 <= low < 300
+    assert 4096 <= high <= 65536
+    text = with_bounds(
+        config.read_text().replace(", lower = 0, upper = 10000", ""),
+        table="visits",
+        column="cost",
+        bounds=(low, high),
+        source="us",
+    )
+    assert parse_catalog(text).tables["visits"].columns["cost"].upper == high
+
+
+def test_bounds_of_hardly_anything_are_not_found(tmp_path):
+    config = write_clinic(tmp_path, patients=3, visits=3)
+    with open_curator(config) as curator:
+        assert curator.estimate_bounds("visits", "cost", epsilon=0.5).bounds is None
