@@ -29,7 +29,7 @@ def moved_histogram(one: ExactRows, other: ExactRows, index: int) -> int:
     mine, theirs = one.histograms[index], other.histograms[index]
     total = 0
     for key in {*mine, *theirs}:
-        a, b = mine.get(key, {}), theirs.get(key, {})
+        a, b = (dict(zip(*map(list, side[key]), strict=True)) if key in side else {} for side in (mine, theirs))
         total += sum(abs(a.get(bin_, 0) - b.get(bin_, 0)) for bin_ in {*a, *b})
     return total
 

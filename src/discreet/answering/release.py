@@ -13,6 +13,8 @@ from discreet.mechanisms import Gaussian, Laplace, Mechanism, Quantile
 from discreet.noise import RandomBits
 from discreet.sql.plan import GroupSet, Plan
 
+_NOTHING: Histogram = (np.zeros(0, np.int64), np.zeros(0, np.int64))
+
 
 @dataclass(frozen=True, slots=True)
 class Noisy:
@@ -35,7 +37,9 @@ def _grouping(plan: Plan, one: GroupSet, exact: ExactRows, bits: RandomBits) -> 
     columns = []
     for index, mechanisms in enumerate(one.mechanisms):
         if isinstance(mechanisms[0], Quantile):
-            columns.append(tuple(_choices(mechanisms, exact.histograms[index].get(key, {}), bits) for key in keys))
+            columns.append(
+                tuple(_choices(mechanisms, exact.histograms[index].get(key, _NOTHING), bits) for key in keys)
+            )
         else:
             columns.append(tuple((value,) for value in _added(mechanisms[0], exact, index, keys, bits)))
     return Noisy(tuple(keys), tuple(columns))
@@ -53,7 +57,7 @@ def _choices(mechanisms: Sequence[Mechanism], histogram: Histogram, bits: Random
     for mechanism in mechanisms:
         assert isinstance(mechanism, Quantile)  # noqa: S101
         counts = np.zeros(len(mechanism.candidates), np.int64)
-        counts[list(histogram)] = list(histogram.values())
+        counts[histogram[0]] = histogram[1]
         chosen.append(mechanism.choose(counts, bits))
     return tuple(chosen)
 

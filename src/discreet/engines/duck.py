@@ -9,6 +9,7 @@ from datetime import date, datetime
 from typing import Any
 
 import duckdb
+import numpy as np
 
 from discreet.catalog import Catalog
 from discreet.engines.exact_rows import ExactRows, GroupKey, Histogram
@@ -89,9 +90,8 @@ class DuckEngine:
                 people[key] = int(row[-1])
         histograms: dict[int, dict[GroupKey, Histogram]] = {}
         for index in quantiles(plan):
-            found = histograms.setdefault(index, {})
-            for row in self._data.execute(histogram(plan, one, index)).fetchall():
-                found.setdefault(_key(row[:width]), {})[int(row[-2])] = int(row[-1])
+            found = self._data.execute(histogram(plan, one, index)).fetchall()
+            histograms[index] = {_key(row[:width]): (np.array(row[-2]), np.array(row[-1])) for row in found if row[-1]}
         return ExactRows(groups, people, histograms)
 
     # Public tables only, so what was looked up once stays true

@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from discreet.sql.scope import KeyValue
 
 GroupKey: TypeAlias = tuple[KeyValue, ...]
-Histogram: TypeAlias = dict[int, int]
+Histogram: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Candidates' numbers, and how many rows each has."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

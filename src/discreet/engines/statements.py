@@ -18,11 +18,14 @@ def integers(plan: Plan, one: GroupSet) -> str:
 
 
 def histogram(plan: Plan, one: GroupSet, index: int) -> str:
-    """Keys, a candidate's number, and how many rows it has."""
+    """Keys, the numbers of candidates that have rows, and how many rows each has."""
     keys = "".join(f"k{i}, " for i in one.keys)
     kept = f" AND f{index}" if plan.measures[index].where else ""
     bins = _bins(f"x{index}", plan.measures[index])
-    return f"SELECT {keys}{bins} AS bin, count(*) FROM {_rows(plan)} WHERE x{index} IS NOT NULL{kept} GROUP BY ALL"
+    counted = (
+        f"SELECT {keys}{bins} AS bin, count(*) AS n FROM {_rows(plan)} WHERE x{index} IS NOT NULL{kept} GROUP BY ALL"
+    )
+    return f"SELECT {keys}list(bin ORDER BY bin), list(n ORDER BY bin) FROM ({counted}){_grouped(one)}"
 
 
 def quantiles(plan: Plan) -> Iterator[int]:

@@ -14,7 +14,7 @@ from discreet.exact import exact
 from discreet.loss import Neighbours
 from discreet.mechanisms import Mechanism
 
-_WHOLE = {"rows", "size", "threshold", "positives", "categories"}
+_WHOLE = {"points", "rows", "size", "threshold", "positives", "categories"}
 
 
 def describe(release: Mechanism) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from discreet.mechanisms.grid import Grid, check_finite
 from discreet.mechanisms.selection import Exponential
 from discreet.noise import RandomBits
 
-_MOST_CANDIDATES = 2**16
+_MOST_POINTS = 2**15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +43,8 @@ class Quantile(SolvedForEpsilon):
     neighbours: Neighbours = Neighbours.ADD_REMOVE
     whole: bool = False
     """Whether the values are whole numbers: then so are the candidates, where the bounds allow it."""
+    points: int = _MOST_POINTS
+    """At least so many candidates between the bounds, and at most twice as many; fewer if whole numbers are fewer."""
     rows: int = 1
     shift: Number = 0
     """How many ranks above the quantile to aim; below, if negative."""
@@ -51,6 +53,9 @@ class Quantile(SolvedForEpsilon):
         read_epsilon(self.epsilon)
         object.__setattr__(self, "neighbours", Neighbours(self.neighbours))
         object.__setattr__(self, "rows", read_count(self.rows, name="rows"))
+        object.__setattr__(self, "points", read_count(self.points, name="points", least=2))
+        if self.points > _MOST_POINTS:
+            raise BadInput("There are too many points.", next_step=f"Give at most {_MOST_POINTS:,}.")
         read_bounds(self.lower, self.upper)
         if finite(self.shift) is None:
             raise BadInput("shift must be a finite number of ranks.", next_step="Give 0 for the quantile itself.")
@@ -67,9 +72,9 @@ class Quantile(SolvedForEpsilon):
 
     @property
     def grid(self) -> Grid:
-        """Some 2**15 to 2**16 points; fewer where the values are whole and the bounds near."""
+        """From `points` to twice as many; fewer where the values are whole and the bounds near."""
         lower, upper = read_bounds(self.lower, self.upper)
-        step = power_of_two_below((upper - lower) / (_MOST_CANDIDATES // 2 - 1))
+        step = power_of_two_below((upper - lower) / (self.points - 1))
         return Grid.given(max(step, Fraction(1)) if self.whole else step)
 
     @property

@@ -13,6 +13,7 @@ from discreet.ledger.releases import describe
 from discreet.mechanisms import Mechanism, PartitionSelection, Quantile
 from discreet.sql.scope import KeyValue
 
+_QUANTILE_POINTS = 2**13
 QUANTILE_LEVEL = Fraction(95, 100)
 """How often the interval of a quantile covers: fixed when it is drawn."""
 
@@ -187,5 +188,13 @@ class Plan:
 def quantile_of(measure: Measure, *, epsilon: Fraction, rows: int, shift: Fraction = Fraction(0)) -> Quantile:
     """The mechanism for a measured histogram; its candidates are what the engine counts at."""
     lower, upper = measure.low * measure.step, measure.high * measure.step
-    whole = measure.step >= 1
-    return Quantile(q=measure.q or 0, lower=lower, upper=upper, epsilon=epsilon, whole=whole, rows=rows, shift=shift)
+    return Quantile(
+        q=measure.q or 0,
+        lower=lower,
+        upper=upper,
+        epsilon=epsilon,
+        whole=measure.step >= 1,
+        points=_QUANTILE_POINTS,
+        rows=rows,
+        shift=shift,
+    )
