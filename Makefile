@@ -7,6 +7,9 @@ BIN := $(VENV)/bin
 RUNTIME := $(VENV)/.runtime-installed
 DEV := $(VENV)/.dev-installed
 BENCH := $(BENCH_VENV)/.installed
+PEERS_VENV := .venv-peers
+PEERS := qrlew smartnoise opendp_polars
+PEERS_READY := $(PEERS:%=$(PEERS_VENV)/%/.installed)
 
 .PHONY: help demo test test-fast setup soak lint bench docs lock clean
 
@@ -33,10 +36,11 @@ lint: $(DEV)  ## ruff, mypy, the layers of the house
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(BENCH)  ## our speed against the peers, in one run; writes docs/benchmarks.md
+bench: $(BENCH) $(PEERS_READY)  ## our speed against the peers, in one run; writes docs/benchmarks.md
 	$(BENCH_VENV)/bin/python -m benchmarks.noise
 	$(BENCH_VENV)/bin/python -m benchmarks.accounting
 	$(BENCH_VENV)/bin/python -m benchmarks.ledger
+	$(BENCH_VENV)/bin/python -m benchmarks.curator --peers $(PEERS_VENV) --largest
 
 docs: $(DEV)  ## the documentation as a website in site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
@@ -46,12 +50,15 @@ lock:  ## compile the lock files anew (needs uv)
 	uv pip compile $(LOCK_FLAGS) -o requirements.lock
 	uv pip compile $(LOCK_FLAGS) --extra dev -o requirements-dev.lock
 	uv pip compile $(LOCK_FLAGS) --extra bench -o requirements-bench.lock
+	for peer in $(PEERS); do uv pip compile -q benchmarks/peers/$$peer.in --override benchmarks/peers/overrides.txt \
+		--universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
+		-o benchmarks/peers/$$peer.lock || exit 1; done
 
 LOCK_FLAGS := -q pyproject.toml --group build --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --no-header --no-annotate
 
 clean:  ## remove what the targets above made
-	rm -rf $(VENV) $(BENCH_VENV) site .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(BENCH_VENV) $(PEERS_VENV) site .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(RUNTIME): requirements.lock pyproject.toml | $(BIN)/python
 	$(call install,$(VENV),requirements.lock)
@@ -64,6 +71,14 @@ $(DEV): requirements-dev.lock pyproject.toml | $(BIN)/python
 $(BENCH): requirements-bench.lock pyproject.toml | $(BENCH_VENV)/bin/python
 	$(call install,$(BENCH_VENV),requirements-bench.lock)
 	@touch $@
+
+# A virtual environment a peer: their pins clash. --no-deps: the lock is whole, and psycopg2-binary stands in for psycopg2.
+$(PEERS_VENV)/%/.installed: benchmarks/peers/%.lock | $(PEERS_VENV)/%/bin/python
+	@echo "installing $< into $(PEERS_VENV)/$*"
+	@$(PEERS_VENV)/$*/bin/python -m pip install -q --disable-pip-version-check --require-hashes --no-deps -r $<
+	@touch $@
+
+.SECONDARY:
 
 # Hashes first, then our own package alone: nothing is fetched that a lock file does not name.
 define install

@@ -25,6 +25,9 @@ path = ".."
 [ledger]
 path = "ledger.sqlite"
 
+[engine]
+memory = "8GB"
+
 [budget]
 epsilon = 1e6
 delta = {delta}
