@@ -16,7 +16,7 @@ from discreet.answering.estimate import bins_question, ends_of
 from discreet.answering.post import width_of
 from discreet.answering.release import release
 from discreet.catalog import Catalog, load_catalog
-from discreet.engines import DuckEngine
+from discreet.engines import DuckEngine, with_public_columns
 from discreet.errors import AccountFrozen, BadInput, EngineFailure, ScaleOutOfRange
 from discreet.exact import Number, exact, read_sensitivity
 from discreet.ledger import Ledger, Request
@@ -164,7 +164,8 @@ def open_curator(
 
     With `frames`, tables are pandas, polars or Arrow frames instead of the catalog's source.
     """
-    found = catalog if isinstance(catalog, Catalog) else load_catalog(catalog or config)
+    given = catalog if isinstance(catalog, Catalog) else load_catalog(catalog or config)
+    found = with_public_columns(given, frames)
     ledger = Ledger.open(found.ledger, anchor=found.anchor)
     try:
         ledger.open_account(found.cap)
@@ -184,7 +185,7 @@ def open_curator(
 
 def refresh(config: str | Path = "discreet.toml") -> int:
     """Begin a new data version, for the owner: the source is read anew, and answers of before are not replayed."""
-    catalog = load_catalog(config)
+    catalog = with_public_columns(load_catalog(config))
     with closing(Ledger.open(catalog.ledger, anchor=catalog.anchor)) as ledger:
         ledger.open_account(catalog.cap)
         version = ledger.refresh()

@@ -163,11 +163,13 @@ def test_every_type_is_documented():
 
 def test_a_draft_names_columns_and_types_and_waits_for_the_owner(tmp_path):
     from discreet.catalog.draft import draft_catalog
+    from discreet.engines import schemas_at
     from discreet.samples import write_clinic
 
     write_clinic(tmp_path / "clinic", patients=20, visits=50)
     (tmp_path / "clinic" / "odd name.csv").write_text('"a b","person_id"\n1,2\n')
-    draft = draft_catalog(tmp_path / "clinic")
+    where, schemas = schemas_at(tmp_path / "clinic")
+    draft = draft_catalog(schemas, source=where)
     assert 'columns.cost = { type = "real" }' in draft
     assert 'privacy_unit = "patient_id"' in draft
     assert "60601" not in draft  # no value
@@ -178,4 +180,4 @@ def test_a_draft_names_columns_and_types_and_waits_for_the_owner(tmp_path):
     assert set(tables) == {"patients", "visits", "wards", "odd name"}
     assert tables["odd name"].unit.column == "person_id"
     with pytest.raises(BadCatalog):
-        draft_catalog(tmp_path / "nothing.parquet")
+        schemas_at(tmp_path / "nothing.parquet")

@@ -33,7 +33,9 @@ def test_the_demo_shows_ten_answers_an_interval_and_epsilon_in_words():
 def test_the_story_answers_replays_refuses_and_withstands():
     whole = _run("demo")
     story = whole[whole.index("Now a whole clinic") :]
-    assert story.count("paid ε 0.5") == 3
+    assert story.count("paid ε 0.4") == 3
+    assert story.count("(nothing was spent)") == 5
+    assert "11 questions were asked, 1 of them free" in story
     assert "free: asked before" in story
     assert "refused: budget-exceeded (nothing was spent)" in story
     right = int(re.search(r"Discreet +right about (\d+) of 200", story)[1])

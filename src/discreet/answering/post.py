@@ -102,7 +102,9 @@ class Cell:
     def _candidate(self, index: int, draw: int) -> float:
         mechanism = self._set.mechanisms[index][draw]
         assert isinstance(mechanism, Quantile)  # noqa: S101
-        return mechanism.grid.back(mechanism.candidates[self._noisy[index][draw]])
+        return float(
+            mechanism.grid.back(mechanism.candidates[self._noisy[index][draw]]) * self._plan.measures[index].step
+        )
 
     def _average(self, total: float, count: float, post: Post) -> float:
         """Centre + total / count, within what the bounds allow; a count below one counts as one."""
@@ -176,7 +178,7 @@ class Cell:
         low, middle, high = (self._candidate(post.index, draw) for draw in (1, 0, 2))
         mechanism = self._set.mechanisms[post.index][0]
         assert isinstance(mechanism, Quantile)  # noqa: S101
-        half = float(mechanism.grid.step) / 2  # values were rounded to the nearest candidate
+        half = float(mechanism.grid.step * measure.step) / 2  # values were rounded to the nearest candidate
         return min(low, middle) - half, max(high, middle) + half
 
     def _average_interval(self, post: Post, level: Fraction) -> Interval:

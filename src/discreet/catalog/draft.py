@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from pathlib import Path
 
 from discreet.catalog.model import Type, Value
-from discreet.errors import BadCatalog
 
 _HEAD = """\
 # {origin} Say what is public knowledge, then delete what you do not need.
@@ -56,43 +53,16 @@ class TableDraft:
     notes: tuple[str, ...] = ()
 
 
-def draft_catalog(source: str | Path) -> str:
-    """The text of a discreet.toml for a file, or for the Parquet and CSV files of a folder."""
-    place = Path(source)
-    files = sorted(place.glob("*.parquet")) + sorted(place.glob("*.csv")) if place.is_dir() else [place]
-    files = [file for file in files if file.is_file() and file.suffix in (".parquet", ".csv")]
-    if not files:
-        raise BadCatalog(
-            "There is no Parquet or CSV file there.", next_step="Give a file, or a folder that holds some."
-        )
-    folder = place if place.is_dir() else place.parent
-    tables = [_table(file.stem, _schema(file)) for file in files]
-    return write_draft(tables, origin="Written by `discreet init` from names and types alone.", source=str(folder))
+def draft_catalog(schemas: Mapping[str, Mapping[str, Type]], *, source: str) -> str:
+    """The text of a discreet.toml for tables of which only names and types are known."""
+    tables = [_table(name, columns) for name, columns in schemas.items()]
+    return write_draft(tables, origin="Written by `discreet init` from names and types alone.", source=source)
 
 
 def write_draft(tables: Iterable[TableDraft], *, origin: str, source: str | None) -> str:
     """The text of a discreet.toml: what is known as facts, what is not as comments for the owner to fill in."""
     place = f"path = {_toml(source)}" if source else '# path = "…"           # the folder of the files'
     return "\n".join([_HEAD.format(origin=origin, source=place), *map(_table_text, tables)])
-
-
-def _schema(file: Path) -> dict[str, Type]:
-    if file.suffix == ".csv":
-        with file.open(newline="") as lines:
-            return dict.fromkeys(next(csv.reader(lines), []), Type.TEXT)  # a CSV has names only
-    import pyarrow.parquet as pq  # noqa: PLC0415
-
-    return {field.name: _type(str(field.type)) for field in pq.read_schema(file)}
-
-
-def _type(arrow: str) -> Type:
-    if arrow.startswith(("int", "uint")):
-        return Type.INTEGER
-    if arrow.startswith(("float", "double", "half", "decimal")):
-        return Type.REAL
-    if arrow.startswith(("date", "timestamp")):
-        return Type.DATE
-    return Type.BOOLEAN if arrow == "bool" else Type.TEXT
 
 
 def _table(name: str, columns: Mapping[str, Type]) -> TableDraft:

@@ -14,6 +14,7 @@ from discreet.catalog.imports import import_catalog
 from discreet.cli import asking, books
 from discreet.cli.demo import show_demo
 from discreet.curator import open_curator, refresh
+from discreet.engines import schemas_at
 from discreet.errors import BadInput
 
 app = typer.Typer(
@@ -38,12 +39,13 @@ def root(*, version: bool = typer.Option(False, "--version", help="Print the ver
 
 @app.command()
 def init(
-    source: Annotated[Path, typer.Argument(help="A Parquet or CSV file, or a folder of them.")],
+    source: Annotated[Path, typer.Argument(help="A Parquet, CSV or DuckDB file, or a folder of files.")],
     *,
     output: Annotated[Path, typer.Option("--output", help="Where to write.")] = Path("discreet.toml"),
 ) -> None:
     """Write a first catalog to edit, from the names and types of columns; no value is looked at."""
-    _write_catalog(output, draft_catalog(source))
+    where, schemas = schemas_at(source)
+    _write_catalog(output, draft_catalog(schemas, source=where))
 
 
 def _write_catalog(output: Path, text: str) -> None:

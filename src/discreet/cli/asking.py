@@ -75,10 +75,17 @@ def ask(
     show_answer(console, curator, answer, analyst)
 
 
+def show_table(console: Console, answer: Answer) -> None:
+    """The rows with their ±."""
+    console.print(_table(answer.columns, answer.rows, answer.half_widths(_CONFIDENCE)))
+    console.print()
+
+
 def show_answer(console: Console, curator: Curator, answer: Answer, analyst: str | None) -> None:
     """The table with its ±, what a person is, and what it cost."""
-    console.print(_table(answer.columns, answer.rows, answer.half_widths(_CONFIDENCE)))
-    console.print(Text(f"  in {100 * _CONFIDENCE:g} of 100 answers the bounded value is inside ±", style="dim"))
+    show_table(console, answer)
+    says = f"  in {100 * _CONFIDENCE:g} of 100 answers the bounded value is inside ±, which covers noise, not rows cut by limits"
+    console.print(Text(says, style="dim"))
     console.print()
     console.print(_read(answer.plan))
     price = "free: asked before" if answer.replayed else f"paid ε {answer.loss.epsilon:.4g}"
@@ -183,11 +190,11 @@ def _table(columns: list[str], rows: list[dict[str, Any]], widths: list[dict[str
 
 
 def _number(value: Any, width: float | None) -> str:
-    """As many digits as the uncertainty is worth."""
-    if not isinstance(value, int | float) or isinstance(value, bool):
+    """As many digits as the uncertainty is worth; keys, which have none, as they are."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or width is None:
         return "—" if value is None else str(value)
-    digits = 0 if width is None or width >= 10 else 2
-    return f"{value:,.{digits}f}" if isinstance(value, float) else f"{value:,}"
+    whole = width >= 10 or (float(value).is_integer() and float(width).is_integer())
+    return f"{value:,.0f}" if whole else f"{value:,.2f}"
 
 
 def _read(plan: Plan) -> Text:

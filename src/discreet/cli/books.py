@@ -64,7 +64,12 @@ def budget(
             )
         )
         return
-    console = Console(highlight=False)
+    show_bill(Console(highlight=False), books, last=last)
+
+
+def show_bill(console: Console, books: Ledger, *, last: int = 10) -> None:
+    """The accounts, and the last questions with who paid for them."""
+    accounts, charges = books.accounts(), [entry for entry in books.history() if entry.kind == "charge"]
     console.print()
     console.print(_account_table(accounts))
     if charges:

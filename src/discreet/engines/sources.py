@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
-from discreet.catalog import Catalog, Table
+from discreet.catalog import Catalog, Column, Table, Type
 from discreet.errors import BadCatalog, BadInput
 from discreet.sql.scope import quote
 
@@ -41,7 +43,10 @@ def source_of(catalog: Catalog, table: Table, frames: Mapping[str, Any]) -> str:
         raise BadInput("A table of the catalog has no frame.", next_step="Give a frame for every declared table.")
     if table.path is None and _is_database(catalog):
         return f"source.{quote(table.name)} AS s"
-    file = _file(catalog, table)
+    return _read(_file(catalog, table))
+
+
+def _read(file: Path) -> str:
     return f"{_READERS[file.suffix].format(_text(str(file)))} AS s"
 
 
@@ -49,6 +54,64 @@ def fingerprint(catalog: Catalog) -> str:
     """Sizes and times of the source's files: kept with the snapshot, to notice that the source changed."""
     facts = [f"{file.name}:{file.stat().st_size}:{file.stat().st_mtime_ns}" for file in _files(catalog)]
     return hashlib.sha256("\n".join(facts).encode()).hexdigest()
+
+
+def with_public_columns(catalog: Catalog, frames: Mapping[str, Any] | None = None) -> Catalog:
+    """The same catalog, with the columns of public tables that declare none: they are public, so they are looked up."""
+    unknown = [table for table in catalog.tables.values() if table.is_public and not table.columns]
+    if not unknown:
+        return catalog
+    tables = dict(catalog.tables)
+    with duckdb.connect() as connection, _told_by_us():
+        attach(connection, catalog, frames or {})
+        for table in unknown:
+            types = _schema(connection, source_of(catalog, table, frames or {}))
+            columns = {name: Column(name=name, type=kind) for name, kind in types.items() if "$" not in name}
+            tables[table.name] = replace(table, columns=columns)
+    return replace(catalog, tables=tables)
+
+
+def schemas_at(place: Path) -> tuple[str, dict[str, dict[str, Type]]]:
+    """Where the tables of a file or folder are, and their columns' names and types; never a value."""
+    with duckdb.connect() as connection, _told_by_us():
+        if place.suffix in _DATABASES and place.is_file():
+            connection.execute(f"ATTACH {_text(str(place))} AS source (READ_ONLY)")
+            names = connection.execute(
+                "SELECT table_name FROM duckdb_tables() WHERE database_name = 'source' ORDER BY 1"
+            )
+            found = {name: f"source.{quote(name)} AS s" for (name,) in names.fetchall()}
+            return str(place), {name: _schema(connection, source) for name, source in found.items()}
+        files = sorted(place.iterdir()) if place.is_dir() else [place]
+        known = [file for file in files if file.is_file() and file.suffix in _READERS]
+        if not known:
+            raise BadCatalog(
+                "There is no DuckDB, Parquet or CSV file there.", next_step="Give a file, or a folder that holds some."
+            )
+        schemas = {file.stem: _schema(connection, _read(file)) for file in known}
+        return str(place if place.is_dir() else place.parent), schemas
+
+
+@contextmanager
+def _told_by_us() -> Iterator[None]:
+    """An error of the engine quotes what it read; ours does not."""
+    try:
+        yield
+    except duckdb.Error:
+        raise BadCatalog("The source cannot be read.", next_step="Check that its files are whole.") from None
+
+
+def _schema(connection: duckdb.DuckDBPyConnection, source: str) -> dict[str, Type]:
+    rows = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
+    return {name: _type(kind) for name, kind, *_ in rows}
+
+
+def _type(kind: str) -> Type:
+    known = {"BOOLEAN": Type.BOOLEAN, "DOUBLE": Type.REAL, "FLOAT": Type.REAL, "DATE": Type.DATE}
+    if kind in known:
+        return known[kind]
+    if kind.startswith("DECIMAL"):
+        return Type.REAL
+    return Type.DATE if kind.startswith("TIMESTAMP") else Type.INTEGER if "INT" in kind else Type.TEXT
 
 
 def _files(catalog: Catalog) -> Iterator[Path]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 
 from discreet.sql.plan import Cut, GroupSet, Kind, Measure, Plan, quantile_of
-
-_INTEGER_KINDS = (Kind.ROWS, Kind.PRESENT, Kind.PEOPLE, Kind.DISTINCT, Kind.TOTAL, Kind.SQUARES)
 
 
 def integers(plan: Plan, one: GroupSet) -> str:
@@ -39,8 +38,8 @@ def _grouped(one: GroupSet) -> str:
 
 def _bins(steps: str, measure: Measure) -> str:
     """Grid steps brought to the coarser grid of the candidates, counted from the first of them."""
-    mechanism = quantile_of(measure, epsilon=1, rows=1)  # type: ignore[arg-type]  # any epsilon has these candidates
-    factor = int(mechanism.grid.step / measure.step)
+    mechanism = quantile_of(measure, epsilon=Fraction(1), rows=1)  # any epsilon has these candidates
+    factor = int(mechanism.grid.step)
     first, last = mechanism.candidates[0], mechanism.candidates[-1]
     coarse = f"CAST(floor(({steps} + {factor // 2}) / {factor}) AS BIGINT)" if factor > 1 else steps
     return f"least(greatest({coarse}, {first}), {last}) - {first}"

@@ -48,9 +48,6 @@ columns.date = { type = "date", lower = 2020-01-01, upper = 2025-12-31 }
 
 [tables.wards]
 public = true
-columns.ward = { type = "text" }
-columns.floor = { type = "integer" }
-columns.beds = { type = "integer" }
 """
 
 

@@ -87,6 +87,8 @@ class Lifter:
             return Post("literal", value=node.name if node.is_string else number)
         if isinstance(node, exp.Null):
             return Post("literal")
+        if isinstance(node, exp.Star):
+            raise NotAllowed("Rows themselves are never shown.", next_step="Count, sum or average something.")
         if isinstance(node, exp.Boolean):
             return Post("literal", value=bool(node.this))
         if node.find(exp.AggFunc) is not None or node.find(exp.Column, exp.Subquery, exp.Exists) is None:

@@ -185,16 +185,14 @@ class Plan:
         return hashlib.sha256(json.dumps(facts, default=str).encode()).hexdigest()
 
 
-def quantile_of(measure: Measure, *, epsilon: Fraction, rows: int, shift: Fraction = Fraction(0)) -> Quantile:
-    """The mechanism for a measured histogram; its candidates are what the engine counts at."""
-    lower, upper = measure.low * measure.step, measure.high * measure.step
+def quantile_of(measure: Measure, *, epsilon: Fraction, rows: int) -> Quantile:
+    """The mechanism for a measured histogram, in grid steps; its candidates are what the engine counts at."""
     return Quantile(
         q=measure.q or 0,
-        lower=lower,
-        upper=upper,
+        lower=measure.low,
+        upper=measure.high,
         epsilon=epsilon,
-        whole=measure.step >= 1,
+        whole=True,
         points=_QUANTILE_POINTS,
         rows=rows,
-        shift=shift,
     )
