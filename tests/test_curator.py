@@ -292,7 +292,7 @@ def test_the_command_line_asks_explains_and_refuses(tmp_path):
     assert "wrote draft.toml" in run(tmp_path, "init", "visits.parquet", "--output", "draft.toml")
     assert "already" in run(tmp_path, "init", "visits.parquet", code=3)
     told = run(tmp_path, "explain", WARDS, "--epsilon", "0.5")
-    assert "at most 20 rows of a person" in told
+    assert "at most 20 rows of a patient_id" in told
     assert "nothing was spent" in told
     asked = run(tmp_path, "ask", WARDS, "--epsilon", "0.5", "--analyst", "alice")
     assert "± " in asked

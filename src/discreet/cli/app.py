@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -71,28 +72,37 @@ def estimate_bounds(
     column: Annotated[str, typer.Argument(help="A numeric column without bounds.")],
     *,
     epsilon: Annotated[float, typer.Option("--epsilon", help="What it may cost; there is no default.")],
+    analyst: books.AnalystOption = None,
     config: asking.Config = Path("discreet.toml"),
+    as_json: books.JsonOption = False,
 ) -> None:
     """Find bounds privately: spends budget, and writes what it found into the catalog with where it comes from."""
     with open_curator(config) as curator:
-        found = curator.estimate_bounds(table, column, epsilon=epsilon)
+        found = curator.estimate_bounds(table, column, epsilon=epsilon, analyst=analyst)
         version = curator.version
+    low, high = (None, None) if found.bounds is None else map(float, found.bounds)
+    if found.bounds is not None:
+        source = f"estimated with ε {epsilon:g} on data version {version}, receipt {found.answer.receipt[:12]}"
+        text = with_bounds(config.read_text(), table=table, column=column, bounds=found.bounds, source=source)
+        config.write_text(text)
+    if as_json:
+        typer.echo(json.dumps({"epsilon": found.answer.loss.epsilon, "lower": low, "upper": high}))
+        return
     typer.echo(f"paid ε {found.answer.loss.epsilon:g}")
-    if found.bounds is None:
+    if low is None:
         typer.echo(
             "nothing stands out from the noise: give a larger --epsilon, or declare bounds from public knowledge"
         )
-        return
-    source = f"estimated with ε {epsilon:g} on data version {version}, receipt {found.answer.receipt[:12]}"
-    config.write_text(with_bounds(config.read_text(), table=table, column=column, bounds=found.bounds, source=source))
-    low, high = found.bounds
-    typer.echo(f"wrote lower = {float(low):g}, upper = {float(high):g} for {table}.{column} to {config}")
+    else:
+        typer.echo(f"wrote lower = {low:g}, upper = {high:g} for {table}.{column} to {config}")
 
 
 @app.command("refresh")
-def refresh_data(*, config: asking.Config = Path("discreet.toml")) -> None:
+def refresh_data(*, config: asking.Config = Path("discreet.toml"), as_json: books.JsonOption = False) -> None:
     """Read the source anew, for the owner: a new data version begins, and budgets stay as they are."""
-    typer.echo(f"data version {refresh(config)}: the source was read anew, budgets stay as they are")
+    version = refresh(config)
+    said = f"data version {version}: the source was read anew, budgets stay as they are"
+    typer.echo(json.dumps({"version": version}) if as_json else said)
 
 
 @app.command()

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from discreet.answering.answer import Answer
-from discreet.cli.books import bar
+from discreet.cli.books import AnalystOption, bar
 from discreet.curator import Curator, open_curator
 from discreet.errors import BadInput
 from discreet.exact import exact
@@ -30,9 +30,6 @@ MaybeEpsilon = Annotated[float | None, typer.Option("--epsilon", help="What the 
 Within = Annotated[float | None, typer.Option("--within", help="Or how exact: ± this much, with --confidence.")]
 Confidence = Annotated[float | None, typer.Option("--confidence", help="In which share of all answers, such as 0.95.")]
 Delta = Annotated[float | None, typer.Option("--delta", help="For groups whose values are not declared.")]
-Analyst = Annotated[
-    str | None, typer.Option("--analyst", envvar="DISCREET_ANALYST", help="Who asks; without, the owner.")
-]
 Config = Annotated[Path, typer.Option("--config", help="The catalog.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -46,7 +43,7 @@ def ask(
     delta: Delta = None,
     mechanism: Mechanism = None,
     parameter: Parameter = None,
-    analyst: Analyst = None,
+    analyst: AnalystOption = None,
     config: Config = Path("discreet.toml"),
     as_json: AsJson = False,
 ) -> None:
@@ -100,7 +97,7 @@ def explain(
     delta: Delta = None,
     mechanism: Mechanism = None,
     parameter: Parameter = None,
-    analyst: Analyst = None,
+    analyst: AnalystOption = None,
     config: Config = Path("discreet.toml"),
     as_json: AsJson = False,
 ) -> None:
@@ -136,10 +133,13 @@ def _parameters(given: list[str] | None) -> dict[str, Any]:
 
 def _facts(curator: Curator, plan: Plan, analyst: str | None) -> dict[str, Any]:
     relation, loss = plan.relation, curator.loss(plan)
-    cut = "cut by this question" if relation.cut else "snapshot"
-    rows = f"at most {relation.rows_per_person} rows of a person"
+    cut = relation.cut
+    how = "bounded once, in the snapshot" if cut is None else "cut by this question, after its WHERE"
+    rows = f"at most {relation.rows_per_person} rows of a {relation.unit}"
+    if cut is not None and cut.groups is not None:
+        rows += f", in {cut.groups} groups of {cut.rows_per_group}"
     return {
-        "reads": f"{', '.join(relation.tables)}; {rows} ({cut}, data version {curator.version})",
+        "reads": f"{', '.join(relation.tables)}; {rows}: {how}; data version {curator.version}",
         "groups": [_groups(key.name, key.domain) for key in plan.keys] or "one",
         "measure": [line for one in plan.sets for line in _measures(plan, one)],
         **({"note": list(plan.notes)} if plan.notes else {}),

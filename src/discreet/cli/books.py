@@ -26,6 +26,9 @@ LedgerOption = Annotated[
     typer.Option("--ledger", help="A path or postgresql:// URL; by default [ledger] path in the configuration."),
 ]
 ConfigOption = Annotated[Path, typer.Option("--config", help="The configuration file.")]
+AnalystOption = Annotated[
+    str | None, typer.Option("--analyst", envvar="DISCREET_ANALYST", help="Who asks; without, the owner.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 ledger = typer.Typer(help="Look at the books and verify them.", no_args_is_help=True, rich_markup_mode=None)
@@ -52,24 +55,28 @@ def budget(
     where: LedgerOption = None,
     config: ConfigOption = Path("discreet.toml"),
     as_json: JsonOption = False,
+    analyst: AnalystOption = None,
     last: Annotated[int, typer.Option("--last", help="How many questions to list.")] = 10,
 ) -> None:
-    """Show what is left, who spent it, and on what."""
+    """Show what is left, who spent it, and on what; with --analyst, of the dataset and of one analyst."""
     books = open_books(where, config)
-    accounts, charges = books.accounts(), [entry for entry in books.history() if entry.kind == "charge"]
     if as_json:
-        typer.echo(
-            json.dumps(
-                {"accounts": [_account_facts(a) for a in accounts], "questions": [_charge_facts(e) for e in charges]}
-            )
-        )
+        accounts, charges = _bill(books, analyst)
+        facts = {"accounts": [_account_facts(a) for a in accounts], "questions": [_charge_facts(e) for e in charges]}
+        typer.echo(json.dumps(facts))
         return
-    show_bill(Console(highlight=False), books, last=last)
+    show_bill(Console(highlight=False), books, analyst=analyst, last=last)
 
 
-def show_bill(console: Console, books: Ledger, *, last: int = 10) -> None:
+def _bill(books: Ledger, analyst: str | None) -> tuple[list[Account], list[Entry]]:
+    accounts = [a for a in books.accounts() if analyst is None or _name(a.name) in ("dataset", analyst)]
+    charges = [e for e in books.history() if e.kind == "charge" and analyst in (None, e.body["analyst"])]
+    return accounts, charges
+
+
+def show_bill(console: Console, books: Ledger, *, analyst: str | None = None, last: int = 10) -> None:
     """The accounts, and the last questions with who paid for them."""
-    accounts, charges = books.accounts(), [entry for entry in books.history() if entry.kind == "charge"]
+    accounts, charges = _bill(books, analyst)
     console.print()
     console.print(_account_table(accounts))
     if charges:
@@ -126,6 +133,30 @@ def verify_books(
         typer.echo("The books are not sound. Grant nothing until the owner has found out why.")
     if not found.sound:
         raise typer.Exit(ExitCode.FAILURE)
+
+
+@ledger.command("freeze")
+def freeze(
+    analyst: Annotated[str, typer.Argument(help="Whose account.")],
+    *,
+    where: LedgerOption = None,
+    config: ConfigOption = Path("discreet.toml"),
+) -> None:
+    """Stop an analyst's account: nothing is granted and nothing replayed."""
+    open_books(where, config).freeze(analyst)
+    typer.echo(f"{analyst} is frozen")
+
+
+@ledger.command("thaw")
+def thaw(
+    analyst: Annotated[str, typer.Argument(help="Whose account.")],
+    *,
+    where: LedgerOption = None,
+    config: ConfigOption = Path("discreet.toml"),
+) -> None:
+    """Let an analyst's account go on, after a failure was looked into."""
+    open_books(where, config).freeze(analyst, frozen=False)
+    typer.echo(f"{analyst} may ask again")
 
 
 def _name(account: str) -> str:

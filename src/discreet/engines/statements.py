@@ -66,9 +66,18 @@ def _cut(cut: Cut, parts: list[str], sql: str, keys: list[str]) -> str:
     if cut.rows is not None:
         rows = f"(SELECT * FROM {rows} QUALIFY row_number() OVER (PARTITION BY person ORDER BY {within}) <= {cut.rows})"
     if cut.groups is not None:
-        by, salted = ", ".join(keys), f"hash({', '.join(keys)}, person)"
-        rows = f"(SELECT * FROM {rows} QUALIFY dense_rank() OVER (PARTITION BY person ORDER BY {salted}, {by}) <= {cut.groups})"
-        rows = f"(SELECT * FROM {rows} QUALIFY row_number() OVER (PARTITION BY person, {by} ORDER BY {within}) <= {cut.rows_per_group})"
+        by = ", ".join(keys)
+        # The groups of each person are found first, and rows joined with them: a window over all rows needs far more memory.
+        groups = (
+            f"SELECT person, {by} FROM (SELECT DISTINCT person, {by} FROM every) "
+            f"QUALIFY row_number() OVER (PARTITION BY person ORDER BY hash({by}, person), {by}) <= {cut.groups}"
+        )
+        same = " AND ".join(f"every.{key} IS NOT DISTINCT FROM kept.{key}" for key in ("person", *keys))
+        within_group = f"row_number() OVER (PARTITION BY person, {by} ORDER BY {within}) <= {cut.rows_per_group}"
+        rows = (
+            f"(WITH every AS NOT MATERIALIZED (SELECT * FROM {rows}), kept AS ({groups}) "
+            f"SELECT * FROM every SEMI JOIN kept ON {same} QUALIFY {within_group})"
+        )
     return rows
 
 
