@@ -14,10 +14,11 @@ import discreet
 from discreet.catalog import parse_catalog
 from discreet.catalog.editing import with_bounds
 from discreet.curator import open_curator, refresh
-from discreet.errors import AccountFrozen, BadInput, EngineFailure, SourceChanged
+from discreet.errors import AccountFrozen, BadInput, DiscreetError, EngineFailure, SourceChanged
 from discreet.ledger import Ledger
 from discreet.ledger.verify import verify
 from discreet.samples import clinic, write_clinic
+from tests.sources import SeededBits
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"
 
@@ -226,10 +227,11 @@ def test_the_command_line_refreshes_imports_and_estimates(config):
 def test_estimated_bounds_hold_the_values_and_are_paid_for(config):
     with open_curator(config) as curator:
         before = curator.ledger.account().spent.epsilon
+        curator._bits = SeededBits("bounds")
         low, high = curator.estimate_bounds("visits", "cost", epsilon=2).bounds
         assert curator.ledger.account().spent.epsilon == before + 2
-    assert 0 <= low < 300
-    assert 4096 <= high <= 65536
+    assert 0 <= low <= 1024
+    assert 2048 <= high <= 65536
     text = with_bounds(
         config.read_text().replace(", lower = 0, upper = 10000", ""),
         table="visits",
@@ -244,3 +246,27 @@ def test_bounds_of_hardly_anything_are_not_found(tmp_path):
     config = write_clinic(tmp_path, patients=3, visits=3)
     with open_curator(config) as curator:
         assert curator.estimate_bounds("visits", "cost", epsilon=0.5).bounds is None
+
+
+def test_ids_that_would_be_cut_or_rounded_belong_to_nobody(tmp_path):
+    (tmp_path / "t.csv").write_text("person,x\n1,1\n1.5,1\n2,1\n2.0,1\nnobody,1\n99999999999999999999,1\n")
+    (tmp_path / "s.csv").write_text(f"name,x\nann,1\n{'b' * 300},1\n{'b' * 256},1\n")
+    config = tmp_path / "discreet.toml"
+    for table, person, kind, kept in (("t", "person", "integer", 3), ("s", "name", "text", 2)):
+        config.write_text(
+            f'[source]\npath = "."\nsnapshot = ":memory:"\n[budget]\nepsilon = 9\n[tables.{table}]\n'
+            f'privacy_unit = "{person}"\nmax_rows = 5\ncolumns.{person} = {{ type = "{kind}" }}\n'
+        )
+        with open_curator(config) as curator:
+            plan = curator.plan(f"SELECT COUNT(*) FROM {table}", epsilon=1)
+            assert curator._engine.run(plan)[0].groups == {(): (kept,)}
+
+
+def test_people_are_named_by_one_type_in_all_tables(config):
+    config.write_text(
+        config.read_text()
+        .replace("columns.patient_id = { type", "columns.patient_id  = { type", 1)
+        .replace('columns.patient_id = { type = "integer" }', 'columns.patient_id = { type = "text" }')
+    )
+    with pytest.raises(DiscreetError, match="another type"):
+        open_curator(config)

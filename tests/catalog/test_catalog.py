@@ -176,6 +176,7 @@ def test_a_draft_names_columns_and_types_and_waits_for_the_owner(tmp_path):
     with pytest.raises(BadCatalog, match="has no epsilon"):
         parse_catalog(draft)
     filled = draft.replace("# epsilon = 5.0", "epsilon = 5.0").replace('privacy_unit = ""', "public = true")
+    filled = filled.replace('columns.person_id = { type = "text" }', 'columns.person_id = { type = "integer" }')
     tables = parse_catalog(filled).tables
     assert set(tables) == {"patients", "visits", "wards", "odd name"}
     assert tables["odd name"].unit.column == "person_id"

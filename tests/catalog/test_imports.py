@@ -44,7 +44,7 @@ CSVW = {
         {
             "url": "wards.csv",
             "privacyUnit": "owner",
-            "tableSchema": {"columns": [{"name": "owner", "datatype": "string"}]},
+            "tableSchema": {"columns": [{"name": "owner", "datatype": "integer"}]},
         },
     ],
 }

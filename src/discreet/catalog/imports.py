@@ -44,12 +44,19 @@ def import_catalog(path: str | Path) -> str:
     if not tables or len({table.name.lower() for table in tables}) < len(tables):
         raise _wrong("The file", "has no tables, or two of one name", "Describe each table once.")
     origin = f"Made from {'CSVW' if is_csvw else 'SmartNoise SQL'} metadata."
-    owned = [replace(table, person=table.person or next(iter(table.columns), "")) for table in tables]
-    try:  # let the reader judge what was imported, as if the owner had filled in the rest
-        parse_catalog(write_draft(owned, origin=origin, source=None).replace("# epsilon", "epsilon", 1))
+    try:  # let the reader judge what was imported, table by table, as if the owner had filled in the rest
+        for table in tables:
+            owned = replace(table, person=table.person or _somebody(table))
+            parse_catalog(write_draft([owned], origin=origin, source=None).replace("# epsilon", "epsilon", 1))
     except BadCatalog as error:  # its line is of a text that nobody sees
         raise BadCatalog(re.sub(r"^Line \d+: ", "", error.problem), next_step=error.next_step) from None
     return write_draft(tables, origin=origin, source=str(file.parent) if is_csvw else None)
+
+
+def _somebody(table: TableDraft) -> str:
+    """A column that could name people."""
+    names = [name for name, column in table.columns.items() if column.type in (Type.INTEGER, Type.TEXT)]
+    return next(iter(names or table.columns), "")
 
 
 def _document(file: Path) -> Any:

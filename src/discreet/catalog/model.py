@@ -13,6 +13,9 @@ from discreet.accounting import Filter
 from discreet.exact import exact, power_of_two_below
 from discreet.loss import Neighbours
 
+LARGEST_STEP = 2**52
+"""Grid steps are exact in a double, and sums of them in 128 bits."""
+
 
 class Type(Enum):
     """What a column holds. Anything that does not fit is NULL."""

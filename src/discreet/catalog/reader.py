@@ -13,7 +13,7 @@ from typing import Any
 
 from discreet.accounting import Filter, open_filter
 from discreet.catalog.lines import key_lines, line_of
-from discreet.catalog.model import Catalog, Column, PrivacyUnit, Reference, Table, Type, Value
+from discreet.catalog.model import LARGEST_STEP, Catalog, Column, PrivacyUnit, Reference, Table, Type, Value
 from discreet.errors import BadCatalog, DiscreetError
 from discreet.exact import finite, power_of_two_below
 from discreet.loss import Neighbours
@@ -86,6 +86,7 @@ class _Reader:
             raise self.wrong("tables", "has names that differ in case only", "Rename one of them.")
         read = {name: self.table(name, facts) for name, facts in tables.items()}
         resolved = {name: self.with_path_to_person(read, table) for name, table in read.items()}
+        self.check_people(resolved)
         return Catalog(
             source=self.place(source, "source.path", default="."),
             snapshot=self.snapshot(source, ledger),
@@ -225,6 +226,19 @@ class _Reader:
                 return replace(table, unit=unit)
             steps.extend(following.unit.path)
 
+    def check_people(self, tables: Mapping[str, Table]) -> None:
+        """The same person must have the same id in every table, so ids are of one type that compares exactly."""
+        kinds = set()
+        for table in tables.values():
+            if table.unit is not None and not table.unit.path:
+                kinds.add(table.columns[table.unit.column].type)
+                if len(kinds) > 1 or not kinds <= {Type.INTEGER, Type.TEXT}:
+                    raise self.wrong(
+                        f"tables.{table.name}.privacy_unit",
+                        "names people by another type than the other tables, or by one that does not compare exactly",
+                        "Use integers in every table, or text in every table.",
+                    )
+
     def column(self, path: str, name: str, facts: Any) -> Column:
         if "$" in name or not name.isprintable():
             raise self.wrong(
@@ -243,7 +257,7 @@ class _Reader:
             raise self.wrong(
                 path, "has a bad nullable or max_length", "Give true or false, and a length from 1 to 4096."
             )
-        return Column(
+        made = Column(
             name=name,
             type=kind,
             lower=lower,
@@ -253,6 +267,9 @@ class _Reader:
             granularity=self.granularity(path, about.get("granularity")),
             max_length=max_length,
         )
+        if made.is_bounded_number and max(map(abs, made.steps)) > LARGEST_STEP:
+            raise self.wrong(path, "has bounds too far from zero for its grid", "Give a larger granularity.")
+        return made
 
     def bounds(self, path: str, kind: Type, about: Mapping[str, Any]) -> tuple[Any, Any]:
         given: list[Any] = [about.get("lower"), about.get("upper")]

@@ -144,7 +144,17 @@ def _fill(connection: duckdb.DuckDBPyConnection, catalog: Catalog, secret: str, 
 
 
 def _columns(table: Table) -> str:
-    return ", ".join(f"{_cast(column)} AS {quote(column.name)}" for column in table.columns.values())
+    own = table.unit.column if table.unit is not None and not table.unit.path else None
+    casts = [_person(c) if c.name == own else _cast(c) for c in table.columns.values()]
+    return ", ".join(f"{cast} AS {quote(column)}" for cast, column in zip(casts, table.columns, strict=True))
+
+
+def _person(column: Column) -> str:
+    """Who a row belongs to. What would be cut or rounded is nobody: two people must never become one."""
+    value = f"TRY_CAST(s.{quote(column.name)} AS {_SQL_TYPES[column.type]})"
+    if column.type is Type.TEXT:
+        return f"CASE WHEN length({value}) <= {column.max_length} THEN {value} END"
+    return f"CASE WHEN TRY_CAST(s.{quote(column.name)} AS DOUBLE) = CAST({value} AS DOUBLE) THEN {value} END"
 
 
 def _cast(column: Column) -> str:

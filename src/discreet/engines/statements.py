@@ -93,7 +93,7 @@ def _aggregate(index: int, measure: Measure) -> str:
         case Kind.DISTINCT:
             return f"count(DISTINCT {value}){kept}"
         case Kind.TOTAL:
-            centre = f" - {measure.centre} * count({value}){kept}" if measure.centre else ""
+            centre = f" - CAST({measure.centre} AS HUGEINT) * count({value}){kept}" if measure.centre else ""
             return f"sum({value}){kept}{centre}"
         case Kind.SQUARES:
             away = f"(CAST({value} AS BIGINT) - {measure.centre})"

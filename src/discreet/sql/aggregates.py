@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from discreet.errors import BadProbability, NotAllowed
+from discreet.errors import BadProbability, NotAllowed, TooLarge
 from discreet.sql.domains import Domain, domain
 from discreet.sql.expressions import Special, check, condition_text, safe_text
 from discreet.sql.joins import PublicFacts
@@ -211,6 +211,8 @@ class Lifter:
 
     def _squares(self, total: Measure) -> int:
         """Squares keep about as many bits as the column itself: the rest is divided away, and rounded."""
+        if total.largest**2 >= 2**62:
+            raise TooLarge("Squares could overflow.", next_step="Ask the owner for a coarser grid.")
         coarser = max(0, (total.largest**2).bit_length() - _SQUARE_BITS)
         return self._measured(replace(total, kind=Kind.SQUARES, coarser=coarser))
 

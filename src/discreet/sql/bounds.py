@@ -167,18 +167,23 @@ def _first_present(node: exp.Expr, scope: Scope) -> Bounds:
 
 
 def _smallest(node: exp.Expr, scope: Scope) -> Bounds:
-    """Below every number that stands there as a literal, because NULLs are skipped and a literal never is one."""
+    """Below every constant that stands there, because NULLs are skipped and a constant never is one."""
     parts = [node.this, *node.expressions]
-    literals = [Fraction(part.name) for part in parts if isinstance(part, exp.Literal) and not part.is_string]
+    constants = _constants(parts, scope)
     low, high = hull([bounds(part, scope) for part in parts])
-    return low, min(literals) if literals else high
+    return low, min(constants) if constants else high
 
 
 def _greatest(node: exp.Expr, scope: Scope) -> Bounds:
     parts = [node.this, *node.expressions]
-    literals = [Fraction(part.name) for part in parts if isinstance(part, exp.Literal) and not part.is_string]
+    constants = _constants(parts, scope)
     low, high = hull([bounds(part, scope) for part in parts])
-    return max(literals) if literals else low, high
+    return max(constants) if constants else low, high
+
+
+def _constants(parts: Sequence[exp.Expr], scope: Scope) -> list[Fraction]:
+    numbers = [part for part in parts if isinstance(part.this if isinstance(part, exp.Neg) else part, exp.Literal)]
+    return [low for low, _ in (bounds(part, scope) for part in numbers) if low is not None]
 
 
 def _sign(_: exp.Expr, __: Scope) -> Bounds:

@@ -8,6 +8,8 @@ from fractions import Fraction
 
 from sqlglot import exp
 
+from discreet.catalog.model import LARGEST_STEP
+from discreet.errors import TooLarge
 from discreet.exact import power_of_two_below
 from discreet.sql.bounds import needed_bounds
 from discreet.sql.expressions import safe_text
@@ -44,6 +46,11 @@ def steps_of(node: exp.Expr, scope: Scope) -> Steps:
     if total_kind(node, scope) in ("int", "small"):
         step = max(step, Fraction(1))
     low, high = nearest(lower / step), nearest(upper / step)
+    if max(abs(low), abs(high)) > LARGEST_STEP:
+        raise TooLarge(
+            "What is summed lies too far from zero for the distance between its bounds.",
+            next_step="Subtract a public number from it first.",
+        )
     return Steps(rounded_text(f"TRY_CAST({safe_text(node, scope)} AS DOUBLE)", step, low, high), step, low, high)
 
 
