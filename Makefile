@@ -11,13 +11,16 @@ PEERS_VENV := .venv-peers
 PEERS := qrlew smartnoise opendp_polars
 PEERS_READY := $(PEERS:%=$(PEERS_VENV)/%/.installed)
 
-.PHONY: help demo test test-fast setup soak lint bench docs lock clean
+.PHONY: help demo serve test test-fast setup soak lint bench docs lock clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
 demo: $(RUNTIME)  ## a first taste: one true count, ten private answers
 	@$(BIN)/discreet demo
+
+serve: $(RUNTIME)  ## the service and its page on a generated clinic, at http://127.0.0.1:8000
+	@$(BIN)/discreet serve --demo
 
 test: $(DEV)  ## the whole test suite, at most 10 minutes on 2 cores
 	$(BIN)/pytest -n 2 --durations 15

@@ -14,6 +14,7 @@ from discreet.mechanisms.plain import choose, gaussian, laplace, quantile, rando
 
 if TYPE_CHECKING:
     from discreet.catalog import Catalog
+    from discreet.client import RemoteCurator
     from discreet.curator import Curator
 
 __version__ = "0.1.0"
@@ -34,6 +35,13 @@ def open(  # noqa: A001  discreet.open("discreet.toml") is what one types
     return open_curator(config, frames=frames, catalog=catalog)
 
 
+def connect(url: str, *, key: str) -> RemoteCurator:
+    """The curator behind a server: the same calls, wherever the data is."""
+    from discreet.client import connect as hold  # noqa: PLC0415
+
+    return hold(url, key=key)
+
+
 def __getattr__(name: str) -> ModuleType:
     if name in _ROOMS:
         return import_module(f"discreet.{name}")
@@ -46,6 +54,7 @@ __all__ = [
     "Loss",
     "Neighbours",
     "choose",
+    "connect",
     "gaussian",
     "laplace",
     "open",

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self
 from discreet.accounting import Composed
 from discreet.answering.answer import Answer, stored_form
 from discreet.answering.estimate import bins_question, ends_of
-from discreet.answering.post import width_of
+from discreet.answering.post import expected_width, width_of
 from discreet.answering.release import release
 from discreet.catalog import Catalog, load_catalog
 from discreet.engines import DuckEngine, with_public_columns
@@ -126,7 +126,11 @@ class Curator:
         stored = paid.answer
         if stored is None:
             stored = self.ledger.finish(paid, self._answered(plan, analyst))
-        return Answer(plan, stored, self.loss(plan), paid.replayed, paid.receipt)
+        return Answer(plan, stored, self.loss(plan), paid.replayed, paid.receipt, request.key)
+
+    def expected_widths(self, plan: Plan, confidence: Number) -> dict[str, float | None]:
+        """The ± of each column before it is asked; None where it depends on the data, or there is none."""
+        return {output.name: expected_width(plan, output.post, confidence) for output in plan.outputs}
 
     def estimate_bounds(self, table: str, column: str, *, epsilon: Number, analyst: str | None = None) -> Estimate:
         """Bounds for a numeric column that has none, found privately and paid for; None where all is noise."""

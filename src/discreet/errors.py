@@ -21,6 +21,10 @@
     │   ├── NeedsBounds                   needs-bounds
     │   ├── NeedsDelta                    needs-delta
     │   └── TooLarge                      too-large
+    ├── NoAccess                          no-access
+    │   └── Forbidden                     forbidden
+    ├── UnknownDataset                    unknown-dataset
+    ├── TooMany                           too-many
     ├── EngineFailure                     engine-failure
     ├── BudgetExceeded                    budget-exceeded
     ├── RequestConflict                   request-conflict
@@ -167,6 +171,30 @@ class TooLarge(QueryRefused):
     """More groups, a longer text or a wider sum than is allowed."""
 
     code = "too-large"
+
+
+class NoAccess(DiscreetError):
+    """No key, or one that opens nothing; the text is the same for every reason."""
+
+    code = "no-access"
+
+
+class Forbidden(NoAccess):
+    """The key is good, but not for this."""
+
+    code = "forbidden"
+
+
+class UnknownDataset(DiscreetError):
+    """No such dataset, or not for the holder of this key: both look the same."""
+
+    code = "unknown-dataset"
+
+
+class TooMany(DiscreetError):
+    """More requests than the server allows."""
+
+    code = "too-many"
 
 
 class EngineFailure(DiscreetError):

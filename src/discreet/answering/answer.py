@@ -33,6 +33,8 @@ class Answer:
     loss: Loss
     replayed: bool
     receipt: str
+    question: str = ""
+    """The canonical question's hash, under which the ledger has every charge for it."""
 
     @property
     def columns(self) -> list[str]:

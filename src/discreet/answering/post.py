@@ -227,6 +227,13 @@ def width_of(plan: Plan, level: Number) -> Fraction:
     return max(widths)
 
 
+def expected_width(plan: Plan, post: Post, level: Number) -> float | None:
+    """The same for one output; None where it depends on the data, or where nothing is noisy."""
+    if post.op != "measure":
+        return None
+    return float(max(_width(plan, one, post, level) for one in plan.sets))
+
+
 def _width(plan: Plan, one: GroupSet, post: Post, level: Number) -> Fraction:
     if post.op == "measure":
         measure: Measure = plan.measures[post.index]

@@ -12,7 +12,7 @@ import discreet
 from discreet.catalog.draft import draft_catalog
 from discreet.catalog.editing import with_bounds
 from discreet.catalog.imports import import_catalog
-from discreet.cli import asking, books
+from discreet.cli import asking, books, serving
 from discreet.cli.demo import show_demo
 from discreet.curator import open_curator, refresh
 from discreet.engines import schemas_at
@@ -26,6 +26,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(books.ledger, name="ledger")
+app.add_typer(serving.key, name="key")
+app.command("serve")(serving.serve)
 app.command("ask")(asking.ask)
 app.command("explain")(asking.explain)
 app.command("budget")(books.budget)

@@ -172,7 +172,10 @@ class Plan:
         return None if None in counts else sum(count or 0 for count in counts)
 
     def digest(self, *, data_version: int) -> str:
-        """The canonical question: equal for equal plans on equal data."""
+        """The canonical question: equal where the same is measured at the same price on the same data.
+
+        What is computed afterwards is not part of it: names, arithmetic, HAVING and ORDER BY read the same stored numbers.
+        """
         relation = self.relation
         facts = {
             "version": data_version,
@@ -180,7 +183,6 @@ class Plan:
             "keys": [[key.sql, key.domain] for key in self.keys],
             "measures": [repr(measure) for measure in self.measures],
             "sets": [[one.keys, [[describe(m) for m in several] for several in one.mechanisms]] for one in self.sets],
-            "after": [repr(self.outputs), repr(self.having), repr(self.order), self.limit],
         }
         return hashlib.sha256(json.dumps(facts, default=str).encode()).hexdigest()
 

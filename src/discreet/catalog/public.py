@@ -1,0 +1,41 @@
+"""The catalog as anybody may see it: everything in it is public, except where files are."""
+
+from __future__ import annotations
+
+from datetime import date
+from fractions import Fraction
+from typing import Any
+
+from discreet.catalog.model import Catalog, Column, Table
+
+
+def facts_of(catalog: Catalog) -> list[dict[str, Any]]:
+    """Tables with their columns, types, bounds and values."""
+    return [_table(table) for table in catalog.tables.values()]
+
+
+def _table(table: Table) -> dict[str, Any]:
+    return {
+        "name": table.name,
+        "public": table.is_public,
+        "person": None if table.unit is None else table.unit.column,
+        "max_rows": None if table.is_public else table.max_rows,
+        "columns": [_column(column) for column in table.columns.values()],
+    }
+
+
+def _column(column: Column) -> dict[str, Any]:
+    return {
+        "name": column.name,
+        "type": column.type.value,
+        "lower": _plain(column.lower),
+        "upper": _plain(column.upper),
+        "values": None if column.values is None else [_plain(value) for value in column.values],
+        "nullable": column.nullable,
+    }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Fraction):
+        return int(value) if value.denominator == 1 else float(value)
+    return value.isoformat() if isinstance(value, date) else value

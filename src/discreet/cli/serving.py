@@ -1,0 +1,94 @@
+"""`discreet serve` and `discreet key`: open the door, and say who may come in."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.catalog import load_catalog
+from discreet.cli.books import ConfigOption, JsonOption
+from discreet.curator import open_curator
+from discreet.errors import BadInput
+from discreet.samples import write_clinic
+from discreet.server.keys import KeyBook
+
+key = typer.Typer(help="Make, list and revoke the keys of the service.", no_args_is_help=True, rich_markup_mode=None)
+Days = Annotated[int, typer.Option("--days", help="How long it opens the door.")]
+_CONFIG = Path("discreet.toml")
+
+
+def serve(
+    config: Annotated[Path, typer.Argument(help="The catalog.")] = _CONFIG,
+    *,
+    host: Annotated[str, typer.Option("--host", help="Where to listen.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", help="At which port.")] = 8000,
+    demo: Annotated[bool, typer.Option("--demo", help="Serve a generated clinic, with a key for alice.")] = False,
+) -> None:
+    """Serve a catalog over HTTP: an API under /v1 and a page under /."""
+    import uvicorn  # noqa: PLC0415
+
+    from discreet.server import create_app  # noqa: PLC0415
+
+    with tempfile.TemporaryDirectory() as folder:
+        place = write_clinic(folder) if demo else config
+        catalog = load_catalog(place)
+        if catalog.ledger.endswith(":memory:"):
+            raise BadInput("A server needs a ledger that lasts.", next_step="Give [ledger] path a file or a database.")
+        with open_curator(place) as curator:
+            keys = KeyBook.open(catalog.ledger)
+            if demo:
+                typer.echo(f"the key of alice, for this page and until it stops: {keys.create('alice')}")
+            app = create_app(curator, keys, dataset=place.resolve().parent.name if not demo else "clinic")
+            typer.echo(f"listening on http://{host}:{port}", err=True)
+            uvicorn.run(app, host=host, port=port, log_level="warning", access_log=False, server_header=False)
+            keys.close()
+
+
+@key.command("create")
+def create_key(
+    *,
+    analyst: Annotated[str, typer.Option("--analyst", help="Who will ask.")],
+    owner: Annotated[bool, typer.Option("--owner", help="For the owner, who may do everything.")] = False,
+    days: Days = 90,
+    config: ConfigOption = _CONFIG,
+) -> None:
+    """Make a key and print it, once and alone."""
+    typer.echo(_book(config).create(analyst, role="owner" if owner else "analyst", days=days))
+
+
+@key.command("rotate")
+def rotate_key(
+    number: Annotated[str, typer.Argument(help="The key's number.")], *, days: Days = 90, config: ConfigOption = _CONFIG
+) -> None:
+    """Make a new key for the holder of an old one, which stops working."""
+    typer.echo(_book(config).rotate(number, days=days))
+
+
+@key.command("revoke")
+def revoke_key(
+    number: Annotated[str, typer.Argument(help="The key's number.")], *, config: ConfigOption = _CONFIG
+) -> None:
+    """Stop a key."""
+    _book(config).revoke(number)
+    typer.echo(f"{number} opens nothing any more")
+
+
+@key.command("list")
+def list_keys(*, config: ConfigOption = _CONFIG, as_json: JsonOption = False) -> None:
+    """List keys by their number, without what opens the door."""
+    found = _book(config).all()
+    if as_json:
+        typer.echo(json.dumps([asdict(one) for one in found]))
+        return
+    for one in found:
+        state = "revoked" if one.revoked else f"until {one.expires[:10]}"
+        typer.echo(f"{one.id}  {one.analyst}  {one.role}  {state}")
+
+
+def _book(config: Path) -> KeyBook:
+    return KeyBook.open(load_catalog(config).ledger)

@@ -1,0 +1,64 @@
+"""What comes in: strict JSON, nothing that is almost a number."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)]
+Share = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False, strict=True)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={})
+
+
+class Question(_Strict):
+    """A question, and either what it may cost or how exact it must be."""
+
+    sql: Annotated[str, Field(min_length=1, max_length=20_000, examples=["SELECT COUNT(*) AS n FROM visits"])]
+    epsilon: Positive | None = Field(default=None, examples=[0.5])
+    within: Positive | None = None
+    confidence: Share | None = None
+    delta: Share | None = None
+    mechanism: str | None = Field(default=None, examples=["laplace"])
+    parameters: dict[str, Any] | list[Any] | None = None
+    dataset: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_nulls(cls, values: Any) -> Any:
+        """Null is not the same as nothing: who writes it meant to say something."""
+        if isinstance(values, dict) and any(value is None for value in values.values()):
+            message = "null is no value"
+            raise ValueError(message)
+        return values
+
+    @model_validator(mode="after")
+    def _one_price(self) -> Question:
+        by_accuracy = self.within is not None and self.confidence is not None
+        if (self.within is None) != (self.confidence is None) or (self.epsilon is not None) == by_accuracy:
+            message = "give either epsilon, or within and confidence"
+            raise ValueError(message)
+        return self
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """What is passed on with the question."""
+        return {"delta": self.delta, "mechanism": self.mechanism, "parameters": self.parameters or ()}
+
+
+class NewKey(_Strict):
+    """A key for an analyst."""
+
+    analyst: Annotated[str, Field(min_length=1, max_length=200)]
+    role: str = "analyst"
+    days: Annotated[int, Field(ge=1, le=3650)] = 90
+
+
+class NewCap(_Strict):
+    """A cap for an analyst's account."""
+
+    epsilon: Positive
+    delta: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False, strict=True)] = 0.0

@@ -1,0 +1,48 @@
+"""How often and how many at once: limits for each holder of a key, and answers that leave at round times."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+from discreet.errors import TooMany
+
+_TOO_MANY = TooMany("You ask more often than this server allows.", next_step="Wait a little, and ask again.")
+
+
+class Guard:
+    """A bucket of requests for each holder, refilled at `rate` a second; and at most `at_once` in work."""
+
+    def __init__(self, *, rate: float, at_once: int, now: Callable[[], float] = time.monotonic) -> None:
+        self._rate, self._at_once, self._now = rate, at_once, now
+        self._buckets: dict[str, tuple[float, float]] = {}
+        self._working: dict[str, int] = {}
+
+    @asynccontextmanager
+    async def admit(self, holder: str) -> AsyncIterator[None]:
+        """Let a request in, or refuse it."""
+        left, since = self._buckets.get(holder, (2 * self._rate, self._now()))
+        left = min(2 * self._rate, left + (self._now() - since) * self._rate)
+        if left < 1 or self._working.get(holder, 0) >= self._at_once:
+            raise _TOO_MANY
+        self._buckets[holder] = (left - 1, self._now())
+        self._working[holder] = self._working.get(holder, 0) + 1
+        try:
+            yield
+        finally:
+            self._working[holder] -= 1
+
+
+@asynccontextmanager
+async def leaving_at_round_times(quantum: float) -> AsyncIterator[None]:
+    """What happens inside seems to take a whole number of `quantum` seconds, so that its duration says little."""
+    began = time.monotonic()
+    try:
+        yield
+    finally:
+        if quantum > 0:
+            took = time.monotonic() - began
+            await asyncio.sleep(math.ceil(took / quantum) * quantum - took)

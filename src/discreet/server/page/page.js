@@ -1,0 +1,221 @@
+// The page asks the same API as everybody else. Text from the server is only ever put in as text.
+const $ = (id) => document.getElementById(id);
+const state = { dataset: "", analyst: null };
+
+async function call(path, { method = "GET", body, headers = {} } = {}) {
+  const response = await fetch(path, {
+    method,
+    headers: { "X-Discreet-Page": "1", ...(body ? { "Content-Type": "application/json" } : {}), ...headers },
+    body: body ? JSON.stringify(body) : undefined,
+  });
+  const facts = response.status === 204 ? {} : await response.json();
+  if (!response.ok) throw Object.assign(new Error(facts.error.message), facts.error, { status: response.status });
+  return facts;
+}
+
+function make(tag, text = "", attributes = {}) {
+  const node = document.createElement(tag);
+  node.textContent = text;
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  return node;
+}
+
+const told = (error) => `${error.message}\n${error.next_step ?? ""}`;
+const plain = (value) => (value === null ? "—" : String(value));
+
+function number(value, width) {
+  if (typeof value !== "number" || width === null || width === undefined) return plain(value);
+  const digits = width >= 10 || (Number.isInteger(value) && Number.isInteger(width)) ? 0 : 2;
+  return value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+}
+
+function fill(table, columns, rows) {
+  const head = make("tr");
+  for (const [name, kind] of columns) head.append(make("th", name, kind ? { class: kind } : {}));
+  table.replaceChildren(head, ...rows.map((cells) => {
+    const row = make("tr");
+    cells.forEach((cell, i) => row.append(make("td", cell, columns[i][1] ? { class: columns[i][1] } : {})));
+    return row;
+  }));
+}
+
+// Ask
+
+const epsilon = () => Number((10 ** Number($("epsilon").value)).toPrecision(2));
+const question = () => ({ sql: $("sql").value, epsilon: epsilon() });
+let turn = 0;
+
+async function price() {
+  const mine = ++turn;
+  try {
+    const facts = await call("/v1/explain", { method: "POST", body: question() });
+    if (mine !== turn) return;
+    const widths = Object.entries(facts.half_widths).filter(([, width]) => width !== null);
+    const error = widths.map(([name, width]) => `${name} ± ${number(width, width)}`).join(", ") || "± depends on the data";
+    const left = facts.accounts.map((a) => `${a.account} ${Math.max(a.cap.epsilon - a.spent.epsilon - facts.loss.epsilon, 0).toFixed(2)}`);
+    $("price").textContent = `${error} · ε ${facts.loss.epsilon.toPrecision(2)} · leaves ${left.join(", ")} · one person = all rows of one ${facts.person} (max ${facts.rows_per_person})`;
+    $("told").textContent = "";
+    $("go").disabled = false;
+  } catch (error) {
+    if (mine !== turn) return;
+    $("price").textContent = `ε ${epsilon()}`;
+    $("told").textContent = told(error);
+    $("go").disabled = error.status !== 403;
+  }
+}
+
+let waiting;
+const soon = () => { clearTimeout(waiting); waiting = setTimeout(price, 250); };
+
+async function ask() {
+  $("go").disabled = true;
+  $("told").textContent = "";
+  try {
+    show(await call("/v1/ask", { method: "POST", body: question(), headers: { "Idempotency-Key": crypto.randomUUID() } }));
+    await balance();
+  } catch (error) {
+    $("told").textContent = told(error);
+  }
+  $("go").disabled = false;
+  price();
+}
+
+function show(answer) {
+  const noisy = answer.columns.filter((name) => answer.half_widths.some((row) => row[name] !== null) || answer.intervals.some((row) => row[name]));
+  const columns = answer.columns.flatMap((name) => (noisy.includes(name) ? [[name, "number"], ["±", "number"]] : [[name, ""]]));
+  const rows = answer.rows.map((row, i) => answer.columns.flatMap((name) => {
+    const width = answer.half_widths[i][name];
+    return noisy.includes(name) ? [number(row[name], width ?? 0), width === null ? "—" : `± ${number(width, width)}`] : [plain(row[name])];
+  }));
+  fill($("rows"), columns, rows);
+  $("answer").hidden = false;
+  draw(answer, noisy);
+  $("notes").textContent = [`In ${100 * answer.confidence} of 100 answers the bounded value is inside ±, which covers noise, not rows cut by limits.`, `Paid ε ${answer.loss.epsilon}.`, ...answer.notes].join(" ");
+  $("python").textContent = `import discreet\n\ncurator = discreet.connect("${location.origin}", key="…")\nanswer = curator.ask(${JSON.stringify($("sql").value)}, epsilon=${epsilon()})\nanswer.to_pandas()`;
+  const csv = [columns.map(([name]) => name), ...rows].map((cells) => cells.map((cell) => `"${String(cell).replaceAll('"', '""')}"`).join(",")).join("\n");
+  $("csv").href = URL.createObjectURL(new Blob([csv], { type: "text/csv" }));
+}
+
+function draw(answer, noisy) {
+  const name = noisy[0];
+  const keys = answer.columns.filter((column) => !noisy.includes(column));
+  const shown = answer.rows.map((row, i) => [keys.map((key) => plain(row[key])).join(", ") || name, row[name], answer.intervals[i][name]])
+    .filter(([, value, interval]) => typeof value === "number" && interval && interval.every((end) => end !== null)).slice(0, 30);
+  $("chart").replaceChildren();
+  if (!shown.length) return;
+  const least = Math.min(0, ...shown.map(([, , i]) => i[0])), most = Math.max(0, ...shown.map(([, , i]) => i[1]));
+  const wide = Math.max(300, $("chart").clientWidth), left = Math.min(160, wide / 3);
+  const x = (value) => left + ((wide - left - 16) * (value - least)) / (most - least || 1);
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  svg.setAttribute("viewBox", `0 0 ${wide} ${shown.length * 28 + 30}`);
+  const put = (tag, attributes, text = "") => {
+    const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+    node.textContent = text;
+    svg.append(node);
+  };
+  put("text", { x: left, y: 16 }, name);
+  shown.forEach(([label, value, [low, high]], i) => {
+    const y = 40 + i * 28;
+    put("text", { x: left - 10, y: y + 5, "text-anchor": "end" }, label.slice(0, Math.floor(left / 9)));
+    put("rect", { class: "bar", x: Math.min(x(0), x(value)), y: y - 8, width: Math.abs(x(value) - x(0)), height: 16 });
+    put("line", { class: "range", x1: x(low), x2: x(high), y1: y, y2: y });
+    for (const end of [low, high]) put("line", { class: "range", x1: x(end), x2: x(end), y1: y - 6, y2: y + 6 });
+    put("circle", { class: "dot", cx: x(value), cy: y, r: 3 });
+  });
+  $("chart").append(svg);
+}
+
+function catalog(facts) {
+  $("dataset").textContent = facts.dataset;
+  $("catalog").replaceChildren(...facts.tables.flatMap((table) => {
+    const head = make("h3", `${table.name} `);
+    head.append(make("small", table.public ? "public" : `≤ ${table.max_rows} rows a person`));
+    const list = make("ul");
+    for (const column of table.columns) {
+      const about = column.values ? column.values.join(" ") : column.lower !== null ? `${column.lower} … ${column.upper}` : "";
+      const item = make("li", `${column.name} `);
+      item.append(make("small", `${column.type} ${about}`));
+      list.append(item);
+    }
+    return [head, list];
+  }));
+}
+
+// Budget and transparency
+
+async function balance() {
+  const { accounts } = await call("/v1/budget");
+  const own = accounts.at(-1);
+  $("balance").textContent = `${own.account} ${(own.cap.epsilon - own.spent.epsilon).toFixed(2)} left of ${own.cap.epsilon}`;
+  $("accounts").replaceChildren(...accounts.map((account) => {
+    const line = make("div", "", { class: "meter" });
+    const label = `${account.account}: ε ${account.spent.epsilon.toFixed(2)} of ${account.cap.epsilon}${account.frozen ? ", frozen" : ""}`;
+    line.append(make("meter", "", { max: account.cap.epsilon, value: account.spent.epsilon, "aria-label": label }), make("span", label));
+    return line;
+  }));
+}
+
+async function past() {
+  const { questions } = await call("/v1/history");
+  const free = questions.filter((q) => q.replayed).reduce((sum, q) => sum + (q.epsilon ?? 0), 0);
+  fill($("history"), [["when", ""], ["question", "text"], ["price", "number"], ["", ""]],
+    questions.reverse().map((q) => [q.time.slice(0, 16).replace("T", " "), q.sql, q.epsilon === null ? `ρ ${q.rho.toPrecision(3)}` : `ε ${q.epsilon}`, q.replayed ? "free: asked before" : ""]));
+  if (free) $("history").append(make("caption", `asking again saved ε ${free.toFixed(2)}`));
+}
+
+async function card() {
+  const facts = await call("/v1/transparency");
+  $("dataset").textContent = facts.dataset;
+  const lines = {
+    "one person": `all rows of one ${facts.person.join(" or ")}`,
+    neighbours: facts.neighbours,
+    "at most": `ε ${facts.cap.epsilon}${facts.cap.delta ? `, δ ${facts.cap.delta}` : ""} in all`,
+    "in words": facts.in_words,
+    "spent so far": `ε ${facts.spent.epsilon.toFixed(3)}`,
+    "data version": String(facts.data_version),
+    "ledger's head": facts.head,
+  };
+  $("card").replaceChildren(...Object.entries(lines).flatMap(([name, text]) => [make("dt", name), make("dd", text)]));
+  fill($("releases"), [["when", ""], ["mechanisms", ""], ["loss", "number"], ["receipt", ""]],
+    facts.releases.map((r) => [r.time.slice(0, 16).replace("T", " "), r.mechanisms.join(", "), r.epsilon === null ? `ρ ${r.rho.toPrecision(3)}` : `ε ${r.epsilon}`, r.receipt.slice(0, 12)]));
+}
+
+// Where we are
+
+async function go() {
+  const page = location.hash.slice(1) || "ask";
+  for (const section of document.querySelectorAll("main > section")) section.hidden = true;
+  for (const link of document.querySelectorAll("nav a")) {
+    if (link.hash.slice(1) === page) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
+  }
+  if (page === "transparency") { await card(); $("transparency").hidden = false; return; }
+  try {
+    await balance();
+  } catch (error) {
+    $("balance").textContent = "";
+    $("sign-in").hidden = false;
+    return;
+  }
+  if (page === "budget") { await past(); $("budget").hidden = false; return; }
+  catalog(await call("/v1/catalog"));
+  $("ask").hidden = false;
+  price();
+}
+
+$("sign-in-form").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  try {
+    await call("/session", { method: "POST", body: { key: $("key").value } });
+    $("key").value = "";
+    go();
+  } catch (error) {
+    $("sign-in-told").textContent = told(error);
+  }
+});
+$("sql").addEventListener("input", soon);
+$("epsilon").addEventListener("input", soon);
+$("go").addEventListener("click", ask);
+$("sql").addEventListener("keydown", (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); ask(); } });
+addEventListener("hashchange", go);
+go();

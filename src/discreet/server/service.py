@@ -1,0 +1,55 @@
+"""What the routes share: the curator, the keys, the limits; and who is asking."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fastapi import Request
+
+from discreet.curator import Curator
+from discreet.errors import Forbidden, UnknownDataset
+from discreet.server.guard import Guard
+from discreet.server.keys import Key, KeyBook
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """One curator behind a door."""
+
+    curator: Curator
+    keys: KeyBook
+    guard: Guard
+    dataset: str
+    quantum: float
+
+    def check_dataset(self, given: str | None) -> None:
+        """An unknown dataset and a forbidden one look the same."""
+        if given not in (None, self.dataset):
+            raise UnknownDataset(
+                "There is no such dataset for you.", next_step="Leave `dataset` out, or see /v1/catalog."
+            )
+
+
+def service_of(request: Request) -> Service:
+    """The service that a request came to."""
+    found: Service = request.app.state.service
+    return found
+
+
+def holder_of(request: Request) -> Key:
+    """Who asks: by a key in the header, or by the page's cookie."""
+    keys = service_of(request).keys
+    kind, _, key = request.headers.get("authorization", "").partition(" ")
+    if kind.lower() == "bearer":
+        return keys.holder(key)
+    # A cookie alone could be sent by a form of another site; this header cannot.
+    by_page = request.method == "GET" or request.headers.get("x-discreet-page") == "1"
+    return keys.holder(request.cookies.get("discreet_key", "") if by_page else "")
+
+
+def owner_of(request: Request) -> Key:
+    """The same, for the owner only."""
+    holder = holder_of(request)
+    if holder.role != "owner":
+        raise Forbidden("Only the owner may do this.", next_step="Use a key with the role owner.")
+    return holder

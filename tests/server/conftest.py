@@ -1,0 +1,68 @@
+"""A real server in a process of its own, on a small clinic."""
+
+import contextlib
+import os
+import socket
+import subprocess
+import sys
+import time
+
+import httpx
+import pytest
+
+from discreet.samples import write_clinic
+from discreet.server.keys import KeyBook
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Server:
+    """`discreet serve` and keys for those who ask it."""
+
+    def __init__(self, folder, *, epsilon="2.0"):
+        self.config = write_clinic(folder, patients=500, visits=4000)
+        text = self.config.read_text().replace("epsilon = 2.0", f"epsilon = {epsilon}")
+        self.config.write_text(text.replace("epsilon = 5.0", "epsilon = 500.0"))
+        book = KeyBook.open(str(self.config.parent / "ledger.sqlite"))
+        self.alice, self.owner = book.create("alice"), book.create("olga", role="owner")
+        book.close()
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.process = None
+
+    def start(self):
+        self.log = (self.config.parent / "server.log").open("a")
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "discreet", "serve", str(self.config), "--port", str(self.port)],
+            stdout=self.log, stderr=self.log, env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        )  # fmt: skip
+        for _ in range(600):
+            with contextlib.suppress(httpx.TransportError):
+                if httpx.get(f"{self.url}/healthz").status_code == 200:
+                    return self
+            assert self.process.poll() is None, "the server stopped"
+            time.sleep(0.05)
+        raise AssertionError("the server did not come up")
+
+    def stop(self, *, kill=False):
+        (self.process.kill if kill else self.process.terminate)()
+        self.process.wait(20)
+        self.log.close()
+
+    def ask(self, body, *, key=None, **headers):
+        bearer = {"Authorization": f"Bearer {self.alice if key is None else key}"}
+        return httpx.post(f"{self.url}/v1/ask", json=body, headers={**bearer, **headers}, timeout=30)
+
+    def get(self, path, *, key=None):
+        return httpx.get(f"{self.url}{path}", headers={"Authorization": f"Bearer {key or self.alice}"})
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    made = Server(tmp_path_factory.mktemp("served")).start()
+    yield made
+    made.stop()

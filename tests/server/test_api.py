@@ -1,0 +1,160 @@
+"""The API: what each status means, that repeats are the same bytes, and that nothing is said that should not be."""
+
+import json
+
+import httpx
+import pytest
+
+import discreet
+from discreet.errors import BudgetExceeded, JoinsPeople, NoAccess
+
+WARDS = {"sql": "SELECT ward, COUNT(*) AS n, AVG(cost) AS m FROM visits GROUP BY ward", "epsilon": 0.2}
+
+
+def test_an_answer_has_rows_intervals_and_a_price_and_a_repeat_is_the_same_bytes(server):
+    first = server.ask(WARDS, **{"Idempotency-Key": "one"})
+    assert first.status_code == 200
+    facts = first.json()
+    assert set(facts) == {"columns", "rows", "half_widths", "intervals", "confidence", "loss", "receipt", "notes"}
+    assert [row["ward"] for row in facts["rows"]] == ["ER", "ICU", "Surgery"]
+    assert facts["loss"] == {"epsilon": 0.2, "delta": 0.0}
+    assert "discreet-replayed" not in first.headers
+    for again in (
+        server.ask(WARDS, **{"Idempotency-Key": "one"}),
+        server.ask(WARDS),
+        server.ask(WARDS, key=server.owner),
+    ):
+        assert again.content == first.content
+        assert again.headers["discreet-replayed"] == "true"
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code"),
+    [
+        ({"sql": "SELEC", "epsilon": 1}, 400, "unparsable"),
+        ({"sql": "SELECT COUNT(*) FROM visits", "epsilon": 400}, 403, "budget-exceeded"),
+        ({"sql": "SELECT COUNT(*) FROM visits", "epsilon": 1, "dataset": "other"}, 404, "unknown-dataset"),
+        ({"sql": "SELECT * FROM visits", "epsilon": 1}, 422, "not-allowed"),
+        ({"sql": "SELECT COUNT(*) FROM visits a JOIN visits b ON a.ward = b.ward", "epsilon": 1}, 422, "joins-people"),
+        *(({"sql": "SELECT COUNT(*) FROM visits", "epsilon": e}, 422, "bad-input") for e in ("1", True, None, 0, -1, [1])),
+        ({"sql": "SELECT COUNT(*) FROM visits"}, 422, "bad-input"),
+        ({"sql": "SELECT COUNT(*) FROM visits", "epsilon": 1, "within": 5, "confidence": 0.9}, 422, "bad-input"),
+        ({"sql": "SELECT COUNT(*) FROM visits", "within": 5}, 422, "bad-input"),
+        ({"sql": "SELECT COUNT(*) FROM visits", "epsilon": 1, "trust": True}, 422, "bad-input"),
+        ({"epsilon": 1}, 422, "bad-input"),
+    ],
+)  # fmt: skip
+def test_each_refusal_has_its_status_and_says_what_to_do(body, status, code, server):
+    spent = server.get("/v1/budget").json()
+    response = server.ask(body)
+    assert response.status_code == status
+    error = response.json()["error"]
+    assert (error["code"], set(error)) == (code, {"code", "message", "next_step"})
+    assert server.get("/v1/budget").json() == spent
+
+
+def test_nobody_comes_in_without_a_good_key(server):
+    for key in ("x", "dk_x_y", server.alice[:-1] + "0", server.alice.replace("dk", "ek"), "a b c"):
+        response = server.ask(WARDS, key=key)
+        assert response.status_code == 401
+        assert response.json()["error"]["code"] == "no-access"
+    for path in ("/v1/budget", "/v1/history", "/v1/catalog", "/v1/keys"):
+        assert httpx.get(server.url + path).status_code == 401
+    for path in ("/v1/transparency", "/healthz", "/"):
+        assert httpx.get(server.url + path).status_code == 200
+
+
+def test_a_cookie_of_the_page_cannot_be_used_by_another_site(server):
+    signed_in = httpx.post(f"{server.url}/session", json={"key": server.alice})
+    cookie = signed_in.headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=strict" in cookie
+    jar = {"discreet_key": server.alice}
+    with httpx.Client(cookies=jar) as page:
+        assert page.post(f"{server.url}/v1/explain", json=WARDS).status_code == 401
+        assert page.post(f"{server.url}/v1/explain", json=WARDS, headers={"X-Discreet-Page": "1"}).status_code == 200
+
+
+def test_an_idempotency_key_belongs_to_one_question(server):
+    assert (
+        server.ask({"sql": "SELECT COUNT(*) FROM patients", "epsilon": 0.01}, **{"Idempotency-Key": "two"}).status_code
+        == 200
+    )
+    other = server.ask(
+        {"sql": "SELECT COUNT(*) FROM patients WHERE age > 3", "epsilon": 0.01}, **{"Idempotency-Key": "two"}
+    )
+    assert other.status_code == 409
+
+
+def test_only_the_owner_makes_keys_and_caps(server):
+    assert server.get("/v1/keys").status_code == 403
+    owner = {"Authorization": f"Bearer {server.owner}"}
+    made = httpx.post(f"{server.url}/v1/keys", json={"analyst": "bob"}, headers=owner)
+    assert made.status_code == 201
+    bob = made.json()["key"]
+    question = {"sql": "SELECT COUNT(*) FROM patients WHERE age > 60", "epsilon": 0.1}
+    assert server.ask(question, key=bob).json()["error"]["code"] == "unknown-account"
+    assert (
+        httpx.put(f"{server.url}/v1/analysts/bob", json={"epsilon": 1, "delta": 1e-6}, headers=owner).status_code == 204
+    )
+    assert server.ask(question, key=bob).status_code == 200
+    assert httpx.put(f"{server.url}/v1/analysts/bob/frozen?frozen=true", headers=owner).status_code == 204
+    assert server.ask(question, key=bob).status_code == 403
+    number = bob.split("_")[1]
+    assert httpx.delete(f"{server.url}/v1/keys/{number}", headers=owner).status_code == 204
+    assert server.ask(question, key=bob).status_code == 401
+    assert all(bob.split("_")[2] not in str(key) for key in server.get("/v1/keys", key=server.owner).json()["keys"])
+
+
+def test_an_explanation_spends_nothing_and_looks_at_no_row(server):
+    before = server.get("/v1/budget").json()
+    told = httpx.post(
+        f"{server.url}/v1/explain", json=WARDS, headers={"Authorization": f"Bearer {server.alice}"}
+    ).json()
+    assert told["half_widths"]["n"] > 0
+    assert told["half_widths"]["m"] is None
+    assert told["loss"]["epsilon"] == pytest.approx(0.2)
+    assert server.get("/v1/budget").json() == before
+
+
+def test_the_card_is_public_and_names_nobody(server):
+    card = httpx.get(f"{server.url}/v1/transparency").json()
+    assert card["person"] == ["patient_id"]
+    assert card["releases"]
+    text = json.dumps(card)
+    assert "alice" not in text
+    assert "SELECT" not in text
+
+
+def test_the_client_has_the_face_of_a_curator(server):
+    with discreet.connect(server.url, key=server.alice) as curator:
+        answer = curator.ask(WARDS["sql"], epsilon=0.2, request_id="one")
+        assert answer.replayed
+        assert answer.half_widths(0.95)[0]["n"] > 0
+        assert answer.intervals(0.95)[0]["ward"] is None
+        assert answer.to_arrow().column_names == ["ward", "n", "n ±", "m", "m ±"]
+        assert curator.explain("SELECT COUNT(*) AS n FROM visits WHERE cost > :c", epsilon=0.1, parameters={"c": 5})[
+            "columns"
+        ] == ["n"]
+        assert curator.budget()[-1]["account"] == "alice"
+        assert curator.history()
+        assert curator.catalog()["tables"]
+        with pytest.raises(JoinsPeople):
+            curator.ask("SELECT COUNT(*) FROM visits a JOIN visits b ON a.ward = b.ward", epsilon=0.1)
+        with pytest.raises(BudgetExceeded):
+            curator.ask("SELECT COUNT(*) FROM visits", epsilon=300)
+    with discreet.connect(server.url, key="dk_no_body") as stranger, pytest.raises(NoAccess):
+        stranger.budget()
+
+
+def test_too_long_and_too_deep_requests_are_refused(server):
+    assert server.ask({"sql": "x" * 200_000, "epsilon": 1}).status_code == 413
+    nested = "[" * 20_000 + "]" * 20_000
+    headers = {"Authorization": f"Bearer {server.alice}", "Content-Type": "application/json"}
+    assert httpx.post(f"{server.url}/v1/ask", content=nested, headers=headers).status_code in (400, 422)
+
+
+def test_the_servers_log_has_no_question_and_no_key(server):
+    log = (server.config.parent / "server.log").read_text()
+    assert "SELECT" not in log
+    assert server.alice not in log

@@ -1,0 +1,64 @@
+"""kill -9 in the middle of everything: what was seen was paid for, and a retried id gets the same bytes."""
+
+import threading
+import time
+
+import httpx
+import pytest
+
+from discreet.ledger import Ledger
+from discreet.ledger.verify import verify
+from tests.server.conftest import Server
+
+
+def crash(folder, *, kills, clients):
+    """Answers by request id, as clients saw them, while the server dies again and again."""
+    server = Server(folder, epsilon="1e6").start()
+    seen: dict[str, bytes] = {}
+    differing, done = [], threading.Event()
+
+    def client(number):
+        turn = 0
+        while not done.is_set():
+            name, turn = f"{number}-{turn}", turn + 1
+            body = {"sql": f"SELECT COUNT(*) FROM patients WHERE age <> {number} AND age > -{turn}", "epsilon": 0.01}
+            while not done.is_set():
+                try:
+                    response = server.ask(body, **{"Idempotency-Key": name})
+                except httpx.TransportError:
+                    time.sleep(0.02)
+                    continue
+                if response.status_code != 200:
+                    time.sleep(0.02)
+                    continue
+                if seen.setdefault(name, response.content) != response.content:
+                    differing.append(name)
+                break
+
+    threads = [threading.Thread(target=client, args=(number,)) for number in range(clients)]
+    for thread in threads:
+        thread.start()
+    for _ in range(kills):
+        time.sleep(0.25)
+        server.stop(kill=True)
+        server.start()
+    done.set()
+    for thread in threads:
+        thread.join()
+    again = {name: server.ask({"sql": f"SELECT COUNT(*) FROM patients WHERE age <> {name.split('-')[0]} AND age > -{int(name.split('-')[1]) + 1}", "epsilon": 0.01}, **{"Idempotency-Key": name}).content for name in list(seen)[:20]}  # fmt: skip
+    server.stop()
+    ledger = Ledger.open(server.config.parent / "ledger.sqlite")
+    paid = sum(analyst == "alice" for analyst, _ in ledger.contents().paid)
+    sound = verify(ledger).sound
+    ledger.close()
+    return seen, differing, again, paid, sound
+
+
+@pytest.mark.slow
+def test_a_killed_server_owes_nobody_an_answer_and_gives_none_for_free(tmp_path):
+    seen, differing, again, paid, sound = crash(tmp_path, kills=4, clients=8)
+    assert len(seen) > 10
+    assert differing == []
+    assert all(seen[name] == content for name, content in again.items())
+    assert paid >= len(seen)
+    assert sound

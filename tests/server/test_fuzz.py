@@ -1,0 +1,41 @@
+"""Any statement over the wire: an answer or a documented refusal, never a canary that was planted in a row."""
+
+import httpx
+import pytest
+
+from discreet.curator import open_curator
+from discreet.server import KeyBook, create_app
+from tests.sql.statements import Writer
+from tests.sql.worlds import CATALOG, HAND_MADE
+
+CANARY = "canary-7f3a"
+STATUSES = {200, 400, 403, 404, 409, 422}
+
+
+@pytest.mark.slow
+def test_no_statement_brings_a_canary_out(tmp_path):
+    config = tmp_path / "discreet.toml"
+    config.write_text(CATALOG.replace("epsilon = 1000", "epsilon = 1e6"))
+    world = HAND_MADE.visits | {9: [(91, CANARY, CANARY, 1.0, 1, True, None)]}
+    frames = type(HAND_MADE)(world, HAND_MADE.people, HAND_MADE.events, HAND_MADE.notes).frames()
+    keys, writer, seen = KeyBook.open(str(tmp_path / "ledger.sqlite")), Writer(23), {}
+    key = keys.create("olga", role="owner")
+    with open_curator(config, frames=frames) as curator:
+        app = create_app(curator, keys, quantum=0, rate=1e9, at_once=100)
+        import anyio
+
+        async def ask_all():
+            transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
+            async with httpx.AsyncClient(
+                transport=transport, base_url="http://in-process", headers={"Authorization": f"Bearer {key}"}
+            ) as client:
+                for _ in range(800):
+                    body = {"sql": writer.statement().replace("'A'", f"'{CANARY[:6]}'") or "x", "epsilon": 0.1}
+                    response = await client.post("/v1/ask", json=body)
+                    seen[response.status_code] = seen.get(response.status_code, 0) + 1
+                    assert CANARY not in response.text, body
+
+        anyio.run(ask_all)
+    keys.close()
+    assert set(seen) <= STATUSES
+    assert seen[200] > 50
