@@ -11,7 +11,7 @@ PEERS_VENV := .venv-peers
 PEERS := qrlew smartnoise opendp_polars
 PEERS_READY := $(PEERS:%=$(PEERS_VENV)/%/.installed)
 
-.PHONY: help demo serve test test-fast setup soak lint bench docs lock clean
+.PHONY: help demo serve chromium test test-fast setup soak lint bench docs lock clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -22,11 +22,17 @@ demo: $(RUNTIME)  ## a first taste: one true count, ten private answers
 serve: $(RUNTIME)  ## the service and its page on a generated clinic, at http://127.0.0.1:8000
 	@$(BIN)/discreet serve --demo
 
-test: $(DEV)  ## the whole test suite, at most 10 minutes on 2 cores
+test: $(DEV) chromium  ## the whole test suite, at most 10 minutes on 2 cores
 	$(BIN)/pytest -n 2 --durations 15
 
 test-fast: $(DEV)  ## the tests that finish within a minute
 	$(BIN)/pytest -n 2 -m "not slow"
+
+# Browser tests drive Debian's Chromium.
+chromium:
+	@command -v chromium >/dev/null || { sudo=$$([ "$$(id -u)" = 0 ] || echo sudo); echo "installing chromium"; \
+		{ $$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -y -qq chromium >/dev/null; } \
+		|| { echo "Could not install chromium. Run: sudo apt-get install chromium"; exit 1; }; }
 
 setup: $(DEV)  ## .venv with the runtime, pytest, mypy, ruff, lint-imports
 

@@ -1,0 +1,96 @@
+"""The page in a real browser: a newcomer signs in, sees the price while typing, asks, and runs out of budget."""
+
+import shutil
+
+import pytest
+from playwright.sync_api import expect, sync_playwright
+
+from tests.server.conftest import Server
+
+pytestmark = pytest.mark.slow
+QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    made = Server(tmp_path_factory.mktemp("page")).start()
+    yield made
+    made.stop()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    where = shutil.which("chromium")
+    assert where, "Chromium is missing. Run: make chromium"
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=where, args=QUIET)
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def page(browser, served):
+    context = browser.new_context(viewport={"width": 1200, "height": 900})
+    opened = context.new_page()
+    opened.complaints = []
+    opened.on("pageerror", lambda error: opened.complaints.append(str(error)))
+    opened.goto(served.url)
+    yield opened
+    assert opened.complaints == []
+    context.close()
+
+
+def sign_in(page, key):
+    page.fill("#key", key)
+    page.click("#sign-in-form button")
+    expect(page.locator("#ask")).to_be_visible()
+
+
+def test_a_newcomer_is_told_what_is_wrong_with_a_key_and_signs_in(page, served):
+    page.fill("#key", "dk_wrong_key")
+    page.click("#sign-in-form button")
+    expect(page.locator("#sign-in-told")).to_contain_text("Ask the owner for a key")
+    sign_in(page, served.alice)
+    expect(page.locator("#catalog")).to_contain_text("cost")
+    expect(page.locator("#balance")).to_contain_text("left of 2")
+
+
+def test_the_price_changes_while_typing_and_a_refusal_says_the_next_step(page, served):
+    sign_in(page, served.alice)
+    page.fill("#sql", "SELECT COUNT(*) AS n FROM patients")
+    expect(page.locator("#price")).to_contain_text("n ± ")
+    before = page.locator("#price").text_content()
+    page.locator("#epsilon").fill("-2")
+    expect(page.locator("#price")).not_to_have_text(before)
+    page.fill("#sql", "SELECT COUNT(*) FROM visits a JOIN visits b ON a.ward = b.ward")
+    expect(page.locator("#told")).to_contain_text("Join on the column that names the person")
+    expect(page.locator("#go")).to_be_disabled()
+
+
+def test_an_answer_is_drawn_with_its_intervals_and_the_budget_runs_out(page, served):
+    sign_in(page, served.alice)
+    page.fill("#sql", "SELECT ward, COUNT(*) AS visits FROM visits GROUP BY ward")
+    page.locator("#epsilon").fill("0.15")
+    expect(page.locator("#price")).to_contain_text("visits ± ")
+    page.keyboard.press("Tab")
+    page.focus("#sql")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#rows")).to_contain_text("Surgery")
+    expect(page.locator("#rows")).to_contain_text("±")
+    assert page.locator("#chart line.range").count() == 9  # for each of three wards a range and its two ends
+    page.fill("#sql", "SELECT COUNT(*) AS n FROM visits WHERE cost > 1")
+    expect(page.locator("#price")).to_contain_text("n ± ")
+    page.click("#go")
+    expect(page.locator("#told")).to_contain_text("above its cap")
+    expect(page.locator("#told")).to_contain_text("Ask for a smaller epsilon")
+    page.click("nav a[href='#budget']")
+    expect(page.locator("#history")).to_contain_text("GROUP BY ward")
+
+
+def test_the_card_needs_no_key_and_nothing_is_cut_off_on_a_phone(browser, served):
+    context = browser.new_context(viewport={"width": 390, "height": 844})
+    page = context.new_page()
+    page.goto(f"{served.url}/#transparency")
+    expect(page.locator("#card")).to_contain_text("patient_id")
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
+    context.close()
