@@ -13,7 +13,8 @@ import typer
 from discreet.catalog import load_catalog
 from discreet.cli.books import ConfigOption, JsonOption
 from discreet.curator import open_curator
-from discreet.errors import BadInput
+from discreet.errors import BadInput, LedgerDamaged
+from discreet.ledger import Ledger, verify
 from discreet.samples import write_clinic
 from discreet.server.keys import KeyBook
 
@@ -40,6 +41,7 @@ def serve(
         if catalog.ledger.endswith(":memory:"):
             raise BadInput("A server needs a ledger that lasts.", next_step="Give [ledger] path a file or a database.")
         with open_curator(place) as curator:
+            _check_books(curator.ledger)
             keys = KeyBook.open(catalog.ledger)
             if demo:
                 typer.echo(f"the key of alice, for this page and until it stops: {keys.create('alice')}")
@@ -47,6 +49,16 @@ def serve(
             typer.echo(f"listening on http://{host}:{port}", err=True)
             uvicorn.run(app, host=host, port=port, log_level="warning", access_log=False, server_header=False)
             keys.close()
+
+
+def _check_books(ledger: Ledger) -> None:
+    """A server grants nothing on books that do not add up."""
+    found = verify(ledger)
+    if not found.sound:
+        raise LedgerDamaged(
+            "The books are not sound: " + "; ".join(found.problems) + ".",
+            next_step="Run `discreet ledger verify`, and grant nothing until the owner has found out why.",
+        )
 
 
 @key.command("create")

@@ -1,0 +1,57 @@
+"""The API keeps the contract that its OpenAPI document states, whatever is thrown at it."""
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, given, settings
+
+from discreet.curator import open_curator
+from discreet.samples import write_clinic
+from discreet.server import KeyBook, create_app
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    config = write_clinic(tmp_path_factory.mktemp("contract"), patients=50, visits=200)
+    keys = KeyBook.open(str(config.parent / "ledger.sqlite"))
+    with open_curator(config) as curator:
+        app = create_app(curator, keys, quantum=0, rate=1e9, at_once=100)
+        yield app, keys.create("olga", role="owner")
+    keys.close()
+
+
+def test_nothing_that_is_sent_makes_the_server_fail(served):
+    app, key = served
+    routes = 0
+    for found in schemathesis.openapi.from_asgi("/openapi.json", app).get_all_operations():
+        operation = found.ok()
+
+        @settings(max_examples=40, suppress_health_check=list(HealthCheck), deadline=None, database=None)
+        @given(case=operation.as_strategy())
+        def throw(case):
+            response = case.call(headers={"Authorization": f"Bearer {key}"})
+            assert response.status_code in {200, 201, 204, 400, 401, 403, 404, 405, 409, 413, 422, 429}
+            assert "site-packages" not in response.text
+
+        throw()
+        routes += 1
+    assert routes >= 12
+
+
+def test_every_route_is_in_the_document_with_its_refusals(served):
+    app, _ = served
+    document = app.openapi()
+    assert {
+        "/v1/ask",
+        "/v1/explain",
+        "/v1/budget",
+        "/v1/history",
+        "/v1/catalog",
+        "/v1/transparency",
+        "/healthz",
+        "/v1/keys",
+    } <= set(document["paths"])
+    assert {"400", "401", "403", "404", "409", "422", "429", "503"} <= set(
+        document["paths"]["/v1/ask"]["post"]["responses"]
+    )
