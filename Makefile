@@ -56,7 +56,7 @@ docs: $(DEV)  ## the documentation as a website in site/
 
 lock:  ## compile the lock files anew (needs uv)
 	@command -v uv >/dev/null || { echo "uv is missing. Run: pip install uv"; exit 1; }
-	uv pip compile $(LOCK_FLAGS) -o requirements.lock
+	uv pip compile $(LOCK_FLAGS) --extra postgres -o requirements.lock
 	uv pip compile $(LOCK_FLAGS) --extra dev -o requirements-dev.lock
 	uv pip compile $(LOCK_FLAGS) --extra bench -o requirements-bench.lock
 	for peer in $(PEERS); do uv pip compile -q benchmarks/peers/$$peer.in --override benchmarks/peers/overrides.txt \

@@ -42,6 +42,13 @@ def connect(url: str, *, key: str) -> RemoteCurator:
     return hold(url, key=key)
 
 
+def load_ipython_extension(shell: Any) -> None:
+    """%load_ext discreet: a cell that begins with %%discreet is a question."""
+    from discreet.notebook import register  # noqa: PLC0415
+
+    register(shell)
+
+
 def __getattr__(name: str) -> ModuleType:
     if name in _ROOMS:
         return import_module(f"discreet.{name}")

@@ -156,5 +156,13 @@ def test_too_long_and_too_deep_requests_are_refused(server):
 
 def test_the_servers_log_has_no_question_and_no_key(server):
     log = (server.config.parent / "server.log").read_text()
+    assert '"route": "/v1/ask", "status": 200' in log
+    assert '"code": "joins-people"' in log
     assert "SELECT" not in log
     assert server.alice not in log
+
+
+def test_counts_of_requests_are_for_the_owner(server):
+    assert server.get("/metrics").status_code == 403
+    text = server.get("/metrics", key=server.owner).text
+    assert 'discreet_requests_total{route="/v1/ask",status="200"}' in text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
@@ -46,6 +47,8 @@ def serve(
             if demo:
                 typer.echo(f"the key of alice, for this page and until it stops: {keys.create('alice')}")
             app = create_app(curator, keys, dataset=place.resolve().parent.name if not demo else "clinic")
+            logging.basicConfig(level=logging.WARNING, format="%(message)s")
+            logging.getLogger("discreet.server").setLevel(logging.INFO)
             typer.echo(f"listening on http://{host}:{port}", err=True)
             uvicorn.run(app, host=host, port=port, log_level="warning", access_log=False, server_header=False)
             keys.close()

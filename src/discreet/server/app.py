@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
+from fastapi.responses import PlainTextResponse
 
 import discreet
 from discreet.curator import Curator
@@ -15,7 +16,7 @@ from discreet.server.keys import KeyBook
 from discreet.server.pages import add_pages
 from discreet.server.records import transparency
 from discreet.server.refusals import add_refusals, told
-from discreet.server.service import Service, service_of
+from discreet.server.service import Service, owner_of, service_of
 
 _LONGEST_BODY = 100_000
 _HEADERS = {
@@ -44,6 +45,7 @@ def create_app(
     app.include_router(owner.routes)
     app.get("/v1/transparency")(card)
     app.get("/healthz")(health)
+    app.get("/metrics", response_class=PlainTextResponse)(metrics)
     add_pages(app, keys)
     return app
 
@@ -54,6 +56,9 @@ async def _limit_and_label(request: Request, call_next: Callable[[Request], Awai
         return told(413, "too-large", "The request is too long.", "Send less.")
     response = await call_next(request)
     response.headers.update(_HEADERS)
+    route = getattr(request.scope.get("route"), "path", "other")
+    holder, code = (getattr(request.state, name, None) for name in ("holder", "code"))
+    service_of(request).telemetry.note(route, response.status_code, holder=holder, code=code)
     return response
 
 
@@ -67,3 +72,9 @@ def health(request: Request) -> dict[str, str]:
     """Whether the books can be read."""
     service_of(request).curator.ledger.data_version()
     return {"status": "ok"}
+
+
+def metrics(request: Request) -> str:
+    """Counts of requests by route and status; for the owner."""
+    owner_of(request)
+    return service_of(request).telemetry.text()

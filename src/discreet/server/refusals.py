@@ -61,8 +61,9 @@ def told(status: int, code: str, message: str, next_step: str) -> JSONResponse:
     return JSONResponse({"error": {"code": code, "message": message, "next_step": next_step}}, status)
 
 
-def _refused(_: Request, error: Exception) -> Response:
+def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, DiscreetError)  # noqa: S101
+    request.state.code = error.code
     status = next(status for kind, status in _STATUS if isinstance(error, kind))
     return told(status, error.code, error.problem, error.next_step)
 

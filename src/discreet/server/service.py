@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fastapi import Request
 
@@ -10,6 +10,7 @@ from discreet.curator import Curator
 from discreet.errors import Forbidden, UnknownDataset
 from discreet.server.guard import Guard
 from discreet.server.keys import Key, KeyBook
+from discreet.server.telemetry import Telemetry
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,7 @@ class Service:
     guard: Guard
     dataset: str
     quantum: float
+    telemetry: Telemetry = field(default_factory=Telemetry)
 
     def check_dataset(self, given: str | None) -> None:
         """An unknown dataset and a forbidden one look the same."""
@@ -38,7 +40,12 @@ def service_of(request: Request) -> Service:
 
 def holder_of(request: Request) -> Key:
     """Who asks: by a key in the header, or by the page's cookie."""
-    keys = service_of(request).keys
+    holder = _holder(request, service_of(request).keys)
+    request.state.holder = holder.id
+    return holder
+
+
+def _holder(request: Request, keys: KeyBook) -> Key:
     kind, _, key = request.headers.get("authorization", "").partition(" ")
     if kind.lower() == "bearer":
         return keys.holder(key)

@@ -1,0 +1,43 @@
+"""`%%discreet` for notebooks: a cell of SQL, asked of a curator at hand or behind a server."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from typing import Any
+
+from discreet.errors import BadInput
+
+
+class _Arguments(argparse.ArgumentParser):
+    def error(self, message: str) -> Any:
+        raise BadInput(f"%%discreet: {message}.", next_step="Write %%discreet curator --epsilon 0.5.")
+
+
+def _parser() -> _Arguments:
+    parser = _Arguments(prog="%%discreet", add_help=False)
+    parser.add_argument("curator", help="the variable that holds a curator")
+    parser.add_argument("--epsilon", type=float)
+    parser.add_argument("--within", type=float)
+    parser.add_argument("--confidence", type=float)
+    parser.add_argument("--into", help="the variable that the answer is put into")
+    return parser
+
+
+def register(shell: Any) -> None:
+    """Teach a shell the cell magic."""
+
+    def ask(line: str, cell: str) -> Any:
+        """%%discreet CURATOR --epsilon 0.5 [--within W --confidence C] [--into NAME]"""
+        given = _parser().parse_args(shlex.split(line))
+        curator = shell.user_ns.get(given.curator)
+        if curator is None or not hasattr(curator, "ask"):
+            raise BadInput(
+                "There is no such curator here.", next_step="Make one with discreet.open or discreet.connect."
+            )
+        answer = curator.ask(cell.strip(), epsilon=given.epsilon, within=given.within, confidence=given.confidence)
+        if given.into:
+            shell.user_ns[given.into] = answer
+        return answer
+
+    shell.register_magic_function(ask, "cell", "discreet")
