@@ -50,6 +50,7 @@ bench: $(BENCH) $(PEERS_READY)  ## our speed against the peers, in one run; writ
 	$(BENCH_VENV)/bin/python -m benchmarks.accounting
 	$(BENCH_VENV)/bin/python -m benchmarks.ledger
 	$(BENCH_VENV)/bin/python -m benchmarks.curator --peers $(PEERS_VENV) --largest
+	$(BENCH_VENV)/bin/python -m benchmarks.service
 
 docs: $(DEV)  ## the documentation as a website in site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

@@ -19,8 +19,12 @@ def _run(*arguments):
     ).stdout
 
 
-def test_the_demo_shows_ten_answers_an_interval_and_epsilon_in_words():
-    whole = _run("demo")
+@pytest.fixture(scope="module")
+def whole():
+    return _run("demo")
+
+
+def test_the_demo_shows_ten_answers_an_interval_and_epsilon_in_words(whole):
     shown = whole[: whole.index("Now a whole clinic")]
     answers = [int(line.split()[0]) for line in shown.splitlines() if re.match(r"\s+\d+\s+± 6", line)]
     assert len(answers) == 10
@@ -30,8 +34,7 @@ def test_the_demo_shows_ten_answers_an_interval_and_epsilon_in_words():
     assert "ε 0.5 for each answer, 5 for the ten together" in shown
 
 
-def test_the_story_answers_replays_refuses_and_withstands():
-    whole = _run("demo")
+def test_the_story_answers_replays_refuses_and_withstands(whole):
     story = whole[whole.index("Now a whole clinic") :]
     assert story.count("paid ε 0.4") == 3
     assert story.count("(nothing was spent)") == 5
@@ -44,8 +47,8 @@ def test_the_story_answers_replays_refuses_and_withstands():
     assert "discreet init" in story
 
 
-def test_the_demo_draws_anew_every_time():
-    assert _run("demo") != _run("demo")
+def test_the_demo_draws_anew_every_time(whole):
+    assert _run("demo") != whole
 
 
 def test_the_version_is_told():

@@ -12,13 +12,13 @@ CANARY = "canary-7f3a"
 STATUSES = {200, 400, 403, 404, 409, 422}
 
 
-@pytest.mark.slow
-def test_no_statement_brings_a_canary_out(tmp_path):
+def ask_with_canaries(tmp_path, *, statements, seed):
+    """How often each status came back; no answer has the canary in it."""
     config = tmp_path / "discreet.toml"
     config.write_text(CATALOG.replace("epsilon = 1000", "epsilon = 1e6"))
     world = HAND_MADE.visits | {9: [(91, CANARY, CANARY, 1.0, 1, True, None)]}
     frames = type(HAND_MADE)(world, HAND_MADE.people, HAND_MADE.events, HAND_MADE.notes).frames()
-    keys, writer, seen = KeyBook.open(str(tmp_path / "ledger.sqlite")), Writer(23), {}
+    keys, writer, seen = KeyBook.open(str(tmp_path / "ledger.sqlite")), Writer(seed), {}
     key = keys.create("olga", role="owner")
     with open_curator(config, frames=frames) as curator:
         app = create_app(curator, keys, quantum=0, rate=1e9, at_once=100)
@@ -29,7 +29,7 @@ def test_no_statement_brings_a_canary_out(tmp_path):
             async with httpx.AsyncClient(
                 transport=transport, base_url="http://in-process", headers={"Authorization": f"Bearer {key}"}
             ) as client:
-                for _ in range(800):
+                for _ in range(statements):
                     body = {"sql": writer.statement().replace("'A'", f"'{CANARY[:6]}'") or "x", "epsilon": 0.1}
                     response = await client.post("/v1/ask", json=body)
                     seen[response.status_code] = seen.get(response.status_code, 0) + 1
@@ -38,4 +38,9 @@ def test_no_statement_brings_a_canary_out(tmp_path):
         anyio.run(ask_all)
     keys.close()
     assert set(seen) <= STATUSES
-    assert seen[200] > 50
+    return seen
+
+
+@pytest.mark.slow
+def test_no_statement_brings_a_canary_out(tmp_path):
+    assert ask_with_canaries(tmp_path, statements=800, seed=23)[200] > 50

@@ -6,11 +6,12 @@ import math
 import operator
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from discreet.errors import NotAllowed
 from discreet.exact import Number, exact
-from discreet.mechanisms import Quantile
+from discreet.mechanisms import Mechanism, Quantile
 from discreet.sql.plan import QUANTILE_LEVEL, GroupSet, Kind, Measure, Plan, Post
 from discreet.sql.scope import KeyValue
 
@@ -140,7 +141,7 @@ class Cell:
         return self._interval(post, each)
 
     def _width(self, index: int, level: Fraction) -> int:
-        return int(self._set.mechanisms[index][0].error(level))
+        return _error(self._set.mechanisms[index][0], level)
 
     def _interval(self, post: Post, level: Fraction) -> Interval | None:
         match post.op:
@@ -208,6 +209,12 @@ class Cell:
         ends = low / most - (largest / fewest) ** 2, high / fewest - (least / most) ** 2
         factors = _correction(post, fewest), _correction(post, most)
         return self._allowed_spread(post, ends[0] * min(factors)), self._allowed_spread(post, ends[1] * max(factors))
+
+
+@lru_cache(maxsize=4096)
+def _error(mechanism: Mechanism, level: Fraction) -> int:
+    """Exact, and so worth remembering: the cells of an answer, and the answers of a day, share a few mechanisms."""
+    return int(mechanism.error(level))
 
 
 def _correction(post: Post, people: float) -> float:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-import logging
+import os
 import tempfile
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -22,6 +23,14 @@ from discreet.server.keys import KeyBook
 key = typer.Typer(help="Make, list and revoke the keys of the service.", no_args_is_help=True, rich_markup_mode=None)
 Days = Annotated[int, typer.Option("--days", help="How long it opens the door.")]
 _CONFIG = Path("discreet.toml")
+_LOGS = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"plain": {"format": "%(message)s"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "plain"}},
+    "root": {"level": "WARNING", "handlers": ["stderr"]},
+    "loggers": {"discreet.server": {"level": "INFO"}},
+}
 
 
 def serve(
@@ -29,29 +38,34 @@ def serve(
     *,
     host: Annotated[str, typer.Option("--host", help="Where to listen.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", help="At which port.")] = 8000,
+    workers: Annotated[int, typer.Option("--workers", min=1, help="How many processes.")] = 1,
     demo: Annotated[bool, typer.Option("--demo", help="Serve a generated clinic, with a key for alice.")] = False,
 ) -> None:
     """Serve a catalog over HTTP: an API under /v1 and a page under /."""
     import uvicorn  # noqa: PLC0415
-
-    from discreet.server import create_app  # noqa: PLC0415
 
     with tempfile.TemporaryDirectory() as folder:
         place = write_clinic(folder) if demo else config
         catalog = load_catalog(place)
         if catalog.ledger.endswith(":memory:"):
             raise BadInput("A server needs a ledger that lasts.", next_step="Give [ledger] path a file or a database.")
-        with open_curator(place) as curator:
-            _check_books(curator.ledger)
-            keys = KeyBook.open(catalog.ledger)
+        with open_curator(place) as curator, closing(KeyBook.open(catalog.ledger)) as keys:
+            _check_books(curator.ledger)  # and the snapshot is made, before anybody is let in
             if demo:
                 typer.echo(f"the key of alice, for this page and until it stops: {keys.create('alice')}")
-            app = create_app(curator, keys, dataset=place.resolve().parent.name if not demo else "clinic")
-            logging.basicConfig(level=logging.WARNING, format="%(message)s")
-            logging.getLogger("discreet.server").setLevel(logging.INFO)
-            typer.echo(f"listening on http://{host}:{port}", err=True)
-            uvicorn.run(app, host=host, port=port, log_level="warning", access_log=False, server_header=False)
-            keys.close()
+        os.environ["DISCREET_CONFIG"] = str(place.resolve())
+        os.environ["DISCREET_DATASET"] = "clinic" if demo else place.resolve().parent.name
+        typer.echo(f"listening on http://{host}:{port}", err=True)
+        uvicorn.run(
+            "discreet.server.app:from_environment",
+            factory=True,
+            host=host,
+            port=port,
+            workers=workers,
+            log_config=_LOGS,
+            access_log=False,
+            server_header=False,
+        )
 
 
 def _check_books(ledger: Ledger) -> None:

@@ -6,8 +6,8 @@ import json
 import math
 from typing import Annotated, Any
 
+from anyio.to_thread import run_sync
 from fastapi import APIRouter, Header, Request, Response
-from fastapi.concurrency import run_in_threadpool
 
 from discreet.answering.answer import Answer
 from discreet.catalog.public import facts_of
@@ -28,10 +28,10 @@ async def ask(
     question: Question, request: Request, idempotency_key: Annotated[str | None, Header(max_length=200)] = None
 ) -> Response:
     """Ask: pays, answers with intervals, and never pays twice for the same question."""
-    service, holder = service_of(request), await run_in_threadpool(holder_of, request)
+    service, holder = service_of(request), await run_sync(holder_of, request)
     service.check_dataset(question.dataset)
     async with service.guard.admit(holder.id), leaving_at_round_times(service.quantum):
-        answer: Answer = await run_in_threadpool(
+        answer: Answer = await service.work(
             service.curator.ask,
             question.sql,
             epsilon=question.epsilon,
@@ -49,10 +49,10 @@ async def ask(
 @routes.post("/explain")
 async def explain(question: Question, request: Request) -> dict[str, Any]:
     """What a question would read, measure and cost. Spends nothing."""
-    service, holder = service_of(request), await run_in_threadpool(holder_of, request)
+    service, holder = service_of(request), await run_sync(holder_of, request)
     service.check_dataset(question.dataset)
     async with service.guard.admit(holder.id):
-        return await run_in_threadpool(_explained, service.curator, question, holder)
+        return await service.work(_explained, service.curator, question, holder)
 
 
 @routes.get("/budget")

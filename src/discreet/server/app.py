@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import os
 from typing import Any
 
-from fastapi import FastAPI, Request, Response
+from fastapi import FastAPI, Request
 from fastapi.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import discreet
-from discreet.curator import Curator
+from discreet.curator import Curator, open_curator
 from discreet.server import analysts, owner
 from discreet.server.guard import Guard
 from discreet.server.keys import KeyBook
@@ -19,12 +20,12 @@ from discreet.server.refusals import add_refusals, told
 from discreet.server.service import Service, owner_of, service_of
 
 _LONGEST_BODY = 100_000
-_HEADERS = {
-    "Cache-Control": "no-store",
-    "X-Content-Type-Options": "nosniff",
-    "Content-Security-Policy": "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'",
-    "Referrer-Policy": "no-referrer",
-}
+_HEADERS = [
+    (b"cache-control", b"no-store"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"content-security-policy", b"default-src 'self'; img-src 'self' data:; frame-ancestors 'none'"),
+    (b"referrer-policy", b"no-referrer"),
+]
 
 
 def create_app(
@@ -38,8 +39,9 @@ def create_app(
 ) -> FastAPI:
     """The application for one curator: so many requests a second and at once for each key, answers at round times."""
     app = FastAPI(title="Discreet", version=discreet.__version__, docs_url=None, redoc_url=None)
-    app.state.service = Service(curator, keys, Guard(rate=rate, at_once=at_once), dataset, quantum)
-    app.middleware("http")(_limit_and_label)
+    service = Service(curator, keys, Guard(rate=rate, at_once=at_once), dataset, quantum)
+    app.state.service = service
+    app.add_middleware(_Door, service=service)
     add_refusals(app)
     app.include_router(analysts.routes)
     app.include_router(owner.routes)
@@ -50,16 +52,40 @@ def create_app(
     return app
 
 
-async def _limit_and_label(request: Request, call_next: Callable[[Request], Awaitable[Response]]) -> Response:
-    length = request.headers.get("content-length") or "0"
-    if not length.isdecimal() or int(length) > _LONGEST_BODY:
-        return told(413, "too-large", "The request is too long.", "Send less.")
-    response = await call_next(request)
-    response.headers.update(_HEADERS)
-    route = getattr(request.scope.get("route"), "path", "other")
-    holder, code = (getattr(request.state, name, None) for name in ("holder", "code"))
-    service_of(request).telemetry.note(route, response.status_code, holder=holder, code=code)
-    return response
+def from_environment() -> FastAPI:
+    """The application in a worker process: `discreet serve` says by DISCREET_CONFIG and DISCREET_DATASET what it serves."""
+    curator = open_curator(os.environ["DISCREET_CONFIG"])
+    keys = KeyBook.open(curator.catalog.ledger)
+    return create_app(curator, keys, dataset=os.environ["DISCREET_DATASET"])
+
+
+class _Door:
+    """Around everything: too long a request stops here, every answer is labelled, and every one is noted."""
+
+    def __init__(self, app: ASGIApp, service: Service) -> None:
+        self._app, self._service = app, service
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        scope.setdefault("state", {})
+        status = 0
+
+        async def labelled(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message["headers"], *_HEADERS]
+            await send(message)
+
+        length = dict(scope["headers"]).get(b"content-length", b"0")
+        if not length.isdigit() or int(length) > _LONGEST_BODY:
+            await told(413, "too-large", "The request is too long.", "Send less.")(scope, receive, labelled)
+        else:
+            await self._app(scope, receive, labelled)
+        route, state = getattr(scope.get("route"), "path", "other"), scope["state"]
+        self._service.telemetry.note(route, status, holder=state.get("holder"), code=state.get("code"))
 
 
 def card(request: Request) -> dict[str, Any]:

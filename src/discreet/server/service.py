@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeVar
 
+from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
 from fastapi import Request
 
 from discreet.curator import Curator
@@ -11,6 +16,9 @@ from discreet.errors import Forbidden, UnknownDataset
 from discreet.server.guard import Guard
 from discreet.server.keys import Key, KeyBook
 from discreet.server.telemetry import Telemetry
+
+T = TypeVar("T")
+_AT_WORK = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +31,11 @@ class Service:
     dataset: str
     quantum: float
     telemetry: Telemetry = field(default_factory=Telemetry)
+    limiter: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(_AT_WORK))
+
+    async def work(self, job: Callable[..., T], *given: Any, **named: Any) -> T:
+        """Do something that waits for disk or engine, beside a few others: more threads would only wait for each other."""
+        return await run_sync(partial(job, *given, **named), limiter=self.limiter)
 
     def check_dataset(self, given: str | None) -> None:
         """An unknown dataset and a forbidden one look the same."""

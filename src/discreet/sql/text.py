@@ -69,6 +69,8 @@ def read_text(sql: str, parameters: Parameters = ()) -> Text:
 
 def _without_options(sql: str) -> tuple[str, Options]:
     """SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (name = value, …), as GoogleSQL has it."""
+    if "DIFFERENTIAL_PRIVACY" not in sql.upper():
+        return sql, Options()
     tokens = sqlglot.tokenize(sql, read="duckdb")
     starts = [
         index
@@ -123,6 +125,8 @@ def _option(name: str, text: str) -> Any:
 
 def _numbered(sql: str) -> str:
     """Each ? becomes :_1, :_2, … in the order of the text, which a tree would not keep."""
+    if "?" not in sql:
+        return sql
     holes = [token for token in sqlglot.tokenize(sql, read="duckdb") if token.token_type is TokenType.PLACEHOLDER]
     for number in range(len(holes), 0, -1):
         at = holes[number - 1].start
