@@ -1,5 +1,6 @@
 """The page in a real browser: a newcomer signs in, sees the price while typing, asks, and runs out of budget."""
 
+import re
 import shutil
 
 import pytest
@@ -85,6 +86,40 @@ def test_an_answer_is_drawn_with_its_intervals_and_the_budget_runs_out(page, ser
     expect(page.locator("#told")).to_contain_text("Ask for a smaller epsilon")
     page.click("nav a[href='#budget']")
     expect(page.locator("#history")).to_contain_text("GROUP BY ward")
+
+
+def test_names_are_completed_from_the_catalog_and_escape_lets_tab_move_on(page, served):
+    sign_in(page, served.alice)
+    page.fill("#sql", "")
+    page.locator("#sql").press_sequentially("SELECT COUNT(*) AS n FROM pat")
+    expect(page.locator("#completions")).to_contain_text("patients")
+    page.keyboard.press("Tab")
+    expect(page.locator("#sql")).to_have_value("SELECT COUNT(*) AS n FROM patients")
+    expect(page.locator("#price")).to_contain_text("n ± ")
+    page.locator("#sql").press_sequentially(" WHERE ag")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Tab")
+    expect(page.locator("#sql")).not_to_be_focused()
+    page.click("aside button:text-is('age')")
+    assert page.input_value("#sql").endswith("age")
+
+
+def test_the_owner_edits_the_catalog_and_is_told_of_mistakes_by_line_and_of_risks(page, served):
+    sign_in(page, served.owner)
+    page.click("nav a[href='#owner']")
+    expect(page.locator("#toml")).to_have_value(re.compile("privacy_unit"))
+    expect(page.locator("#warnings")).to_contain_text("zip: has no declared values")
+    good = page.input_value("#toml")
+    page.fill("#toml", good.replace("max_rows = 20", "max_rows = 0"))
+    page.click("#check")
+    expect(page.locator("#catalog-told")).to_contain_text(re.compile(r"Line \d+: tables.visits.max_rows"))
+    page.fill("#toml", good.replace("max_rows = 20", "max_rows = 200"))
+    page.click("#save")
+    expect(page.locator("#catalog-told")).to_contain_text("after the next start")
+    expect(page.locator("#warnings")).to_contain_text("200 rows of a person")
+    assert "max_rows = 200" in served.config.read_text()
+    page.fill("#toml", good)
+    page.click("#save")
 
 
 def test_the_card_needs_no_key_and_nothing_is_cut_off_on_a_phone(browser, served):

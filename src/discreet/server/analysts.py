@@ -59,7 +59,7 @@ async def explain(question: Question, request: Request) -> dict[str, Any]:
 def budget(request: Request) -> dict[str, Any]:
     """What is left of the dataset's account and of your own; of all for the owner."""
     holder = holder_of(request)
-    return {"accounts": balances(service_of(request).curator.ledger, holder.asks_as)}
+    return {"role": holder.role, "accounts": balances(service_of(request).curator.ledger, holder.asks_as)}
 
 
 @routes.get("/history")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -36,10 +37,11 @@ def create_app(
     rate: float = 50,
     at_once: int = 8,
     quantum: float = 0.05,
+    config: Path | None = None,
 ) -> FastAPI:
     """The application for one curator: so many requests a second and at once for each key, answers at round times."""
     app = FastAPI(title="Discreet", version=discreet.__version__, docs_url=None, redoc_url=None)
-    service = Service(curator, keys, Guard(rate=rate, at_once=at_once), dataset, quantum)
+    service = Service(curator, keys, Guard(rate=rate, at_once=at_once), dataset, quantum, config)
     app.state.service = service
     app.add_middleware(_Door, service=service)
     add_refusals(app)
@@ -54,9 +56,10 @@ def create_app(
 
 def from_environment() -> FastAPI:
     """The application in a worker process: `discreet serve` says by DISCREET_CONFIG and DISCREET_DATASET what it serves."""
-    curator = open_curator(os.environ["DISCREET_CONFIG"])
+    config = Path(os.environ["DISCREET_CONFIG"])
+    curator = open_curator(config)
     keys = KeyBook.open(curator.catalog.ledger)
-    return create_app(curator, keys, dataset=os.environ["DISCREET_DATASET"])
+    return create_app(curator, keys, dataset=os.environ["DISCREET_DATASET"], config=config)
 
 
 class _Door:

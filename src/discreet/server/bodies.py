@@ -62,3 +62,9 @@ class NewCap(_Strict):
 
     epsilon: Positive
     delta: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False, strict=True)] = 0.0
+
+
+class CatalogText(_Strict):
+    """The text of a catalog."""
+
+    text: Annotated[str, Field(max_length=90_000)]

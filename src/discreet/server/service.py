@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 
 from anyio import CapacityLimiter
@@ -30,6 +31,7 @@ class Service:
     guard: Guard
     dataset: str
     quantum: float
+    config: Path | None = None
     telemetry: Telemetry = field(default_factory=Telemetry)
     limiter: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(_AT_WORK))
 

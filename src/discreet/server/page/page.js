@@ -126,7 +126,32 @@ function draw(answer, noisy) {
   $("chart").append(svg);
 }
 
+// Completion from the catalog: the names that begin like the word before the cursor; Tab takes the first.
+
+const KEYWORDS = ["SELECT", "FROM", "WHERE", "GROUP BY", "ORDER BY", "HAVING", "COUNT(*)", "COUNT(DISTINCT ", "SUM(", "AVG(", "MEDIAN(", "STDDEV(", "JOIN", "USING (", "ROLLUP (", "LIMIT"];
+let words = KEYWORDS, dismissed = false;
+
+function insert(text, replaced = 0) {
+  const box = $("sql"), at = box.selectionStart;
+  box.setRangeText(text, at - replaced, box.selectionEnd, "end");
+  box.focus();
+  complete();
+  soon();
+}
+
+function complete() {
+  const box = $("sql"), [typed] = box.value.slice(0, box.selectionStart).match(/[\w(*]*$/);
+  const found = typed && !dismissed ? words.filter((word) => word.toLowerCase().startsWith(typed.toLowerCase()) && word !== typed).slice(0, 6) : [];
+  $("completions").replaceChildren(...found.map((word, i) => {
+    const button = make("button", word, { type: "button" });
+    button.addEventListener("click", () => insert(word, typed.length));
+    return button;
+  }), ...(found.length ? [make("span", "Tab takes the first")] : []));
+  return found.length ? () => insert(found[0], typed.length) : null;
+}
+
 function catalog(facts) {
+  words = [...new Set(facts.tables.flatMap((table) => [table.name, ...table.columns.map((column) => column.name)])), ...KEYWORDS];
   $("dataset").textContent = facts.dataset;
   $("catalog").replaceChildren(...facts.tables.flatMap((table) => {
     const head = make("h3", `${table.name} `);
@@ -134,8 +159,10 @@ function catalog(facts) {
     const list = make("ul");
     for (const column of table.columns) {
       const about = column.values ? column.values.join(" ") : column.lower !== null ? `${column.lower} … ${column.upper}` : "";
-      const item = make("li", `${column.name} `);
-      item.append(make("small", `${column.type} ${about}`));
+      const item = make("li");
+      const name = make("button", column.name, { type: "button", title: `put ${column.name} into the question` });
+      name.addEventListener("click", () => insert(column.name));
+      item.append(name, " ", make("small", `${column.type} ${about}`));
       list.append(item);
     }
     return [head, list];
@@ -145,8 +172,9 @@ function catalog(facts) {
 // Budget and transparency
 
 async function balance() {
-  const { accounts } = await call("/v1/budget");
-  const own = accounts.at(-1);
+  const { role, accounts } = await call("/v1/budget");
+  const own = role === "owner" ? accounts[0] : accounts.at(-1);
+  $("owner-link").hidden = role !== "owner";
   $("balance").textContent = `${own.account} ${(own.cap.epsilon - own.spent.epsilon).toFixed(2)} left of ${own.cap.epsilon}`;
   $("accounts").replaceChildren(...accounts.map((account) => {
     const line = make("div", "", { class: "meter" });
@@ -161,7 +189,44 @@ async function past() {
   const free = questions.filter((q) => q.replayed).reduce((sum, q) => sum + (q.epsilon ?? 0), 0);
   fill($("history"), [["when", ""], ["question", "text"], ["price", "number"], ["", ""]],
     questions.reverse().map((q) => [q.time.slice(0, 16).replace("T", " "), q.sql, q.epsilon === null ? `ρ ${q.rho.toPrecision(3)}` : `ε ${q.epsilon}`, q.replayed ? "free: asked before" : ""]));
+  const { role, accounts } = await call("/v1/budget");
+  burn(questions, (role === "owner" ? accounts[0] : accounts.at(-1)).cap.epsilon);
   if (free) $("history").append(make("caption", `asking again saved ε ${free.toFixed(2)}`));
+}
+
+function burn(newestFirst, cap) {
+  const wide = Math.max(300, $("burn").clientWidth || 700), high = 120, steps = [0];
+  for (const q of [...newestFirst].reverse()) if (!q.replayed) steps.push(steps.at(-1) + (q.epsilon ?? Math.sqrt(2 * q.rho)));
+  const x = (i) => 40 + ((wide - 60) * i) / Math.max(steps.length - 1, 1), y = (value) => high - 20 - ((high - 40) * value) / Math.max(cap, steps.at(-1));
+  const path = steps.map((value, i) => (i ? `H ${x(i)} V ${y(value)}` : `M ${x(0)} ${y(0)}`)).join(" ");
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  svg.setAttribute("viewBox", `0 0 ${wide} ${high}`);
+  for (const [tag, attributes, text] of [
+    ["line", { class: "cap", x1: 40, x2: wide - 20, y1: y(cap), y2: y(cap) }, ""],
+    ["path", { class: "spent", d: path }, ""],
+    ["text", { x: 40, y: y(cap) - 5 }, `cap ${cap}`],
+    ["text", { x: 40, y: high - 4 }, `${steps.length - 1} questions paid for, added up`],
+  ]) {
+    const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+    node.textContent = text;
+    svg.append(node);
+  }
+  $("burn").replaceChildren(svg);
+}
+
+// The owner's catalog
+
+async function editCatalog(method, path) {
+  $("catalog-told").textContent = "";
+  try {
+    const facts = await call(path, { method, body: method === "GET" ? undefined : { text: $("toml").value } });
+    if (facts.text !== undefined) $("toml").value = facts.text;
+    $("catalog-told").textContent = facts.note ?? (method === "POST" ? "It can be read." : "");
+    $("warnings").replaceChildren(...facts.warnings.map((warning) => make("li", warning)));
+  } catch (error) {
+    $("catalog-told").textContent = told(error);
+  }
 }
 
 async function card() {
@@ -197,7 +262,8 @@ async function go() {
     $("sign-in").hidden = false;
     return;
   }
-  if (page === "budget") { await past(); $("budget").hidden = false; return; }
+  if (page === "budget") { $("budget").hidden = false; await past(); return; }
+  if (page === "owner") { $("owner").hidden = false; await editCatalog("GET", "/v1/catalog/source"); return; }
   catalog(await call("/v1/catalog"));
   $("ask").hidden = false;
   price();
@@ -213,9 +279,16 @@ $("sign-in-form").addEventListener("submit", async (event) => {
     $("sign-in-told").textContent = told(error);
   }
 });
-$("sql").addEventListener("input", soon);
+$("sql").addEventListener("input", () => { dismissed = false; complete(); soon(); });
+$("check").addEventListener("click", () => editCatalog("POST", "/v1/catalog/check"));
+$("save").addEventListener("click", () => editCatalog("PUT", "/v1/catalog/source"));
 $("epsilon").addEventListener("input", soon);
 $("go").addEventListener("click", ask);
+$("sql").addEventListener("keydown", (event) => {
+  if (event.key === "Escape") { dismissed = true; complete(); }
+  const take = event.key === "Tab" && !event.shiftKey ? complete() : null;
+  if (take) { event.preventDefault(); take(); }
+});
 $("sql").addEventListener("keydown", (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); ask(); } });
 addEventListener("hashchange", go);
 go();

@@ -1,0 +1,59 @@
+"""Choices in a catalog that are allowed and may be regretted: said to the owner, decided by nobody else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from discreet.catalog.model import Catalog, Column, Table, Type
+from discreet.loss import Loss
+
+_LARGE_EPSILON = 10
+_LARGE_DELTA = 1e-5
+_MANY_ROWS = 100
+_WIDE = 10**9
+
+
+def warnings_of(catalog: Catalog) -> list[str]:
+    """What an expert would ask about."""
+    return [*_budget(catalog), *(said for table in catalog.tables.values() for said in _table(table))]
+
+
+def _budget(catalog: Catalog) -> Iterator[str]:
+    cap = catalog.cap.cap
+    if cap.epsilon > _LARGE_EPSILON:
+        yield f"budget: at epsilon {cap.epsilon:g} {Loss(cap.epsilon).in_words()}."
+    if cap.delta > _LARGE_DELTA:
+        yield f"budget: delta {cap.delta:g} should be far below one over the number of people."
+    beyond = [name for name, own in catalog.analysts.items() if own.cap.epsilon > cap.epsilon]
+    if beyond:
+        yield f"budget: {', '.join(beyond)} may spend more than the dataset has; the dataset's cap binds."
+    if catalog.anchor is None:
+        yield "ledger: without an anchor, a ledger that was restored from an old copy is not noticed."
+
+
+def _table(table: Table) -> Iterator[str]:
+    if table.is_public:
+        yield f"{table.name}: is public; everybody may learn every row of it. No view over protected rows belongs here."
+        return
+    if table.max_rows > _MANY_ROWS:
+        yield f"{table.name}: {table.max_rows} rows of a person make noise {table.max_rows} times as wide as one."
+    if not table.is_bounded_once:
+        yield f"{table.name}: rows are bounded by each question, which takes longer and keeps more of them."
+    for column in table.columns.values():
+        yield from _column(table, column)
+
+
+def _column(table: Table, column: Column) -> Iterator[str]:
+    name = f"{table.name}.{column.name}"
+    owns = table.unit is not None and column.name == table.unit.column
+    if column.type in (Type.INTEGER, Type.REAL) and column.lower is None and column.values is None and not owns:
+        yield f"{name}: has no bounds, so it cannot be summed or averaged."
+    if (
+        isinstance(column.lower, Fraction)
+        and isinstance(column.upper, Fraction)
+        and column.upper - column.lower > _WIDE
+    ):
+        yield f"{name}: the bounds are very wide, and noise is as wide as they are."
+    if column.type is Type.TEXT and column.values is None and not owns:
+        yield f"{name}: has no declared values, so grouping by it costs delta."
