@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -17,7 +19,7 @@ from discreet.answering.post import expected_width, width_of
 from discreet.answering.release import release
 from discreet.catalog import Catalog, load_catalog
 from discreet.engines import DuckEngine, with_public_columns
-from discreet.errors import AccountFrozen, BadInput, EngineFailure, ScaleOutOfRange
+from discreet.errors import AccountFrozen, BadInput, Cancelled, EngineFailure, ScaleOutOfRange
 from discreet.exact import Number, exact, read_sensitivity
 from discreet.ledger import Ledger, Request
 from discreet.loss import Loss
@@ -31,6 +33,18 @@ class Estimate(NamedTuple):
 
     bounds: tuple[Fraction, Fraction] | None
     answer: Answer
+
+
+def _no_step(_: str) -> None:
+    """Nobody looks on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A question on its way: who wants to hear of its steps (planned, paid), and how it can be taken back."""
+
+    on_step: Callable[[str], None] = _no_step
+    taken_back: threading.Event = field(default_factory=threading.Event)
 
 
 class Curator:
@@ -101,6 +115,7 @@ class Curator:
         parameters: Parameters = (),
         analyst: str | None = None,
         request_id: str | None = None,
+        asking: Asking | None = None,
     ) -> Answer:
         """Plan, charge on disk, read, add noise, store, answer: in this order, each once.
 
@@ -122,10 +137,13 @@ class Curator:
             analyst=analyst,
             label=str(sql),
         )
+        steps = asking or Asking()
+        steps.on_step("planned")
         paid = self.ledger.reserve(request)
+        steps.on_step("paid")
         stored = paid.answer
         if stored is None:
-            stored = self.ledger.finish(paid, self._answered(plan, analyst))
+            stored = self.ledger.finish(paid, self._answered(plan, analyst, steps))
         return Answer(plan, stored, self.loss(plan), paid.replayed, paid.receipt, request.key)
 
     def expected_widths(self, plan: Plan, confidence: Number) -> dict[str, float | None]:
@@ -137,10 +155,16 @@ class Curator:
         answer = self.ask(bins_question(table, column), epsilon=epsilon, analyst=analyst)
         return Estimate(ends_of(answer), answer)
 
-    def _answered(self, plan: Plan, analyst: str | None) -> bytes:
+    def take_back(self, asking: Asking) -> None:
+        """Stop reading for a question that somebody else is asking; its price stays paid."""
+        self._engine.take_back(asking.taken_back)
+
+    def _answered(self, plan: Plan, analyst: str | None, asking: Asking) -> bytes:
         """Read and add noise. That the engine failed is a bit about the data: it stops the analyst until the owner looks."""
         try:
-            exact_rows = self._engine.run(plan)
+            exact_rows = self._engine.run(plan, taken_back=asking.taken_back)
+        except Cancelled:
+            raise  # the analyst's own doing says nothing about the data
         except EngineFailure:
             if analyst is not None:
                 with suppress(AccountFrozen):

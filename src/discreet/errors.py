@@ -26,6 +26,7 @@
     ├── UnknownDataset                    unknown-dataset
     ├── TooMany                           too-many
     ├── EngineFailure                     engine-failure
+    │   └── Cancelled                     cancelled
     ├── BudgetExceeded                    budget-exceeded
     ├── RequestConflict                   request-conflict
     ├── UnknownAccount                    unknown-account
@@ -201,6 +202,12 @@ class EngineFailure(DiscreetError):
     """The engine failed after the charge. The text is always the same."""
 
     code = "engine-failure"
+
+
+class Cancelled(EngineFailure):
+    """Whoever asked took the question back while it was read. Its price was paid."""
+
+    code = "cancelled"
 
 
 class BudgetExceeded(DiscreetError):

@@ -86,6 +86,7 @@ def test_an_answer_is_drawn_with_its_intervals_and_the_budget_runs_out(page, ser
     expect(page.locator("#told")).to_contain_text("Ask for a smaller epsilon")
     page.click("nav a[href='#budget']")
     expect(page.locator("#history")).to_contain_text("GROUP BY ward")
+    expect(page.locator("#burn")).to_contain_text("1 question paid for")
 
 
 def test_names_are_completed_from_the_catalog_and_escape_lets_tab_move_on(page, served):

@@ -15,7 +15,7 @@ from discreet.catalog import Catalog
 from discreet.engines.exact_rows import ExactRows, GroupKey, Histogram
 from discreet.engines.snapshot import Snapshot, empty_tables, open_snapshot
 from discreet.engines.statements import histogram, integers, quantiles
-from discreet.errors import EngineFailure, NotAllowed
+from discreet.errors import Cancelled, EngineFailure, NotAllowed
 from discreet.sql.plan import GroupSet, Plan
 from discreet.sql.scope import KeyValue
 
@@ -42,6 +42,7 @@ class DuckEngine:
             raise
         self._data = self._snapshot.connection
         self._public: dict[tuple[str, ...], Any] = {}
+        self._reading: threading.Event | None = None
 
     def close(self) -> None:
         self._data.close()
@@ -60,15 +61,31 @@ class DuckEngine:
                 "The types of the question do not fit together.", next_step="Compare and add like with like."
             ) from None
 
-    def run(self, plan: Plan) -> list[ExactRows]:
-        """The exact integers of each grouping. Called after the charge; a failure is one fixed sentence."""
+    def run(self, plan: Plan, *, taken_back: threading.Event | None = None) -> list[ExactRows]:
+        """The exact integers of each grouping. Called after the charge; a failure is one fixed sentence.
+
+        `taken_back` is set by `take_back`, from another thread.
+        """
         try:
             with self._lock, self._limited():
+                self._reading = taken_back
+                if taken_back is not None and taken_back.is_set():
+                    raise _taken_back()
                 return [self._grouping(plan, one) for one in plan.sets]
         except (duckdb.Error, MemoryError):
+            if taken_back is not None and taken_back.is_set():
+                raise _taken_back() from None
             raise EngineFailure(
                 "The engine could not answer. The price was paid.", next_step="Tell the owner of the data."
             ) from None
+        finally:
+            self._reading = None
+
+    def take_back(self, question: threading.Event) -> None:
+        """Stop reading for a question, now or when its turn comes; no other question is disturbed."""
+        question.set()
+        if self._reading is question:
+            self._data.interrupt()
 
     @contextmanager
     def _limited(self) -> Iterator[None]:
@@ -116,6 +133,10 @@ class DuckEngine:
                     "The types of the question do not fit together.", next_step="Compare and add like with like."
                 ) from None
         return self._public[sql,]
+
+
+def _taken_back() -> Cancelled:
+    return Cancelled("The question was taken back. The price was paid.", next_step="Ask again: it costs nothing more.")
 
 
 def _quoted(name: str) -> str:

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import json
-import math
+import os
 from typing import Annotated, Any
 
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Header, Request, Response
+from fastapi.responses import StreamingResponse
 
 from discreet.answering.answer import Answer
 from discreet.catalog.public import facts_of
-from discreet.curator import Curator
+from discreet.curator import Asking, Curator
 from discreet.server.bodies import Question
+from discreet.server.bytes_of import CONFIDENCE, answer_body
 from discreet.server.guard import leaving_at_round_times
 from discreet.server.keys import Key
+from discreet.server.progress import told_as_it_happens
 from discreet.server.records import balances, history
 from discreet.server.refusals import RESPONSES
-from discreet.server.service import holder_of, service_of
+from discreet.server.service import Service, holder_of, service_of
 
-CONFIDENCE = 0.95
 routes = APIRouter(prefix="/v1", responses=RESPONSES)
 
 
@@ -27,23 +28,47 @@ routes = APIRouter(prefix="/v1", responses=RESPONSES)
 async def ask(
     question: Question, request: Request, idempotency_key: Annotated[str | None, Header(max_length=200)] = None
 ) -> Response:
-    """Ask: pays, answers with intervals, and never pays twice for the same question."""
+    """Ask: pays, answers with intervals, and never pays twice for the same question.
+
+    With `Accept: application/x-ndjson` steps are told as they happen, a line each, the answer last.
+    """
     service, holder = service_of(request), await run_sync(holder_of, request)
     service.check_dataset(question.dataset)
-    async with service.guard.admit(holder.id), leaving_at_round_times(service.quantum):
-        answer: Answer = await service.work(
-            service.curator.ask,
-            question.sql,
-            epsilon=question.epsilon,
-            within=question.within,
-            confidence=question.confidence,
-            analyst=holder.asks_as,
-            request_id=idempotency_key,
-            **question.details,
-        )
-        body = answer_body(answer)
+    name = idempotency_key or os.urandom(16).hex()
+    if "application/x-ndjson" in request.headers.get("accept", ""):
+        lines = told_as_it_happens(service, lambda asking: _asked(service, holder, question, name, asking))
+        return StreamingResponse(lines, media_type="application/x-ndjson")
+    answer = await _asked(service, holder, question, name, Asking())
     headers = {"Discreet-Replayed": "true"} if answer.replayed else {}
-    return Response(body, media_type="application/json", headers=headers)
+    return Response(answer_body(answer), media_type="application/json", headers=headers)
+
+
+@routes.delete("/ask/{name}", status_code=204)
+async def take_back(name: str, request: Request) -> None:
+    """Take back a question of yours that is being read, by its Idempotency-Key. It costs its price all the same."""
+    service, holder = service_of(request), await run_sync(holder_of, request)
+    asking = service.asked.get((holder.id, name))
+    if asking is not None:
+        service.curator.take_back(asking)
+
+
+async def _asked(service: Service, holder: Key, question: Question, name: str, asking: Asking) -> Answer:
+    async with service.guard.admit(holder.id), leaving_at_round_times(service.quantum):
+        service.asked[holder.id, name] = asking
+        try:
+            return await service.work(
+                service.curator.ask,
+                question.sql,
+                epsilon=question.epsilon,
+                within=question.within,
+                confidence=question.confidence,
+                analyst=holder.asks_as,
+                request_id=name,
+                asking=asking,
+                **question.details,
+            )
+        finally:
+            service.asked.pop((holder.id, name), None)
 
 
 @routes.post("/explain")
@@ -76,28 +101,6 @@ def catalog(request: Request) -> dict[str, Any]:
     service = service_of(request)
     tables = facts_of(service.curator.catalog)
     return {"dataset": service.dataset, "version": service.curator.version, "tables": tables}
-
-
-def answer_body(answer: Answer) -> bytes:
-    """The same bytes for the same answer, whoever asks and however often."""
-    facts = {
-        "columns": answer.columns,
-        "rows": answer.rows,
-        "half_widths": [{n: _finite(w) for n, w in row.items()} for row in answer.half_widths(CONFIDENCE)],
-        "intervals": [
-            {n: None if i is None else [_finite(i[0]), _finite(i[1])] for n, i in row.items()}
-            for row in answer.intervals(CONFIDENCE)
-        ],
-        "confidence": CONFIDENCE,
-        "loss": {"epsilon": answer.loss.epsilon, "delta": answer.loss.delta},
-        "receipt": answer.question,
-        "notes": list(answer.plan.notes),
-    }
-    return json.dumps(facts, separators=(",", ":"), ensure_ascii=False).encode()
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is None or math.isfinite(value) else None
 
 
 def _explained(curator: Curator, question: Question, holder: Key) -> dict[str, Any]:

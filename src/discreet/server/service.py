@@ -12,7 +12,7 @@ from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
 from fastapi import Request
 
-from discreet.curator import Curator
+from discreet.curator import Asking, Curator
 from discreet.errors import Forbidden, UnknownDataset
 from discreet.server.guard import Guard
 from discreet.server.keys import Key, KeyBook
@@ -32,6 +32,8 @@ class Service:
     dataset: str
     quantum: float
     config: Path | None = None
+    asked: dict[tuple[str, str], Asking] = field(default_factory=dict)
+    """Questions on their way, by the key that asks and the Idempotency-Key."""
     telemetry: Telemetry = field(default_factory=Telemetry)
     limiter: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(_AT_WORK))
 

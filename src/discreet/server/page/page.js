@@ -70,12 +70,17 @@ const soon = () => { clearTimeout(waiting); waiting = setTimeout(price, 250); };
 async function ask() {
   $("go").disabled = true;
   $("told").textContent = "";
+  const name = crypto.randomUUID();
+  const waiting = setTimeout(() => { $("stop").hidden = false; }, 1500);
+  $("stop").onclick = () => call(`/v1/ask/${name}`, { method: "DELETE" });
   try {
-    show(await call("/v1/ask", { method: "POST", body: question(), headers: { "Idempotency-Key": crypto.randomUUID() } }));
+    show(await call("/v1/ask", { method: "POST", body: question(), headers: { "Idempotency-Key": name } }));
     await balance();
   } catch (error) {
     $("told").textContent = told(error);
   }
+  clearTimeout(waiting);
+  $("stop").hidden = true;
   $("go").disabled = false;
   price();
 }
@@ -205,7 +210,7 @@ function burn(newestFirst, cap) {
     ["line", { class: "cap", x1: 40, x2: wide - 20, y1: y(cap), y2: y(cap) }, ""],
     ["path", { class: "spent", d: path }, ""],
     ["text", { x: 40, y: y(cap) - 5 }, `cap ${cap}`],
-    ["text", { x: 40, y: high - 4 }, `${steps.length - 1} questions paid for, added up`],
+    ["text", { x: 40, y: high - 4 }, `${steps.length - 1} ${steps.length === 2 ? "question" : "questions"} paid for, added up`],
   ]) {
     const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
     for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
