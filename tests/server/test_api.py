@@ -1,8 +1,10 @@
 """The API: what each status means, that repeats are the same bytes, and that nothing is said that should not be."""
 
+import io
 import json
 
 import httpx
+import pyarrow.parquet as pq
 import pytest
 
 import discreet
@@ -167,3 +169,11 @@ def test_counts_of_requests_are_for_the_owner(server):
     assert server.get("/metrics").status_code == 403
     text = server.get("/metrics", key=server.owner).text
     assert 'discreet_requests_total{route="/v1/ask",status="200"}' in text
+
+
+def test_an_answer_comes_as_parquet_too(server):
+    server.ask(WARDS)
+    response = server.ask(WARDS, Accept="application/vnd.apache.parquet")
+    table = pq.read_table(io.BytesIO(response.content))
+    assert table.column_names == ["ward", "n", "n ±", "m", "m ±"]
+    assert response.headers["discreet-replayed"] == "true"

@@ -1,5 +1,7 @@
 """Any statement over the wire: an answer or a documented refusal, never a canary that was planted in a row."""
 
+import logging
+
 import httpx
 import pytest
 
@@ -18,6 +20,10 @@ def ask_with_canaries(tmp_path, *, statements, seed):
     config.write_text(CATALOG.replace("epsilon = 1000", "epsilon = 1e6"))
     world = HAND_MADE.visits | {9: [(91, CANARY, CANARY, 1.0, 1, True, None)]}
     frames = type(HAND_MADE)(world, HAND_MADE.people, HAND_MADE.events, HAND_MADE.notes).frames()
+    logged = []
+    handler = logging.Handler()
+    handler.emit = lambda record: logged.append(record.getMessage())
+    logging.getLogger().addHandler(handler)
     keys, writer, seen = KeyBook.open(str(tmp_path / "ledger.sqlite")), Writer(seed), {}
     key = keys.create("olga", role="owner")
     with open_curator(config, frames=frames) as curator:
@@ -37,6 +43,8 @@ def ask_with_canaries(tmp_path, *, statements, seed):
 
         anyio.run(ask_all)
     keys.close()
+    logging.getLogger().removeHandler(handler)
+    assert not any(CANARY in line for line in logged)
     assert set(seen) <= STATUSES
     return seen
 

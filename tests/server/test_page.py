@@ -126,6 +126,9 @@ def test_the_owner_edits_the_catalog_and_is_told_of_mistakes_by_line_and_of_risk
 def test_the_card_needs_no_key_and_nothing_is_cut_off_on_a_phone(browser, served):
     context = browser.new_context(viewport={"width": 390, "height": 844})
     page = context.new_page()
+    page.goto(f"{served.url}/api")
+    expect(page.locator("#routes")).to_contain_text("POST /v1/ask")
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
     page.goto(f"{served.url}/#transparency")
     expect(page.locator("#card")).to_contain_text("patient_id")
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 390

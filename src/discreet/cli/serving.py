@@ -39,6 +39,11 @@ def serve(
     host: Annotated[str, typer.Option("--host", help="Where to listen.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", help="At which port.")] = 8000,
     workers: Annotated[int, typer.Option("--workers", min=1, help="How many processes.")] = 1,
+    rate: Annotated[float, typer.Option("--rate", min=0.1, help="Requests a second for each key.")] = 50,
+    at_once: Annotated[int, typer.Option("--at-once", min=1, help="Requests at once for each key.")] = 8,
+    quantum: Annotated[
+        float, typer.Option("--quantum", min=0, help="Answers leave after whole multiples of so many seconds.")
+    ] = 0.05,
     demo: Annotated[bool, typer.Option("--demo", help="Serve a generated clinic, with a key for alice.")] = False,
 ) -> None:
     """Serve a catalog over HTTP: an API under /v1 and a page under /."""
@@ -53,8 +58,15 @@ def serve(
             _check_books(curator.ledger)  # and the snapshot is made, before anybody is let in
             if demo:
                 typer.echo(f"the key of alice, for this page and until it stops: {keys.create('alice')}")
-        os.environ["DISCREET_CONFIG"] = str(place.resolve())
-        os.environ["DISCREET_DATASET"] = "clinic" if demo else place.resolve().parent.name
+        dataset = "clinic" if demo else place.resolve().parent.name
+        settings = {
+            "config": str(place.resolve()),
+            "dataset": dataset,
+            "rate": rate,
+            "at_once": at_once,
+            "quantum": quantum,
+        }
+        os.environ["DISCREET_SERVE"] = json.dumps(settings)  # workers are processes of their own
         typer.echo(f"listening on http://{host}:{port}", err=True)
         uvicorn.run(
             "discreet.server.app:from_environment",

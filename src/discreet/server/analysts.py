@@ -13,7 +13,7 @@ from discreet.answering.answer import Answer
 from discreet.catalog.public import facts_of
 from discreet.curator import Asking, Curator
 from discreet.server.bodies import Question
-from discreet.server.bytes_of import CONFIDENCE, answer_body
+from discreet.server.bytes_of import CONFIDENCE, PARQUET, answer_body, answer_parquet
 from discreet.server.guard import leaving_at_round_times
 from discreet.server.keys import Key
 from discreet.server.progress import told_as_it_happens
@@ -30,16 +30,20 @@ async def ask(
 ) -> Response:
     """Ask: pays, answers with intervals, and never pays twice for the same question.
 
-    With `Accept: application/x-ndjson` steps are told as they happen, a line each, the answer last.
+    With `Accept: application/x-ndjson` steps are told as they happen, a line each, the answer last; with
+    `application/vnd.apache.parquet` the answer is a Parquet file.
     """
     service, holder = service_of(request), await run_sync(holder_of, request)
     service.check_dataset(question.dataset)
     name = idempotency_key or os.urandom(16).hex()
-    if "application/x-ndjson" in request.headers.get("accept", ""):
+    accept = request.headers.get("accept", "")
+    if "application/x-ndjson" in accept:
         lines = told_as_it_happens(service, lambda asking: _asked(service, holder, question, name, asking))
         return StreamingResponse(lines, media_type="application/x-ndjson")
     answer = await _asked(service, holder, question, name, Asking())
     headers = {"Discreet-Replayed": "true"} if answer.replayed else {}
+    if PARQUET in accept:
+        return Response(answer_parquet(answer), media_type=PARQUET, headers=headers)
     return Response(answer_body(answer), media_type="application/json", headers=headers)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -55,11 +56,11 @@ def create_app(
 
 
 def from_environment() -> FastAPI:
-    """The application in a worker process: `discreet serve` says by DISCREET_CONFIG and DISCREET_DATASET what it serves."""
-    config = Path(os.environ["DISCREET_CONFIG"])
+    """The application in a worker process: `discreet serve` says by DISCREET_SERVE what it serves, and how."""
+    settings = json.loads(os.environ["DISCREET_SERVE"])
+    config = Path(settings.pop("config"))
     curator = open_curator(config)
-    keys = KeyBook.open(curator.catalog.ledger)
-    return create_app(curator, keys, dataset=os.environ["DISCREET_DATASET"], config=config)
+    return create_app(curator, KeyBook.open(curator.catalog.ledger), config=config, **settings)
 
 
 class _Door:

@@ -11,12 +11,17 @@ Share = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False, strict=True)]
 
 
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={})
+    model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class Question(_Strict):
     """A question, and either what it may cost or how exact it must be."""
 
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        json_schema_extra={"example": {"sql": "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward", "epsilon": 0.5}},
+    )
     sql: Annotated[str, Field(min_length=1, max_length=20_000, examples=["SELECT COUNT(*) AS n FROM visits"])]
     epsilon: Positive | None = Field(default=None, examples=[0.5])
     within: Positive | None = None
@@ -52,6 +57,7 @@ class Question(_Strict):
 class NewKey(_Strict):
     """A key for an analyst."""
 
+    model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"example": {"analyst": "alice"}})
     analyst: Annotated[str, Field(min_length=1, max_length=200)]
     role: str = "analyst"
     days: Annotated[int, Field(ge=1, le=3650)] = 90
@@ -60,6 +66,7 @@ class NewKey(_Strict):
 class NewCap(_Strict):
     """A cap for an analyst's account."""
 
+    model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"example": {"epsilon": 2, "delta": 1e-6}})
     epsilon: Positive
     delta: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False, strict=True)] = 0.0
 

@@ -8,6 +8,7 @@ import math
 from discreet.answering.answer import Answer
 
 CONFIDENCE = 0.95
+PARQUET = "application/vnd.apache.parquet"
 
 
 def answer_body(answer: Answer) -> bytes:
@@ -26,6 +27,17 @@ def answer_body(answer: Answer) -> bytes:
         "notes": list(answer.plan.notes),
     }
     return json.dumps(facts, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def answer_parquet(answer: Answer) -> bytes:
+    """The values with their ± as a Parquet file."""
+    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    sink = pa.BufferOutputStream()
+    pq.write_table(answer.to_arrow(), sink)
+    written: bytes = sink.getvalue().to_pybytes()
+    return written
 
 
 def _finite(value: float | None) -> float | None:

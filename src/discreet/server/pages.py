@@ -11,7 +11,7 @@ from fastapi.responses import HTMLResponse
 from discreet.server.keys import KeyBook
 
 _COOKIE = "discreet_key"
-_KINDS = {"page.js": "text/javascript", "style.css": "text/css"}
+_KINDS = {"page.js": "text/javascript", "api.js": "text/javascript", "style.css": "text/css"}
 
 
 def add_pages(app: FastAPI, keys: KeyBook) -> None:
@@ -21,6 +21,10 @@ def add_pages(app: FastAPI, keys: KeyBook) -> None:
     @app.get("/", response_class=HTMLResponse, include_in_schema=False)
     def home() -> str:
         return (page / "index.html").read_text()
+
+    @app.get("/api", response_class=HTMLResponse, include_in_schema=False)
+    def api() -> str:
+        return (page / "api.html").read_text()
 
     @app.get("/page/{name}", include_in_schema=False)
     def part(name: str) -> Response:

@@ -98,6 +98,14 @@ function show(answer) {
   $("notes").textContent = [`In ${100 * answer.confidence} of 100 answers the bounded value is inside ±, which covers noise, not rows cut by limits.`, `Paid ε ${answer.loss.epsilon}.`, ...answer.notes].join(" ");
   $("python").textContent = `import discreet\n\ncurator = discreet.connect("${location.origin}", key="…")\nanswer = curator.ask(${JSON.stringify($("sql").value)}, epsilon=${epsilon()})\nanswer.to_pandas()`;
   const csv = [columns.map(([name]) => name), ...rows].map((cells) => cells.map((cell) => `"${String(cell).replaceAll('"', '""')}"`).join(",")).join("\n");
+  const asked = question();
+  $("parquet").onclick = async (event) => {
+    event.preventDefault();
+    const headers = { "X-Discreet-Page": "1", "Content-Type": "application/json", Accept: "application/vnd.apache.parquet" };
+    const response = await fetch("/v1/ask", { method: "POST", headers, body: JSON.stringify(asked) });  // asked before, so free
+    const link = make("a", "", { download: "answer.parquet", href: URL.createObjectURL(await response.blob()) });
+    link.click();
+  };
   $("csv").href = URL.createObjectURL(new Blob([csv], { type: "text/csv" }));
 }
 
@@ -257,7 +265,7 @@ async function go() {
   const page = location.hash.slice(1) || "ask";
   for (const section of document.querySelectorAll("main > section")) section.hidden = true;
   for (const link of document.querySelectorAll("nav a")) {
-    if (link.hash.slice(1) === page) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
+    if (link.hash && link.hash.slice(1) === page) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
   }
   if (page === "transparency") { await card(); $("transparency").hidden = false; return; }
   try {
