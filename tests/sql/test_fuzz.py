@@ -57,10 +57,3 @@ def hold_against_neighbours(name, *, statements, seed):
 @pytest.mark.parametrize("name", WORLDS)
 def test_no_neighbour_moves_any_statement_further_than_it_pays_for(name):
     assert hold_against_neighbours(name, statements=2000, seed=len(name)) > 200
-
-
-@pytest.mark.parametrize("condition", ["day", "ward", "cost", "NULL"])
-def test_a_condition_that_is_no_truth_value_never_fails_in_the_engine(condition, catalog, tame):
-    engine, _ = tame
-    plan = plan_query(f"SELECT COUNT(*) FROM visits WHERE {condition}", catalog, engine, epsilon=0.1)
-    assert len(engine.run(plan)[0].groups) == 1

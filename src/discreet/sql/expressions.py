@@ -1,6 +1,6 @@
 """Expressions below the release: an allow-list of kinds, every name resolved.
 
-Nothing here can fail on a row: what might is wrapped for the engine, so that what cannot be computed is NULL.
+Nothing here can fail on a row: what might is wrapped for the engine just where it stands, and gives NULL.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from discreet.errors import NotAllowed, TooLarge
+from discreet.sql.kinds import holds_computed, kind_of, needs_wrapping
 from discreet.sql.scope import Scope
-from discreet.sql.totality import holds_computed, total_kind
 
 Special: TypeAlias = Callable[[exp.Expr, Scope], exp.Expr | None]
 """Turns a subquery, a window or an aggregate into its stand-in; None for what it does not know."""
@@ -38,6 +38,7 @@ _CASTS = {
     exp.DataType.Type.VARCHAR, exp.DataType.Type.TEXT, exp.DataType.Type.DATE, exp.DataType.Type.BOOLEAN,
 }  # fmt: skip
 UNITS = {"YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "DOW", "ISODOW", "DOY", "DAYOFWEEK", "DAYOFYEAR", "DECADE"}
+KINDLESS = {exp.Identifier, exp.DataType, exp.Var, exp.Interval, exp.Column}
 _DEEPEST = 40
 _MOST_WILDCARDS = 4
 
@@ -66,16 +67,39 @@ def check(node: exp.Expr, scope: Scope, special: Special) -> exp.Expr:
 
 
 def safe_text(node: exp.Expr, scope: Scope) -> str:
-    """A checked expression as SQL that cannot fail on a row."""
-    text = scope.text(node)
-    if total_kind(node, scope) is not None or isinstance(node, exp.Null):
-        return text
+    """A checked expression as SQL that cannot fail on a row: what can is wrapped just where it stands."""
+    kind_of(node, scope)
+    return scope.text(_safe(node, scope))
+
+
+def _safe(node: exp.Expr, scope: Scope) -> exp.Expr:
+    """The same with every cast made a TRY_CAST, decimals made doubles, and TRY around each part that can fail."""
+    made = node.copy()
+    for name, value in node.args.items():
+        if isinstance(value, exp.Expr):
+            made.set(name, _safe(value, scope))
+        elif isinstance(value, list):
+            made.set(name, [_safe(part, scope) if isinstance(part, exp.Expr) else part for part in value])
+    if isinstance(node, exp.Cast) and not isinstance(node, exp.TryCast):
+        return exp.TryCast(this=made.this, to=made.args["to"])
+    if isinstance(node, exp.Literal):
+        return _literal(node)
+    if type(node) in KINDLESS or not needs_wrapping(node, scope):
+        return made
     if holds_computed(node):
         raise NotAllowed(
             "What stands around a subquery, a window or an aggregate could fail on a row.",
             next_step="Compute the inner part in a subquery in FROM, and use its column.",
         )
-    return f"TRY({text})"
+    wrapped = exp.Anonymous(this="TRY", expressions=[made])
+    return exp.TryCast(this=wrapped, to=exp.DataType.build("date")) if kind_of(node, scope) == "date" else wrapped
+
+
+def _literal(node: exp.Literal) -> exp.Expr:
+    """Decimals as doubles, because a DECIMAL's width would decide what fits."""
+    if node.is_string or node.name.isdecimal():
+        return node.copy()
+    return exp.Literal.number(node.name if "e" in node.name.lower() else f"{node.name}e0")
 
 
 def conjuncts(node: exp.Expr) -> list[exp.Expr]:
@@ -89,14 +113,10 @@ def conjuncts(node: exp.Expr) -> list[exp.Expr]:
 
 
 def condition_text(node: exp.Expr, scope: Scope) -> str:
-    """A checked condition as SQL, part by part, so that only what may fail is wrapped."""
-    parts = []
-    for part in conjuncts(node):
-        text = safe_text(part, scope)
-        parts.append(
-            f"({text})" if total_kind(part, scope) == "bool" else f"coalesce(TRY_CAST({text} AS BOOLEAN), false)"
-        )
-    return " AND ".join(parts)
+    """A checked condition as SQL."""
+    if kind_of(node, scope) not in ("bool", "null"):
+        raise NotAllowed("A condition must be true or false.", next_step="Compare something: x > 0.")
+    return safe_text(node, scope)
 
 
 def _spoken(node: exp.Expr) -> str:

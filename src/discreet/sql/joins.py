@@ -10,8 +10,8 @@ from sqlglot import exp
 
 from discreet.errors import JoinsPeople, NotAllowed, TooLarge, UnknownName
 from discreet.sql.expressions import Special, check, condition_text, conjuncts
+from discreet.sql.kinds import kind_of
 from discreet.sql.scope import KeyValue, Rows, Scope, Source, quote
-from discreet.sql.totality import total_kind
 
 MOST_ROWS = 10**6
 _WHOLE_NUMBERS = {"int", "small"}
@@ -156,8 +156,8 @@ def _refers(rows: Rows, column: str, other: Rows, key: str) -> bool:
 
 def same_kind(a: exp.Expr, b: exp.Expr, scope: Scope) -> bool:
     """Whether equal means equal: no cast that maps several values to one stands between them."""
-    kinds = {"int" if kind in _WHOLE_NUMBERS else kind for kind in (total_kind(a, scope), total_kind(b, scope))}
-    return len(kinds) == 1 and None not in kinds
+    kinds = {"int" if kind in _WHOLE_NUMBERS else kind for kind in (kind_of(a, scope), kind_of(b, scope))}
+    return len(kinds) == 1 and not kinds & {"unknown", "null"}
 
 
 def _per_person(scope: Scope, new: _Joined, facts: PublicFacts) -> int | None:

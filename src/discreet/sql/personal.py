@@ -10,9 +10,9 @@ from sqlglot import exp
 from discreet.errors import JoinsPeople, NotAllowed
 from discreet.sql.bounds import bounds, hull
 from discreet.sql.expressions import Special, check, condition_text, safe_text
+from discreet.sql.kinds import kind_of
 from discreet.sql.scope import Bounds, Field, Scope
 from discreet.sql.steps import steps_of
-from discreet.sql.totality import total_kind
 
 _RANKS: dict[type[exp.Expr], str] = {exp.RowNumber: "row_number", exp.Rank: "rank", exp.DenseRank: "dense_rank"}
 _SHIFTS: dict[type[exp.Expr], str] = {
@@ -71,11 +71,12 @@ def aggregate(node: exp.Expr, scope: Scope, special: Special, *, over: str = "",
         return _count(argument, scope, special, tail), Field("", "small", ends)
     if type(node) in _EXTREMES:
         inner = check(argument, scope, special)
-        facts = Field("", total_kind(inner, scope), bounds(inner, scope))
+        facts = Field("", kind_of(inner, scope), bounds(inner, scope))
         return f"{_EXTREMES[type(node)]}({safe_text(inner, scope)}){tail}", facts
     if isinstance(node, exp.Sum | exp.Avg) and scope.is_public:
         inner = check(argument, scope, special)
-        return f"{node.key}({safe_text(inner, scope)}){tail}", Field("")
+        kind = "real" if isinstance(node, exp.Avg) or kind_of(inner, scope) == "real" else "int"
+        return f"{node.key}({safe_text(inner, scope)}){tail}", Field("", kind)
     if isinstance(node, exp.Sum | exp.Avg):
         steps = steps_of(check(argument, scope, special), scope)
         low, high = steps.low * steps.step, steps.high * steps.step
@@ -140,8 +141,6 @@ def _shifted(function: exp.Expr, scope: Scope, special: Special, over: str) -> t
         raise NotAllowed("LAG and LEAD take a column and a whole number.", next_step="Write LAG(x) or LAG(x, 2).")
     argument = safe_text(inner, scope) + (f", {offset.name}" if offset is not None else "")
     facts = (
-        scope.field(inner)
-        if isinstance(inner, exp.Column)
-        else Field("", total_kind(inner, scope), bounds(inner, scope))
+        scope.field(inner) if isinstance(inner, exp.Column) else Field("", kind_of(inner, scope), bounds(inner, scope))
     )
     return f"{_SHIFTS[type(function)]}({argument}){over}", replace(facts, step=None)

@@ -16,11 +16,11 @@ from discreet.sql.bounds import bounds, hull
 from discreet.sql.domains import domain
 from discreet.sql.expressions import Special, check, condition_text, conjuncts, safe_text
 from discreet.sql.joins import MOST_ROWS, PublicFacts, join, start
+from discreet.sql.kinds import kind_of
 from discreet.sql.personal import personal_aggregates, personal_windows
 from discreet.sql.scope import Bounds, Field, KeyValue, Rows, Scope, Source, quote
 from discreet.sql.steps import steps_name
 from discreet.sql.subqueries import subqueries
-from discreet.sql.totality import total_kind
 
 Names: TypeAlias = Mapping[str, exp.Expr | Rows]
 """What WITH has named: a relation, or the query of a release, which only the outermost SELECT can read."""
@@ -310,7 +310,7 @@ def _facts(name: str, node: exp.Expr, scope: Scope, *, grouped: bool) -> Field:
     known = domain(node, scope)
     return Field(
         name,
-        total_kind(node, scope),
+        kind_of(node, scope),
         bounds(node, scope),
         None if known is None else tuple(v for v in known if v is not None),
         known is not None and None in known,

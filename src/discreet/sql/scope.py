@@ -29,8 +29,7 @@ def quote(name: str) -> str:
 class Field:
     """A column of a relation, and what is public about its values.
 
-    `kind` is int, small (a whole number that is far from overflow whatever the data), real, text, bool, date or None for
-    what only the engine knows. `step` is the grid whose steps are stored beside the column.
+    `kind` is one of those in kinds.py, or None for what only the engine knows. `step` is the grid whose steps are stored beside the column.
     """
 
     name: str

@@ -13,8 +13,8 @@ from discreet.errors import TooLarge
 from discreet.exact import power_of_two_below
 from discreet.sql.bounds import needed_bounds
 from discreet.sql.expressions import safe_text
+from discreet.sql.kinds import kind_of
 from discreet.sql.scope import Scope, quote
-from discreet.sql.totality import total_kind
 
 _FINEST = 2**20
 
@@ -43,7 +43,7 @@ def steps_of(node: exp.Expr, scope: Scope) -> Steps:
         stored = f"{quote(column.text('table'))}.{quote(steps_name(column.name))}"
         return Steps(stored, field.step, nearest(lower / field.step), nearest(upper / field.step))
     step = power_of_two_below((upper - lower) / _FINEST) if upper > lower else Fraction(1)
-    if total_kind(node, scope) in ("int", "small"):
+    if kind_of(node, scope) in ("int", "small"):
         step = max(step, Fraction(1))
     low, high = nearest(lower / step), nearest(upper / step)
     if max(abs(low), abs(high)) > LARGEST_STEP:
