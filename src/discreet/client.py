@@ -86,6 +86,10 @@ class RemoteCurator:
         """Hang up."""
         self._http.close()
 
+    def table(self, name: str) -> Table:
+        """A question built step by step instead of written."""
+        return Table(name)
+
     def ask(
         self,
         sql: str | Table,

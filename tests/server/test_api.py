@@ -3,12 +3,16 @@
 import io
 import json
 
+import anyio
 import httpx
 import pyarrow.parquet as pq
 import pytest
 
 import discreet
+from discreet.curator import open_curator
 from discreet.errors import BudgetExceeded, JoinsPeople, NoAccess
+from discreet.samples import write_clinic
+from discreet.server import KeyBook, create_app
 
 WARDS = {"sql": "SELECT ward, COUNT(*) AS n, AVG(cost) AS m FROM visits GROUP BY ward", "epsilon": 0.2}
 
@@ -139,6 +143,7 @@ def test_the_client_has_the_face_of_a_curator(server):
         assert curator.explain("SELECT COUNT(*) AS n FROM visits WHERE cost > :c", epsilon=0.1, parameters={"c": 5})[
             "columns"
         ] == ["n"]
+        assert curator.explain(curator.table("visits").count("n"), epsilon=0.1)["columns"] == ["n"]
         assert curator.budget()[-1]["account"] == "alice"
         assert curator.history()
         assert curator.catalog()["tables"]
@@ -177,3 +182,22 @@ def test_an_answer_comes_as_parquet_too(server):
     table = pq.read_table(io.BytesIO(response.content))
     assert table.column_names == ["ward", "n", "n ±", "m", "m ±"]
     assert response.headers["discreet-replayed"] == "true"
+
+
+def test_who_asks_too_often_is_told_to_wait_and_nobody_else_is(tmp_path):
+    config = write_clinic(tmp_path, patients=20, visits=50)
+    keys = KeyBook.open(str(tmp_path / "ledger.sqlite"))
+    alice, again, olga = keys.create("alice"), keys.create("alice"), keys.create("olga", role="owner")
+
+    async def statuses():
+        transport = httpx.ASGITransport(app=create_app(curator, keys, rate=1, quantum=0))
+        async with httpx.AsyncClient(transport=transport, base_url="http://in-process") as client:
+            asked = [
+                await client.post("/v1/explain", json=WARDS, headers={"Authorization": f"Bearer {key}"})
+                for key in (alice, again, alice, olga)
+            ]
+        return [response.status_code for response in asked]
+
+    with open_curator(config) as curator:
+        assert anyio.run(statuses) == [200, 200, 429, 200]
+    keys.close()

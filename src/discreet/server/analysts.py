@@ -57,7 +57,7 @@ async def take_back(name: str, request: Request) -> None:
 
 
 async def _asked(service: Service, holder: Key, question: Question, name: str, asking: Asking) -> Answer:
-    async with service.guard.admit(holder.id), leaving_at_round_times(service.quantum):
+    async with service.guard.admit(holder.analyst), leaving_at_round_times(service.quantum):
         service.asked[holder.id, name] = asking
         try:
             return await service.work(
@@ -80,7 +80,7 @@ async def explain(question: Question, request: Request) -> dict[str, Any]:
     """What a question would read, measure and cost. Spends nothing."""
     service, holder = service_of(request), await run_sync(holder_of, request)
     service.check_dataset(question.dataset)
-    async with service.guard.admit(holder.id):
+    async with service.guard.admit(holder.analyst):
         return await service.work(_explained, service.curator, question, holder)
 
 

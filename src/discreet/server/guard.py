@@ -1,4 +1,4 @@
-"""How often and how many at once: limits for each holder of a key, and answers that leave at round times."""
+"""How often and how many at once: limits for each analyst, however many keys, and answers that leave at round times."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TOO_MANY = TooMany("You ask more often than this server allows.", next_step="Wa
 
 
 class Guard:
-    """A bucket of requests for each holder, refilled at `rate` a second; and at most `at_once` in work."""
+    """A bucket of requests for each analyst, refilled at `rate` a second; and at most `at_once` in work."""
 
     def __init__(self, *, rate: float, at_once: int, now: Callable[[], float] = time.monotonic) -> None:
         self._rate, self._at_once, self._now = rate, at_once, now
@@ -22,18 +22,18 @@ class Guard:
         self._working: dict[str, int] = {}
 
     @asynccontextmanager
-    async def admit(self, holder: str) -> AsyncIterator[None]:
+    async def admit(self, analyst: str) -> AsyncIterator[None]:
         """Let a request in, or refuse it."""
-        left, since = self._buckets.get(holder, (2 * self._rate, self._now()))
+        left, since = self._buckets.get(analyst, (2 * self._rate, self._now()))
         left = min(2 * self._rate, left + (self._now() - since) * self._rate)
-        if left < 1 or self._working.get(holder, 0) >= self._at_once:
+        if left < 1 or self._working.get(analyst, 0) >= self._at_once:
             raise _TOO_MANY
-        self._buckets[holder] = (left - 1, self._now())
-        self._working[holder] = self._working.get(holder, 0) + 1
+        self._buckets[analyst] = (left - 1, self._now())
+        self._working[analyst] = self._working.get(analyst, 0) + 1
         try:
             yield
         finally:
-            self._working[holder] -= 1
+            self._working[analyst] -= 1
 
 
 @asynccontextmanager
