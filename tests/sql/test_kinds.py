@@ -38,3 +38,13 @@ def test_the_engine_lets_errors_out_of_a_try_around_a_condition():
     """Why parts are wrapped one by one; if this ever passes in the engine, the wrapping could be simpler."""
     with pytest.raises(duckdb.ConversionException):
         duckdb.sql("SELECT TRY(CAST(s AS INTEGER) IN (1, 2)) FROM (VALUES ('q'), (NULL)) AS t(s)").fetchall()
+
+
+def test_what_is_no_number_is_no_group(engine, catalog):
+    """NaN and infinity as keys are NULL: a group whose key equals nothing could not be told apart from others."""
+    plan = plan_query(
+        "SELECT cost / age AS k, cost % age AS r, COUNT(*) FROM visits GROUP BY 1, 2", catalog, engine, epsilon=1
+    )
+    keys = [value for key in engine.run(plan)[0].groups for value in key if value is not None]
+    assert keys
+    assert all(abs(value) < float("inf") for value in keys)

@@ -11,6 +11,7 @@ from discreet.errors import BadProbability, NotAllowed, TooLarge
 from discreet.sql.domains import Domain, domain
 from discreet.sql.expressions import Special, check, condition_text, safe_text
 from discreet.sql.joins import PublicFacts
+from discreet.sql.kinds import kind_of
 from discreet.sql.plan import Key, Kind, Measure, Post
 from discreet.sql.scope import Scope
 from discreet.sql.steps import Steps, steps_of
@@ -52,13 +53,18 @@ class Lifter:
     def key(self, node: exp.Expr) -> int:
         """The number of a group key; equal keys are one."""
         checked = check(node, self.scope, self.special)
-        key = Key(node.alias_or_name or "key", safe_text(checked, self.scope), self._domain(checked))
+        key = Key(node.alias_or_name or "key", self._key_text(checked), self._domain(checked))
         for index, known in enumerate(self.keys):
             if known.sql == key.sql:
                 return index
         self.keys.append(key)
         self.written.append(node)
         return len(self.keys) - 1
+
+    def _key_text(self, checked: exp.Expr) -> str:
+        """A key as SQL. What is no number is NULL: NaN equals nothing outside of the engine, itself included."""
+        text = safe_text(checked, self.scope)
+        return f"CASE WHEN isfinite({text}) THEN {text} END" if kind_of(checked, self.scope) == "real" else text
 
     def _domain(self, checked: exp.Expr) -> Domain | None:
         columns = list(checked.find_all(exp.Column))
@@ -67,7 +73,7 @@ class Lifter:
         aliases = {column.text("table") for column in columns}
         if len(aliases) == 1 and sources[0] is not None and sources[0].rows.is_public:
             relation = f'{sources[0].rows.sql} AS "{aliases.pop()}"'
-            found: Domain | None = self.facts.distinct_values(relation, safe_text(checked, self.scope))
+            found: Domain | None = self.facts.distinct_values(relation, self._key_text(checked))
         else:
             found = domain(checked, self.scope)
         return (*found, None) if found is not None and outer and None not in found else found
@@ -98,7 +104,7 @@ class Lifter:
     def _known_key(self, node: exp.Expr) -> int:
         if node in self.written:
             return self.written.index(node)
-        text = safe_text(check(node, self.scope, self.special), self.scope)
+        text = self._key_text(check(node, self.scope, self.special))
         for index, key in enumerate(self.keys):
             if key.sql == text:
                 return index
