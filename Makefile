@@ -28,11 +28,11 @@ test: $(DEV) chromium  ## the whole test suite, at most 10 minutes on 2 cores
 test-fast: $(DEV)  ## the tests that finish within a minute
 	$(BIN)/pytest -n 2 -m "not slow"
 
-# Browser tests drive Debian's Chromium.
+# Browser tests drive Debian's Chromium; what drives it needs libatomic.
 chromium:
-	@command -v chromium >/dev/null || { sudo=$$([ "$$(id -u)" = 0 ] || echo sudo); echo "installing chromium"; \
-		{ $$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -y -qq chromium >/dev/null; } \
-		|| { echo "Could not install chromium. Run: sudo apt-get install chromium"; exit 1; }; }
+	@{ command -v chromium && ls /usr/lib/*/libatomic.so.1; } >/dev/null 2>&1 || { sudo=$$([ "$$(id -u)" = 0 ] || echo sudo); echo "installing chromium"; \
+		{ $$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -y -qq chromium libatomic1 >/dev/null; } \
+		|| { echo "Could not install chromium. Run: sudo apt-get install chromium libatomic1"; exit 1; }; }
 
 setup: $(DEV)  ## .venv with the runtime, pytest, mypy, ruff, lint-imports
 
