@@ -31,7 +31,7 @@ class DuckEngine:
         version: int = 1,
         frames: Mapping[str, Any] | None = None,
     ) -> None:
-        self._lock = threading.Lock()
+        self._lock, self._binding, self._turn = threading.Lock(), threading.Lock(), threading.Lock()
         self._seconds = catalog.seconds
         self._empty = duckdb.connect(":memory:")
         empty_tables(self._empty, catalog)
@@ -42,16 +42,18 @@ class DuckEngine:
             raise
         self._data = self._snapshot.connection
         self._public: dict[tuple[str, ...], Any] = {}
+        self._lookups = self._data.cursor()  # so that planning never waits for a question that is being read
         self._reading: threading.Event | None = None
 
     def close(self) -> None:
+        self._lookups.close()
         self._data.close()
         self._empty.close()
 
     def bind(self, plan: Plan) -> None:
         """Refuse, before any charge, what the engine would refuse by types: tried on tables without a row."""
         try:
-            with self._lock:
+            with self._binding:
                 for one in plan.sets:
                     self._empty.execute(integers(plan, one)).fetchall()
                     for index in quantiles(plan):
@@ -66,37 +68,43 @@ class DuckEngine:
 
         `taken_back` is set by `take_back`, from another thread.
         """
+        question = taken_back or threading.Event()
         try:
-            with self._lock, self._limited():
-                self._reading = taken_back
-                if taken_back is not None and taken_back.is_set():
+            with self._lock, self._turn_of(question):
+                if question.is_set():
                     raise _taken_back()
                 return [self._grouping(plan, one) for one in plan.sets]
         except (duckdb.Error, MemoryError):
-            if taken_back is not None and taken_back.is_set():
+            if question.is_set():
                 raise _taken_back() from None
             raise EngineFailure(
                 "The engine could not answer. The price was paid.", next_step="Tell the owner of the data."
             ) from None
-        finally:
-            self._reading = None
 
     def take_back(self, question: threading.Event) -> None:
         """Stop reading for a question, now or when its turn comes; no other question is disturbed."""
         question.set()
-        if self._reading is question:
-            self._data.interrupt()
+        self._interrupt(question)
+
+    def _interrupt(self, question: threading.Event) -> None:
+        with self._turn:
+            if self._reading is question:
+                self._data.interrupt()
 
     @contextmanager
-    def _limited(self) -> Iterator[None]:
-        """Interrupt what takes longer than the catalog allows."""
-        alarm = threading.Timer(self._seconds, self._data.interrupt)
+    def _turn_of(self, question: threading.Event) -> Iterator[None]:
+        """While it lasts, this question and no other can be interrupted: by whoever asked, or by the clock."""
+        alarm = threading.Timer(self._seconds, self._interrupt, [question])
         alarm.daemon = True
+        with self._turn:
+            self._reading = question
         alarm.start()
         try:
             yield
         finally:
             alarm.cancel()
+            with self._turn:
+                self._reading = None
 
     def _grouping(self, plan: Plan, one: GroupSet) -> ExactRows:
         width, groups, people = len(one.keys), {}, {}
@@ -126,8 +134,8 @@ class DuckEngine:
     def _looked_up(self, sql: str) -> list[Any]:
         if (sql,) not in self._public:
             try:
-                with self._lock:
-                    self._public[sql,] = self._data.execute(sql).fetchall()
+                with self._binding:
+                    self._public[sql,] = self._lookups.execute(sql).fetchall()
             except duckdb.Error:
                 raise NotAllowed(
                     "The types of the question do not fit together.", next_step="Compare and add like with like."

@@ -7,19 +7,22 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from discreet.errors import NotAllowed
-from discreet.sql.relations import IsRelease, Names, Reader
+from discreet.sql.relations import IsRelease, Names, Reader, Release
 
 _INNER = {"expressions", "from_", "joins", "where", "group", "having", "with_", "kind", "hint"}
 _OUTER = {"expressions", "from_", "joins", "where", "order", "limit", "with_", "kind", "hint"}
 
 
-def flattened(select: exp.Select, reader: Reader) -> tuple[exp.Select, Names]:
-    """The question with releases in its FROM put in place, and the names that its WITH gives to other relations."""
-    names: Names = reader.with_names(select, {})
-    release = _release(select, names, reader)
-    if release is None:
+def flattened(select: exp.Select, reader: Reader, outside: Names | None = None) -> tuple[exp.Select, Names]:
+    """The question with releases in its FROM put in place, and the names that it may use for other relations."""
+    names: Names = reader.with_names(select, outside or {})
+    found = _release(select, names, reader)
+    if found is None:
         return select, names
-    inner, aliases = release
+    release, aliases = found
+    inner = release.query
+    if not isinstance(inner, exp.Select):
+        raise NotAllowed("Releases cannot be put together.", next_step="Ask for each by itself.")
     _check(select, _OUTER, "over")
     _check(inner, _INNER, "within")
     if len(aliases) > 1 and inner.args.get("group"):
@@ -27,7 +30,7 @@ def flattened(select: exp.Select, reader: Reader) -> tuple[exp.Select, Names]:
             "A release of several rows cannot be joined with itself.",
             next_step="Select from it once, and compute afterwards.",
         )
-    inner, names = flattened(inner, reader) if not inner.args.get("with_") else (inner, reader.with_names(inner, names))
+    inner, names = flattened(inner, reader, release.names)
     columns = {one.alias_or_name.lower(): one.unalias() for one in inner.expressions}
 
     def put_in(node: exp.Expr) -> exp.Expr:
@@ -48,34 +51,24 @@ def flattened(select: exp.Select, reader: Reader) -> tuple[exp.Select, Names]:
     return made, names
 
 
-def _release(select: exp.Select, names: Names, reader: Reader) -> tuple[exp.Select, set[str]] | None:
+def _release(select: exp.Select, names: Names, reader: Reader) -> tuple[Release, set[str]] | None:
     """The release that a SELECT reads, under whatever aliases; None if it reads rows of people."""
-    origin = select.args.get("from_")
-    nodes = [origin.this, *(join.this for join in select.args.get("joins") or ())] if origin is not None else []
-    found: list[exp.Expr] = []
+    origin, joined = select.args.get("from_"), select.args.get("joins") or ()
+    nodes = [origin.this, *(join.this for join in joined)] if origin is not None else []
+    found: list[Release] = []
     for node in nodes:
-        query = (
-            names.get(node.name.lower())
-            if isinstance(node, exp.Table)
-            else node.this
-            if isinstance(node, exp.Subquery)
-            else None
-        )
-        if isinstance(query, exp.Expr) and _is_release(query, names, reader):
-            found.append(query)
+        named = names.get(node.name.lower()) if isinstance(node, exp.Table) else None
+        if isinstance(named, Release):
+            found.append(named)
+        elif isinstance(node, exp.Subquery) and _is_release(node.this, names, reader):
+            found.append(Release(node.this, names))
     if not found:
         return None
-    joined = select.args.get("joins") or ()
-    if (
-        len(found) != len(nodes)
-        or any(query is not found[0] for query in found)
-        or any(j.args.get("on") or j.args.get("using") for j in joined)
-    ):
+    alone = len(found) == len(nodes) and all(release is found[0] for release in found)
+    if not alone or any(join.args.get("on") or join.args.get("using") for join in joined):
         raise NotAllowed(
             "A release cannot be joined with anything else.", next_step="Ask for it, and join the answers."
         )
-    if not isinstance(found[0], exp.Select):
-        raise NotAllowed("Releases cannot be put together.", next_step="Ask for each by itself.")
     return found[0], {node.alias_or_name.lower() for node in nodes}
 
 

@@ -94,6 +94,11 @@ def alike(parts: Sequence[exp.Expr], scope: Scope) -> str:
     raise _unlike()
 
 
+def fit_together(one: str | None, other: str | None) -> bool:
+    """Whether values of two kinds can be compared without a cast that fails."""
+    return one == other is not None or {one, other} <= NUMBERS
+
+
 def is_date(node: exp.Expr) -> bool:
     """Whether a text in quotes is a date as everybody writes it."""
     inner = node.unnest()

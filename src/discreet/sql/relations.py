@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
 from typing import TypeAlias
@@ -22,8 +22,17 @@ from discreet.sql.scope import Bounds, Field, KeyValue, Rows, Scope, Source, quo
 from discreet.sql.steps import steps_name
 from discreet.sql.subqueries import subqueries
 
-Names: TypeAlias = Mapping[str, exp.Expr | Rows]
-"""What WITH has named: a relation, or the query of a release, which only the outermost SELECT can read."""
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """A query that counts or sums across people, and the names that it may use; only the outermost SELECT reads it."""
+
+    query: exp.Expr
+    names: Names
+
+
+Names: TypeAlias = Mapping[str, Release | Rows]
+"""What WITH has named."""
 
 _LONGEST_SQL = 200_000
 _KINDS = {Type.INTEGER: "int", Type.REAL: "real", Type.TEXT: "text", Type.DATE: "date", Type.BOOLEAN: "bool"}
@@ -85,7 +94,7 @@ class Reader:
 
     # Subqueries in FROM
 
-    def with_names(self, query: exp.Expr, names: Names) -> dict[str, exp.Expr | Rows]:
+    def with_names(self, query: exp.Expr, names: Names) -> dict[str, Release | Rows]:
         """The names of a WITH, on top of those outside."""
         known = dict(names)
         clause = query.args.get("with_")
@@ -99,7 +108,7 @@ class Reader:
             try:
                 known[one.alias.lower()] = self.rows(one.this, known)
             except IsRelease:
-                known[one.alias.lower()] = one.this
+                known[one.alias.lower()] = Release(one.this, dict(known))
         return known
 
     def rows(self, query: exp.Expr, names: Names) -> Rows:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from discreet.errors import JoinsPeople, NotAllowed
-from discreet.sql.expressions import Special, check, condition_text, conjuncts
+from discreet.sql.expressions import Special, check, condition_text, conjuncts, safe_text
 from discreet.sql.joins import same_kind
+from discreet.sql.kinds import fit_together, kind_of
 from discreet.sql.personal import aggregate
 from discreet.sql.scope import Field, Scope, quote
 
@@ -92,7 +93,9 @@ def _in(reader: Reader, names: Names, query: exp.Expr, scope: Scope, wanted: exp
     if len(rows.fields) != 1:
         raise NotAllowed("IN takes a subquery of one column.", next_step="Select one column in it.")
     name = rows.fields[0].name
-    condition = f'"$in".{quote(name)} = {scope.text(wanted)}'
+    if not fit_together(rows.fields[0].kind, kind_of(wanted, scope)):
+        raise NotAllowed("The types of the question do not fit together.", next_step="Compare like with like.")
+    condition = f'"$in".{quote(name)} = {safe_text(wanted, scope)}'
     if not rows.is_public:
         if name not in rows.owners or not scope.is_owner(wanted):
             raise _WHOLE_TABLE
