@@ -30,7 +30,7 @@ class ScriptedBits(RandomBits):
     def words(self, count, width):
         played, self._script = self._script[:count], self._script[count:]
         assert len(played) == count, "the script is too short"
-        return np.array(played, {8: np.uint8, 16: np.uint16, 64: np.uint64}[width])
+        return np.array(played, {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}[width])
 
     @property
     def left(self) -> int:

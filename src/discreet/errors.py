@@ -10,6 +10,7 @@
     │   ├── BadProbability                bad-probability
     │   ├── BadData                       bad-data
     │   ├── BadCatalog                    bad-catalog
+    │   ├── BadTask                       bad-task
     │   ├── SourceChanged                 source-changed
     │   ├── ScaleOutOfRange               scale-out-of-range
     │   └── UnboundedSensitivity          unbounded-sensitivity
@@ -21,6 +22,16 @@
     │   ├── NeedsBounds                   needs-bounds
     │   ├── NeedsDelta                    needs-delta
     │   └── TooLarge                      too-large
+    ├── ReportRefused                     report-refused: a message from a device cannot be counted
+    │   ├── WrongVersion                  wrong-version
+    │   ├── WrongTask                     wrong-task
+    │   ├── TruncatedReport               truncated
+    │   ├── CorruptReport                 corrupt
+    │   ├── ReplayedReport                replayed
+    │   ├── OutOfDomain                   out-of-domain
+    │   └── TooManyReports                too-many-reports
+    ├── TooFewReports                     too-few-reports
+    ├── UnknownTask                       unknown-task
     ├── NoAccess                          no-access
     │   └── Forbidden                     forbidden
     ├── UnknownDataset                    unknown-dataset
@@ -108,6 +119,12 @@ class BadCatalog(BadInput):
     code = "bad-catalog"
 
 
+class BadTask(BadInput):
+    """A collection task cannot be carried out as it was described."""
+
+    code = "bad-task"
+
+
 class SourceChanged(BadInput):
     """The source is not the one that the data version was made of."""
 
@@ -172,6 +189,66 @@ class TooLarge(QueryRefused):
     """More groups, a longer text or a wider sum than is allowed."""
 
     code = "too-large"
+
+
+class ReportRefused(DiscreetError):
+    """A message from a device was not counted; nothing changed but the count of refusals."""
+
+    code = "report-refused"
+
+
+class WrongVersion(ReportRefused):
+    """The message is of another version of the format."""
+
+    code = "wrong-version"
+
+
+class WrongTask(ReportRefused):
+    """The message, or the collection to merge with, belongs to another task."""
+
+    code = "wrong-task"
+
+
+class TruncatedReport(ReportRefused):
+    """The message is shorter or longer than what it says it carries."""
+
+    code = "truncated"
+
+
+class CorruptReport(ReportRefused):
+    """The checksum does not fit the message."""
+
+    code = "corrupt"
+
+
+class ReplayedReport(ReportRefused):
+    """The message was counted before."""
+
+    code = "replayed"
+
+
+class OutOfDomain(ReportRefused):
+    """The message carries something that no device could have sent for this task."""
+
+    code = "out-of-domain"
+
+
+class TooManyReports(ReportRefused):
+    """The sender has sent all that the task takes from one device."""
+
+    code = "too-many-reports"
+
+
+class TooFewReports(DiscreetError):
+    """Fewer reports have come in than the task promised to wait for."""
+
+    code = "too-few-reports"
+
+
+class UnknownTask(DiscreetError):
+    """No collection task has this name."""
+
+    code = "unknown-task"
 
 
 class NoAccess(DiscreetError):

@@ -14,10 +14,10 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
-Width: TypeAlias = Literal[8, 16, 64]
+Width: TypeAlias = Literal[8, 16, 32, 64]
 Words: TypeAlias = NDArray[np.unsignedinteger[Any]]
 
-_DTYPES: dict[int, type[np.unsignedinteger[Any]]] = {8: np.uint8, 16: np.uint16, 64: np.uint64}
+_DTYPES: dict[int, type[np.unsignedinteger[Any]]] = {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}
 _ZEROS = memoryview(bytes(1 << 20))
 _BYTES_PER_KEY = 1 << 30
 

@@ -1,0 +1,190 @@
+"""The collector: nobody has to trust it, so all it does is count, refuse by name, and estimate."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from discreet.errors import (
+    BadInput,
+    OutOfDomain,
+    ReplayedReport,
+    ReportRefused,
+    TooFewReports,
+    TooManyReports,
+    WrongTask,
+)
+from discreet.exact import read_count
+from discreet.local.draws import Codes
+from discreet.local.estimate import Estimate, MeanEstimate
+from discreet.local.protocols.base import PureProtocol, Reports, Tally
+from discreet.local.task import Task, Value
+from discreet.local.wire import NO_SENDER, Message, read_message
+
+
+class Collector:
+    """Adds up reports of one task. Two collectors of the same task merge; a message counts once.
+
+    `invited` is how many people were asked, for the response rate.
+    """
+
+    def __init__(self, task: Task, *, invited: int | None = None) -> None:
+        self.task, self.invited = task, invited
+        self.reports = 0
+        self.refused: Counter[str] = Counter()
+        self._tally: Tally = task.protocol.tally(self._none())
+        self._messages: set[bytes] = set()
+        self._senders: Counter[bytes] = Counter()
+        self._assigned: int = 0
+        self._used_slots: set[int] = set()
+
+    def _none(self) -> Reports:
+        bits = self.task.randomizer.bits
+        return np.zeros((0, -(-bits // 8)), np.uint8) if self.task.protocol.wide else np.zeros(0, np.uint64)
+
+    @property
+    def tally(self) -> Tally:
+        """The sufficient statistics: all that is kept of the reports."""
+        return self._tally
+
+    def assign(self) -> int:
+        """A number for one more device: it decides which hash function the device uses."""
+        self._assigned += 1
+        return self._assigned - 1
+
+    def add(self, message: bytes, *, from_shuffler: bool = False) -> int:
+        """Count a message; how many reports it carried. A message without a sender is taken from a shuffler only."""
+        try:
+            read = read_message(self.task, message)
+            self._check(read, from_shuffler=from_shuffler)
+        except ReportRefused as error:
+            self.refused[error.code] += 1
+            raise
+        self._messages.add(read.id)
+        if read.sender != NO_SENDER:
+            self._senders[read.sender] += len(read.reports)
+        self.add_reports(read.reports)
+        return len(read.reports)
+
+    def add_reports(self, reports: Reports) -> None:
+        """Count reports that were checked before."""
+        self._tally = self.task.protocol.merged(self._tally, self.task.protocol.tally(reports))
+        self.reports += len(reports)
+
+    def _check(self, message: Message, *, from_shuffler: bool) -> None:
+        if message.id in self._messages:
+            raise ReplayedReport("This message was counted before.", next_step="Nothing needs to be done.")
+        if message.sender == NO_SENDER and not from_shuffler:
+            raise OutOfDomain("The message names no sender.", next_step="Use the client that comes with Discreet.")
+        cap = int(self.task.spec["caps"]["per_epoch"])
+        if message.sender != NO_SENDER and self._senders[message.sender] + len(message.reports) > cap:
+            raise TooManyReports("This device has sent all it may send.", next_step="Wait for the next epoch.")
+        if self.task.spec["assigned"]:
+            self._check_slots(message.reports)
+
+    def _check_slots(self, reports: Reports) -> None:
+        """A device that picks its own hash function can pick one that favours what it wants to promote."""
+        bits = getattr(self.task.randomizer, "value_bits", None)
+        if bits is None:
+            return
+        slots = (reports >> np.uint64(bits)).tolist()
+        if any(slot >= self._assigned or slot in self._used_slots for slot in slots) or len(set(slots)) < len(slots):
+            raise OutOfDomain("This number was given to no device, or was used.", next_step="Ask for a number first.")
+        self._used_slots.update(slots)
+
+    def merge(self, other: Collector) -> None:
+        """Take over what another shard collected."""
+        if other.task.digest != self.task.digest:
+            raise WrongTask("The other collection is of another task.", next_step="Merge collections of one task.")
+        if self._messages & other._messages:
+            raise ReplayedReport("Both collections counted one message.", next_step="Send each message to one shard.")
+        self._tally = self.task.protocol.merged(self._tally, other._tally)
+        self.reports += other.reports
+        self.refused.update(other.refused)
+        self._messages |= other._messages
+        self._senders.update(other._senders)
+        self._used_slots |= other._used_slots
+        if self.invited is not None and other.invited is not None:
+            self.invited += other.invited
+
+    def estimate(self, *, candidates: Sequence[Value] | None = None, most: int = 100) -> Any:
+        """What the reports say: an Estimate, or a MeanEstimate for a mean.
+
+        `candidates` are the values to estimate where the domain is open; `most` is how many heavy hitters to look for.
+        """
+        least = int(self.task.spec["min_batch"])
+        if self.reports < least:
+            raise TooFewReports(f"Nothing is estimated from fewer than {least} reports.", next_step="Wait for more.")
+        if self.task.kind == "mean":
+            return self._mean()
+        if self.task.kind == "heavy-hitters":
+            return self._heavy(read_count(most, name="most"))
+        return self._frequencies(candidates)
+
+    def _frequencies(self, candidates: Sequence[Value] | None) -> Estimate:
+        protocol = self.task.protocol
+        values, codes = self._values(candidates)
+        counts = protocol.estimate(self._tally, self.reports, codes)
+        smoothed = protocol.smoothed(self._tally, self.reports) if hasattr(protocol, "smoothed") else None
+        return Estimate(
+            values=values,
+            counts=counts,
+            variances=(
+                protocol.variance(np.clip(counts, 0, self.reports), self.reports, codes)
+                if isinstance(protocol, PureProtocol)  # decoding once is enough
+                else protocol.estimated_variance(self._tally, self.reports, codes)
+            ),
+            reports=self.reports,
+            influence=protocol.influence,
+            invited=self.invited,
+            smoothed=smoothed if self.task.kind == "distribution" else None,
+        )
+
+    def _values(self, candidates: Sequence[Value] | None) -> tuple[Sequence[Any], Codes]:
+        task = self.task
+        if task.kind == "distribution":
+            places = int(task.spec["parameters"]["steps"]) + 1
+            lower, upper = _bounds_of(task)
+            return np.linspace(lower, upper, places).tolist(), np.arange(places)
+        values = task.values if candidates is None else candidates
+        if not values:
+            raise BadInput("The domain is open.", next_step="Give candidates=[...], the values to estimate.")
+        if isinstance(values, range) and task.spec["protocol"] not in ("cms", "hcms"):
+            return values, np.arange(len(values))
+        codes = [task.code_of(value) for value in values]
+        return values, np.array(codes, np.uint64 if max(codes) >= 2**63 else np.int64)
+
+    def _mean(self) -> MeanEstimate:
+        lower, upper = _bounds_of(self.task)
+        step = (upper - lower) / int(self.task.spec["parameters"]["steps"])
+        none = np.zeros(0, np.int64)
+        protocol = self.task.protocol
+        return MeanEstimate(
+            raw=lower + step * float(protocol.estimate(self._tally, self.reports, none)[0]),
+            standard_error=step * float(protocol.estimated_variance(self._tally, self.reports, none)[0]) ** 0.5,
+            reports=self.reports,
+            lower=lower,
+            upper=upper,
+            influence=step * protocol.influence,
+            invited=self.invited,
+        )
+
+    def _heavy(self, most: int) -> Estimate:
+        protocol: Any = self.task.protocol
+        found = protocol.heavy_hitters(self._tally, self.reports, keep=most)
+        return Estimate(
+            values=[text.decode("utf-8", "replace") for text, _, _ in found],
+            counts=np.array([count for _, count, _ in found], np.float64),
+            variances=np.array([variance for _, _, variance in found], np.float64),
+            reports=self.reports,
+            influence=protocol.influence,
+            invited=self.invited,
+        )
+
+
+def _bounds_of(task: Task) -> tuple[float, float]:
+    return float(Fraction(task.spec["domain"]["lower"])), float(Fraction(task.spec["domain"]["upper"]))

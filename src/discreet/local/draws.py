@@ -1,0 +1,34 @@
+"""Randomness for many people at once: the same three draws that a device makes, for arrays."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.local.client import WORD
+from discreet.noise import Probability, RandomBits, flip, uniform_below
+
+Codes: TypeAlias = NDArray[Any]
+Flags: TypeAlias = NDArray[np.bool_]
+
+
+class Draws:
+    """Fresh, secure randomness, vectorised. Every protocol draws through this, so that a test can play all draws."""
+
+    def __init__(self, bits: RandomBits | None = None) -> None:
+        self._bits = bits or RandomBits()
+
+    def chance(self, threshold: int, count: int) -> Flags:
+        """True with probability threshold / 2**64, exactly, `count` times."""
+        return flip(Probability.rational(Fraction(threshold, WORD)), count, self._bits)
+
+    def chance_each(self, thresholds: NDArray[np.uint64]) -> Flags:
+        """One coin for each threshold."""
+        return np.asarray(self._bits.words(thresholds.size, 64) < thresholds.reshape(-1)).reshape(thresholds.shape)
+
+    def below(self, bound: int, count: int) -> NDArray[np.int64]:
+        """`count` integers, each equally likely to be 0, 1, ..., bound - 1."""
+        return uniform_below(bound, count, self._bits)

@@ -1,0 +1,264 @@
+"""The mean of a number on a grid: one bit, a window of places, or either by a coin.
+
+Each report gives an unbiased guess of its sender's place on the grid, and the variance of that guess is a quadratic in
+the place, known exactly. So the mean of the guesses is unbiased, and its variance needs two sums: of the places and of
+their squares.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from fractions import Fraction
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.local.client import WORD, Hybrid, OneBit, Window
+from discreet.local.draws import Codes, Draws, Flags
+from discreet.local.protocols.base import Floats, Protocol, R, Reports, Tally, chance_of
+
+Quadratic: TypeAlias = tuple[Fraction, Fraction, Fraction]
+"""The coefficients of x², x and 1."""
+
+_HYBRID_PAYS = 0.61
+"""Below this epsilon the window never beats the one bit in the worst case (Wang et al. 2019, section 3.3)."""
+
+
+def piecewise_width(steps: int, epsilon: float) -> int:
+    """The window that makes the worst variance of the piecewise mean the least: steps / e^(epsilon / 2)."""
+    return max(1, round(steps * math.exp(-epsilon / 2)))
+
+
+def square_wave_width(steps: int, epsilon: float) -> int:
+    """The window through which the report says most about the number: 2b steps (Li et al. 2020, section 5.3).
+
+    b = (eps e^eps - e^eps + 1) / (2 e^eps (e^eps - 1 - eps)), as series, since both differences vanish with epsilon.
+    """
+    terms = [1.0]
+    while len(terms) < 4 * epsilon + 40:
+        terms.append(terms[-1] * epsilon / len(terms))  # epsilon^k / k!
+    above = sum((k - 1) * term for k, term in enumerate(terms) if k >= 2)
+    below = math.exp(epsilon) * sum(terms[2:])
+    return max(1, round(steps * above / below))
+
+
+def hybrid_share(epsilon: float) -> int:
+    """How often the hybrid uses its window, over 2**64: the worst variance is then the least (Wang et al. 2019)."""
+    return int(-math.expm1(-epsilon / 2) * WORD) if epsilon > _HYBRID_PAYS else 0
+
+
+class GridMean(Protocol[R]):
+    """The mean in steps of the grid, as an array of one number. A tally counts the outputs."""
+
+    steps: int
+
+    @property
+    @abstractmethod
+    def second_moment(self) -> Quadratic:
+        """What the square of one report's guess is on average, for a person at place x."""
+
+    @property
+    @abstractmethod
+    def guesses(self) -> tuple[float, float]:
+        """The least and the largest place that one report can speak for; both lie far beyond the grid."""
+
+    @abstractmethod
+    def sum_of_places(self, tally: Tally) -> Fraction:
+        """The sum of the guesses: unbiased for the sum of all places."""
+
+    @abstractmethod
+    def sum_of_squares(self, tally: Tally) -> float | None:
+        """Unbiased for the sum of the squares of all places; None if reports say nothing about it."""
+
+    def estimate(self, tally: Tally, reports: int, codes: Codes) -> Floats:
+        return np.array([float(self.sum_of_places(tally) / reports) if reports else math.nan])
+
+    def variance(self, counts: Floats, reports: int, codes: Codes) -> Floats:
+        """The variance of the mean if `counts` people are at each of the places `codes`."""
+        square, linear, constant = self._spread
+        places = np.asarray(codes, np.float64)
+        each = square * places**2 + linear * places + constant
+        return np.array([float(np.dot(counts, each)) / reports**2])
+
+    def estimated_variance(self, tally: Tally, reports: int, codes: Codes) -> Floats:
+        """From the sums alone. Without a sum of squares it is an upper bound, by Jensen's inequality.
+
+        The variance of a guess is then concave in the place, so it is largest on average when all people are at their
+        mean; the factor n / (n - 1) pays for the error of that mean.
+        """
+        if not reports:
+            return np.array([math.nan])
+        square, linear, constant = self._spread
+        places, squares = float(self.sum_of_places(tally)), self.sum_of_squares(tally)
+        if squares is None:
+            total = square * places**2 / reports + linear * places + constant * reports
+            total *= reports / max(reports - 1, 1)
+        else:
+            total = square * squares + linear * places + constant * reports
+        least, most = self._spread_range
+        return np.array([min(max(total / reports, least), most) / reports])
+
+    @property
+    def influence(self) -> float:
+        """How far one made-up report moves the sum of the places: from one end of the grid to the farthest guess."""
+        least, most = self.guesses
+        return max(most, self.steps - least)
+
+    @cached_property
+    def _spread(self) -> tuple[float, float, float]:
+        """The variance of one guess: its second moment less the square of the place."""
+        square, linear, constant = self.second_moment
+        return float(square - 1), float(linear), float(constant)
+
+    @cached_property
+    def _spread_range(self) -> tuple[float, float]:
+        square, linear, constant = self._spread
+        turn = -linear / (2 * square) if square else 0.0
+        at = [0.0, float(self.steps), min(max(turn, 0.0), float(self.steps))]
+        values = [square * x * x + linear * x + constant for x in at]
+        return max(min(values), 0.0), max(values)
+
+
+class OneBitMean(GridMean[OneBit]):
+    """A bit that is one with probability (least + place * step) / 2**64."""
+
+    def __init__(self, randomizer: OneBit) -> None:
+        super().__init__(randomizer)
+        self.steps = randomizer.steps
+
+    def encode(self, codes: Codes, draws: Draws, *, slots: NDArray[np.int64]) -> Reports:
+        thresholds = np.uint64(self.randomizer.least) + codes.astype(np.uint64) * np.uint64(self.randomizer.step)
+        return draws.chance_each(thresholds).astype(np.uint64)
+
+    def legal(self, reports: Reports) -> Flags:
+        return reports < 2
+
+    def tally(self, reports: Reports) -> Tally:
+        return np.bincount(reports.astype(np.int64), minlength=2)
+
+    def _guess(self, bit: int) -> Fraction:
+        return Fraction(bit * WORD - self.randomizer.least, self.randomizer.step)
+
+    def sum_of_places(self, tally: Tally) -> Fraction:
+        return int(tally[0]) * self._guess(0) + int(tally[1]) * self._guess(1)
+
+    def sum_of_squares(self, tally: Tally) -> float | None:
+        return None
+
+    @property
+    def guesses(self) -> tuple[float, float]:
+        return float(self._guess(0)), float(self._guess(1))
+
+    @property
+    def second_moment(self) -> Quadratic:
+        zero, one = self._guess(0), self._guess(1)  # E g² = (one + zero) E g - one zero, as g is one of the two
+        return Fraction(0), one + zero, -one * zero
+
+
+class WindowResponse(Protocol[Window]):
+    """A place inside the window that starts at one's own, or one outside of it. A tally counts the places."""
+
+    def encode(self, codes: Codes, draws: Draws, *, slots: NDArray[np.int64]) -> Reports:
+        r = self.randomizer
+        inside = draws.chance(r.keep, codes.size)
+        near = codes + draws.below(r.width, codes.size)
+        far = draws.below(r.steps, codes.size)
+        far += r.width * (far >= codes)
+        return np.where(inside, near, far).astype(np.uint64)
+
+    def legal(self, reports: Reports) -> Flags:
+        return reports < self.randomizer.outputs
+
+    def tally(self, reports: Reports) -> Tally:
+        return np.bincount(reports.astype(np.int64), minlength=self.randomizer.outputs)
+
+
+class PiecewiseMean(WindowResponse, GridMean[Window]):
+    """The reported place, put back on scale: its mean is slope * place + base."""
+
+    def __init__(self, randomizer: Window) -> None:
+        super().__init__(randomizer)
+        self.steps = randomizer.steps
+        width, outputs = randomizer.width, randomizer.outputs
+        inside = chance_of(randomizer.keep)
+        outside = (1 - inside) / randomizer.steps
+        # Σ y and Σ y² over all places, and their means over the window at place x: x + middle, x² + 2 middle x + around
+        self._middle, self._around = Fraction(width - 1, 2), Fraction((width - 1) * (2 * width - 1), 6)
+        self._slope = inside - outside * width
+        self._base = self._slope * self._middle + outside * Fraction(outputs * (outputs - 1), 2)
+        self._base_of_squares = self._slope * self._around + outside * (outputs - 1) * outputs * Fraction(
+            2 * outputs - 1, 6
+        )
+
+    def sum_of_places(self, tally: Tally) -> Fraction:
+        reported = int(np.dot(tally, np.arange(tally.size)))
+        return (reported - int(tally.sum()) * self._base) / self._slope
+
+    def sum_of_squares(self, tally: Tally) -> float | None:
+        reported = float(np.dot(tally, np.arange(tally.size, dtype=np.float64) ** 2))
+        known = 2 * self._slope * self._middle * self.sum_of_places(tally) + int(tally.sum()) * self._base_of_squares
+        return (reported - float(known)) / float(self._slope)
+
+    @property
+    def guesses(self) -> tuple[float, float]:
+        ends = (-self._base / self._slope, (self.randomizer.outputs - 1 - self._base) / self._slope)
+        return float(ends[0]), float(ends[1])
+
+    @property
+    def second_moment(self) -> Quadratic:
+        slope, base = self._slope, self._base
+        linear = 2 * slope * (self._middle - base)
+        return 1 / slope, linear / slope**2, (self._base_of_squares - base**2) / slope**2
+
+
+class HybridMean(GridMean[Hybrid]):
+    """The mean of both kinds of guess together: each is unbiased, whatever the coin said.
+
+    A tally counts the bits, zeros first, then the places.
+    """
+
+    def __init__(self, randomizer: Hybrid) -> None:
+        super().__init__(randomizer)
+        self.window, self.one_bit = PiecewiseMean(randomizer.window), OneBitMean(randomizer.one_bit)
+        self.steps = randomizer.window.steps
+
+    def encode(self, codes: Codes, draws: Draws, *, slots: NDArray[np.int64]) -> Reports:
+        by_window = draws.chance(self.randomizer.share, codes.size)
+        places = self.window.encode(codes, draws, slots=slots) | np.uint64(1 << self.randomizer.window.bits)
+        return np.where(by_window, places, self.one_bit.encode(codes, draws, slots=slots))
+
+    def _split(self, reports: Reports) -> tuple[Flags, NDArray[np.uint64]]:
+        """Whether each report is a window's, and what it says."""
+        bits = self.randomizer.window.bits
+        return reports >> np.uint64(bits) == 1, reports & np.uint64((1 << bits) - 1)
+
+    def legal(self, reports: Reports) -> Flags:
+        by_window, said = self._split(reports)
+        return (by_window & (said < self.randomizer.window.outputs)) | (reports < 2)
+
+    def tally(self, reports: Reports) -> Tally:
+        by_window, said = self._split(reports)
+        return np.bincount((said + 2 * by_window).astype(np.int64), minlength=2 + self.randomizer.window.outputs)
+
+    def sum_of_places(self, tally: Tally) -> Fraction:
+        return self.one_bit.sum_of_places(tally[:2]) + self.window.sum_of_places(tally[2:])
+
+    def sum_of_squares(self, tally: Tally) -> float | None:
+        share = float(chance_of(self.randomizer.share))
+        squares = self.window.sum_of_squares(tally[2:])
+        return squares / share if share and squares is not None else None
+
+    @property
+    def guesses(self) -> tuple[float, float]:
+        bits, places = self.one_bit.guesses, self.window.guesses
+        return min(bits[0], places[0]), max(bits[1], places[1])
+
+    @property
+    def second_moment(self) -> Quadratic:
+        share = chance_of(self.randomizer.share)
+        pairs = zip(self.window.second_moment, self.one_bit.second_moment, strict=True)
+        square, linear, constant = (share * window + (1 - share) * bit for window, bit in pairs)
+        return square, linear, constant

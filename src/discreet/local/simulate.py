@@ -1,0 +1,80 @@
+"""Many people at once: the vectorised twin of client and collector, with the same randomizer and the same estimate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import BadData
+from discreet.local.collector import Collector
+from discreet.local.draws import Draws
+from discreet.local.task import Task
+from discreet.noise import RandomBits
+
+_AT_ONCE = 1 << 20
+
+
+def simulate(
+    task: Task,
+    values: Any,
+    *,
+    bits: RandomBits | None = None,
+    on_progress: Callable[[int], None] | None = None,
+    **asked: Any,
+) -> Any:
+    """What the collector would estimate if each of `values` were one person's, reported once from a device."""
+    return collect(task, values, bits=bits, on_progress=on_progress).estimate(**asked)
+
+
+def collect(
+    task: Task, values: Any, *, bits: RandomBits | None = None, on_progress: Callable[[int], None] | None = None
+) -> Collector:
+    """A collector with one report of every person."""
+    draws, collector = Draws(bits), Collector(task)
+    for start, codes in _codes(task, values):
+        slots = np.arange(start, start + len(codes))
+        collector.add_reports(task.protocol.encode(codes, draws, slots=slots))
+        if on_progress is not None:
+            on_progress(len(codes))
+    return collector
+
+
+def _codes(task: Task, values: Any) -> Iterator[tuple[int, Any]]:
+    """The codes of all people, a million at a time."""
+    for start in range(0, len(values), _AT_ONCE):
+        yield start, codes_of(task, values[start : start + _AT_ONCE])
+
+
+def codes_of(task: Task, values: Any) -> Any:
+    """What the randomizer takes, for many values."""
+    domain = task.spec["domain"]
+    if "lower" in domain:
+        return _grid_codes(task, np.asarray(values, np.float64))
+    if "length" in domain:
+        return [task.code_of(value) for value in values]
+    given = np.asarray(values)
+    numbered = "range" in domain and task.spec["protocol"] not in ("cms", "hcms")
+    if numbered and given.dtype.kind in "iu":
+        if given.size and (given.min() < 0 or given.max() >= domain["range"]):
+            raise BadData("A value is not in the task's domain.", next_step="Give numbers below the domain's size.")
+        return given.astype(np.int64)
+    distinct, places = np.unique(given, return_inverse=True)
+    codes = [task.code_of(value) for value in distinct.tolist()]
+    wide = any(code >= 2**63 for code in codes)
+    return np.array(codes, np.uint64 if wide or task.spec["protocol"] in ("cms", "hcms") else np.int64)[
+        places.reshape(-1)
+    ]
+
+
+def _grid_codes(task: Task, values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The place on the grid that the client finds in exact arithmetic; here in floats, so that ties may fall either way."""
+    if not np.isfinite(values).all():
+        raise BadData("A value is not a finite number.", next_step="Leave it out.")
+    lower, upper = (float(Fraction(task.spec["domain"][end])) for end in ("lower", "upper"))
+    steps = int(task.spec["parameters"]["steps"])
+    shares = (np.clip(values, lower, upper) - lower) / (upper - lower)
+    return np.floor(shares * steps + 0.5).astype(np.int64)

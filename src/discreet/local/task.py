@@ -1,0 +1,362 @@
+"""Tasks: what is asked of people's devices, fixed in a specification that has a name of its own, its hash."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from discreet.errors import BadEpsilon, BadTask
+from discreet.exact import Number, exact, read_bounds, read_count, read_epsilon
+from discreet.local.choose import Choice, auto, hadamard_option, hashing_buckets, projective_option, subset_width
+from discreet.local.client import VERSION, ClientRefused, Randomizer, canonical, coder_of, digest_of, randomizer_of
+from discreet.local.protocols import twin_of
+from discreet.local.protocols.base import Protocol
+
+Value = str | int
+
+_ALIASES = {
+    "krr": "grr",
+    "k-rr": "grr",
+    "ss": "subset",
+    "projective": "pgr",
+    "basic-rappor": "sue",
+    "hr": "hadamard",
+    "1bit": "duchi",
+    "onebit": "duchi",
+    "sw": "square-wave",
+}
+_FREQUENCY = (
+    "coin",
+    "warner",
+    "grr",
+    "subset",
+    "pgr",
+    "olh",
+    "loloha",
+    "sue",
+    "oue",
+    "cms",
+    "hcms",
+    "hadamard",
+    "rappor",
+)
+_MEAN = ("duchi", "piecewise", "hybrid")
+_CAPS = {"per_epoch", "lifetime"}
+_KEYS = {
+    *("version", "name", "kind", "protocol", "epsilon", "domain", "parameters"),
+    *("caps", "epoch_seconds", "min_batch", "memoize", "assigned", "seed"),
+}
+_STEPS = 1 << 16
+_MOST_VALUES = 1 << 26
+
+
+@dataclass(frozen=True)
+class Task:
+    """One question to many devices. The specification is all that a device needs; its hash is in every message.
+
+    Build one with `Task.frequency`, `Task.mean`, `Task.distribution` or `Task.heavy_hitters`; read a published one with
+    `Task.from_json`. Caps say how many reports one device makes in an epoch and in its life.
+    """
+
+    spec: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.spec, Mapping) or set(self.spec) != _KEYS or set(self.spec["caps"]) != _CAPS:
+            raise BadTask("This is not a task.", next_step="Give the JSON that `discreet collect new` wrote.")
+        _ = self.randomizer  # a task that cannot be carried out is refused here
+
+    @classmethod
+    def frequency(
+        cls,
+        name: str,
+        *,
+        epsilon: Number,
+        domain: Sequence[Value] | range | None = None,
+        protocol: str = "auto",
+        first: Number | None = None,
+        parameters: Mapping[str, int] | None = None,
+        **rules: Any,
+    ) -> Task:
+        """How many people have each value of `domain`; without a domain, of any list of candidates given later.
+
+        `first` is what a single report may cost where `epsilon` is for all reports about one value (rappor, loloha).
+        """
+        values = _domain(domain)
+        chosen = _named(protocol, _FREQUENCY, default="auto")
+        size = values.get("range") or len(values.get("values", ()))
+        if chosen == "auto":
+            picked = auto(size, epsilon) if size else None
+            chosen, found = (picked.protocol, picked.parameters) if picked else ("olh", _olh(0, epsilon))
+        else:
+            found = _frequency_parameters(chosen, size, epsilon, first)
+        if not size and chosen not in ("olh", "loloha", "cms", "hcms"):
+            raise BadTask(
+                f"The protocol {chosen} needs the list of values.",
+                next_step="Give domain=[...], or protocol='olh' for values that are not known yet.",
+            )
+        return cls(_spec(name, "frequency", chosen, epsilon, values, {**found, **(parameters or {})}, rules))
+
+    @classmethod
+    def mean(
+        cls,
+        name: str,
+        *,
+        lower: Number,
+        upper: Number,
+        epsilon: Number,
+        protocol: str = "auto",
+        steps: int = _STEPS,
+        **rules: Any,
+    ) -> Task:
+        """The mean of a number between public bounds; numbers beyond them are clamped on the device."""
+        from discreet.local.protocols import numeric  # noqa: PLC0415  only numeric tasks need it
+
+        chosen = _named(protocol, _MEAN, default="hybrid")
+        e = float(read_epsilon(epsilon))
+        parameters = {"steps": read_count(steps, name="steps")}
+        if chosen in ("piecewise", "hybrid"):
+            parameters["width"] = numeric.piecewise_width(parameters["steps"], e)
+        if chosen == "hybrid":
+            parameters["share"] = numeric.hybrid_share(e)
+        return cls(_spec(name, "mean", chosen, epsilon, _bounds(lower, upper), parameters, rules))
+
+    @classmethod
+    def distribution(
+        cls, name: str, *, lower: Number, upper: Number, epsilon: Number, bins: int = 64, **rules: Any
+    ) -> Task:
+        """How a number between public bounds is distributed, over `bins` equal parts: square wave."""
+        from discreet.local.protocols import numeric  # noqa: PLC0415
+
+        steps = read_count(bins, name="bins", least=2) - 1
+        width = numeric.square_wave_width(steps, float(read_epsilon(epsilon)))
+        parameters = {"steps": steps, "width": width}
+        return cls(_spec(name, "distribution", "square-wave", epsilon, _bounds(lower, upper), parameters, rules))
+
+    @classmethod
+    def heavy_hitters(
+        cls,
+        name: str,
+        *,
+        epsilon: Number,
+        length: int = 8,
+        protocol: str = "pem",
+        parameters: Mapping[str, Any] | None = None,
+        **rules: Any,
+    ) -> Task:
+        """The most frequent texts of at most `length` bytes, when nobody can list them beforehand."""
+        from discreet.local.protocols import heavy  # noqa: PLC0415
+
+        chosen = _named(protocol, ("pem", "sfp"), default="pem")
+        bytes_long = read_count(length, name="length", least=2)
+        e = float(read_epsilon(epsilon))
+        if chosen == "pem":
+            prefixes, buckets = heavy.pem_shape(bytes_long, e)
+            found: dict[str, Any] = {"length": bytes_long, "prefixes": list(prefixes), "buckets": buckets}
+        else:
+            found = {"length": bytes_long, "piece": 2, "rows": 256, "columns": 256}
+        domain = {"length": bytes_long}
+        return cls(_spec(name, "heavy-hitters", chosen, epsilon, domain, {**found, **(parameters or {})}, rules))
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Task:
+        """A task that somebody published."""
+        try:
+            return cls(json.loads(text))
+        except (ValueError, TypeError) as error:
+            if isinstance(error, BadTask):
+                raise
+            raise BadTask("This is not a task.", next_step="Give the JSON that `discreet collect new` wrote.") from None
+
+    def to_json(self) -> str:
+        """The specification, as it is published and hashed."""
+        return canonical(self.spec).decode()
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        return str(self.spec["name"])
+
+    @property
+    def kind(self) -> str:
+        """frequency, mean, distribution or heavy-hitters."""
+        return str(self.spec["kind"])
+
+    @property
+    def epsilon(self) -> float:
+        """What one report costs; for rappor and loloha, what all reports about one value cost."""
+        return float(_number(self.spec["epsilon"]))
+
+    @cached_property
+    def digest(self) -> bytes:
+        """16 bytes of the hash of the specification."""
+        return digest_of(self.spec)
+
+    @property
+    def id(self) -> str:
+        """The digest as text."""
+        return self.digest.hex()
+
+    @cached_property
+    def randomizer(self) -> Randomizer:
+        """What devices do."""
+        try:
+            return randomizer_of(self.spec)
+        except ClientRefused as error:
+            raise BadTask(error.problem, next_step="Change the task's parameters.") from None
+
+    @cached_property
+    def protocol(self) -> Protocol[Any]:
+        """The same for many people at once, and the estimator."""
+        return twin_of(self.randomizer)
+
+    @property
+    def values(self) -> Sequence[Value]:
+        """The values of the domain, in order; empty where it is open."""
+        domain = self.spec["domain"]
+        return range(domain["range"]) if "range" in domain else domain.get("values", ())
+
+    @property
+    def lifetime_epsilon(self) -> float:
+        """What a device that makes all the reports it may make gives away, at most."""
+        each = _number(self.spec["parameters"].get("first", self.spec["epsilon"]))
+        return float(each) * int(self.spec["caps"]["lifetime"])
+
+    @cached_property
+    def code_of(self) -> Callable[[Any], Any]:
+        """From a value to what the randomizer takes."""
+        return coder_of(self.spec)
+
+    def explain(self) -> str:
+        """What a person is asked for, what it costs, and why this protocol."""
+        caps, bits = self.spec["caps"], self.randomizer.bits
+        lines = [
+            f"{self.name}: {self.kind}, protocol {self.spec['protocol']}, ε {self.epsilon:g} a report",
+            f"a report has {bits:,} bits; a device makes at most {caps['per_epoch']:,} an epoch and {caps['lifetime']:,} in all",
+            f"a device that makes them all gives away ε {self.lifetime_epsilon:g} altogether",
+        ]
+        if self.kind == "frequency" and self.values:
+            lines += ["", self.choice().explain()]
+        return "\n".join(lines)
+
+    def choice(self) -> Choice:
+        """What `auto` would take for this many values and this epsilon."""
+        return auto(len(self.values), _number(self.spec["epsilon"]))
+
+
+def _number(text: object) -> Fraction:
+    return Fraction(str(text))
+
+
+def _named(protocol: str, known: Sequence[str], *, default: str) -> str:
+    name = _ALIASES.get(protocol, protocol)
+    if name == "auto":
+        return default
+    if name not in known:
+        raise BadTask("There is no such protocol for this kind of task.", next_step=f"Take one of: {', '.join(known)}.")
+    return name
+
+
+def _domain(domain: Sequence[Value] | range | None) -> dict[str, Any]:
+    if domain is None:
+        return {"open": True}
+    if isinstance(domain, range):
+        if domain.start != 0 or domain.step != 1:
+            raise BadTask("A range of values begins at 0 and goes up by 1.", next_step="Give range(n), or a list.")
+        size = len(domain)
+        found: dict[str, Any] = {"range": size}
+    else:
+        values = list(domain)
+        size = len(values)
+        if not all(type(value) in (str, int) for value in values) or len(set(map(str, values))) != size:
+            raise BadTask("Values are different texts or integers.", next_step="Leave out what appears twice.")
+        found = {"values": values}
+    if not 2 <= size <= _MOST_VALUES:
+        raise BadTask(f"A domain has 2 to {_MOST_VALUES:,} values.", next_step="Leave domain out for an open one.")
+    return found
+
+
+def _bounds(lower: Number, upper: Number) -> dict[str, str]:
+    low, high = read_bounds(lower, upper)
+    return {"lower": str(low), "upper": str(high)}
+
+
+def _olh(size: int, epsilon: Number) -> dict[str, Any]:
+    return {"size": size, "buckets": hashing_buckets(float(read_epsilon(epsilon)))}
+
+
+def _frequency_parameters(protocol: str, size: int, epsilon: Number, first: Number | None) -> dict[str, Any]:
+    e = float(read_epsilon(epsilon))
+    if protocol in ("coin", "warner") and size != 2:
+        raise BadTask("This protocol is for two values.", next_step="Take grr for more.")
+    if protocol == "subset":
+        return {"size": size, "width": subset_width(size, e)}
+    if protocol == "pgr":
+        return projective_option(size, e).parameters
+    if protocol == "hadamard":
+        return hadamard_option(size, e).parameters
+    if protocol == "olh":
+        return _olh(size, epsilon)
+    if protocol in ("cms", "hcms"):
+        return {"rows": 1024, "columns": 1024, "size": size}
+    if protocol in ("rappor", "loloha"):
+        once = read_epsilon(first if first is not None else exact(epsilon) / 2, name="first")
+        if once >= exact(epsilon):
+            raise BadEpsilon("first must be below epsilon.", next_step="Leave it out for half of epsilon.")
+        if protocol == "loloha":
+            return {"size": size, "buckets": _loloha_buckets(float(once)), "first": str(once)}
+        from discreet.local.protocols.bloom import rappor_shape  # noqa: PLC0415
+
+        filter_bits, hashes, cohorts = rappor_shape(size)
+        shape = {"filter_bits": filter_bits, "hashes": hashes, "cohorts": cohorts}
+        return {"size": size, **shape, "first": str(once)}
+    return {"size": size}
+
+
+def _loloha_buckets(first: float) -> int:
+    """The number of buckets with the least variance of one report: 1/g stands for a lie, so few are best."""
+
+    def variance(buckets: int) -> float:
+        told = math.exp(first) / (math.exp(first) + buckets - 1)
+        lied = 1 / buckets
+        return lied * (1 - lied) / (told - lied) ** 2
+
+    return min(range(2, max(3, round(math.exp(first)) + 3)), key=variance)
+
+
+def _spec(  # noqa: PLR0917  the parts of a specification, in its order
+    name: str,
+    kind: str,
+    protocol: str,
+    epsilon: Number,
+    domain: Mapping[str, Any],
+    parameters: Mapping[str, Any],
+    rules: Mapping[str, Any],
+) -> dict[str, Any]:
+    known = {"per_epoch", "lifetime", "epoch_seconds", "min_batch", "memoize", "assigned", "seed"}
+    if unknown := set(rules) - known:
+        raise BadTask(f"A task has no rule {min(unknown)!r}.", next_step=f"Known: {', '.join(sorted(known))}.")
+    lifetime = read_count(rules.get("lifetime", 1000), name="lifetime")
+    spec = {
+        "version": VERSION,
+        "name": str(name),
+        "kind": kind,
+        "protocol": protocol,
+        "epsilon": str(read_epsilon(epsilon)),
+        "domain": dict(domain),
+        "parameters": dict(parameters),
+        "caps": {"per_epoch": read_count(rules.get("per_epoch", lifetime), name="per_epoch"), "lifetime": lifetime},
+        "epoch_seconds": read_count(rules.get("epoch_seconds", 0), name="epoch_seconds", least=0),
+        "min_batch": read_count(rules.get("min_batch", 1), name="min_batch"),
+        "memoize": bool(rules.get("memoize", False)),
+        "assigned": bool(rules.get("assigned", False)),
+    }
+    # The hash functions are public; any number that does not look at people's values will do.
+    drawn = int.from_bytes(hashlib.sha256(canonical(spec)).digest()[:6], "big")
+    spec["seed"] = read_count(rules.get("seed", drawn), name="seed", least=0)
+    return spec
