@@ -8,7 +8,7 @@ RUNTIME := $(VENV)/.runtime-installed
 DEV := $(VENV)/.dev-installed
 BENCH := $(BENCH_VENV)/.installed
 PEERS_VENV := .venv-peers
-PEERS := qrlew smartnoise opendp_polars
+PEERS := qrlew smartnoise opendp_polars pure_ldp multi_freq_ldpy
 PEERS_READY := $(PEERS:%=$(PEERS_VENV)/%/.installed)
 
 .PHONY: help demo serve chromium test test-fast setup soak lint bench docs lock clean
@@ -51,6 +51,7 @@ bench: $(BENCH) $(PEERS_READY)  ## our speed against the peers, in one run; writ
 	$(BENCH_VENV)/bin/python -m benchmarks.ledger
 	$(BENCH_VENV)/bin/python -m benchmarks.curator --peers $(PEERS_VENV) --largest
 	$(BENCH_VENV)/bin/python -m benchmarks.service
+	$(BENCH_VENV)/bin/python -m benchmarks.local --peers $(PEERS_VENV)
 
 docs: $(DEV)  ## the documentation as a website in site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

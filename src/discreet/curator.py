@@ -65,6 +65,17 @@ class Curator:
         self._engine.close()
         self.ledger.close()
 
+    def start_new_books(self) -> None:
+        """As if nothing had ever been asked: for experiments on generated data, and only where books are in memory."""
+        if self.catalog.ledger != ":memory:":
+            raise BadInput(
+                "Books that are kept cannot be begun anew: what was spent is spent.",
+                next_step='Experiment on generated data, with ledger.path = ":memory:".',
+            )
+        fresh = _open_books(self.catalog)
+        self.ledger.close()
+        self.ledger = fresh
+
     def table(self, name: str) -> Table:
         """A question built step by step instead of written: `table("visits").where("cost > 5").group_by("ward").count()`."""
         return Table(name)
@@ -194,11 +205,8 @@ def open_curator(
     """
     given = catalog if isinstance(catalog, Catalog) else load_catalog(catalog or config)
     found = with_public_columns(given, frames)
-    ledger = Ledger.open(found.ledger, anchor=found.anchor)
+    ledger = _open_books(found)
     try:
-        ledger.open_account(found.cap)
-        for analyst, cap in found.analysts.items():
-            ledger.open_account(cap, analyst=analyst)
         version = ledger.data_version()
         return Curator(
             found,
@@ -219,6 +227,19 @@ def refresh(config: str | Path = "discreet.toml") -> int:
         version = ledger.refresh()
         DuckEngine(catalog, salt=_salt(ledger, version), version=version).close()
     return version
+
+
+def _open_books(catalog: Catalog) -> Ledger:
+    """The ledger, with an account for the dataset and one for each analyst who has a cap."""
+    ledger = Ledger.open(catalog.ledger, anchor=catalog.anchor)
+    try:
+        ledger.open_account(catalog.cap)
+        for analyst, cap in catalog.analysts.items():
+            ledger.open_account(cap, analyst=analyst)
+    except BaseException:
+        ledger.close()
+        raise
+    return ledger
 
 
 def _salt(ledger: Ledger, version: int) -> str:

@@ -58,6 +58,32 @@ def plot_profile(
     return Picture(chart.draw(lines, diagonal=False))
 
 
+def plot_powers(
+    lines: Mapping[str, tuple[Sequence[float], Sequence[float], Sequence[float]]], *, x_label: str, y_label: str
+) -> Picture:
+    """Lines, and dots that were measured, on logarithmic axes: x, the line's y, the dots' y for each name."""
+    every_x = [value for x, _, _ in lines.values() for value in x]
+    every_y = [value for _, y, dots in lines.values() for value in (*y, *dots) if value > 0]
+    x_low, x_high = math.floor(math.log10(min(every_x))), math.ceil(math.log10(max(every_x)))
+    y_low, y_high = math.floor(math.log10(min(every_y))), math.ceil(math.log10(max(every_y)))
+    chart = _Chart(
+        x_label,
+        y_label,
+        [(10.0**power, _decade(power)) for power in range(x_low, x_high + 1)],
+        [(10.0**power, _decade(power)) for power in range(y_low, y_high + 1)],
+        lambda x: (np.log10(x) - x_low) / (x_high - x_low),
+        lambda y: (np.log10(y) - y_low) / (y_high - y_low),
+        float(max(every_x)),
+    )
+    curves = {name: (np.asarray(x, np.float64), np.asarray(y, np.float64)) for name, (x, y, _) in lines.items()}
+    dots = [(np.asarray(x, np.float64), np.asarray(y, np.float64)) for x, _, y in lines.values()]
+    return Picture(chart.draw(curves, diagonal=False, dots=dots))
+
+
+def _decade(power: int) -> str:
+    return f"{10.0**power:,.10g}" if -3 <= power <= 6 else f"1e{power}"
+
+
 def _identity(values: Floats) -> Floats:
     return values
 
@@ -72,12 +98,21 @@ class _Chart:
     y_share: Callable[[Floats], Floats]
     x_end: float
 
-    def draw(self, lines: Mapping[str, tuple[Floats, Floats]], *, diagonal: bool) -> str:
+    def draw(
+        self,
+        lines: Mapping[str, tuple[Floats, Floats]],
+        *,
+        diagonal: bool,
+        dots: Sequence[tuple[Floats, Floats]] = (),
+    ) -> str:
         parts = [*self._axes(), *self._legend(list(lines))]
         if diagonal:
             parts.append(f'<path d="{self._path(np.array([0.0, 1.0]), np.array([0.0, 1.0]))}" class="coin"/>')
         for i, (x, y) in enumerate(lines.values()):
             parts.append(f'<path d="{self._path(x, y)}" stroke="{_COLOURS[i % len(_COLOURS)]}" class="line"/>')
+        for i, (x, y) in enumerate(dots):
+            for at, up in zip(self._x(x).tolist(), self._y(y).tolist(), strict=True):
+                parts.append(f'<circle cx="{at:.1f}" cy="{up:.1f}" r="3.5" fill="{_COLOURS[i % len(_COLOURS)]}"/>')
         width, height = _LEFT + _SIZE + 24, _TOP + _SIZE + 64 + 18 * len(lines)
         style = (
             "text{font:12px system-ui,sans-serif;fill:currentColor}.tick{font-variant-numeric:tabular-nums;opacity:.75}"

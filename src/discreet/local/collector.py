@@ -26,6 +26,32 @@ from discreet.local.task import Task, Value
 from discreet.local.wire import NO_SENDER, Message, read_message
 
 
+def check_message(task: Task, message: Message, *, seen: bool, sent: int, from_shuffler: bool) -> None:
+    """Whether a sound message may be counted: not seen before, and within what its sender may send."""
+    if seen:
+        raise ReplayedReport("This message was counted before.", next_step="Nothing needs to be done.")
+    if message.sender == NO_SENDER:
+        if not from_shuffler:
+            raise OutOfDomain("The message names no sender.", next_step="Use the client that comes with Discreet.")
+    elif sent + len(message.reports) > int(task.spec["caps"]["per_epoch"]):
+        raise TooManyReports("This device has sent all it may send.", next_step="Wait for the next epoch.")
+
+
+def slots_of(task: Task, reports: Reports) -> list[int]:
+    """The numbers of the devices, where the task wants them to be assigned."""
+    hashing = getattr(task.randomizer, "hashing", task.randomizer)
+    bits = getattr(hashing, "value_bits", None)
+    if not task.spec["assigned"] or bits is None:
+        return []
+    return [int(slot) for slot in reports >> np.uint64(bits)]
+
+
+def check_slots(slots: Sequence[int], *, free: bool) -> None:
+    """A device that picks its own hash function can pick one that favours what it wants to promote."""
+    if slots and (not free or len(set(slots)) < len(slots)):
+        raise OutOfDomain("This number was given to no device, or was used.", next_step="Ask for a number first.")
+
+
 class Collector:
     """Adds up reports of one task. Two collectors of the same task merge; a message counts once.
 
@@ -39,12 +65,19 @@ class Collector:
         self._tally: Tally = task.protocol.tally(self._none())
         self._messages: set[bytes] = set()
         self._senders: Counter[bytes] = Counter()
-        self._assigned: int = 0
+        self._assigned = 0
         self._used_slots: set[int] = set()
 
     def _none(self) -> Reports:
         bits = self.task.randomizer.bits
         return np.zeros((0, -(-bits // 8)), np.uint8) if self.task.protocol.wide else np.zeros(0, np.uint64)
+
+    @classmethod
+    def with_tally(cls, task: Task, tally: Tally, *, reports: int) -> Collector:
+        """One that goes on where another stopped."""
+        collector = cls(task)
+        collector._tally, collector.reports = tally, reports
+        return collector
 
     @property
     def tally(self) -> Tally:
@@ -76,24 +109,11 @@ class Collector:
         self.reports += len(reports)
 
     def _check(self, message: Message, *, from_shuffler: bool) -> None:
-        if message.id in self._messages:
-            raise ReplayedReport("This message was counted before.", next_step="Nothing needs to be done.")
-        if message.sender == NO_SENDER and not from_shuffler:
-            raise OutOfDomain("The message names no sender.", next_step="Use the client that comes with Discreet.")
-        cap = int(self.task.spec["caps"]["per_epoch"])
-        if message.sender != NO_SENDER and self._senders[message.sender] + len(message.reports) > cap:
-            raise TooManyReports("This device has sent all it may send.", next_step="Wait for the next epoch.")
-        if self.task.spec["assigned"]:
-            self._check_slots(message.reports)
-
-    def _check_slots(self, reports: Reports) -> None:
-        """A device that picks its own hash function can pick one that favours what it wants to promote."""
-        bits = getattr(self.task.randomizer, "value_bits", None)
-        if bits is None:
-            return
-        slots = (reports >> np.uint64(bits)).tolist()
-        if any(slot >= self._assigned or slot in self._used_slots for slot in slots) or len(set(slots)) < len(slots):
-            raise OutOfDomain("This number was given to no device, or was used.", next_step="Ask for a number first.")
+        sent = self._senders[message.sender]
+        seen = message.id in self._messages
+        check_message(self.task, message, seen=seen, sent=sent, from_shuffler=from_shuffler)
+        slots = slots_of(self.task, message.reports)
+        check_slots(slots, free=all(slot < self._assigned and slot not in self._used_slots for slot in slots))
         self._used_slots.update(slots)
 
     def merge(self, other: Collector) -> None:

@@ -13,7 +13,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import discreet
 from discreet.curator import Curator, open_curator
-from discreet.server import analysts, owner
+from discreet.local.books import CollectorBooks
+from discreet.server import analysts, collecting, owner
 from discreet.server.guard import Guard
 from discreet.server.keys import KeyBook
 from discreet.server.pages import add_pages
@@ -42,12 +43,14 @@ def create_app(
 ) -> FastAPI:
     """The application for one curator: so many requests a second and at once for each key, answers at round times."""
     app = FastAPI(title="Discreet", version=discreet.__version__, docs_url=None, redoc_url=None)
-    service = Service(curator, keys, Guard(rate=rate, at_once=at_once), dataset, quantum, config)
+    collections = CollectorBooks.open(curator.catalog.ledger)
+    service = Service(curator, keys, Guard(rate=rate, at_once=at_once), dataset, quantum, collections, config)
     app.state.service = service
     app.add_middleware(_Door, service=service)
     add_refusals(app)
     app.include_router(analysts.routes)
     app.include_router(owner.routes)
+    app.include_router(collecting.routes)
     app.get("/v1/transparency")(card)
     app.get("/healthz")(health)
     app.get("/metrics", response_class=PlainTextResponse)(metrics)

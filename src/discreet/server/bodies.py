@@ -75,3 +75,24 @@ class CatalogText(_Strict):
     """The text of a catalog."""
 
     text: Annotated[str, Field(max_length=90_000)]
+
+
+class NewTask(_Strict):
+    """A collection task."""
+
+    spec: dict[str, Any]
+
+
+class Rehearsal(_Strict):
+    """A made-up crowd: how many people have each value, and those who came before."""
+
+    truth: Annotated[list[Annotated[int, Field(ge=0, le=100_000)]], Field(min_length=2, max_length=1000)]
+    tally: Annotated[list[Annotated[int, Field(ge=-(2**53), le=2**53)]], Field(max_length=100_000)] | None = None
+    people_before: Annotated[int, Field(ge=0, le=10**9)] = 0
+
+    @model_validator(mode="after")
+    def _not_too_many(self) -> Rehearsal:
+        if sum(self.truth) > 200_000:
+            message = "at most 200,000 people join at once"
+            raise ValueError(message)
+        return self

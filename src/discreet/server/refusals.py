@@ -17,10 +17,14 @@ from discreet.errors import (
     Forbidden,
     LedgerDamaged,
     NoAccess,
+    ReplayedReport,
     RequestConflict,
     StoreUnavailable,
+    TooFewReports,
     TooMany,
+    TooManyReports,
     UnknownDataset,
+    UnknownTask,
     UnparsableQuery,
 )
 
@@ -31,6 +35,10 @@ _STATUS: list[tuple[type[DiscreetError], int]] = [
     (BudgetExceeded, 403),
     (AccountFrozen, 403),
     (UnknownDataset, 404),
+    (UnknownTask, 404),
+    (ReplayedReport, 409),
+    (TooFewReports, 409),
+    (TooManyReports, 429),
     (RequestConflict, 409),
     (TooMany, 429),
     (EngineFailure, 503),
@@ -42,7 +50,7 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
     status: {"description": text, "content": {"application/json": {"schema": {"type": "object"}}}}
     for status, text in {
         400: "no SQL that can be read", 401: "no key, or one that opens nothing", 403: "beyond the budget, frozen or not yours",
-        404: "no such dataset for you", 409: "an Idempotency-Key used for another question", 413: "too long",
+        404: "no such dataset for you, or no such task", 409: "used before, or too early", 413: "too long",
         422: "refused, with a next step", 429: "too often", 503: "a failure",
     }.items()
 }  # fmt: skip

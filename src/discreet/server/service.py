@@ -14,6 +14,7 @@ from fastapi import Request
 
 from discreet.curator import Asking, Curator
 from discreet.errors import Forbidden, UnknownDataset
+from discreet.local.books import CollectorBooks
 from discreet.server.guard import Guard
 from discreet.server.keys import Key, KeyBook
 from discreet.server.telemetry import Telemetry
@@ -31,6 +32,7 @@ class Service:
     guard: Guard
     dataset: str
     quantum: float
+    collections: CollectorBooks
     config: Path | None = None
     asked: dict[tuple[str, str], Asking] = field(default_factory=dict)
     """Questions on their way, by the key that asks and the Idempotency-Key."""

@@ -21,7 +21,7 @@ _TWINS = {
     "Window": "square_wave.window_twin",
     "Hybrid": "numeric.HybridMean",
     "Prefixes": "heavy.PrefixExtension",
-    "Puzzle": "heavy.FragmentPuzzle",
+    "Puzzle": "puzzle.FragmentPuzzle",
 }
 
 

@@ -236,8 +236,10 @@ class HybridMean(GridMean[Hybrid]):
         return reports >> np.uint64(bits) == 1, reports & np.uint64((1 << bits) - 1)
 
     def legal(self, reports: Reports) -> Flags:
+        """What the coin can never choose is not legal either."""
         by_window, said = self._split(reports)
-        return (by_window & (said < self.randomizer.window.outputs)) | (reports < 2)
+        places = by_window & (said < self.randomizer.window.outputs) & (self.randomizer.share > 0)
+        return places | ((reports < 2) & (self.randomizer.share < WORD))
 
     def tally(self, reports: Reports) -> Tally:
         by_window, said = self._split(reports)
@@ -253,8 +255,9 @@ class HybridMean(GridMean[Hybrid]):
 
     @property
     def guesses(self) -> tuple[float, float]:
-        bits, places = self.one_bit.guesses, self.window.guesses
-        return min(bits[0], places[0]), max(bits[1], places[1])
+        kinds = [self.window.guesses] if self.randomizer.share > 0 else []
+        kinds += [self.one_bit.guesses] if self.randomizer.share < WORD else []
+        return min(least for least, _ in kinds), max(most for _, most in kinds)
 
     @property
     def second_moment(self) -> Quadratic:

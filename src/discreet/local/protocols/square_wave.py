@@ -41,7 +41,7 @@ class SquareWave(WindowResponse):
     @cached_property
     def inverse(self) -> Floats:
         """The pseudo-inverse of the channel: one row for each place."""
-        return np.linalg.pinv(self.channel)
+        return np.asarray(np.linalg.pinv(self.channel), np.float64)
 
     def estimate(self, tally: Tally, reports: int, codes: Codes) -> Floats:
         return (self.inverse @ tally)[codes]

@@ -1,0 +1,73 @@
+"""Confidence intervals for what was measured: exact for right and wrong, Student's for the means of whole runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+
+def of_a_rate(right: int, trials: int, level: float) -> tuple[float, float]:
+    """Clopper–Pearson: covers the true rate at least as often as it says, whatever the rate."""
+    tail = (1 - level) / 2
+    return _lower(right, trials, tail), 1 - _lower(trials - right, trials, tail)
+
+
+def of_a_mean(scores: Sequence[float], level: float) -> tuple[float, float]:
+    """Student's interval over whole runs, each of them one number from 0 to 1."""
+    runs = len(scores)
+    mean = math.fsum(scores) / runs
+    if runs == 1:
+        return 0.0, 1.0
+    width = _student(level, runs - 1) * standard_error(scores)
+    return max(0.0, mean - width), min(1.0, mean + width)
+
+
+def standard_error(scores: Sequence[float]) -> float:
+    """Of the mean of independent scores; infinite for a single one."""
+    runs = len(scores)
+    if runs == 1:
+        return math.inf
+    mean = math.fsum(scores) / runs
+    return math.sqrt(math.fsum((score - mean) ** 2 for score in scores) / (runs - 1) / runs)
+
+
+def _lower(right: int, trials: int, tail: float) -> float:
+    """The rate at which so many right or more have the probability `tail`."""
+    return 0.0 if right == 0 else _solve(lambda p: _beta(p, right, trials - right + 1), tail)
+
+
+def _student(level: float, freedom: int) -> float:
+    """The t with P(|T| <= t) = level."""
+    share = _solve(lambda x: _beta(x, freedom / 2, 0.5), 1 - level)  # x = freedom / (freedom + t²)
+    return math.sqrt(freedom * (1 / max(share, 1e-300) - 1))
+
+
+def _solve(rising: Callable[[float], float], target: float) -> float:
+    low, high = 0.0, 1.0
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (middle, high) if rising(middle) < target else (low, middle)
+    return low
+
+
+def _beta(x: float, a: float, b: float) -> float:
+    """The regularised incomplete beta function, by its continued fraction (Lentz)."""
+    if x <= 0 or x >= 1:
+        return float(x >= 1)
+    if x > (a + 1) / (a + b + 2):
+        return 1 - _beta(1 - x, b, a)
+    front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x))
+    tiny = 1e-300
+    c, d = 1.0, 1 / (1 - (a + b) * x / (a + 1))
+    fraction = d
+    for m in range(1, 2000):
+        for term in (
+            m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
+            -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
+        ):
+            d = 1 / (1 + term * d or tiny)
+            c = 1 + term / c or tiny
+            fraction *= c * d
+        if abs(c * d - 1) < 1e-14:
+            break
+    return front * fraction / a

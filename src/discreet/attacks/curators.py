@@ -1,0 +1,106 @@
+"""The door that an analyst has: attacks on Discreet go through the real curator and see what it answers, nothing else."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Self
+
+from discreet.attacks.steps import Step
+from discreet.catalog import parse_catalog
+from discreet.curator import Curator, open_curator
+from discreet.errors import DiscreetError
+from discreet.exact import Number
+from discreet.loss import Loss
+
+_MEMORY = ":memory:"
+
+
+class Analyst:
+    """Asks questions, hears answers and refusals, and keeps a transcript of both."""
+
+    def __init__(self, curator: Curator, budget: Loss) -> None:
+        self._curator = curator
+        self.budget = budget
+        self.steps: list[Step] = []
+
+    def ask(
+        self, sql: str, *, epsilon: Number, delta: Number | None = None, mechanism: str | None = None
+    ) -> list[dict[str, Any]]:
+        """The noisy rows; a refusal is raised as for everybody, after it was noted."""
+        self.steps.append(Step("asked", f"{_cut(sql)}   at ε {float(epsilon):.6g}"))
+        try:
+            answer = self._curator.ask(sql, epsilon=epsilon, delta=delta, mechanism=mechanism)
+        except DiscreetError as refusal:
+            self.steps.append(Step("refused", f"{refusal.code}: {refusal.problem}"))
+            raise
+        rows = answer.rows
+        self.steps.append(Step("answered", _shown(rows) + ("   (asked before: free)" if answer.replayed else "")))
+        return rows
+
+    def number(self, sql: str, *, epsilon: Number, mechanism: str | None = None) -> float:
+        """The answer to a question that has one number for an answer."""
+        (row,) = self.ask(sql, epsilon=epsilon, mechanism=mechanism)
+        (value,) = row.values()
+        return float(value)
+
+
+class Protected:
+    """One world behind the real curator. Each analyst finds books in which nothing is written yet.
+
+    Opening a curator takes 40 ms and a question 6 ms, so a world should serve many trials: other targets, or other noise.
+    """
+
+    def __init__(self, tables: Mapping[str, Mapping[str, Any]], catalog: str, *, budget: Loss) -> None:
+        import pyarrow as pa  # noqa: PLC0415  heavy; only worlds need it
+
+        self._frames = {name: pa.table(dict(columns)) for name, columns in tables.items()}
+        self._catalog, self._budget = catalog, budget
+        self._memory: Curator | None = None
+        self._files = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of everything that was opened."""
+        self._files.close()
+        if self._memory is not None:
+            self._memory.close()
+            self._memory = None
+
+    def analyst(self, *, durable: bool = False) -> Analyst:
+        """Somebody with the whole budget to spend. The books are in memory, or in a file that is gone afterwards."""
+        if durable:
+            self._files.close()
+            folder = self._files.enter_context(tempfile.TemporaryDirectory())
+            return Analyst(self._files.enter_context(self._open(str(Path(folder) / "ledger.sqlite"))), self._budget)
+        if self._memory is None:
+            self._memory = self._open(_MEMORY)
+        else:
+            self._memory.start_new_books()
+        return Analyst(self._memory, self._budget)
+
+    def _open(self, ledger: str) -> Curator:
+        cap = f"epsilon = {self._budget.epsilon!r}\ndelta = {self._budget.delta!r}"
+        text = f'[source]\npath = "."\n[ledger]\npath = "{ledger}"\n[budget]\n{cap}\n{self._catalog}'
+        return open_curator(frames=self._frames, catalog=parse_catalog(text))
+
+
+def _shown(rows: list[dict[str, Any]], most: int = 6) -> str:
+    lines = [", ".join(f"{name} = {_value(value)}" for name, value in row.items()) for row in rows[:most]]
+    return "; ".join(lines) + (f"; … {len(rows) - most:,} more" if len(rows) > most else "")
+
+
+def _cut(sql: str, most: int = 320) -> str:
+    """A long question by its beginning and its end."""
+    return sql if len(sql) <= most else f"{sql[: most - 40]} … {sql[-40:]}"
+
+
+def _value(value: Any) -> str:
+    return f"{value:,.6g}" if isinstance(value, float) else str(value)

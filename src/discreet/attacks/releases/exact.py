@@ -1,0 +1,26 @@
+"""Exact counts, but never of a small group: what most statistical services did, and many still do."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Mask = npt.NDArray[np.bool_]
+
+
+class Withheld(Exception):
+    """The group is too small to be shown."""
+
+
+class ExactCounts:
+    """True counts of people, withheld below a minimum."""
+
+    def __init__(self, *, minimum: int) -> None:
+        self._minimum = minimum
+
+    def count(self, chosen: Mask) -> int:
+        """How many are chosen."""
+        found = int(chosen.sum())
+        if found < self._minimum:
+            raise Withheld
+        return found

@@ -1,0 +1,45 @@
+"""Noise without accounting: drawn anew for every answer, or sticking to the text of a question."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from statistics import NormalDist
+
+import numpy as np
+import numpy.typing as npt
+
+Mask = npt.NDArray[np.bool_]
+
+
+class FreshNoise:
+    """A count with new noise each time, as often as anybody likes."""
+
+    def __init__(self, *, sd: float, rng: np.random.Generator) -> None:
+        self._sd, self._rng = sd, rng
+
+    def count(self, chosen: Mask, *, times: int) -> npt.NDArray[np.float64]:
+        """The same question, asked again and again."""
+        return int(chosen.sum()) + self._rng.normal(0, self._sd, times)
+
+
+class StickyNoise:
+    """A count whose noise depends on its conditions and on who meets them, so that asking again changes nothing.
+
+    Every condition adds two layers: one that is fixed by its text, and one that is fixed by its text and the set of people
+    chosen. Few people are suppressed. Modelled on Diffix (Francis, Probst Eide, Munz 2017).
+    """
+
+    def __init__(self, *, secret: bytes, sd: float = 1.0, least: int = 4) -> None:
+        self._secret, self._sd, self._least = secret, sd, least
+
+    def count(self, chosen: Mask, conditions: Sequence[str]) -> int | None:
+        """How many are chosen by all conditions, about; None where they are few."""
+        people = np.packbits(chosen).tobytes()
+        noise = sum(self._layer(text) + self._layer(text, people) for text in conditions)
+        found = int(chosen.sum())
+        return None if found + self._layer("least", people) < self._least else round(found + self._sd * noise)
+
+    def _layer(self, text: str, people: bytes = b"") -> float:
+        digest = hashlib.blake2b(text.encode() + b"|" + people, key=self._secret, digest_size=8).digest()
+        return NormalDist().inv_cdf((int.from_bytes(digest, "big") + 0.5) / 2**64)

@@ -1,0 +1,110 @@
+"""Run an attack: check what was asked for, play it, and say how it went."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from importlib.util import find_spec
+from typing import Literal
+
+import numpy as np
+
+from discreet.attacks.model import DISCREET, Attack, Game, Size
+from discreet.attacks.registry import find
+from discreet.attacks.result import Result
+from discreet.errors import BadEpsilon, BadInput
+from discreet.exact import Number, finite, read_epsilon
+from discreet.loss import Loss
+
+Sizes = Literal["small", "full"]
+
+
+def run(
+    name: str,
+    *,
+    against: str = "weak",
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    people: int | None = None,
+    trials: int | None = None,
+    size: Sizes = "full",
+    seed: int | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+    **options: float,
+) -> Result:
+    """Play an attack against `weak` (its own weak release), a release by name, a peer package, or `discreet`.
+
+    `epsilon` is the attacker's whole budget for one trial: a pure account, unless `delta` is given. A release that
+    promises nothing takes none. `on_progress` hears how many trials are done, and of how many.
+    """
+    attack = find(name)
+    target = attack.weak if against == "weak" else against
+    loss = _loss(attack, target, epsilon, delta)
+    _check_packages(attack, target)
+    usual: Size = {"small": attack.small, "full": attack.full}[size]
+    game = Game(
+        against=target,
+        loss=loss,
+        people=_whole("people", people, usual.people),
+        trials=_whole("trials", trials, usual.trials),
+        rng=np.random.default_rng(seed),
+        options=_options(attack, options),
+        on_progress=on_progress,
+    )
+    begun = time.perf_counter()
+    outcome = attack.play(game)
+    return Result(
+        attack=attack.name,
+        against=target,
+        scores=tuple(float(score) for score in outcome.scores),
+        baseline=outcome.baseline,
+        bound=None if target in attack.releases else outcome.bound,
+        epsilon=None if loss is None else loss.epsilon,
+        delta=None if loss is None or delta is None else loss.delta,
+        people=game.people,
+        measure=attack.measure,
+        transcript=tuple(outcome.transcript),
+        seconds=time.perf_counter() - begun,
+        seed=seed,
+        options=game.options,
+        facts=outcome.facts,
+        series=tuple(outcome.series),
+    )
+
+
+def _loss(attack: Attack, target: str, epsilon: Number | None, delta: Number | None) -> Loss | None:
+    if target in attack.releases and target not in attack.priced:
+        return None
+    if target not in (*attack.releases, *attack.peers, DISCREET):
+        choices = ", ".join(("weak", *attack.releases, *attack.peers, DISCREET))
+        raise BadInput("This attack does not know what to play against.", next_step=f"Choose one of: {choices}.")
+    if epsilon is None:
+        raise BadEpsilon(
+            "The attacker's budget is missing.",
+            next_step="Give epsilon, all that may be spent in one trial, such as 1.",
+        )
+    return Loss(float(read_epsilon(epsilon)), float(finite(delta) or 0) if delta is not None else 0.0)
+
+
+def _check_packages(attack: Attack, target: str) -> None:
+    for package in (*attack.needs, *([target] if target in attack.peers else [])):
+        if find_spec(package) is None:
+            raise BadInput(
+                f"This needs {package}, which is not installed.",
+                next_step=f'Install it: pip install "discreet[lab]", or pip install {package.replace("_", "-")}.',
+            )
+
+
+def _whole(name: str, given: int | None, usual: int) -> int:
+    number = usual if given is None else given
+    if number < 1 or number != int(number):
+        raise BadInput(f"{name} must be a whole number of at least 1.", next_step=f"Give {name}={usual}.")
+    return int(number)
+
+
+def _options(attack: Attack, given: Mapping[str, float]) -> dict[str, float]:
+    unknown = sorted(set(given) - set(attack.options))
+    if unknown:
+        known = ", ".join(attack.options) or "none"
+        raise BadInput(f"This attack has no option {unknown[0]}.", next_step=f"Its options: {known}.")
+    return {**attack.options, **given}

@@ -1,0 +1,102 @@
+"""What a sensible attacker does with one budget: spend all of it on the one question that tells the hypotheses apart best."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.attacks import bounds
+from discreet.attacks.curators import Analyst
+from discreet.attacks.model import Game, Outcome, Tally
+from discreet.attacks.steps import Step
+
+Bits = npt.NDArray[np.bool_]
+
+_PEOPLE = """
+[tables.people]
+privacy_unit = "id"
+columns.id = {{ type = "integer", lower = 0, upper = {last} }}
+columns.name = {{ type = "text" }}
+columns.secret = {{ type = "boolean" }}
+"""
+
+
+def people_catalog(people: int) -> str:
+    """The catalog of a table `people` of id, name and secret: ids are public, secrets are not."""
+    return _PEOPLE.format(last=max(1, people - 1))
+
+
+def people_table(secrets: Bits) -> dict[str, Any]:
+    """The columns of that table; person 3 is called p3."""
+    ids = np.arange(secrets.size)
+    return {"id": ids, "name": [f"p{i}" for i in ids], "secret": secrets}
+
+
+def share(epsilon: float, questions: int) -> float:
+    """One of so many equal shares, rounded down so that all of them fit."""
+    return math.floor(epsilon / questions * 1e12) / 1e12
+
+
+def guess_bit(game: Game, analyst: Analyst, person: int) -> bool:
+    """Whether a person's secret is true, by one sum of +1 or -1.
+
+    One person moves the sum by 1 when they come or go, which sets the noise, but by 2 when their secret changes: the most
+    that one question can tell. It is "everybody" minus "everybody but you" in a single question.
+    """
+    told = analyst.number(
+        f"SELECT SUM(CASE WHEN secret THEN 1 ELSE -1 END) AS s FROM people WHERE id = {person}",  # noqa: S608
+        epsilon=game.budget.epsilon,
+    )
+    return sign(game, told)
+
+
+def guess_bits(game: Game, guess: Callable[[Game, Analyst, int], bool]) -> Outcome:
+    """One person a trial, through an analyst's door; a world serves as many trials as it has people."""
+    tally = Tally()
+    for trials in game.each_world(serves=game.people):
+        secrets: Bits = game.rng.random(game.people) < 0.5
+        with game.protect({"people": people_table(secrets)}, people_catalog(game.people)) as world:
+            for trial in game.each_trial(trials):
+                person = trial % game.people
+                analyst = game.analyst(world)
+                found = guess(game, analyst, person)
+                steps = [
+                    Step("known", f"all {game.people:,} ids, and that person {person} is among them"),
+                    *analyst.steps,
+                    Step("guess", f"the secret of person {person} is {found}"),
+                    Step("truth", str(bool(secrets[person]))),
+                ]
+                tally.add(found == secrets[person], steps)
+    return tally.outcome(baseline=0.5, bound=game.bound(bounds.bit))
+
+
+def everybodys_sums(game: Game, analyst: Analyst) -> npt.NDArray[np.float64]:
+    """The noisy +1 or -1 of everybody in `people`, by id: each person is in a group of their own, so all cost as one."""
+    rows = analyst.ask(
+        "SELECT id, SUM(CASE WHEN secret THEN 1 ELSE -1 END) AS s FROM people GROUP BY id",
+        epsilon=game.budget.epsilon,
+    )
+    sums = {int(row["id"]): float(row["s"]) for row in rows}
+    return np.array([sums[i] for i in range(game.people)])
+
+
+def signs(game: Game, told: npt.NDArray[np.float64]) -> Bits:
+    """Which are positive; coins where they are neither."""
+    return np.where(told == 0, game.rng.random(told.size) < 0.5, told > 0)
+
+
+def sign(game: Game, told: float) -> bool:
+    """Positive or not; a coin where it is neither."""
+    return bool(signs(game, np.array([told]))[0])
+
+
+def largest(game: Game, rows: Sequence[Mapping[str, Any]], *, key: str, value: str, among: Sequence[Any]) -> Any:
+    """Which of the candidates has the largest noisy count; a draw among equals."""
+    counts = {row[key]: row[value] for row in rows}
+    told = np.array([float(counts.get(candidate) or 0) for candidate in among])
+    best = np.flatnonzero(told == told.max())
+    return among[int(game.rng.choice(best))]

@@ -1,0 +1,79 @@
+"""Central against local on the same question: what it costs in accuracy to trust nobody.
+
+One yes-or-no question to n people. A trusted curator adds Laplace noise to the share: an error of about 1/(ε n). Without
+one, everybody flips coins: about 1/(ε √n). (Sapienza slides, "Laplace Mechanism: Accuracy".)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.accounting.plot import Picture, plot_powers
+from discreet.exact import Number, read_count, read_epsilon
+from discreet.local.draws import Draws
+from discreet.local.task import Task
+from discreet.mechanisms import Laplace
+from discreet.noise import RandomBits
+
+_SHARE = 0.3
+PEOPLE = (100, 300, 1000, 3000, 10_000, 30_000, 100_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Errors of the estimated share, as the root of the mean square: measured, and as the formulas say."""
+
+    epsilon: float
+    people: tuple[int, ...]
+    central: tuple[float, ...]
+    local: tuple[float, ...]
+    central_expected: tuple[float, ...]
+    local_expected: tuple[float, ...]
+
+    def plot(self) -> Picture:
+        """Both on logarithmic axes; lines are the formulas, dots were measured."""
+        return plot_powers(
+            {
+                "local, 1/(ε √n): randomized response": (self.people, self.local_expected, self.local),
+                "central, 1/(ε n): Laplace noise": (self.people, self.central_expected, self.central),
+            },
+            x_label="people",
+            y_label="error of the estimated share",
+        )
+
+
+def compare(
+    *, epsilon: Number, people: Sequence[int] = PEOPLE, trials: int = 400, bits: RandomBits | None = None
+) -> Comparison:
+    """Ask a made-up crowd both ways, so many times for each size."""
+    e, repeats = float(read_epsilon(epsilon)), read_count(trials, name="trials")
+    source = bits or RandomBits()
+    task = Task.frequency("a yes or a no", domain=["no", "yes"], epsilon=epsilon, protocol="warner")
+    noise = Laplace(sensitivity=1, epsilon=epsilon)
+    rows = []
+    for n in people:
+        yes = round(_SHARE * n)
+        answers = [int(noise.release(yes, source)) for _ in range(repeats)]
+        central = (np.array(answers) - yes) / n
+        local = np.array([_asked_locally(task, n, yes, source) for _ in range(repeats)]) - yes / n
+        counts = np.array([n - yes, yes], np.float64)
+        spread = math.sqrt(float(task.protocol.variance(counts, n, np.arange(2))[1])) / n
+        q = math.exp(-e)
+        rows.append((_root(central), _root(local), math.sqrt(2 * q) / (1 - q) / n, spread))
+    measured = list(zip(*rows, strict=True))
+    return Comparison(e, tuple(people), *(tuple(column) for column in measured))
+
+
+def _asked_locally(task: Task, people: int, yes: int, bits: RandomBits) -> float:
+    codes = (np.arange(people) < yes).astype(np.int64)
+    protocol = task.protocol
+    tally = protocol.tally(protocol.encode(codes, Draws(bits), slots=np.arange(people)))
+    return float(protocol.estimate(tally, people, np.arange(2))[1]) / people
+
+
+def _root(errors: np.ndarray) -> float:
+    return float(np.sqrt(np.mean(np.square(errors))))

@@ -1,0 +1,125 @@
+"""Hadamard response for many people: parities by counting bits, decoding by fast Walsh-Hadamard transforms."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.local.client import Hadamard
+from discreet.local.draws import Codes, Draws, Flags
+from discreet.local.protocols.base import Floats, Protocol, Reports, Tally, chance_of
+
+_AT_ONCE = 1 << 14
+_NUMBERS_AT_ONCE = 1 << 15
+
+
+def parity(words: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Whether the number of set bits is odd: the sign of an entry of the Hadamard matrix."""
+    return (np.bitwise_count(words) & 1).astype(np.int64)
+
+
+def walsh_hadamard(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Each row times the Hadamard matrix, exactly: sums and differences, log2 of the columns times."""
+    columns = rows.shape[1]
+    small = bool(np.abs(rows).sum(axis=1).max(initial=0) < 2**31)  # then no sum or difference ever overflows
+    result = rows.astype(np.int32 if small else np.int64)
+    step = max(1, _NUMBERS_AT_ONCE // columns)
+    for start in range(0, len(rows), step):
+        part = result[start : start + step]
+        other = np.empty_like(part)
+        for _ in range(columns.bit_length() - 1):  # neighbours' sums go left and differences right: the digits rotate
+            np.add(part[:, 0::2], part[:, 1::2], out=other[:, : columns // 2])
+            np.subtract(part[:, 0::2], part[:, 1::2], out=other[:, columns // 2 :])
+            part, other = other, part
+        result[start : start + step] = part
+    return result.astype(np.int64, copy=False)
+
+
+class HadamardResponse(Protocol[Hadamard]):
+    """A value's estimate compares the two halves of its block: the reports with sign +1 in its row and those with -1.
+
+    Everybody else is as likely in one half as in the other: rows of the matrix are orthogonal, and other blocks are not
+    told apart. So (reports with +1 - reports with -1) / (agree - oppose) is unbiased, whatever the others have.
+    """
+
+    @property
+    def chances(self) -> tuple[Fraction, Fraction]:
+        """The chances of one's own half of the block (agree), and of the half against it (oppose).
+
+        Half of any other block is as likely as the latter.
+        """
+        r = self.randomizer
+        agree = chance_of(r.keep)
+        return agree, (1 - agree) * r.half / (r.outputs - r.half)
+
+    def encode(self, codes: Codes, draws: Draws, *, slots: NDArray[np.int64]) -> Reports:
+        reports = np.empty(codes.size, np.uint64)
+        for start in range(0, codes.size, _AT_ONCE):
+            part = slice(start, start + _AT_ONCE)
+            reports[part] = self._encode(codes[part].astype(np.int64), draws)
+        return reports
+
+    def _encode(self, codes: NDArray[np.int64], draws: Draws) -> NDArray[np.int64]:
+        r = self.randomizer
+        block, row = self._places(codes)
+        told = draws.chance(r.keep, codes.size)
+        agreeing, others = draws.below(r.half, codes.size), draws.below(r.outputs - r.half, codes.size)
+        index = np.where(told, agreeing, others)
+        lowest = row & -row
+        below = index & (lowest - 1)
+        column = ((index ^ below) << 1) | below  # a bit is put in at the row's lowest, to make the parity right
+        column += lowest * (parity(column & row) ^ ~told)
+        inside = block * r.columns + column
+        if r.blocks == 1:
+            return inside
+        elsewhere = others - r.half
+        elsewhere += r.columns * (elsewhere >= block * r.columns)
+        return np.where(told | (others < r.half), inside, elsewhere)
+
+    def _places(self, codes: Codes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The block of each code, and its row in it."""
+        block, row = np.divmod(codes.astype(np.int64), self.randomizer.columns - 1)
+        return block, row + 1
+
+    def legal(self, reports: Reports) -> Flags:
+        return np.asarray(reports < self.randomizer.outputs)
+
+    def tally(self, reports: Reports) -> Tally:
+        return np.bincount(reports.astype(np.int64), minlength=self.randomizer.outputs)
+
+    def estimate(self, tally: Tally, reports: int, codes: Codes) -> Floats:
+        agree, oppose = self.chances
+        block, row = self._places(codes)
+        needed, places = np.unique(block, return_inverse=True)
+        sums = walsh_hadamard(tally.astype(np.int64).reshape(-1, self.randomizer.columns)[needed])
+        return sums[places, row] / float(agree - oppose)
+
+    def variance(self, counts: Floats, reports: int, codes: Codes) -> Floats:
+        """Depends on how many people share the block; those with no listed code count as spread over the others."""
+        r = self.randomizer
+        agree, oppose = self.chances
+        block, _ = self._places(codes)
+        listed = np.bincount(block, minlength=r.blocks)
+        sizes = np.minimum(r.columns - 1, np.maximum(0, r.size - np.arange(r.blocks) * (r.columns - 1)))
+        unlisted, rest = np.maximum(0, sizes - listed), max(0.0, reports - float(counts.sum()))
+        people = np.bincount(block, counts, r.blocks) + rest * unlisted / max(1, unlisted.sum())
+        in_block = people * float(agree + oppose) + (reports - people) * float(2 * oppose)
+        return self._variance(in_block[block], counts)
+
+    def estimated_variance(self, tally: Tally, reports: int, codes: Codes) -> Floats:
+        """The reports in the block are what its people and the others were expected to send."""
+        block, _ = self._places(codes)
+        in_block = tally.reshape(-1, self.randomizer.columns).sum(axis=1)
+        return self._variance(in_block[block], np.clip(self.estimate(tally, reports, codes), 0, reports))
+
+    def _variance(self, in_block: Floats | Tally, counts: Floats) -> Floats:
+        """Each report in the block moves the estimate by one step either way, each holder by one on average."""
+        agree, oppose = self.chances
+        return in_block * float(1 / (agree - oppose) ** 2) - counts
+
+    @property
+    def influence(self) -> float:
+        agree, oppose = self.chances
+        return float(1 / (agree - oppose))

@@ -1,0 +1,128 @@
+"""Local hashing for many people: the public hash functions as arrays, and a count of collisions that only adds."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.local.client import WORD, Hashing
+from discreet.local.draws import Codes, Draws, Flags
+from discreet.local.protocols.base import PureProtocol, Reports, Tally, chance_of
+
+Words: TypeAlias = NDArray[np.uint64]
+
+_ENCODE_AT_ONCE = 1 << 14
+_COUNT_AT_ONCE = 1 << 13
+_HALF = np.uint64(32)
+_LOW = np.uint64(0xFFFFFFFF)
+
+
+def mixed(words: Words) -> Words:
+    """The client's bijection of 64-bit words, for an array."""
+    words = words + np.uint64(0x9E3779B97F4A7C15)
+    words ^= words >> np.uint64(30)
+    words *= np.uint64(0xBF58476D1CE4E5B9)
+    words ^= words >> np.uint64(27)
+    words *= np.uint64(0x94D049BB133111EB)
+    words ^= words >> np.uint64(31)
+    return words
+
+
+def hash_numbers(rows: Codes, seed: int, which: int) -> Words:
+    """Of the three numbers that make hash function number `row`, the one at 0 (low), 1 (high) or 2 (shift)."""
+    return mixed(np.asarray(rows).astype(np.uint64) * np.uint64(3) + np.uint64((seed + which) % WORD))
+
+
+def hashed(codes: Codes, rows: Codes, seed: int) -> Words:
+    """The client's 32-bit hash of each code under its own hash function."""
+    codes = np.asarray(codes).astype(np.uint64)
+    high = codes >> _HALF
+    total = hash_numbers(rows, seed, 0) * (codes & _LOW) + hash_numbers(rows, seed, 2)
+    if high.any():  # numbers of values are below 2**32 and need no more
+        total += hash_numbers(rows, seed, 1) * high
+    return total >> _HALF
+
+
+def bucket(codes: Codes, rows: Codes, seed: int, size: int) -> Words:
+    """Which of `size` buckets each code falls into."""
+    return hashed(codes, rows, seed) * np.uint64(size) >> _HALF
+
+
+class LocalHashing(PureProtocol[Hashing]):
+    """A report supports the values that its hash function sends to the reported bucket.
+
+    The tally is the reports themselves, as the values to look for may be known only later.
+
+    That another value is supported with probability q = 1 / buckets is over the choice of the hash function, and holds
+    but for a part of buckets / 2**32: buckets have floor or ceil of 2**32 / buckets hash values.
+    """
+
+    appends = True
+
+    @property
+    def chances(self) -> tuple[Fraction, Fraction]:
+        r = self.randomizer
+        told, again = chance_of(r.keep), chance_of(r.keep_again)
+        return told * again + (1 - told) * (1 - again) / (r.buckets - 1), Fraction(1, r.buckets)
+
+    def encode(self, codes: Codes, draws: Draws, *, slots: NDArray[np.int64]) -> Reports:
+        reports = np.empty(codes.size, np.uint64)
+        for start in range(0, codes.size, _ENCODE_AT_ONCE):
+            part = slice(start, start + _ENCODE_AT_ONCE)
+            reports[part] = self._encode(codes[part], draws, slots[part])
+        return reports
+
+    def _encode(self, codes: Codes, draws: Draws, slots: NDArray[np.int64]) -> Words:
+        r = self.randomizer
+        answers = self._respond(bucket(codes, slots, r.seed, r.buckets), r.keep, draws)
+        if r.spec["protocol"] == "loloha":
+            answers = self._respond(answers, r.keep_again, draws)
+        return slots.astype(np.uint64) << np.uint64(r.value_bits) | answers
+
+    def _respond(self, truth: Words, keep: int, draws: Draws) -> Words:
+        told = draws.chance(keep, truth.size)
+        others = draws.below(self.randomizer.buckets - 1, truth.size).view(np.uint64)
+        others += others >= truth
+        return np.where(told, truth, others)
+
+    def legal(self, reports: Reports) -> Flags:
+        r = self.randomizer
+        return np.asarray(
+            (reports < np.uint64(1 << r.bits)) & ((reports & np.uint64((1 << r.value_bits) - 1)) < r.buckets)
+        )
+
+    def tally(self, reports: Reports) -> Tally:
+        return np.array(reports, np.uint64)
+
+    def support(self, tally: Tally, codes: Codes) -> NDArray[np.int64]:
+        wanted, places = np.unique(np.asarray(codes).astype(np.uint64), return_inverse=True)
+        found = np.zeros(wanted.size, np.int64)
+        for start in range(0, tally.size, _COUNT_AT_ONCE):
+            found += self._supported(tally[start : start + _COUNT_AT_ONCE].astype(np.uint64), wanted)
+        return found[places]
+
+    def _supported(self, reports: Words, codes: Words) -> NDArray[np.int64]:
+        """How many of the reports support each of the codes, which are sorted.
+
+        hash * buckets >> 32 is b just if the hash's 64 bits, from the first that falls into b on, are below the width
+        of b. From one code to the next these bits grow by low times the difference of the codes.
+        """
+        r = self.randomizer
+        slots, answers = reports >> np.uint64(r.value_bits), reports & np.uint64((1 << r.value_bits) - 1)
+        edges = np.array([-(-(b << 32) // r.buckets) for b in range(r.buckets + 1)], np.uint64)
+        widths = (edges[1:] - edges[:-1] << _HALF)[answers]
+        low, places = hash_numbers(slots, r.seed, 0), hash_numbers(slots, r.seed, 2)
+        places -= (edges[:-1] << _HALF)[answers]
+        low_steps, high_steps = (np.diff(half, prepend=np.uint64(0)) for half in (codes & _LOW, codes >> _HALF))
+        high = hash_numbers(slots, r.seed, 1) if high_steps.any() else low
+        inside, grown = np.empty(reports.size, np.bool_), np.empty(reports.size, np.uint64)
+        found = np.zeros(codes.size, np.int64)
+        for i, (low_step, high_step) in enumerate(zip(low_steps.tolist(), high_steps.tolist(), strict=True)):
+            for numbers, step in ((low, low_step), (high, high_step)):
+                if step:
+                    places += numbers if step == 1 else np.multiply(numbers, np.uint64(step), out=grown)
+            found[i] = np.count_nonzero(np.less(places, widths, out=inside))
+        return found

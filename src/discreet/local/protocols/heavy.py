@@ -1,0 +1,155 @@
+"""Frequent texts that nobody can list beforehand, found prefix by prefix (PEM).
+
+People are split into groups by their public numbers; each group reports prefixes of one length. The collector keeps the
+best prefixes of the first length, extends each in every way to the next length, asks the next group about those, and
+so on. No group is asked twice, so each choice of candidates is independent of the reports that judge them.
+
+Citation: Wang, Li, Jha 2019 (arXiv:1708.06674), "Locally differentially private heavy hitter identification".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import BadInput
+from discreet.local.choose import hashing_buckets
+from discreet.local.client import Prefixes
+from discreet.local.draws import Draws, Flags
+from discreet.local.protocols.base import Floats, Protocol, Reports, Tally
+from discreet.local.protocols.hashing import LocalHashing, Words
+
+_MOST_NEW_BITS = 16
+"""From one length to the next: every candidate kept becomes 2**16 at most."""
+
+HeavyHitter = tuple[bytes, float, float]
+"""A text, its estimated count, and the variance of that."""
+
+
+def pem_shape(length: int, epsilon: float) -> tuple[tuple[int, ...], int]:
+    """Lengths of prefixes in bits, and buckets, for texts of at most `length` bytes.
+
+    Two bytes first, then one more each time: few groups are best, as each then has more people, and 256 candidates for
+    each prefix kept are about what a collector can count.
+    """
+    return tuple(range(min(16, 8 * length), 8 * length + 1, 8)), hashing_buckets(epsilon)
+
+
+def at_least(confidence: float, candidates: int) -> float:
+    """How many standard errors above zero nothing comes by chance, among so many candidates (Bonferroni)."""
+    return NormalDist().inv_cdf(1 - (1 - confidence) / max(candidates, 1))
+
+
+class PrefixExtension(Protocol[Prefixes]):
+    """Codes are texts, as bytes. A tally is the reports themselves, as the candidates are known only later.
+
+    Counts come from the last group alone, whose prefixes are whole texts, times reports / (reports of that group). That
+    is unbiased if who is in it has nothing to do with the text, as when numbers are random or given in order of arrival.
+    """
+
+    appends = True
+
+    def __init__(self, randomizer: Prefixes) -> None:
+        super().__init__(randomizer)
+        self.hashing = LocalHashing(randomizer.hashing)
+        self.groups = len(randomizer.prefixes)
+
+    def encode(self, codes: Sequence[bytes], draws: Draws, *, slots: NDArray[np.int64]) -> Reports:
+        return self.hashing.encode(self._fingerprints(codes, slots), draws, slots=slots)
+
+    def _fingerprints(self, codes: Sequence[bytes], slots: NDArray[np.int64]) -> Words:
+        """Of each person's prefix: worked out once for each text and length."""
+        numbers: dict[bytes, int] = {}
+        places = np.fromiter((numbers.setdefault(text, len(numbers)) for text in codes), np.int64, len(codes))
+        texts, found = list(numbers), np.empty(len(codes), np.uint64)
+        for group, bits in enumerate(self.randomizer.prefixes):
+            members = np.flatnonzero(slots % self.groups == group)
+            distinct, which = np.unique(places[members], return_inverse=True)
+            found[members] = self._codes_of((texts[i] for i in distinct.tolist()), bits)[which]
+        return found
+
+    def _codes_of(self, texts: Iterable[bytes], bits: int) -> Words:
+        return np.array([self.randomizer.prefix_code(text, bits) for text in texts], np.uint64)
+
+    def legal(self, reports: Reports) -> Flags:
+        return self.hashing.legal(reports)
+
+    def tally(self, reports: Reports) -> Tally:
+        return self.hashing.tally(reports)
+
+    def group(self, tally: Tally, number: int) -> Words:
+        """The reports of one group."""
+        slots = tally.astype(np.uint64) >> np.uint64(self.randomizer.hashing.value_bits)
+        return tally.astype(np.uint64)[slots % np.uint64(self.groups) == number]
+
+    def estimate(self, tally: Tally, reports: int, codes: Any) -> Floats:
+        """How many people have each text, whatever the texts."""
+        last = self.group(tally, self.groups - 1)
+        found = self.hashing.estimate(last, last.size, self._codes_of(codes, self.randomizer.prefixes[-1]))
+        return found * (reports / max(last.size, 1))
+
+    def variance(self, counts: Floats, reports: int, codes: Any) -> Floats:
+        """If the last group has its even share of the reports."""
+        return self._variance(counts, reports, round(reports / self.groups))
+
+    def estimated_variance(self, tally: Tally, reports: int, codes: Any) -> Floats:
+        return self._variance(self.estimate(tally, reports, codes), reports, self.group(tally, self.groups - 1).size)
+
+    def _variance(self, counts: Floats, reports: int, last: int) -> Floats:
+        """The noise of the last group's reports, and who of the people happened to be in it (hypergeometric)."""
+        if not last:
+            return np.full(np.shape(counts), np.inf)
+        shares = np.clip(counts, 0, reports) / reports
+        noise = self.hashing.variance(shares * last, last, np.zeros(0, np.int64))
+        picked = last * shares * (1 - shares) * (reports - last) / max(reports - 1, 1)
+        return (noise + picked) * (reports / last) ** 2
+
+    @property
+    def influence(self) -> float:
+        """A made-up report in the last group, which speaks for all groups."""
+        return self.groups * self.hashing.influence
+
+    def heavy_hitters(self, tally: Tally, reports: int, *, keep: int, confidence: float = 0.95) -> list[HeavyHitter]:
+        """At most `keep` texts, the most frequent first, with estimated counts and their variances.
+
+        With the given confidence all of them exist: their estimates are beyond what chance makes of any candidate. Of
+        those that were picked among many, the largest are a little too large on average.
+        """
+        if (bits := self.randomizer.prefixes)[-1] != 8 * self.randomizer.length:
+            raise BadInput("The last group reports no whole texts.", next_step="Let the prefixes end with the length.")
+        candidates = self._extended([b""], 0, bits[0])
+        for group in range(self.groups - 1):
+            support = self.hashing.support(self.group(tally, group), self._codes_of(candidates, bits[group]))
+            best = np.argsort(-support, kind="stable")[:keep]
+            candidates = self._extended([candidates[i] for i in best.tolist()], bits[group], bits[group + 1])
+        counts = self.estimate(tally, reports, candidates)
+        last = self.group(tally, self.groups - 1).size
+        threshold = at_least(confidence, len(candidates)) * self._variance(np.zeros(1), reports, last)[0] ** 0.5
+        found = [i for i in np.argsort(-counts, kind="stable")[:keep].tolist() if counts[i] > threshold]
+        variances = self._variance(counts[found], reports, last)
+        texts = [candidates[i].rstrip(b"\0") for i in found]
+        return list(zip(texts, counts[found].tolist(), variances.tolist(), strict=True))
+
+    def _extended(self, prefixes: Sequence[bytes], bits: int, more: int) -> list[bytes]:
+        """Every way to go on from `bits` to `more` bits, as texts padded with zeros.
+
+        Texts hold no zero byte, and are not empty: a zero byte is padding, and only padding follows it.
+        """
+        if more - bits > _MOST_NEW_BITS:
+            raise BadInput(
+                "The lengths of the prefixes are too far apart.", next_step="Let them grow by 16 bits or less."
+            )
+        length = self.randomizer.length
+        grown = []
+        for prefix in prefixes:
+            start = int.from_bytes(prefix.ljust(length, b"\0"), "big")
+            for tail in range(1 << more - bits):
+                text = (start | tail << 8 * length - more).to_bytes(length, "big")
+                said = text.rstrip(b"\0")
+                if b"\0" not in said and (said or more < 8):
+                    grown.append(text)
+        return grown

@@ -1,0 +1,151 @@
+"""Apple's sequence fragment puzzle: frequent words from sketches of their fragments.
+
+The collector looks for fragments that are frequent at their place together with a hash of the whole word, joins those
+of all places that agree on the hash, and asks a second sketch, of whole words, how frequent each joined word is.
+
+Citation: Apple 2017, "Learning with Privacy at Scale", sequence fragment puzzle.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.local.client import Puzzle, fingerprint
+from discreet.local.draws import Draws, Flags
+from discreet.local.protocols.base import Floats, Protocol, Reports, Tally
+from discreet.local.protocols.bitmaps import no_reports, no_stray_bits, packed_reports, people_at_once, unpacked_reports
+from discreet.local.protocols.hashing import Words
+from discreet.local.protocols.heavy import HeavyHitter, at_least
+from discreet.local.protocols.sketches import CountMeanSketch
+
+LOWERCASE = b"abcdefghijklmnopqrstuvwxyz"
+_HASHES = 256
+
+
+class FragmentPuzzle(Protocol[Puzzle]):
+    """Codes are texts, as bytes. A tally is one sketch of fragments for each place, then one of words."""
+
+    def __init__(self, randomizer: Puzzle) -> None:
+        super().__init__(randomizer)
+        self.sketch = CountMeanSketch(randomizer.sketch)
+
+    def encode(self, codes: Sequence[bytes], draws: Draws, *, slots: NDArray[np.int64]) -> Reports:
+        r = self.randomizer
+        numbers: dict[bytes, int] = {}
+        which = np.fromiter((numbers.setdefault(text, len(numbers)) for text in codes), np.int64, len(codes))
+        words = self._word_codes(list(numbers))
+        fragments = np.array(
+            [[fingerprint(r.fragment(text, place)) for place in range(r.pieces)] for text in numbers], np.uint64
+        ).reshape(-1, r.pieces)
+        reports, step = no_reports(r.bits, which.size), people_at_once(r.bits)
+        for start in range(0, which.size, step):
+            own = which[start : start + step]
+            places = draws.below(r.pieces, own.size)
+            parts = [
+                (places[:, None] >> np.arange(r.place_bits - 1, -1, -1) & 1).astype(np.bool_),
+                self.sketch.flags_of(fragments[own, places], draws),
+                self.sketch.flags_of(words[own], draws),
+            ]
+            reports[start : start + step] = packed_reports(np.concatenate(parts, axis=1))
+        return reports
+
+    @staticmethod
+    def _word_codes(texts: Sequence[bytes]) -> Words:
+        return np.array([fingerprint("word:" + text.hex()) for text in texts], np.uint64)
+
+    def _parts(self, reports: Reports) -> tuple[NDArray[np.int64], Reports, Reports]:
+        """The place that each report names, and its two reports to sketches."""
+        r = self.randomizer
+        places = np.empty(len(reports), np.int64)
+        fragments, words = (no_reports(r.sketch.bits, len(reports)) for _ in range(2))
+        step = people_at_once(r.bits)
+        for start in range(0, len(reports), step):
+            part = slice(start, start + step)
+            flags = unpacked_reports(reports[part], r.bits)
+            place, fragment, word = np.split(flags, [r.place_bits, r.place_bits + r.sketch.bits], axis=1)
+            places[part] = place.astype(np.int64) @ (1 << np.arange(r.place_bits - 1, -1, -1))
+            fragments[part], words[part] = (packed_reports(one.astype(np.bool_)) for one in (fragment, word))
+        return places, fragments, words
+
+    def legal(self, reports: Reports) -> Flags:
+        places, fragments, words = self._parts(reports)
+        sound = no_stray_bits(reports, self.randomizer.bits) & (places < self.randomizer.pieces)
+        return np.asarray(sound & self.sketch.legal(fragments) & self.sketch.legal(words))
+
+    def tally(self, reports: Reports) -> Tally:
+        places, fragments, words = self._parts(reports)
+        sketches = [self.sketch.tally(fragments[places == place]) for place in range(self.randomizer.pieces)]
+        return np.concatenate([*sketches, self.sketch.tally(words)])
+
+    def _sketches(self, tally: Tally) -> NDArray[np.int64]:
+        """One sketch a row: those of the places, then that of the words."""
+        return tally.astype(np.int64, copy=False).reshape(self.randomizer.pieces + 1, -1)
+
+    def estimate(self, tally: Tally, reports: int, codes: Any) -> Floats:
+        """How many people have each text, whatever the texts."""
+        return self.sketch.estimate(self._sketches(tally)[-1], reports, self._word_codes(codes))
+
+    def variance(self, counts: Floats, reports: int, codes: Any) -> Floats:
+        return self.sketch.variance(counts, reports, self._word_codes(codes))
+
+    def estimated_variance(self, tally: Tally, reports: int, codes: Any) -> Floats:
+        return self.sketch.estimated_variance(self._sketches(tally)[-1], reports, self._word_codes(codes))
+
+    @property
+    def influence(self) -> float:
+        return self.sketch.influence
+
+    def heavy_hitters(
+        self, tally: Tally, reports: int, *, keep: int, confidence: float = 0.95, alphabet: bytes = LOWERCASE
+    ) -> list[HeavyHitter]:
+        """At most `keep` words, the most frequent first, with estimated counts and their variances.
+
+        Words are sought over a public alphabet. With the given confidence all that are found exist: their estimates
+        are beyond what chance makes of any joined word, and words are sketched independently of fragments.
+        """
+        *places, words = self._sketches(tally)
+        found = [self._frequent(sketch, place, keep, alphabet) for place, sketch in enumerate(places)]
+        texts = sorted(set(self._joined(found)))
+        counts = self.estimate(tally, reports, texts)
+        variances = self.sketch.estimated_variance(words, reports, self._word_codes(texts))
+        real = counts > at_least(confidence, len(texts)) * np.sqrt(variances)
+        best = [i for i in np.argsort(-counts, kind="stable").tolist() if real[i]][:keep]
+        return [(texts[i], float(counts[i]), float(variances[i])) for i in best]
+
+    def _frequent(self, sketch: NDArray[np.int64], place: int, keep: int, alphabet: bytes) -> list[tuple[bytes, int]]:
+        """Fragments with hashes that stand out at a place; about as many as `keep` may do so by chance.
+
+        They need not be sure, as the join and the sketch of words throw out what does not belong together.
+        """
+        parts = list(self._possible(place, alphabet))
+        names = [(part, number) for part in parts for number in range(_HASHES)]
+        codes = np.array([fingerprint(f"{place}:{part.hex()}:{number}") for part, number in names], np.uint64)
+        people = int(sketch.reshape(self.randomizer.sketch.rows, -1)[:, -1].sum())
+        counts = self.sketch.estimate(sketch, people, codes)
+        best = np.argsort(-counts, kind="stable")[: 4 * keep]
+        errors = np.sqrt(self.sketch.estimated_variance(sketch, people, codes[best]))
+        standing_out = counts[best] > at_least(1 - min(keep / len(names), 0.5), 1) * errors
+        return [names[i] for i in best[standing_out].tolist()]
+
+    def _possible(self, place: int, alphabet: bytes) -> Iterator[bytes]:
+        """Letters, and padding after them; the first letter of a word is not padding."""
+        piece = self.randomizer.piece
+        for letters in range(0 if place else 1, piece + 1):
+            for part in itertools.product(alphabet, repeat=letters):
+                yield bytes(part).ljust(piece, b"\0")
+
+    @staticmethod
+    def _joined(found: Sequence[Sequence[tuple[bytes, int]]]) -> Iterator[bytes]:
+        """Words whose fragments were all found with the same hash, which is the word's own."""
+        for number in range(_HASHES):
+            at_places = [[part for part, hash_of in fragments if hash_of == number] for fragments in found]
+            for parts in itertools.product(*at_places):
+                text = b"".join(parts).rstrip(b"\0")
+                if b"\0" not in text and hashlib.sha256(text).digest()[0] == number:
+                    yield text

@@ -1,0 +1,361 @@
+"""Hiding in the crowd: how much less n reports lose once a shuffler has taken the names off them.
+
+Every report is epsilon-LDP by itself. If somebody whom the collector does not control mixes them, so that the collector
+sees a multiset and not who sent what, each person also hides among the lies of the others, and the collector learns
+less: (epsilon, delta)-DP for the exchange of one person's value, with an epsilon that falls like 1 / sqrt(n).
+
+All of it holds only if
+
+- the shuffler is real: it waits for n reports, drops the senders, the message numbers, the times and the order, and does
+  not work with the collector;
+- n counts honest reports only: reports that the collector can recognise or has made up hide nobody;
+- everyone sends one report (else the losses of the reports add up);
+- for local hashing, devices draw their own slots: a slot that the collector gave out is as good as a name.
+
+Three bounds, from the loosest: a closed form and an exact sum ("clones"), both for any epsilon-LDP randomizer; and the
+privacy blanket, for the randomizer at hand, with the chances that the devices use. All are rounded up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import BadInput
+from discreet.exact import Number, read_delta, read_epsilon
+from discreet.local import client
+from discreet.mechanisms.curves import Floats
+
+_TAIL = 1e-24
+"""What is cut off at the ends of a distribution; added to delta."""
+_PAD = 1e-10
+"""What rounding can do to the terms of the clones' sum, relative to the larger of two that are subtracted; added."""
+_UNIT = 2.0**-48
+"""32 roundings: what a few operations on floats do, relative to what they are done to."""
+_POINTS = 1 << 17
+"""How finely the blanket's sum is laid out; twice as many lower epsilon by less than a part in a thousand."""
+_MOST = 10**10
+
+
+# ── any randomizer ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def closed_form_epsilon(epsilon0: Number, *, n: int, delta: Number) -> float:
+    """The epsilon of n shuffled reports, each epsilon0-LDP, by a formula; epsilon0 itself where the formula is silent.
+
+    Guarantee: an upper bound for any randomizer; for comparison, as `clones_epsilon` is three times smaller and more.
+    Citation: Feldman, McMillan, Talwar 2021 (arXiv:2012.12803), theorem 3.1.
+    """
+    local, level = _read(epsilon0, n, delta)
+    if local > math.log(n / (16 * math.log(2 / level))):
+        return local
+    odds = math.exp(local)
+    spread = 8 * math.sqrt(odds * math.log(4 / level) / n) + 8 * odds / n
+    return min(local, math.log1p((odds - 1) / (odds + 1) * spread) * (1 + _PAD))
+
+
+def clones_epsilon(epsilon0: Number, *, n: int, delta: Number) -> float:
+    """The least epsilon of n shuffled reports, each epsilon0-LDP, as far as it can be known without more about them.
+
+    Guarantee: an upper bound for any randomizer, also if later reports depend on earlier ones.
+    Citation: Feldman, McMillan, Talwar 2021 (arXiv:2012.12803), theorem 3.2, summed exactly.
+    """
+    local, level = _read(epsilon0, n, delta)
+    return _least_epsilon(lambda epsilon: _clones_delta(local, n, epsilon), local, level)
+
+
+def clones_delta(epsilon0: Number, *, n: int, epsilon: Number) -> float:
+    """The delta that goes with an epsilon, by the same sum."""
+    local, _ = _read(epsilon0, n, 0.5)
+    return _clones_delta(local, n, float(read_epsilon(epsilon)))
+
+
+def _clones_delta(local: float, n: int, epsilon: float) -> float:
+    """E over C of the hockey-stick divergence between A + D and A + 1 - D.
+
+    C ~ Bin(n - 1, e^-local) clones, A ~ Bin(C, 1/2) of the first kind, and D ~ Bern(high) for the person. Given C = c,
+    x of the first kind are likelier by more than e^epsilon exactly if x > share (c + 1). Exchanging the kinds exchanges
+    the two neighbours, so that the other direction has the same delta.
+    """
+    if epsilon >= local:
+        return 0.0
+    odds, times = math.exp(local), math.exp(epsilon)
+    high, low = odds / (odds + 1), 1 / (odds + 1)
+    share = math.expm1(epsilon + local) / (math.expm1(local) * (times + 1))
+    chance, missing = math.exp(-local), -math.expm1(-local)
+    clones = _likely(n - 1, chance, missing)
+    weights = np.exp(_log_binomial(np.float64(n - 1), clones, chance, missing))
+    least = np.floor(share * (clones + 1)) + 1
+    at = np.exp(_log_binomial(clones, least - 1, 0.5, 0.5))
+    gain, loss = (high - times * low) * at, math.expm1(epsilon) * _upper_halves(clones, least, at)
+    return min(1.0, float(weights @ (np.maximum(0.0, gain - loss) + _PAD * gain)) + _TAIL)
+
+
+def _likely(count: int, chance: float, missing: float) -> Floats:
+    """All values of Bin(count, chance) but some that have less than _TAIL together, by Bernstein's inequality."""
+    room = math.log(2 / _TAIL)
+    reach = room / 3 + math.sqrt(room * room / 9 + 2 * room * count * chance * missing)
+    first, last = max(0, math.floor(count * chance - reach)), min(count, math.ceil(count * chance + reach))
+    return np.arange(first, last + 1, dtype=np.float64)
+
+
+def _upper_halves(counts: Floats, least: Floats, at: Floats) -> Floats:
+    """P(Bin(count, 1/2) >= least) for counts that follow each other, where least rises by 0 or 1 each time.
+
+    The first is a sum (what it leaves out makes it smaller, so delta larger), the others differ from the one before by
+    one or two terms. `at` is the chance of least - 1.
+    """
+    first, start = counts[0], least[0]
+    values = np.arange(start, min(first, start + 20 * math.sqrt(first) + 60) + 1)
+    whole = float(np.exp(_log_binomial(first, values, 0.5, 0.5)).sum()) if values.size else 0.0
+    passed = np.exp(_log_binomial(counts[1:], least[:-1], 0.5, 0.5))
+    steps = at[:-1] / 2 - np.diff(least) * passed
+    return np.maximum(0.0, whole + np.concatenate([[0.0], np.cumsum(steps)]))
+
+
+def _log_binomial(count: Floats | np.float64, value: Floats, chance: float, missing: float) -> Floats:
+    """The logarithm of a binomial probability, to about 1e-12, by deviances (Loader 2000)."""
+    count, value = np.broadcast_arrays(count, value)
+    others = count - value
+    inside = (value > 0) & (others > 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        deviance = _deviance(value, count * chance) + _deviance(others, count * missing)
+        middle = 0.5 * np.log(count / (2 * math.pi * value * others)) - deviance
+        middle += _stirling_error(count) - _stirling_error(value) - _stirling_error(others)
+    edge = np.where(value == 0, count * math.log1p(-chance), count * math.log(chance))
+    return np.where((value < 0) | (others < 0), -math.inf, np.where(inside, middle, edge))
+
+
+def _deviance(value: Floats, mean: Floats) -> Floats:
+    """Value ln(value / mean) - value + mean."""
+    excess = (value - mean) / mean
+    return mean * ((1 + excess) * np.log1p(excess) - excess)
+
+
+def _stirling_error(value: Floats) -> Floats:
+    """ln(value!) less Stirling's formula."""
+    small = np.clip(value, 0, 15).astype(np.int64)
+    large = np.maximum(value, 16)
+    square = large * large
+    series = (1 / 12 - (1 / 360 - (1 / 1260 - 1 / 1680 / square) / square) / square) / large
+    return np.where(value < 16, _SMALL_ERRORS[small], series)
+
+
+_SMALL_ERRORS = np.array(
+    [0.0] + [math.lgamma(k + 1) - (k + 0.5) * math.log(k) + k - 0.5 * math.log(2 * math.pi) for k in range(1, 16)]
+)
+
+
+# ── the randomizer at hand ──────────────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blanket:
+    """A randomizer with two levels: with chance `keep` a report from the value's own set, else one from outside of it.
+
+    `inside` is the size of each set, and `both` the least size of what two values' sets share, as parts of all reports.
+    Reports within a set are equally likely, and so are those outside.
+    """
+
+    keep: Fraction
+    inside: Fraction
+    both: Fraction
+
+    @property
+    def high(self) -> Fraction:
+        """How likely a report of one's own set is, relative to an even draw of all reports."""
+        return self.keep / self.inside
+
+    @property
+    def low(self) -> Fraction:
+        """The same for a report outside of it. It is also the blanket: the share of people who draw evenly."""
+        return (1 - self.keep) / (1 - self.inside)
+
+
+def blanket_of(randomizer: client.Randomizer) -> Blanket | None:
+    """The two levels of a randomizer, by the thresholds that devices use, or None if it has others."""
+    match randomizer:
+        case client.Direct(size=size, keep=keep):
+            inside, both = Fraction(1, size), Fraction(0)
+        case client.Subset(size=size, width=width, keep=keep):
+            inside, both = Fraction(width, size), Fraction(width * (width - 1), size * (size - 1))
+        case client.Projective(points=points, on_plane=on_plane, on_line=on_line, keep=keep):
+            inside, both = Fraction(on_plane, points), Fraction(on_line, points)
+        case client.Hashing(buckets=buckets):
+            keep = _kept_twice(randomizer)
+            inside, both = Fraction(1, buckets), Fraction(1, buckets) * _least_collisions(randomizer)
+        case client.Hadamard(half=half, outputs=outputs, blocks=blocks, keep=keep):
+            inside, both = Fraction(half, outputs), Fraction(0) if blocks > 1 else Fraction(half, 2 * outputs)
+        case client.Sketch(one_bit=True, keep=keep):
+            inside, both = Fraction(1, 2), Fraction(1, 4)  # two rows of a Hadamard matrix agree in half of their places
+        case client.Window(steps=steps, width=width, outputs=outputs, keep=keep):
+            inside, both = Fraction(width, outputs), Fraction(max(0, width - steps), outputs)
+        case _:
+            return None
+    return Blanket(keep=Fraction(keep, client.WORD), inside=inside, both=both)
+
+
+def _kept_twice(hashing: client.Hashing) -> Fraction:
+    """The chance of the true bucket, over 2**-64, after the permanent answer and the fresh one of `loloha`."""
+    first, again = Fraction(hashing.keep), Fraction(hashing.keep_again, client.WORD)
+    return first * again + (client.WORD - first) * (1 - again) / (hashing.buckets - 1)
+
+
+def _least_collisions(hashing: client.Hashing) -> Fraction:
+    """How often two values share a bucket at least, over all slots.
+
+    Functions of the family collide at least once in `buckets` times; the 2**slot_bits of them in use are as good as
+    drawn at random, so by Chernoff's bound no pair of 64-bit codes falls below this, but for a chance of e^-40.
+    """
+    pairs = 128 * math.log(2) + 40
+    less = math.sqrt(2 * pairs * hashing.buckets / 2**hashing.slot_bits)
+    return Fraction(max(0.0, 1 - less)) / hashing.buckets
+
+
+def blanket_epsilon(task: Any, *, n: int, delta: Number) -> float:
+    """The epsilon of n shuffled reports of a task, by the privacy blanket of its randomizer.
+
+    `task` is a randomizer, or has one. For randomizers of more than two levels (unary encodings, the count mean sketch,
+    RAPPOR, the means of one bit, the hybrid, heavy hitters: `blanket_of` is None) this is the bound of the clones.
+
+    Guarantee: an upper bound for any two values and either order of them (both orders have the same delta, as the sets
+    of two values are equally large), and never above the bound of the clones.
+    Citation: Balle, Bell, Gascón, Nissim 2019 (arXiv:1903.02837), lemma 5.3; by Fourier transform, as Su, Cheng, Wang
+    2025 (arXiv:2504.07414).
+    """
+    randomizer = _randomizer(task)
+    clones = clones_epsilon(randomizer.epsilon, n=n, delta=delta)
+    law = blanket_of(randomizer)
+    if law is None:
+        return clones
+    return _least_epsilon(lambda epsilon: _blanket_delta(law, n, epsilon), clones, float(read_delta(delta)))
+
+
+def blanket_delta(task: Any, *, n: int, epsilon: Number) -> float:
+    """The delta that goes with an epsilon, by the same bound."""
+    randomizer = _randomizer(task)
+    _read(randomizer.epsilon, n, 0.5)
+    law = blanket_of(randomizer)
+    if law is None:
+        return clones_delta(randomizer.epsilon, n=n, epsilon=epsilon)
+    return _blanket_delta(law, n, float(read_epsilon(epsilon)))
+
+
+def epsilon_after_shuffling(task: Any, *, n: int, delta: Number) -> float:
+    """What n shuffled reports of a task cost each person together, at delta: the least of the valid bounds.
+
+    Needs a real shuffler, honest reports and one report a person: see the head of this module.
+    """
+    return min(blanket_epsilon(task, n=n, delta=delta), closed_form_epsilon(_randomizer(task).epsilon, n=n, delta=delta))
+
+
+def _blanket_delta(law: Blanket, n: int, epsilon: float) -> float:
+    """E[max(0, L_1 + ... + L_M)] / (n low), where M ~ Bin(n, low) people draw evenly.
+
+    L is high - e^epsilon low if the draw is in the first value's set only, low - e^epsilon high if in the second's only,
+    and so on. Where two sets share more than `both`, L is less spread out (in convex order), and delta smaller.
+    """
+    high, low, less = float(law.high), float(min(law.low, law.high)), math.expm1(epsilon)
+    one, both = float(law.inside - law.both), float(law.both)
+    values = np.array([high - low - less * low, low - high - less * high, -less * high, -less * low])
+    chances = low * np.array([one, one, both, max(0.0, 1 - 2 * one - both)])
+    return min(1.0, _mean_above_zero(values, chances, n) / (n * low) * (1 + _PAD))
+
+
+def _mean_above_zero(values: Floats, chances: Floats, n: int) -> float:
+    """At least E[max(0, Z_1 + ... + Z_n)] for independent Z that take `values` with `chances`, and else 0.
+
+    Each value is split between the two points of a grid next to it, so that its mean stays: then the sum is larger in
+    convex order, and so is the mean of a convex function. The grid is a circle of `size` points around the sum's mean.
+    What goes around it has less than _TAIL, by Bernstein's inequality, and counts as the largest sum there is; what comes
+    around only adds. Rounding: with u = 2^-53, the spectrum's entry F^n is off by less than 32 u (1 + n E|1 - e^(i t Z)|)
+    of itself, and the inverse transform by less than 32 u log2(size) in the Euclidean norm (Higham 2002, theorem 24.2:
+    about 8 u log2(size)); both are multiplied by the norm of max(0, sum) over the grid and added.
+    """
+    largest = float(values[0])
+    if largest <= 0:
+        return 0.0
+    mean = n * float(values @ chances)
+    reach = _reach(values, chances, n, largest)
+    step = largest / math.ceil(largest * _POINTS / (2 * reach))
+    size = 1 << math.ceil(math.log2(2 * reach / step + 4))
+    lower = np.floor(values / step)
+    upper_share = values / step - lower
+    places = np.concatenate([lower, lower + 1]).astype(np.int64)
+    weights = np.concatenate([chances * (1 - upper_share), chances * upper_share])
+    places, weights = places[weights > 0], weights[weights > 0]
+
+    spectrum, errors = _power_of_spectrum(places, weights, n, size)
+    law = np.fft.irfft(spectrum, size)
+    off = _UNIT * (math.log2(size) * np.linalg.norm(law) + math.sqrt(2 / size) * float(np.linalg.norm(errors)))
+    middle = round(mean / step)
+    sums = np.arange(max(1, middle - size // 2), middle + size // 2)
+    reached = sums * step
+    return float(reached @ law[sums % size] + np.linalg.norm(reached) * off) + n * largest * _TAIL
+
+
+def _reach(values: Floats, chances: Floats, n: int, most_step: float) -> float:
+    """How far the sum strays from its mean, but for a chance of _TAIL; the grid's points may be `most_step` apart."""
+    room, bound = math.log(1 / _TAIL), 2 * float(np.abs(values).max()) + most_step
+    variance = n * float(chances @ (values * values + most_step * np.abs(values)))
+    return min(n * bound, room * bound / 3 + math.sqrt((room * bound / 3) ** 2 + 2 * room * variance))
+
+
+def _power_of_spectrum(
+    places: NDArray[np.int64], weights: Floats, n: int, size: int
+) -> tuple[NDArray[np.complex128], Floats]:
+    """The Fourier transform of the sum's law, from 1 - F so that nothing is lost where F is near 1; and its errors."""
+    frequencies = np.arange(size // 2 + 1)
+    turned, sideways, moved = (np.zeros(frequencies.size) for _ in range(3))
+    versines, sines, chords = _circle(size)
+    for place, weight in zip(places.tolist(), weights.tolist(), strict=True):
+        angles = frequencies * place & size - 1
+        turned += weight * versines[angles]
+        sideways += weight * sines[angles]
+        moved += weight * chords[angles]
+    with np.errstate(divide="ignore"):
+        shrunk = n / 2 * np.log1p(np.maximum(-1.0, turned * (turned - 2) + sideways**2))
+    spectrum = np.exp(shrunk + 1j * n * np.arctan2(-sideways, 1 - turned))
+    return spectrum, np.abs(spectrum) * (1 + n * moved)
+
+
+@lru_cache(maxsize=2)
+def _circle(size: int) -> tuple[Floats, Floats, Floats]:
+    """1 - cos, sin and |1 - e^(i angle)| at all multiples of a turn's part."""
+    angles = 2 * np.pi * np.arange(size) / size
+    chords = 2 * np.sin(angles / 2)
+    return chords**2 / 2, np.sin(angles), chords
+
+
+# ── both ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _randomizer(task: Any) -> client.Randomizer:
+    randomizer = getattr(task, "randomizer", task)
+    if not isinstance(randomizer, client.Randomizer):
+        raise BadInput("This is neither a task nor a randomizer.", next_step="Give a discreet.local.Task.")
+    return randomizer
+
+
+def _read(epsilon0: Number, n: int, delta: Number) -> tuple[float, float]:
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 1 <= n <= _MOST:
+        raise BadInput("The number of reports must be from 1 to 10**10.", next_step="Count the honest reports.")
+    return float(read_epsilon(epsilon0)), float(read_delta(delta))
+
+
+def _least_epsilon(delta_of: Callable[[float], float], most: float, delta: float) -> float:
+    """The least epsilon whose delta is small enough, rounded up by a part in 10**5; `most` holds in any case."""
+    below, above = 0.0, most
+    if delta_of(0.0) <= delta:
+        return 0.0
+    while above - below > 1e-5 * above:
+        middle = (below + above) / 2
+        below, above = (below, middle) if delta_of(middle) <= delta else (middle, above)
+    return above

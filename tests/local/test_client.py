@@ -1,0 +1,183 @@
+"""The device: one file of the standard library, caps that hold, secrets that stay, permanent lies that are remembered."""
+
+import json
+import math
+import shutil
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from discreet.local import Client, ClientRefused, Task
+from discreet.local import client as device
+from discreet.local.client import Draw, Remembered, odds_below
+from discreet.local.wire import read_message
+
+EMOJI = ["😀", "😂", "🥰"]
+
+
+def task(**rules):
+    return Task.frequency("emoji", domain=EMOJI, epsilon=2.0, **rules)
+
+
+def test_the_file_runs_alone_on_a_device_without_anything_of_ours(tmp_path):
+    """Copied into an empty folder and run by a Python without site-packages."""
+    shutil.copy(device.__file__, tmp_path / "client.py")
+    (tmp_path / "task.json").write_text(task().to_json())
+    code = "import client; print(client.Client(open('task.json').read()).report('😂').hex())"
+    run = subprocess.run([sys.executable, "-S", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    message = read_message(task(), bytes.fromhex(run.stdout.strip()))
+    assert len(message.reports) == 1
+
+
+def test_the_same_task_has_the_same_name_and_another_epsilon_another():
+    assert task().id == task().id
+    assert task().id != Task.frequency("emoji", domain=EMOJI, epsilon=2.1).id
+    assert Task.from_json(task().to_json()).digest == task().digest
+
+
+def test_a_device_stops_at_its_lifetime_cap_and_remembers_it_after_a_restart(tmp_path):
+    store = tmp_path / "device.json"
+    for _ in range(3):
+        Client(task(lifetime=3), store=store).report("😀")
+    with pytest.raises(ClientRefused, match="all it will ever give") as refused:
+        Client(task(lifetime=3), store=store).report("😀")
+    assert refused.value.code == "cap-reached"
+    assert store.stat().st_mode & 0o077 == 0
+
+
+def test_a_device_waits_for_the_next_epoch_and_never_goes_back_in_time():
+    now = [0.0]
+    client = Client(task(per_epoch=2, lifetime=5, epoch_seconds=100), clock=lambda: now[0])
+    client.report("😀")
+    client.report("😀")
+    with pytest.raises(ClientRefused, match="one epoch"):
+        client.report("😀")
+    now[0] = 150.0
+    client.report("😀")
+    now[0] = 50.0
+    with pytest.raises(ClientRefused):
+        client.report("😀")
+    now[0] = 250.0
+    client.report("😀")
+    client.report("😀")
+    assert client.reports == 5
+    assert client.spent == pytest.approx(10)
+    now[0] = 350.0
+    with pytest.raises(ClientRefused, match="ever"):
+        client.report("😀")
+
+
+def test_a_report_is_counted_on_disk_before_it_is_returned(tmp_path):
+    class Crash(Draw):
+        def word(self):
+            raise KeyboardInterrupt
+
+    store = tmp_path / "device.json"
+    with pytest.raises(KeyboardInterrupt):
+        Client(task(lifetime=1), store=store, draw=Crash()).report("😀")
+    with pytest.raises(ClientRefused):
+        Client(task(lifetime=1), store=store).report("😀")
+
+
+def test_a_value_that_is_not_asked_for_is_refused_before_anything_is_counted_and_not_quoted():
+    client = Client(task())
+    with pytest.raises(ClientRefused) as refused:
+        client.report("secret disease")
+    assert refused.value.code == "out-of-domain"
+    assert "secret" not in str(refused.value)
+    assert client.reports == 0
+
+
+def test_senders_cannot_be_linked_between_tasks_or_epochs_and_messages_never_repeat():
+    now = [0.0]
+    rules = {"epoch_seconds": 10}
+    client = Client(task(**rules), clock=lambda: now[0])
+    first, second = (read_message(task(**rules), client.report("😀")) for _ in range(2))
+    assert first.sender == second.sender
+    assert first.id != second.id
+    now[0] = 10.0
+    assert read_message(task(**rules), client.report("😀")).sender != first.sender
+    assert Client(task(**rules), clock=lambda: 0.0).report("😀")[33:49] != first.sender
+
+
+def test_a_memoizing_device_repeats_itself_so_that_averaging_learns_nothing_new():
+    client = Client(task(memoize=True))
+    reports = {client.report("😀")[53:-4] for _ in range(50)}
+    assert len(reports) == 1
+    assert len({Client(task(memoize=True)).report("😀")[53:-4] for _ in range(200)}) == 3
+
+
+def test_remembered_draws_depend_on_the_secret_and_every_part_of_the_label():
+    labels = [(b"a", b"bc"), (b"ab", b"c"), (b"abc",)]
+    drawn = {Remembered(secret, *label).word() for secret in (b"one", b"two") for label in labels}
+    assert len(drawn) == 6
+
+
+@pytest.mark.parametrize("epsilon", ["1/1000000", "1/2", "1", "4", "30"])
+def test_odds_never_exceed_e_to_the_epsilon(epsilon):
+    from decimal import Decimal, localcontext
+
+    exact = Fraction(epsilon)
+    with localcontext() as context:
+        context.prec = 120
+        power = Fraction((Decimal(exact.numerator) / Decimal(exact.denominator)).exp())
+    assert 1 - Fraction(1, 10**44) < odds_below(exact) / power < 1
+
+
+def test_a_collector_cannot_make_a_device_use_other_probabilities():
+    """Thresholds are the device's own: a specification that names one is not a task."""
+    spec = json.loads(task().to_json())
+    spec["parameters"]["keep"] = 2**64
+    with pytest.raises(ClientRefused) as refused:
+        Client(spec).report("😀")
+    assert refused.value.code == "bad-task"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"version": 2},
+        {"epsilon": "0"},
+        {"epsilon": "-1"},
+        {"epsilon": "nan"},
+        {"protocol": "plain"},
+        {"parameters": {}},
+        {"protocol": "coin", "parameters": {"size": 2}, "epsilon": "1"},
+        {"protocol": "pgr", "parameters": {"size": 3, "order": 6, "dimension": 2}},
+        {"protocol": "rappor", "parameters": {"size": 3, "filter_bits": 8, "hashes": 2, "cohorts": 2, "first": "3"}},
+    ],
+)
+def test_a_device_refuses_a_task_that_is_not_sound(change):
+    spec = {**json.loads(task().to_json()), **change}
+    with pytest.raises(ClientRefused) as refused:
+        Client(spec)
+    assert refused.value.code == "bad-task"
+
+
+def test_numbers_are_clamped_and_put_on_the_grid_exactly():
+    code = Task.mean("age", lower=0, upper=100, epsilon=1, steps=10).code_of
+    assert [code(value) for value in (-5, 0, 4.99, 5, 95, 94.9, 100, 1e300, Fraction(1, 3))] == [
+        0,
+        0,
+        0,
+        1,
+        10,
+        9,
+        10,
+        10,
+        0,
+    ]
+    with pytest.raises(ClientRefused):
+        code(math.nan)
+
+
+def test_the_device_imports_only_the_standard_library():
+    import ast
+
+    tree = ast.parse(Path(device.__file__).read_text())
+    names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    assert {name.split(".")[0] for name in names} <= set(sys.stdlib_module_names)
