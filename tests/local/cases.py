@@ -32,6 +32,8 @@ class Case:
     codes: tuple[Any, ...]
     slot: int = 0
     dtype: Any = np.int64
+    tight: bool = True
+    """Whether some two answers differ by all that is promised."""
 
     @property
     def randomizer(self) -> Randomizer:
@@ -97,7 +99,9 @@ def _words(count: int) -> tuple[int, ...]:
 def _geometry(order: int, dimension: int) -> Case:
     size = order ** (dimension - 1)
     codes = tuple(sorted({0, 1, 2 % size, size // 2, size - 1}))
-    return Case(protocol="pgr", epsilon="1.5", parameters={"size": size, "order": order, "dimension": dimension}, codes=codes)
+    return Case(
+        protocol="pgr", epsilon="1.5", parameters={"size": size, "order": order, "dimension": dimension}, codes=codes
+    )
 
 
 CASES: list[Case] = [

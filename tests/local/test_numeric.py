@@ -8,11 +8,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.local.client import WORD, randomizer_of
+from discreet.local.client import WORD
 from discreet.local.draws import Draws
 from discreet.local.protocols import twin_of
 from discreet.local.protocols.numeric import hybrid_share, piecewise_width, square_wave_width
 from tests.laws import exp_of
+from tests.local.cases import randomizer_for
 from tests.local.laws import device_law, twin_law
 from tests.sources import SeededBits
 
@@ -27,8 +28,7 @@ def twin(protocol, epsilon, steps):
         parameters["share"] = hybrid_share(epsilon)
     if protocol == "square-wave":
         parameters["width"] = square_wave_width(steps, epsilon)
-    spec = {"version": 1, "protocol": protocol, "epsilon": str(epsilon), "seed": 1, "parameters": parameters}
-    return twin_of(randomizer_of(spec))
+    return twin_of(randomizer_for(protocol, str(epsilon), parameters))
 
 
 def outputs_of(one):

@@ -84,31 +84,34 @@ def _some_medallions(game: Game, formats: tuple[str, ...], count: int) -> list[s
 
 
 def _against_discreet(game: Game, formats: tuple[str, ...]) -> Outcome:
-    """A photograph shows a trip, and one of a few taxis made it. All of them are counted in one question."""
+    """A photograph shows somebody who gets into one of a few taxis. All taxis are counted in one question."""
     suspects = sorted(_some_medallions(game, formats, int(game.options["candidates"])))
-    drivers = game.rng.integers(0, len(suspects), game.trials)
-    table = {"medallion": np.array(suspects)[drivers], "minute": np.arange(game.trials)}
+    taken = game.rng.integers(0, len(suspects), game.trials)
+    table = {
+        "rider": np.arange(game.trials),
+        "medallion": np.array(suspects)[taken],
+        "minute": game.rng.permutation(game.trials),
+    }
     catalog = (
-        f'[tables.trips]\nprivacy_unit = "medallion"\nmax_rows = {game.trials}\n'
+        '[tables.trips]\nprivacy_unit = "rider"\ncolumns.rider = { type = "integer" }\n'
         f'columns.medallion = {{ type = "text", values = {suspects!r} }}\ncolumns.minute = {{ type = "integer" }}\n'
     )
     tally = Tally()
     with game.protect({"trips": table}, catalog) as world:
         for trial in game.each_trial():
-            analyst = game.analyst(world)
+            analyst, minute = game.analyst(world), int(table["minute"][trial])
             rows = analyst.ask(
-                f"SELECT medallion, COUNT(*) AS n FROM (SELECT medallion FROM trips WHERE minute = {trial} "  # noqa: S608
-                "GROUP BY medallion) GROUP BY medallion",  # one row a taxi, so that the noise is for one
+                f"SELECT medallion, COUNT(*) AS n FROM trips WHERE minute = {minute} GROUP BY medallion",  # noqa: S608
                 epsilon=game.budget.epsilon,
             )
             guess = largest(game, rows, key="medallion", value="n", among=suspects)
             steps = [
-                Step("known", f"that a photograph of minute {trial} shows one of {len(suspects)} taxis"),
+                Step("known", f"that somebody got into one of {len(suspects)} taxis in minute {minute}"),
                 *analyst.steps,
                 Step("guess", f"it is taxi {guess}"),
-                Step("truth", suspects[drivers[trial]]),
+                Step("truth", suspects[taken[trial]]),
             ]
-            tally.add(guess == suspects[drivers[trial]], steps)
+            tally.add(guess == suspects[taken[trial]], steps)
     return tally.outcome(baseline=1 / len(suspects), bound=game.bound(partial(bounds.linkage, len(suspects))))
 
 
@@ -116,7 +119,7 @@ ATTACKS = (
     Attack(
         name="dictionary",
         title="New York's taxis",
-        wants="the number of the taxi that made a trip, and so its driver's income and addresses",
+        wants="the taxi behind a trip: a driver's income, or the address to which somebody in a photograph went",
         sees="trips with the MD5 of the taxi's medallion",
         lesson="A hash hides nothing that can be listed: 18 million medallions are hashed in half a minute.",
         citation="Sapienza slides, NYC Taxicab Data; Pandurangan 2014",

@@ -35,7 +35,7 @@ def play(game: Game) -> Outcome:
         one = _Heard(truth=truth, answer=release.answer(truth), scale=1 / epsilon, tell=tell)
         seen.append(one)
         tally.add(one.guess == truth, one.steps())
-    facts = {"certain from the bits": sum(one.told is not None for one in seen) / len(seen)}
+    facts = {"told by the bits": sum(one.told is not None for one in seen) / len(seen)}
     if game.against != "opendp":
         facts |= {"its epsilon would allow": bounds.membership(epsilon), "epsilon refuted up to": _refuted(seen)}
     return tally.outcome(baseline=0.5, bound=game.bound(bounds.membership), facts=facts)
@@ -72,7 +72,7 @@ class _Heard:
         return int(self.answer > 0.5) if self.told is None else self.told
 
     def steps(self) -> list[Step]:
-        told = "nothing, so the nearer one" if self.told is None else f"only {self.told} can have given this"
+        told = "nothing, so it is the nearer one" if self.told is None else f"it was {self.told} plus noise"
         return [
             Step("answered", f"{self.answer!r} = {self.answer.hex()}"),
             Step("note", f"the low bits tell: {told}"),

@@ -14,7 +14,13 @@ _MODULES = {
     "netflix": "netflix",
     "big-bang": "big_bang",
     "dictionary": "dictionary",
+    "homogeneity": "anonymity",
+    "background": "anonymity",
+    "intersection": "anonymity",
     "lowbits": "lowbits",
+    "timing": "timing",
+    "prng": "prng",
+    "reconstruction": "reconstruction",
 }
 """Name to module, in the order of the lab. A module has its attacks in a tuple ATTACKS, and imports nothing heavy."""
 

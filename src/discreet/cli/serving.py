@@ -17,6 +17,9 @@ from discreet.cli.books import ConfigOption, JsonOption
 from discreet.curator import open_curator
 from discreet.errors import BadInput, LedgerDamaged
 from discreet.ledger import Ledger, verify
+from discreet.local import Task
+from discreet.local.books import CollectorBooks
+from discreet.noise import RandomBits
 from discreet.samples import write_clinic
 from discreet.server.keys import KeyBook
 
@@ -58,6 +61,7 @@ def serve(
             _check_books(curator.ledger)  # and the snapshot is made, before anybody is let in
             if demo:
                 typer.echo(f"the key of alice, for this page and until it stops: {keys.create('alice')}")
+                _ask_for_emoji(catalog.ledger)
         dataset = "clinic" if demo else place.resolve().parent.name
         settings = {
             "config": str(place.resolve()),
@@ -78,6 +82,19 @@ def serve(
             access_log=False,
             server_header=False,
         )
+
+
+def _ask_for_emoji(ledger: str) -> None:
+    """Something to collect. A number of its own makes every demo a new task, of which no browser has given yet."""
+    task = Task.frequency(
+        "favourite emoji",
+        domain=["😀", "😂", "🥰", "😎", "🤔", "😭"],
+        epsilon=2.0,
+        lifetime=3,
+        seed=int(RandomBits().words(1, 32)[0]),
+    )
+    with closing(CollectorBooks.open(ledger)) as books:
+        books.publish(task)
 
 
 def _check_books(ledger: Ledger) -> None:

@@ -88,9 +88,12 @@ def odds_below(epsilon: Fraction) -> Fraction:
 def keep_threshold(odds: Fraction, inside: int, outside: int) -> int:
     """The chance of landing inside when each of `inside` outputs is `odds` times as likely as each of `outside`.
 
-    Rounded down, so that the ratio of the two likelihoods is never above the odds.
+    Rounded down, so that the ratio of the two likelihoods is never above the odds; and it is never below 1.
     """
-    return math.floor(WORD * odds * inside / (odds * inside + outside))
+    threshold = math.floor(WORD * odds * inside / (odds * inside + outside))
+    if threshold * outside < (WORD - threshold) * inside:
+        raise _unsound("The epsilon is too small for 64 bits.")
+    return threshold
 
 
 def bits_for(size: int) -> int:
@@ -338,7 +341,10 @@ class Hashing(Randomizer):
         lied = (1 - told) / (self.buckets - 1)
         if not lied < wanted <= told:
             raise _unsound("The epsilon of the first report must be below that of all reports.")
-        return math.floor(WORD * (wanted - lied) / (told - lied))
+        again = math.floor(WORD * (wanted - lied) / (told - lied))
+        if again * self.buckets < WORD:
+            raise _unsound("The epsilon of the first report is too small for 64 bits.")
+        return again
 
     def respond(self, truth: int, keep: int, draw: Draw) -> int:
         """The truth, or another bucket."""
@@ -471,6 +477,8 @@ class Bloom(Randomizer):
         if not Fraction(1, 2) < wanted <= kept:
             raise _unsound("The epsilon of the first report must be below that of all reports.")
         self.again = math.floor(WORD * (wanted - (1 - kept)) / (2 * kept - 1))
+        if self.again * 2 < WORD:
+            raise _unsound("The epsilon of the first report is too small for 64 bits.")
 
     def filter(self, code: int, cohort: int) -> list[bool]:
         """The value's bits in a cohort."""

@@ -11,7 +11,10 @@ from fastapi.responses import HTMLResponse
 from discreet.server.keys import KeyBook
 
 _COOKIE = "discreet_key"
-_KINDS = {"page.js": "text/javascript", "api.js": "text/javascript", "style.css": "text/css"}
+_KINDS = {
+    **dict.fromkeys(("page.js", "api.js", "device.js", "collect.js"), "text/javascript"),
+    "style.css": "text/css",
+}
 
 
 def add_pages(app: FastAPI, keys: KeyBook) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
@@ -104,6 +106,14 @@ class LocalHashing(PureProtocol[Hashing]):
             found += self._supported(tally[start : start + _COUNT_AT_ONCE].astype(np.uint64), wanted)
         return found[places]
 
+    @cached_property
+    def _bounds(self) -> tuple[Words, Words]:
+        """Where each bucket starts among the 64-bit words, and how wide it is."""
+        buckets = self.randomizer.buckets
+        edges = [-(-(b << 32) // buckets) << 32 for b in range(buckets + 1)]
+        widths = [end - start for start, end in pairwise(edges)]
+        return np.array(edges[:-1], np.uint64), np.array(widths, np.uint64)
+
     def _supported(self, reports: Words, codes: Words) -> NDArray[np.int64]:
         """How many of the reports support each of the codes, which are sorted.
 
@@ -112,10 +122,9 @@ class LocalHashing(PureProtocol[Hashing]):
         """
         r = self.randomizer
         slots, answers = reports >> np.uint64(r.value_bits), reports & np.uint64((1 << r.value_bits) - 1)
-        edges = np.array([-(-(b << 32) // r.buckets) for b in range(r.buckets + 1)], np.uint64)
-        widths = (edges[1:] - edges[:-1] << _HALF)[answers]
+        starts, widths = (bounds[answers] for bounds in self._bounds)
         low, places = hash_numbers(slots, r.seed, 0), hash_numbers(slots, r.seed, 2)
-        places -= (edges[:-1] << _HALF)[answers]
+        places -= starts
         low_steps, high_steps = (np.diff(half, prepend=np.uint64(0)) for half in (codes & _LOW, codes >> _HALF))
         high = hash_numbers(slots, r.seed, 1) if high_steps.any() else low
         inside, grown = np.empty(reports.size, np.bool_), np.empty(reports.size, np.uint64)

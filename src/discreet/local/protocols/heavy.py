@@ -9,8 +9,10 @@ Citation: Wang, Li, Jha 2019 (arXiv:1708.06674), "Locally differentially private
 
 from __future__ import annotations
 
+import bisect
+import math
 from collections.abc import Iterable, Sequence
-from statistics import NormalDist
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -39,9 +41,22 @@ def pem_shape(length: int, epsilon: float) -> tuple[tuple[int, ...], int]:
     return tuple(range(min(16, 8 * length), 8 * length + 1, 8)), hashing_buckets(epsilon)
 
 
-def at_least(confidence: float, candidates: int) -> float:
-    """How many standard errors above zero nothing comes by chance, among so many candidates (Bonferroni)."""
-    return NormalDist().inv_cdf(1 - (1 - confidence) / max(candidates, 1))
+def beyond_chance(trials: int, chance: Fraction, rare: float) -> int:
+    """The least number that a binomial reaches with a probability of at most `rare`. Its tail is longer than a normal's."""
+    p = float(chance)
+    choices = math.lgamma(trials + 1)
+
+    def tail(least: int) -> float:
+        ways = choices - math.lgamma(least + 1) - math.lgamma(trials - least + 1)
+        term = math.exp(ways + least * math.log(p) + (trials - least) * math.log1p(-p))
+        total = 0.0
+        while least <= trials and term > 1e-12 * total:
+            total, least = total + term, least + 1
+            term *= (trials - least + 1) / least * p / (1 - p)
+        return total
+
+    middle = math.ceil(trials * p)  # from here on every term is smaller than the one before
+    return middle + bisect.bisect_left(range(trials + 1 - middle), -rare, key=lambda more: -tail(middle + more))
 
 
 class PrefixExtension(Protocol[Prefixes]):
@@ -89,8 +104,12 @@ class PrefixExtension(Protocol[Prefixes]):
     def estimate(self, tally: Tally, reports: int, codes: Any) -> Floats:
         """How many people have each text, whatever the texts."""
         last = self.group(tally, self.groups - 1)
-        found = self.hashing.estimate(last, last.size, self._codes_of(codes, self.randomizer.prefixes[-1]))
-        return found * (reports / max(last.size, 1))
+        support = self.hashing.support(last, self._codes_of(codes, self.randomizer.prefixes[-1]))
+        return self._counts(support, reports, last.size)
+
+    def _counts(self, support: NDArray[np.int64], reports: int, last: int) -> Floats:
+        p, q = self.hashing.chances
+        return (support - last * float(q)) / float(p - q) * (reports / max(last, 1))
 
     def variance(self, counts: Floats, reports: int, codes: Any) -> Floats:
         """If the last group has its even share of the reports."""
@@ -106,7 +125,7 @@ class PrefixExtension(Protocol[Prefixes]):
         shares = np.clip(counts, 0, reports) / reports
         noise = self.hashing.variance(shares * last, last, np.zeros(0, np.int64))
         picked = last * shares * (1 - shares) * (reports - last) / max(reports - 1, 1)
-        return (noise + picked) * (reports / last) ** 2
+        return np.asarray((noise + picked) * (reports / last) ** 2, np.float64)
 
     @property
     def influence(self) -> float:
@@ -126,13 +145,15 @@ class PrefixExtension(Protocol[Prefixes]):
             support = self.hashing.support(self.group(tally, group), self._codes_of(candidates, bits[group]))
             best = np.argsort(-support, kind="stable")[:keep]
             candidates = self._extended([candidates[i] for i in best.tolist()], bits[group], bits[group + 1])
-        counts = self.estimate(tally, reports, candidates)
-        last = self.group(tally, self.groups - 1).size
-        threshold = at_least(confidence, len(candidates)) * self._variance(np.zeros(1), reports, last)[0] ** 0.5
-        found = [i for i in np.argsort(-counts, kind="stable")[:keep].tolist() if counts[i] > threshold]
-        variances = self._variance(counts[found], reports, last)
+        last = self.group(tally, self.groups - 1)
+        support = self.hashing.support(last, self._codes_of(candidates, bits[-1]))
+        _, by_chance = self.hashing.chances
+        least = beyond_chance(last.size, by_chance, (1 - confidence) / max(len(candidates), 1))
+        found = [i for i in np.argsort(-support, kind="stable")[:keep].tolist() if support[i] >= least]
+        counts = self._counts(support[found], reports, last.size)
+        variances = self._variance(counts, reports, last.size)
         texts = [candidates[i].rstrip(b"\0") for i in found]
-        return list(zip(texts, counts[found].tolist(), variances.tolist(), strict=True))
+        return list(zip(texts, counts.tolist(), variances.tolist(), strict=True))
 
     def _extended(self, prefixes: Sequence[bytes], bits: int, more: int) -> list[bytes]:
         """Every way to go on from `bits` to `more` bits, as texts padded with zeros.

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 from collections.abc import Iterator, Sequence
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -21,11 +22,16 @@ from discreet.local.draws import Draws, Flags
 from discreet.local.protocols.base import Floats, Protocol, Reports, Tally
 from discreet.local.protocols.bitmaps import no_reports, no_stray_bits, packed_reports, people_at_once, unpacked_reports
 from discreet.local.protocols.hashing import Words
-from discreet.local.protocols.heavy import HeavyHitter, at_least
+from discreet.local.protocols.heavy import HeavyHitter
 from discreet.local.protocols.sketches import CountMeanSketch
 
 LOWERCASE = b"abcdefghijklmnopqrstuvwxyz"
 _HASHES = 256
+
+
+def _reach(rare: float) -> float:
+    """How many standard errors above zero an estimate comes by chance with probability `rare`."""
+    return NormalDist().inv_cdf(1 - rare)
 
 
 class FragmentPuzzle(Protocol[Puzzle]):
@@ -114,7 +120,7 @@ class FragmentPuzzle(Protocol[Puzzle]):
         texts = sorted(set(self._joined(found)))
         counts = self.estimate(tally, reports, texts)
         variances = self.sketch.estimated_variance(words, reports, self._word_codes(texts))
-        real = counts > at_least(confidence, len(texts)) * np.sqrt(variances)
+        real = counts > _reach((1 - confidence) / max(len(texts), 1)) * np.sqrt(variances)
         best = [i for i in np.argsort(-counts, kind="stable").tolist() if real[i]][:keep]
         return [(texts[i], float(counts[i]), float(variances[i])) for i in best]
 
@@ -130,7 +136,7 @@ class FragmentPuzzle(Protocol[Puzzle]):
         counts = self.sketch.estimate(sketch, people, codes)
         best = np.argsort(-counts, kind="stable")[: 4 * keep]
         errors = np.sqrt(self.sketch.estimated_variance(sketch, people, codes[best]))
-        standing_out = counts[best] > at_least(1 - min(keep / len(names), 0.5), 1) * errors
+        standing_out = counts[best] > _reach(min(keep / len(names), 0.5)) * errors
         return [names[i] for i in best[standing_out].tolist()]
 
     def _possible(self, place: int, alphabet: bytes) -> Iterator[bytes]:

@@ -133,7 +133,7 @@ class CountMeanSketch(Protocol[Sketch]):
             return (each - reports / r.columns) * (r.columns / (r.columns - 1))
         p, q = self.chances
         found = self._looked_up(tally.reshape(r.rows, r.columns + 1)[:, :-1], codes)
-        return (found - reports * float(q)) / float(p - q)
+        return np.asarray((found - reports * float(q)) / float(p - q), np.float64)
 
     def _looked_up(self, table: NDArray[np.int64] | Tally, codes: Codes) -> NDArray[np.int64]:
         """What the table has in each code's column, summed over the rows."""

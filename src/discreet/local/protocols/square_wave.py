@@ -53,8 +53,8 @@ class SquareWave(WindowResponse):
         return self._variance(self.channel @ people, people)[codes]
 
     def estimated_variance(self, tally: Tally, reports: int, codes: Codes) -> Floats:
-        people = np.clip(self.inverse @ tally, 0, reports)
-        return np.maximum(self._variance(tally.astype(np.float64), people), 0)[codes]
+        """Unbiased, as the variance is linear in the counts of outputs and of people."""
+        return np.maximum(self._variance(tally.astype(np.float64), self.inverse @ tally), 0)[codes]
 
     def _variance(self, outputs: Floats, people: Floats) -> Floats:
         """Σ_x n_x (Σ_y a_y² P(y|x) - (Σ_y a_y P(y|x))²) for each row a of the inverse; the last sum is 1 or 0."""
@@ -68,7 +68,7 @@ class SquareWave(WindowResponse):
         """Expectation maximisation with smoothing: counts that are not negative and sum to the reports.
 
         After each round of expectation maximisation, neighbours are averaged with weights 1, 2, 1, so that the fit
-        cannot chase the noise.
+        cannot chase the noise. On grids of fewer than about 64 places that also wears down what is really there.
         """
         places = self.randomizer.steps + 1
         people = np.full(places, reports / places)

@@ -106,17 +106,24 @@ export async function digestOf(spec) {
 export class Device {
   // `task` is what GET /v1/tasks/{id} returned; nothing in it is believed.
   static async open({ id, spec }, store = localStorage) {
-    const device = new Device();
-    device.digest = await digestOf(spec);
-    if (hex(device.digest) !== id) throw unsound("The task is not what its number says: somebody changed it.");
+    const digest = await digestOf(spec);
+    if (hex(digest) !== id) throw unsound("The task is not what its number says: somebody changed it.");
+    try {
+      return Object.assign(new Device(), { id, spec, store, digest, ...Device.#read(spec) });
+    } catch (error) {
+      throw error instanceof Refused ? error : unsound("The task cannot be read.");
+    }
+  }
+
+  static #read(spec) {
     if (spec.version !== VERSION || !SPOKEN.includes(spec.protocol)) throw another(`This page does not speak the protocol ${spec.protocol}.`);
     if (spec.memoize) throw another("This task wants answers to be remembered, which this page does not do.");
-    const { values, range } = spec.domain, size = spec.parameters.size, { per_epoch, lifetime } = spec.caps;
-    device.values = values ?? Array.from({ length: Math.min(range, 2 ** 16) }, (_, i) => i);
-    if (!(size >= 2) || device.values.length !== size || new Set(device.values.map(String)).size !== size) throw unsound("The task's values do not fit its randomizer.");
+    const { size } = spec.parameters, { per_epoch, lifetime } = spec.caps, { range } = spec.domain;
+    const values = spec.domain.values ?? Array.from({ length: Math.min(range, 2 ** 16) }, (_, i) => i);
+    // With fewer outputs than values the randomizer would name some values outright.
+    if (!(size >= 2) || values.length !== size || new Set(values.map(String)).size !== size) throw unsound("The task's values do not fit its randomizer.");
     if (![per_epoch, lifetime, spec.epoch_seconds].every((count) => Number.isSafeInteger(count) && count >= 0)) throw unsound("The task's caps cannot be read.");
-    device.keep = keepThreshold(spec.epsilon, size, spec.protocol);
-    return Object.assign(device, { id, spec, store, bits: bitsFor(size) });
+    return { values, keep: keepThreshold(spec.epsilon, size, spec.protocol), bits: bitsFor(size) };
   }
 
   get told() { return Number(this.keep) / 2 ** 64; }

@@ -1,4 +1,6 @@
 // The page asks the same API as everybody else. Text from the server is only ever put in as text.
+import { showCollect } from "./collect.js";
+
 const $ = (id) => document.getElementById(id);
 const state = { dataset: "", analyst: null };
 
@@ -268,6 +270,7 @@ async function go() {
     if (link.hash && link.hash.slice(1) === page) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
   }
   if (page === "transparency") { await card(); $("transparency").hidden = false; return; }
+  if (page === "collect") { $("collect").hidden = false; await showCollect({ call, make, told }); return; }
   try {
     await balance();
   } catch (error) {

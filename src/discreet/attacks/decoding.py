@@ -1,0 +1,63 @@
+"""Decoding: from too many sums that are too exact, back to the bits they were made of.
+
+Bits are -1 or +1 here, and answers are about `matrix @ bits`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.errors import BadInput
+
+Bits = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+
+
+def by_least_squares(matrix: Floats, answers: Floats, *, variance: float = 0.0) -> Floats:
+    """The bits for which the squares of all errors are smallest.
+
+    Where the variance of the noise is known, so is how far the bits can be trusted to be -1 or +1: a ridge.
+
+    Citation: Dinur, Nissim 2003; Dwork, Yekhanin 2008.
+    """
+    bits = matrix.shape[1]
+    if variance == 0:
+        return np.linalg.lstsq(matrix, answers, rcond=None)[0]
+    return np.linalg.solve(matrix.T @ matrix + variance * np.eye(bits), matrix.T @ answers)
+
+
+def by_linear_program(matrix: Floats, answers: Floats) -> Floats:
+    """The bits, as numbers from -1 to 1, for which the sum of all errors is smallest: a few answers may be anything.
+
+    Citation: Dwork, McSherry, Talwar 2007.
+    """
+    try:
+        from scipy import sparse  # noqa: PLC0415  of the extra "lab"
+        from scipy.optimize import linprog  # noqa: PLC0415
+    except ImportError:
+        raise BadInput(
+            "Linear programming needs scipy, which is not installed.",
+            next_step='Install it: pip install "discreet[lab]".',
+        ) from None
+    questions, bits = matrix.shape
+    above, below = sparse.eye(questions), -sparse.eye(questions)
+    found = linprog(
+        np.concatenate([np.zeros(bits), np.ones(2 * questions)]),
+        A_eq=sparse.hstack([sparse.csr_matrix(matrix), above, below], format="csc"),
+        b_eq=answers,
+        bounds=[(-1, 1)] * bits + [(0, None)] * (2 * questions),
+        method="highs-ipm",
+    )
+    return np.asarray(found.x[:bits], np.float64)
+
+
+def by_exhaustion(questions: Floats, answers: Floats, candidates: Floats, *, within: float) -> npt.NDArray[np.int64]:
+    """Which candidates are within `within` of every answer; the fewer are left, the faster it goes."""
+    left = np.arange(len(candidates))
+    step = 32
+    for first in range(0, len(questions), step):
+        part = slice(first, first + step)
+        off = np.abs(candidates[left] @ questions[part].T - answers[part])
+        left = left[(off <= within + 1e-9).all(axis=1)]
+    return left

@@ -1,0 +1,168 @@
+"""Reconstruction: counts of random subsets of people, answered too well, are equations, and equations can be solved."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.attacks import bounds
+from discreet.attacks.curators import Analyst
+from discreet.attacks.decoding import by_least_squares, by_linear_program
+from discreet.attacks.lists import TABLE, Lists
+from discreet.attacks.model import Attack, Game, Outcome, Series, Size, Tally
+from discreet.attacks.releases.noisy import StickyNoise
+from discreet.attacks.releases.subsets import SubsetCounts
+from discreet.attacks.spending import ask_for_all, by_number, variance_of_each
+from discreet.attacks.steps import Step
+from discreet.attacks.strategies import everybodys_sums, people_catalog, people_table, signs
+
+Bits = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+
+_NOISES = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0)
+
+
+def play(game: Game) -> Outcome:
+    """Each trial is a whole run: new people with fair random bits, new lists of them, one score for all bits together."""
+    if game.is_discreet:
+        return _against_discreet(game)
+    return _against_a_release(game, {"sticky-noise": _sticky}.get(game.against, _noisy))
+
+
+def _against_a_release(game: Game, answers: Callable[[Game, Bits, Lists, float], Floats]) -> Outcome:
+    tally, noise = Tally(), game.options["noise"]
+    for _ in game.each_trial():
+        secrets: Bits = game.rng.random(game.people) < 0.5
+        lists = _lists(game)
+        told = answers(game, secrets, lists, noise)
+        found = _solve(game, lists.members, told, noise)
+        tally.add((found == secrets).mean(), _steps(game, _asked(lists, told), found, secrets))
+    return tally.outcome(baseline=0.5, series=[_against_noise(game)] if game.against == "noisy-counts" else ())
+
+
+def _noisy(game: Game, secrets: Bits, lists: Lists, noise: float) -> Floats:
+    lies = game.options["lies"] if game.against == "mostly-right" else 0.0
+    return SubsetCounts(secrets, sd=noise * math.sqrt(game.people), rng=game.rng, lies=lies).count(lists.members)
+
+
+def _sticky(game: Game, secrets: Bits, lists: Lists, _: float) -> Floats:
+    """Two conditions a question: its noise has four layers, however many people it is about."""
+    release = StickyNoise(secret=game.rng.bytes(16))
+    told = [
+        release.count(secrets & members, ["secret", lists.condition(number)])
+        for number, members in enumerate(lists.members)
+    ]
+    return np.array([0.0 if count is None else count for count in told])  # suppressed: few, if any
+
+
+def _solve(game: Game, members: Bits, told: Floats, noise: float) -> Bits:
+    """Counts are half of a sum of -1 and +1, and half of the number of people on the list."""
+    matrix, answers = members / 2, told - members.sum(axis=1) / 2
+    if game.against == "mostly-right" or game.options["linear"]:
+        return by_linear_program(matrix, answers) > 0
+    if game.against == "sticky-noise":  # the layer that all questions share is the same for all: it goes with the mean
+        return by_least_squares(matrix - matrix.mean(axis=0), answers - answers.mean(), variance=4.0) > 0
+    return by_least_squares(matrix, answers, variance=noise**2 * game.people) > 0
+
+
+def _against_noise(game: Game) -> Series:
+    shares = []
+    for noise in _NOISES:
+        secrets: Bits = game.rng.random(game.people) < 0.5
+        lists = _lists(game)
+        told = _noisy(game, secrets, lists, noise)
+        found = by_least_squares(
+            lists.members / 2, told - lists.members.sum(axis=1) / 2, variance=noise**2 * game.people
+        )
+        shares.append(float(((found > 0) == secrets).mean()))
+    return Series("bits right, against noise as a multiple of √people", _NOISES, tuple(shares))
+
+
+def _against_discreet(game: Game) -> Outcome:
+    """All lists in one question, for the whole budget; and, for comparison, everybody's own bit for the same price."""
+    tally, alone = Tally(), []
+    for _ in game.each_trial():
+        secrets: Bits = game.rng.random(game.people) < 0.5
+        lists = _lists(game)
+        tables = {"people": people_table(secrets), "lists": lists.table()}
+        with game.protect(tables, people_catalog(game.people) + TABLE) as world:
+            analyst = game.analyst(world)
+            told = ask_for_lists(game, analyst, lists, f"secret = ({lists.listed})")
+            found = _solve_sums(game, lists, told)
+            tally.add((found == secrets).mean(), _steps(game, analyst.steps, found, secrets))
+            own = signs(game, everybodys_sums(game, game.analyst(world)))
+            alone.append(float((own == secrets).mean()))
+    facts = {"bits right by asking for everybody's own bit instead": float(np.mean(alone))}
+    return tally.outcome(baseline=0.5, bound=game.bound(bounds.bit), facts=facts)
+
+
+def ask_for_lists(game: Game, analyst: Analyst, lists: Lists, positive: str) -> Floats:
+    """For every list the sum of +1 where `positive` holds and -1 where not: a bit moves it by 2, a person by 1."""
+    rows = ask_for_all(
+        game,
+        analyst,
+        keys=["list"],
+        measure=f"SUM(CASE WHEN {positive} THEN 1 ELSE -1 END) AS s",
+        source="people CROSS JOIN lists",
+        groups=lists.count,
+    )
+    return by_number(rows, key="list", value="s", first=0, count=lists.count)
+
+
+def _solve_sums(game: Game, lists: Lists, told: Floats) -> Bits:
+    matrix = np.where(lists.members, 1.0, -1.0)
+    if game.options["linear"]:
+        return by_linear_program(matrix, told) > 0
+    return by_least_squares(matrix, told, variance=variance_of_each(game, groups=lists.count)) > 0
+
+
+def _lists(game: Game) -> Lists:
+    return Lists.draw(game.rng, people=game.people, count=round(game.options["queries_per_person"] * game.people))
+
+
+def _asked(lists: Lists, told: Floats) -> list[Step]:
+    steps = []
+    for number in range(2):
+        asked = f"how many have the secret where {lists.condition(number)}"
+        steps += [Step("asked", asked), Step("answered", f"{told[number]:.2f}")]
+    return [*steps, Step("note", f"{lists.count:,} such questions, each about a random half of the people")]
+
+
+def _steps(game: Game, between: Sequence[Step], found: Bits, secrets: Bits) -> list[Step]:
+    return [
+        Step("known", f"the ids of all {game.people:,} people"),
+        *between,
+        Step("guess", f"the first bits are {_shown(found)}"),
+        Step("truth", f"{_shown(secrets)}; in all, {(found == secrets).sum():,} of {game.people:,} are right"),
+    ]
+
+
+def _shown(bits: Bits) -> str:
+    return "".join("1" if bit else "0" for bit in bits[:32]) + ("…" if bits.size > 32 else "")
+
+
+ATTACKS = (
+    Attack(
+        name="reconstruction",
+        title="Too many answers, too well: a thousand cuts",
+        wants="the secret bits of everybody at once",
+        sees="noisy counts of random subsets of people, four times as many as there are people",
+        lesson="Noise well below √n does not protect, however private each count looks: the number of answers must be paid for.",
+        citation="Sapienza slides, Reconstruction Attacks; NYU slides, death by a 1000 cuts; Dinur, Nissim 2003; "
+        "Dwork, McSherry, Talwar 2007; Cohen, Nissim 2018 (arXiv:1810.05692) for sticky noise",
+        releases={
+            "noisy-counts": "counts of any subset, with Gaussian noise of 0.1·√n",
+            "mostly-right": "the same, but one answer in ten is anything at all; solved by linear programming",
+            "sticky-noise": "counts whose noise sticks to the wording and to who is chosen, as in Diffix",
+        },
+        bound="a person's bit",
+        small=Size(32, 8),
+        full=Size(256, 24),
+        play=play,
+        measure="bits right",
+        options={"noise": 0.1, "queries_per_person": 4, "lies": 0.1, "linear": 0},
+    ),
+)

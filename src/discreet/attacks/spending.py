@@ -1,0 +1,53 @@
+"""How the whole budget buys one question with many answers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.accounting import rho_of_epsilon
+from discreet.attacks.curators import Analyst
+from discreet.attacks.model import Game
+
+Floats = npt.NDArray[np.float64]
+
+_ROUNDING = 1 - 1e-9
+
+
+def ask_for_all(
+    game: Game, analyst: Analyst, *, keys: Sequence[str], measure: str, source: str, groups: int
+) -> list[dict[str, Any]]:
+    """One measure in many groups, each person with a row in each of `groups` of them, for the whole budget.
+
+    A pure account pays Laplace noise of scale groups / epsilon in every group: as much as for so many questions at an
+    equal share each, in a fraction of the time. An account with delta pays Gaussian noise, which grows with √groups only.
+    """
+    columns = ", ".join(keys)
+    bounded = f"WITH DIFFERENTIAL_PRIVACY OPTIONS(max_groups_contributed = {groups}, max_rows_per_group = 1) "
+    sql = f"{measure} FROM {source} GROUP BY {columns}"  # noqa: S608
+    if not game.budget.delta:
+        return analyst.ask(f"SELECT {columns}, {sql}", epsilon=game.budget.epsilon)
+    epsilon = math.sqrt(2 * _rho(game)) * _ROUNDING
+    return analyst.ask(f"SELECT {bounded}{columns}, {sql}", epsilon=epsilon, mechanism="gaussian")
+
+
+def variance_of_each(game: Game, *, groups: int) -> float:
+    """Of the noise in each of those groups, for a measure that one row moves by 1: the attacker knows it, as everybody does."""
+    if not game.budget.delta:
+        return 2 * (groups / game.budget.epsilon) ** 2
+    return groups / (2 * _rho(game))
+
+
+def by_number(rows: Sequence[dict[str, Any]], *, key: str, value: str, first: int, count: int) -> Floats:
+    """One number a group, in the order of the keys first, first + 1, ..."""
+    told = {int(row[key]): float(row[value]) for row in rows}
+    return np.array([told[number] for number in range(first, first + count)])
+
+
+def _rho(game: Game) -> float:
+    """Half of delta is for selections of groups; the rest turns epsilon into rho."""
+    return rho_of_epsilon(game.budget.epsilon, delta=game.budget.delta / 2)

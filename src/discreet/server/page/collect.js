@@ -1,0 +1,315 @@
+// Collect: the visitor's device flips the coins, shows what would leave it, sends it; and a made-up crowd rehearses.
+import { Device, hex } from "./device.js";
+
+const $ = (id) => document.getElementById(id);
+const NAMES = { "😀": "grin", "😂": "tears of joy", "🥰": "hearts", "😎": "cool", "🤔": "thinking", "😭": "crying" };
+const MOST_VALUES = 24, MOST_PEOPLE = 1_000_000, MOST_AT_ONCE = 50_000;
+const PYTHON = "Use the Python client: discreet.local.Client.";
+const percent = (share, digits = 1) => `${(100 * share).toFixed(digits).replace("-", "−")} %`;
+const points = (share) => (100 * share).toFixed(share < 0.01 ? 2 : 1);
+const many = (count, one, more = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : more}`;
+const fresh = () => ({ people: 0, truth: [], tally: null });
+const state = { device: null, pending: null, crowd: fresh(), timer: 0, queue: Promise.resolve() };
+let page; // what page.js lends: call, make, told
+
+function shown(value) {
+  return page.make("span", String(value), /^[^\d#*]*\p{Extended_Pictographic}/u.test(value) ? { class: "emoji" } : {});
+}
+
+export async function showCollect(lent) {
+  page = lent;
+  $("collect-told").textContent = "";
+  try {
+    const { tasks } = await page.call("/v1/tasks");
+    const asked = tasks.filter((task) => task.kind === "frequency");
+    if (!asked.length) throw Object.assign(new Error("Nothing is being collected here."), { next_step: "The owner begins a collection with POST /v1/tasks." });
+    $("collect-other").hidden = asked.length < 2;
+    const before = $("collect-task").value;
+    $("collect-task").replaceChildren(...asked.map((task) => page.make("option", task.name, { value: task.id })));
+    if (asked.some((task) => task.id === before)) $("collect-task").value = before;
+    await open($("collect-task").value);
+  } catch (error) {
+    refuse(error);
+  }
+}
+
+function refuse(error) {
+  $("collecting").hidden = !state.device;
+  $("collect-told").textContent = page.told(error);
+}
+
+async function open(id) {
+  if (state.device?.id === id) { if (await crowd() && !state.crowd.people) join(100); return; }
+  state.device = null;
+  state.device = await Device.open(await page.call(`/v1/tasks/${encodeURIComponent(id)}`));
+  const { values, told, other, spec } = state.device;
+  if (values.length > MOST_VALUES) {
+    state.device = null;
+    throw Object.assign(new Error("These are too many values to click on."), { next_step: PYTHON });
+  }
+  drop("");
+  startAgain();
+  $("collecting").hidden = false;
+  $("collect-question").textContent = spec.name.startsWith("favourite ") ? `What’s your ${spec.name}?` : spec.name;
+  const odds = (told / other).toPrecision(2);
+  $("collect-promise").textContent = `Your click stays here. This device flips coins first: ${percent(told)} of the time its report names what you clicked, else one of the other ${values.length - 1}, ${percent(other)} each. Whoever sees the report can raise the odds of any guess about you at most ${odds} times (ε ${spec.epsilon}).`;
+  $("collect-values").replaceChildren(...values.map((value) => {
+    const button = page.make("button", "", { type: "button", "aria-pressed": "false" });
+    button.append(shown(value));
+    if (NAMES[value]) button.append(page.make("small", NAMES[value]));
+    button.addEventListener("click", () => flip(value, button));
+    return button;
+  }));
+  left();
+  if (await crowd()) join(100);
+}
+
+// One answer
+
+function left() {
+  const { device } = state, { lifetime, per_epoch } = device.spec.caps, all = device.left;
+  const often = per_epoch < lifetime ? `, at most ${per_epoch} in ${many(device.spec.epoch_seconds, "second")}` : "";
+  $("collect-left").textContent = all
+    ? `This device gives ${many(lifetime, "report")} in all${often}; ${all.toLocaleString("en")} left. One counts as soon as the coins fall, sent or not.`
+    : `This device has given its ${many(lifetime, "report")} and gives no more.`;
+  for (const button of $("collect-values").children) button.disabled = !all || state.pending !== null;
+}
+
+async function flip(value, button) {
+  if (state.pending) return;
+  const { device } = state;
+  $("collect-told").textContent = $("report-done").textContent = "";
+  state.pending = {}; // a second click while the coins fall is none
+  try {
+    state.pending = await device.report(value);
+  } catch (error) {
+    state.pending = null;
+    refuse(error);
+    return;
+  }
+  if (device !== state.device) return;
+  button.setAttribute("aria-pressed", "true");
+  left();
+  const { pending } = state;
+  $("report-says").replaceChildren("It says ", shown(pending.value), pending.kept
+    ? ". The coins kept your answer, but only you know that."
+    : ". The coins chose another answer than yours, and only you know that.");
+  $("coin").firstElementChild.style.width = `${100 * device.told}%`;
+  $("coin").lastElementChild.style.left = `${100 * pending.coin}%`;
+  $("coin").setAttribute("aria-label", `The coins fell at ${percent(pending.coin)}; below ${percent(device.told)} they keep the answer.`);
+  $("coin-kept").textContent = `${percent(device.told)}: what you clicked`;
+  $("coin-other").textContent = `${percent(1 - device.told)}: another`;
+  bytes(pending);
+  $("report").hidden = false;
+  $("report").focus(); // not the button: a key held down would send what nobody has read
+}
+
+function bytes({ parts, message, value, report }) {
+  const { bits, told } = state.device, code = report.toString(2).padStart(bits, "0");
+  const words = {
+    version: "how to read the rest",
+    task: "the hash of the question, checked by this device",
+    message: "random, so that it counts once",
+    sender: "random: a name for this browser and this question only",
+    count: "one report",
+    payload: [`${many(bits, "bit")}, ${code}: `, shown(value), `. With probability ${percent(told, 0)} this is what you clicked`],
+    checksum: "shows damage on the way",
+  };
+  $("report-size").textContent = `All ${message.length} bytes of the message`;
+  $("report-parts").replaceChildren(...Object.entries(parts).flatMap(([name, part]) => {
+    const about = page.make("dd", "", name === "payload" ? { class: "said" } : {});
+    const said = page.make("small");
+    said.append(...[words[name]].flat());
+    about.append(page.make("code", hex(part)), " ", said);
+    return [page.make("dt", name === "message" ? "message number" : name), about];
+  }));
+}
+
+function drop(because) {
+  state.pending = null;
+  $("report").hidden = true;
+  $("report-done").textContent = because;
+  for (const button of $("collect-values").children) button.setAttribute("aria-pressed", "false");
+  if (!because) return;
+  left();
+  $("report-done").focus(); // what had the focus is gone
+}
+
+async function send() {
+  const { device, pending } = state;
+  $("report-send").disabled = true;
+  try {
+    const path = `/v1/tasks/${encodeURIComponent(device.id)}/reports`;
+    // Without the cookie: nothing but the message says who sends it.
+    const response = await fetch(path, { method: "POST", credentials: "omit", headers: { "Content-Type": "application/octet-stream" }, body: pending.message });
+    const facts = await response.json();
+    if (!response.ok) throw Object.assign(new Error(facts.error.message), facts.error);
+    drop("Sent. The collector keeps the report and will never learn what you clicked.");
+    await crowd();
+  } catch (error) {
+    refuse(error);
+  } finally {
+    $("report-send").disabled = false;
+  }
+}
+
+// The crowd
+
+async function crowd() {
+  const { device } = state, made = shares().flatMap((share, i) => [i ? ", " : "", `${percent(share, 0)} `, shown(device.values[i])]);
+  $("rehearsal-about").replaceChildren("These people do not exist and are never mixed with real reports. This page made up what they would say: ", ...made,
+    ". The server flips coins for each as your device does, estimates from the reports alone, and forgets them.");
+  const found = await page.call(`/v1/tasks/${encodeURIComponent(device.id)}/estimate`).catch((error) => error);
+  if (device !== state.device) return false;
+  const closed = found.status === 401;
+  for (const button of [...$("joining").children, $("crowd-again")]) button.disabled = closed;
+  $("crowd-notes").textContent = "";
+  if (found instanceof Error) {
+    $("crowd").replaceChildren();
+    $("crowd-says").textContent = found.code === "too-few-reports" && device.spec.min_batch === 1 ? "Nobody has answered yet." : page.told(found);
+    if (closed) $("crowd-says").replaceChildren("Anybody may answer; the estimate is for those who hold a key. ", page.make("a", "Sign\u00a0in", { href: "#ask" }), " to see it, and to rehearse.");
+    return !closed;
+  }
+  const wide = widest(found.estimates, found.reports);
+  $("crowd-says").textContent = `${many(found.reports, "report")} so far. The collector never saw a true answer. The widest interval is ± ${points(wide)} points${wide > 0.2 ? ": from so few, almost nothing can be said" : ""}.`;
+  $("crowd-notes").textContent = `Shares of those who answered; each lies inside its line in 95 of 100 collections. One fake report moves a count by at most ${found.one_fake_report.toFixed(1)}.`;
+  draw($("crowd"), found.estimates, found.reports);
+  return true;
+}
+
+const widest = (rows, people) => Math.max(...rows.map((row) => (row.high - row.low) / 2 / people));
+
+// Rows are kept from one drawing to the next, so that a line can be seen to shrink.
+function draw(table, rows, people, truth = null) {
+  const ends = rows.flatMap((row) => [row.low / people, row.high / people]);
+  const span = Math.max(0.2, ...ends) - Math.min(0, ...ends);
+  const step = [0.1, 0.2, 0.5, 1, 2, 5].find((size) => span / size <= (table.clientWidth < 450 ? 3.2 : 6)) ?? span / 3;
+  const least = Math.floor(Math.min(0, ...ends) / step), most = Math.ceil(Math.max(0.2, ...ends) / step);
+  const at = (share) => `${(100 * (share / step - least)) / (most - least)}%`;
+  const axis = JSON.stringify([least, most, step, rows.map((row) => row.value)]);
+  if (table.dataset.axis !== axis || table.rows.length !== rows.length + 1) {
+    const ticks = Array.from({ length: most - least + 1 }, (_, i) => (least + i) * step);
+    table.replaceChildren(headed(ticks, at, truth), ...rows.map((row) => blank(row.value, ticks, at, truth)));
+    table.dataset.axis = axis;
+    table.classList.toggle("worded", rows.some((row) => [...String(row.value)].length > 3));
+  }
+  rows.forEach((row, i) => {
+    const [, track, value, made] = table.rows[i + 1].cells;
+    const [share, low, high] = [row.estimate / people, row.low / people, row.high / people];
+    const [bar, range, tick] = [".bar", ".range", ".made-up"].map((name) => track.querySelector(name));
+    place(bar, at(Math.min(0, share)), at(Math.max(0, share)));
+    place(range, at(low), at(high));
+    value.textContent = `${percent(share, high - low < 0.02 ? 2 : 1)} ± ${points((high - low) / 2)}`;
+    if (!truth) return;
+    tick.style.left = at(truth[i] / people);
+    made.textContent = percent(truth[i] / people);
+  });
+}
+
+function place(node, from, to) {
+  node.style.left = from;
+  node.style.width = `${parseFloat(to) - parseFloat(from)}%`;
+}
+
+function headed(ticks, at, truth) {
+  const row = page.make("tr"), scale = page.make("div", "", { class: "track" }), cell = page.make("th");
+  ticks.forEach((tick) => {
+    const label = page.make("span", percent(tick, 0).replace(" ", ""), { class: "tick" });
+    label.style.left = at(tick);
+    scale.append(label);
+  });
+  cell.append(scale);
+  row.append(page.make("th", "", { class: "name" }), cell, page.make("th", "estimate", { class: "number value" }));
+  if (truth) row.append(page.make("th", "made up", { class: "number truth" }));
+  return row;
+}
+
+function blank(value, ticks, at, truth) {
+  const row = page.make("tr"), track = page.make("div", "", { class: "track", "aria-hidden": "true" }), cell = page.make("td");
+  for (const tick of ticks) {
+    const line = page.make("span", "", { class: tick === 0 ? "grid zero" : "grid" });
+    line.style.left = at(tick);
+    track.append(line);
+  }
+  track.append(...["bar", "range", ...(truth ? ["made-up"] : [])].map((name) => page.make("span", "", { class: name })));
+  cell.append(track);
+  const name = page.make("th", "", { class: "name", scope: "row" });
+  name.append(shown(value));
+  row.append(name, cell, page.make("td", "", { class: "number value" }));
+  if (truth) row.append(page.make("td", "", { class: "number truth" }));
+  return row;
+}
+
+// The rehearsal
+
+// The first value is twice as frequent as the second, three times as the third, and so on (Zipf).
+function shares() {
+  const weights = state.device.values.map((_, i) => 1 / (i + 1)), all = weights.reduce((sum, weight) => sum + weight);
+  return weights.map((weight) => weight / all);
+}
+
+// Whole people, by largest remainders.
+export function apportioned(parts, people) {
+  const counts = parts.map((share) => Math.floor(share * people));
+  const order = parts.map((share, i) => [share * people - counts[i], i]).sort(([one], [other]) => other - one);
+  const missing = people - counts.reduce((sum, count) => sum + count, 0);
+  for (const [, i] of order.slice(0, missing)) counts[i] += 1;
+  return counts;
+}
+
+function startAgain() {
+  pause();
+  state.crowd = fresh();
+  $("rehearsal").replaceChildren();
+  $("rehearsal-says").textContent = "Nobody has joined yet.";
+}
+
+// One after the other: each takes the tally of the one before.
+const join = (people) => (state.queue = state.queue.then(() => joined(people, state.device, state.crowd)));
+
+async function joined(people, device, mine) {
+  const truth = apportioned(shares(), people);
+  $("rehearsal-told").textContent = "";
+  try {
+    const body = { truth, people_before: mine.people, ...(mine.tally ? { tally: mine.tally } : {}) };
+    const facts = await page.call(`/v1/tasks/${encodeURIComponent(device.id)}/rehearsal`, { method: "POST", body });
+    if (mine !== state.crowd) return;
+    Object.assign(mine, { people: facts.reports, tally: facts.tally, truth: truth.map((count, i) => count + (mine.truth[i] ?? 0)) });
+    const inside = facts.estimates.filter((row, i) => row.low <= mine.truth[i] && mine.truth[i] <= row.high).length;
+    $("rehearsal-says").textContent = `${many(mine.people, "made-up person", "made-up people")} · widest interval ± ${points(widest(facts.estimates, mine.people))} points · ${inside} of ${mine.truth.length} truths inside their lines`;
+    draw($("rehearsal"), facts.estimates, mine.people, mine.truth);
+  } catch (error) {
+    pause();
+    $("rehearsal-told").textContent = page.told(error);
+  }
+}
+
+function play() {
+  if (state.crowd.people >= MOST_PEOPLE) startAgain();
+  $("play").textContent = "Pause";
+  $("rehearsal-says").setAttribute("aria-live", "off"); // too fast to be read out
+  const wait = matchMedia("(prefers-reduced-motion: reduce)").matches ? 1500 : 500;
+  const step = async () => {
+    const { people } = state.crowd, few = Math.min(MOST_AT_ONCE, Math.max(100, 100 * Math.round(people / 500)));
+    await join(Math.min(few, MOST_PEOPLE - people));
+    if (!state.timer) return;
+    if (state.crowd.people >= MOST_PEOPLE) pause(); else state.timer = setTimeout(step, wait);
+  };
+  state.timer = setTimeout(step, 0);
+}
+
+function pause() {
+  clearTimeout(state.timer);
+  state.timer = 0;
+  $("play").textContent = "Play";
+  $("rehearsal-says").removeAttribute("aria-live");
+}
+
+$("report-send").addEventListener("click", send);
+$("report-drop").addEventListener("click", () => drop("Nothing was sent, and the report is forgotten."));
+$("crowd-again").addEventListener("click", crowd);
+$("collect-task").addEventListener("change", () => open($("collect-task").value).catch(refuse));
+$("play").addEventListener("click", () => (state.timer ? pause() : play()));
+$("rehearsal-anew").addEventListener("click", startAgain);
+for (const button of document.querySelectorAll("[data-people]")) button.addEventListener("click", () => join(Number(button.dataset.people)));
+addEventListener("hashchange", () => { if (location.hash !== "#collect") pause(); });

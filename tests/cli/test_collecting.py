@@ -1,0 +1,99 @@
+"""`discreet collect` as a person types it."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from discreet.cli.app import app
+from discreet.errors import DiscreetError
+from discreet.local import Client
+from discreet.local.books import CollectorBooks
+
+
+@pytest.fixture
+def discreet(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        result = CliRunner().invoke(app, ["collect", *arguments], catch_exceptions=True)
+        if isinstance(result.exception, DiscreetError):
+            raise result.exception
+        assert result.exit_code == 0, result.output
+        return result.output
+
+    return run
+
+
+def test_a_task_is_written_reported_to_and_estimated(discreet, tmp_path):
+    said = discreet("new", "emoji", "--values", "😀,😂,🥰", "--epsilon", "4")
+    assert "grr" in said
+    assert "taken" in said
+    for value in ("😀", "😂", "😂"):
+        said = discreet("report", "task.json", value, "--output", "reports.txt")
+        assert "leaves this device" in said
+    assert "3 of 1,000 reports made, ε 12 given away" in said
+    reports = tmp_path / "reports.txt"
+    reports.write_text(reports.read_text() + "AAAA\n")
+    said = discreet("estimate", "task.json", "reports.txt", "--invited", "6")
+    assert "3 reports, 50.0 % of those invited" in said
+    assert "refused: 1 × wrong-version" in said
+    facts = json.loads(discreet("estimate", "task.json", "reports.txt", "--json"))
+    assert facts["reports"] == 3
+    assert len(facts["top"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("asked", "shown"),
+    [
+        (("--numbers", "500"), "truth"),
+        (("--mean", "0", "110"), "mean"),
+        (("--distribution", "0", "110"), "truth"),
+        (("--values", "yes,no", "--protocol", "warner"), "yes"),
+        (("--numbers", "50", "--protocol", "olh"), "truth"),
+    ],
+)
+def test_a_crowd_is_simulated(discreet, asked, shown):
+    discreet("new", "numbers", *asked, "--epsilon", "2")
+    said = discreet("simulate", "task.json", "--people", "20000")
+    assert "20,000 people reported" in said
+    assert shown in said
+    facts = json.loads(discreet("simulate", "task.json", "--people", "20000", "--json").splitlines()[-1])
+    assert facts["reports"] == 20000
+
+
+def test_words_are_found_in_a_crowd(discreet):
+    discreet("new", "words", "--words", "4", "--epsilon", "4")
+    assert "w0" in discreet("simulate", "task.json", "--people", "20000")
+
+
+def test_the_lecture_compares_central_and_local(discreet, tmp_path):
+    said = discreet("compare", "--epsilon", "1", "--trials", "20", "--output", "plot.svg")
+    assert "local / central" in said
+    assert (tmp_path / "plot.svg").read_text().startswith("<svg")
+
+
+def test_what_cannot_be_is_refused_with_a_next_step(discreet):
+    with pytest.raises(DiscreetError, match="Write one"):
+        discreet("estimate", "missing.json")
+    with pytest.raises(DiscreetError, match="Nothing is asked"):
+        discreet("new", "x", "--epsilon", "1")
+    discreet("new", "emoji", "--values", "a,b", "--epsilon", "1", "--lifetime", "1")
+    discreet("report", "task.json", "a")
+    with pytest.raises(DiscreetError, match="ever give"):
+        discreet("report", "task.json", "a")
+    with pytest.raises(DiscreetError, match="not one of"):
+        discreet("report", "task.json", "c", "--store", "other.json")
+
+
+def test_a_task_is_published_to_the_books_of_a_catalog(discreet, tmp_path):
+    from discreet.samples import write_clinic
+
+    config = write_clinic(tmp_path / "clinic", patients=20, visits=40)
+    discreet("new", "emoji", "--values", "a,b", "--epsilon", "1", "--publish", str(config))
+    with pytest.raises(DiscreetError, match="fewer than 1"):
+        discreet("estimate", "task.json", "--config", str(config))
+    books = CollectorBooks.open(str(config.parent / "ledger.sqlite"))
+    books.receive(books.task("emoji"), [Client(books.task("emoji")).report("a") for _ in range(2)])
+    books.close()
+    assert "2 reports" in discreet("estimate", "task.json", "--config", str(config))
