@@ -21,7 +21,9 @@ QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--
 EMOJI = ["😀", "😂", "🥰", "😎", "🤔", "😭"]
 TASK = Task.frequency("favourite emoji", domain=EMOJI, epsilon=2.0, lifetime=2)
 LN3 = "1.0986122886681098"
-WHOLE = f"const task = {json.dumps({'id': TASK.id, 'spec': TASK.spec})}; const device = await import('/page/device.js');"
+WHOLE = (
+    f"const task = {json.dumps({'id': TASK.id, 'spec': TASK.spec})}; const device = await import('/page/device.js');"
+)
 """What begins every script that is run on the page."""
 
 
@@ -157,7 +159,10 @@ def test_checksums_and_the_names_of_tasks_are_those_of_python(page, served):
     texts = ["", "123456789", "😀" * 50]
     script = "return given.map((text) => device.crc32(new TextEncoder().encode(text)));"
     assert run(page, served, script, texts) == [zlib.crc32(text.encode()) for text in texts]
-    specs = [TASK.spec, {"b": [1, True, None], "": {"é": "\u2028\n\"\\/\x7f\x01", "\uffff": 0, "𝒳": -7}, "ab": "x", "a": []}]
+    specs = [
+        TASK.spec,
+        {"b": [1, True, None], "": {"é": '\u2028\n"\\/\x7f\x01', "\uffff": 0, "𝒳": -7}, "ab": "x", "a": []},
+    ]
     script = "return Promise.all(given.map(async (spec) => [device.canonical(spec), device.hex(await device.digestOf(spec))]));"
     assert run(page, served, script, specs) == [[canonical(s).decode(), digest_of(s).hex()] for s in specs]
 
@@ -298,6 +303,8 @@ def test_nothing_is_cut_off_on_a_phone(browser, served):
     expect(page.locator("#report-send")).to_be_visible()
     expect(page.locator("#rehearsal .range")).to_have_count(6)
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
-    wide = "() => [...document.querySelectorAll('#collect *')].filter((node) => node.scrollWidth > node.clientWidth + 1 && node.clientWidth).map((node) => node.id || node.className)"
+    wide = """() => [...document.querySelectorAll("#collect *")].filter((node) => node.getBoundingClientRect().right > 390
+        || (node.matches(".number, button, code, .name") && node.scrollWidth > node.clientWidth + 1 && node.clientWidth))
+        .map((node) => node.outerHTML)"""
     assert page.evaluate(wide) == []
     context.close()

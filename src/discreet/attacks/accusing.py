@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 Bits = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
+Floats = npt.NDArray[np.floating]
 
 RATE = 0.01
 """Of false accusations."""

@@ -19,7 +19,7 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 _AGES, _ZIPS, _REGION = (18, 90), 100, (12, 10)
-_TARGETS = 40
+_TARGETS = 100
 """So many targets are tried in one world."""
 
 
@@ -46,7 +46,7 @@ def _hospital(rng: np.random.Generator, people: int, habits: Floats) -> Hospital
 
 def _habits(rng: np.random.Generator) -> Floats:
     cells = ((_AGES[1] - _AGES[0]) // _REGION[0] + 1, _ZIPS // _REGION[1])
-    return rng.dirichlet(np.full(len(CONDITIONS), 0.25), cells)
+    return rng.dirichlet(np.full(len(CONDITIONS), 0.1), cells)
 
 
 def _play(game: Game, *, excluded: int = 0, tables: int = 1) -> Outcome:

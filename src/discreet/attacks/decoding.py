@@ -13,6 +13,8 @@ from discreet.errors import BadInput
 Bits = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
+_TINY = 1e-9
+
 
 def by_least_squares(matrix: Floats, answers: Floats, *, variance: float = 0.0) -> Floats:
     """The bits for which the squares of all errors are smallest.
@@ -21,10 +23,8 @@ def by_least_squares(matrix: Floats, answers: Floats, *, variance: float = 0.0) 
 
     Citation: Dinur, Nissim 2003; Dwork, Yekhanin 2008.
     """
-    bits = matrix.shape[1]
-    if variance == 0:
-        return np.linalg.lstsq(matrix, answers, rcond=None)[0]
-    return np.linalg.solve(matrix.T @ matrix + variance * np.eye(bits), matrix.T @ answers)
+    ridge = max(variance, _TINY) * np.eye(matrix.shape[1])
+    return np.linalg.solve(matrix.T @ matrix + ridge, matrix.T @ answers)
 
 
 def by_linear_program(matrix: Floats, answers: Floats) -> Floats:

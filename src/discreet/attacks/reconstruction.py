@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -17,44 +17,52 @@ from discreet.attacks.releases.noisy import StickyNoise
 from discreet.attacks.releases.subsets import SubsetCounts
 from discreet.attacks.spending import ask_for_all, by_number, variance_of_each
 from discreet.attacks.steps import Step
-from discreet.attacks.strategies import everybodys_sums, people_catalog, people_table, signs
+from discreet.attacks.strategies import people_catalog, people_table, signs
 
 Bits = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 _NOISES = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0)
+_IN_A_WORLD = 1024
 
 
 def play(game: Game) -> Outcome:
     """Each trial is a whole run: new people with fair random bits, new lists of them, one score for all bits together."""
     if game.is_discreet:
         return _against_discreet(game)
-    return _against_a_release(game, {"sticky-noise": _sticky}.get(game.against, _noisy))
+    return _against_a_release(game)
 
 
-def _against_a_release(game: Game, answers: Callable[[Game, Bits, Lists, float], Floats]) -> Outcome:
+def _against_a_release(game: Game) -> Outcome:
     tally, noise = Tally(), game.options["noise"]
     for _ in game.each_trial():
-        secrets: Bits = game.rng.random(game.people) < 0.5
-        lists = _lists(game)
-        told = answers(game, secrets, lists, noise)
-        found = _solve(game, lists.members, told, noise)
+        told, found, secrets, lists = _run(game, noise)
         tally.add((found == secrets).mean(), _steps(game, _asked(lists, told), found, secrets))
-    return tally.outcome(baseline=0.5, series=[_against_noise(game)] if game.against == "noisy-counts" else ())
+    series = []
+    if game.against == "noisy-counts":
+        shares = [float((found == secrets).mean()) for _, found, secrets, _ in (_run(game, c) for c in _NOISES)]
+        series.append(Series("bits right, against noise as a multiple of √people", _NOISES, tuple(shares)))
+    return tally.outcome(baseline=0.5, series=series)
 
 
-def _noisy(game: Game, secrets: Bits, lists: Lists, noise: float) -> Floats:
-    lies = game.options["lies"] if game.against == "mostly-right" else 0.0
-    return SubsetCounts(secrets, sd=noise * math.sqrt(game.people), rng=game.rng, lies=lies).count(lists.members)
+def _run(game: Game, noise: float) -> tuple[Floats, Bits, Bits, Lists]:
+    """What was told, what was found, how it is, and the lists."""
+    secrets: Bits = game.rng.random(game.people) < 0.5
+    lists = _lists(game)
+    members = lists.members(np.arange(game.people))
+    if game.against == "sticky-noise":
+        told = _sticky(game, secrets, lists, members)
+    else:
+        lies = game.options["lies"] if game.against == "mostly-right" else 0.0
+        told = SubsetCounts(secrets, sd=noise * math.sqrt(game.people), rng=game.rng, lies=lies).count(members)
+    return told, _solve(game, members, told, noise), secrets, lists
 
 
-def _sticky(game: Game, secrets: Bits, lists: Lists, _: float) -> Floats:
+def _sticky(game: Game, secrets: Bits, lists: Lists, members: Bits) -> Floats:
     """Two conditions a question: its noise has four layers, however many people it is about."""
     release = StickyNoise(secret=game.rng.bytes(16))
-    told = [
-        release.count(secrets & members, ["secret", lists.condition(number)])
-        for number, members in enumerate(lists.members)
-    ]
+    told = [release.count(secrets & some, ["secret", lists.condition(i)]) for i, some in enumerate(members)]
     return np.array([0.0 if count is None else count for count in told])  # suppressed: few, if any
 
 
@@ -63,64 +71,71 @@ def _solve(game: Game, members: Bits, told: Floats, noise: float) -> Bits:
     matrix, answers = members / 2, told - members.sum(axis=1) / 2
     if game.against == "mostly-right" or game.options["linear"]:
         return by_linear_program(matrix, answers) > 0
-    if game.against == "sticky-noise":  # the layer that all questions share is the same for all: it goes with the mean
-        return by_least_squares(matrix - matrix.mean(axis=0), answers - answers.mean(), variance=4.0) > 0
+    if game.against == "sticky-noise":  # one layer is the same in all answers: it goes with their mean
+        return by_least_squares(matrix - matrix.mean(axis=0), answers - answers.mean(), variance=3.0) > 0
     return by_least_squares(matrix, answers, variance=noise**2 * game.people) > 0
 
 
-def _against_noise(game: Game) -> Series:
-    shares = []
-    for noise in _NOISES:
-        secrets: Bits = game.rng.random(game.people) < 0.5
-        lists = _lists(game)
-        told = _noisy(game, secrets, lists, noise)
-        found = by_least_squares(
-            lists.members / 2, told - lists.members.sum(axis=1) / 2, variance=noise**2 * game.people
-        )
-        shares.append(float(((found > 0) == secrets).mean()))
-    return Series("bits right, against noise as a multiple of √people", _NOISES, tuple(shares))
-
-
 def _against_discreet(game: Game) -> Outcome:
-    """All lists in one question, for the whole budget; and, for comparison, everybody's own bit for the same price."""
+    """All lists in one question, for the whole budget; and, for comparison, everybody's own bit for the same price.
+
+    A world has the people of several runs, each with other people and the same lists, because opening one takes long.
+    """
     tally, alone = Tally(), []
-    for _ in game.each_trial():
-        secrets: Bits = game.rng.random(game.people) < 0.5
+    for runs in game.each_world(serves=max(1, _IN_A_WORLD // game.people)):
+        secrets: Bits = game.rng.random(game.people * len(runs)) < 0.5
         lists = _lists(game)
         tables = {"people": people_table(secrets), "lists": lists.table()}
-        with game.protect(tables, people_catalog(game.people) + TABLE) as world:
-            analyst = game.analyst(world)
-            told = ask_for_lists(game, analyst, lists, f"secret = ({lists.listed})")
-            found = _solve_sums(game, lists, told)
-            tally.add((found == secrets).mean(), _steps(game, analyst.steps, found, secrets))
-            own = signs(game, everybodys_sums(game, game.analyst(world)))
-            alone.append(float((own == secrets).mean()))
+        with game.protect(tables, people_catalog(secrets.size) + TABLE) as world:
+            for run in game.each_trial(runs):
+                ids = np.arange(game.people) + (run - runs[0]) * game.people
+                analyst = game.analyst(world)
+                positive = f"secret = ({lists.listed})"
+                told = ask_for_lists(game, analyst, lists, positive=positive, where=among(ids))
+                found = decode_sums(game, lists.members(ids), told)
+                tally.add((found == secrets[ids]).mean(), _steps(game, analyst.steps, found, secrets[ids]))
+                alone.append(float((_own_bits(game, game.analyst(world), ids) == secrets[ids]).mean()))
     facts = {"bits right by asking for everybody's own bit instead": float(np.mean(alone))}
     return tally.outcome(baseline=0.5, bound=game.bound(bounds.bit), facts=facts)
 
 
-def ask_for_lists(game: Game, analyst: Analyst, lists: Lists, positive: str) -> Floats:
+def ask_for_lists(game: Game, analyst: Analyst, lists: Lists, *, positive: str, where: str) -> Floats:
     """For every list the sum of +1 where `positive` holds and -1 where not: a bit moves it by 2, a person by 1."""
     rows = ask_for_all(
         game,
         analyst,
         keys=["list"],
         measure=f"SUM(CASE WHEN {positive} THEN 1 ELSE -1 END) AS s",
-        source="people CROSS JOIN lists",
+        source=f"people CROSS JOIN lists WHERE {where}",
         groups=lists.count,
     )
     return by_number(rows, key="list", value="s", first=0, count=lists.count)
 
 
-def _solve_sums(game: Game, lists: Lists, told: Floats) -> Bits:
-    matrix = np.where(lists.members, 1.0, -1.0)
+def decode_sums(game: Game, members: Bits, told: Floats) -> Bits:
+    """From sums of -1 and +1."""
+    matrix = np.where(members, 1.0, -1.0)
     if game.options["linear"]:
         return by_linear_program(matrix, told) > 0
-    return by_least_squares(matrix, told, variance=variance_of_each(game, groups=lists.count)) > 0
+    return by_least_squares(matrix, told, variance=variance_of_each(game, groups=len(members))) > 0
+
+
+def among(ids: Ints) -> str:
+    """The people of one run."""
+    return f"id BETWEEN {ids[0]} AND {ids[-1]}"
+
+
+def _own_bits(game: Game, analyst: Analyst, ids: Ints) -> Bits:
+    """Each person is in a group of their own, so that all cost as one."""
+    rows = analyst.ask(
+        f"SELECT id, SUM(CASE WHEN secret THEN 1 ELSE -1 END) AS s FROM people WHERE {among(ids)} GROUP BY id",  # noqa: S608
+        epsilon=game.budget.epsilon,
+    )
+    return signs(game, by_number(rows, key="id", value="s", first=int(ids[0]), count=ids.size))
 
 
 def _lists(game: Game) -> Lists:
-    return Lists.draw(game.rng, people=game.people, count=round(game.options["queries_per_person"] * game.people))
+    return Lists.draw(game.rng, count=round(game.options["queries_per_person"] * game.people))
 
 
 def _asked(lists: Lists, told: Floats) -> list[Step]:
@@ -160,7 +175,7 @@ ATTACKS = (
         },
         bound="a person's bit",
         small=Size(32, 8),
-        full=Size(256, 24),
+        full=Size(256, 16),
         play=play,
         measure="bits right",
         options={"noise": 0.1, "queries_per_person": 4, "lies": 0.1, "linear": 0},

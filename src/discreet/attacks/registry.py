@@ -17,10 +17,14 @@ _MODULES = {
     "homogeneity": "anonymity",
     "background": "anonymity",
     "intersection": "anonymity",
+    "sampling": "sampling",
+    "auditing": "auditing",
     "lowbits": "lowbits",
     "timing": "timing",
     "prng": "prng",
     "reconstruction": "reconstruction",
+    "exhaustive": "exhaustive",
+    "membership": "membership",
 }
 """Name to module, in the order of the lab. A module has its attacks in a tuple ATTACKS, and imports nothing heavy."""
 

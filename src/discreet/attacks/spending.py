@@ -19,20 +19,21 @@ _ROUNDING = 1 - 1e-9
 
 
 def ask_for_all(
-    game: Game, analyst: Analyst, *, keys: Sequence[str], measure: str, source: str, groups: int
+    game: Game, analyst: Analyst, *, keys: Sequence[str], measure: str, source: str, groups: int, rows: int = 0
 ) -> list[dict[str, Any]]:
     """One measure in many groups, each person with a row in each of `groups` of them, for the whole budget.
 
     A pure account pays Laplace noise of scale groups / epsilon in every group: as much as for so many questions at an
     equal share each, in a fraction of the time. An account with delta pays Gaussian noise, which grows with √groups only.
+    Where a person may have more rows in the table, the question says that it wants no more than that.
     """
     columns = ", ".join(keys)
-    bounded = f"WITH DIFFERENTIAL_PRIVACY OPTIONS(max_groups_contributed = {groups}, max_rows_per_group = 1) "
-    sql = f"{measure} FROM {source} GROUP BY {columns}"  # noqa: S608
+    limits = f"WITH DIFFERENTIAL_PRIVACY OPTIONS(max_groups_contributed = {groups}, max_rows_per_group = 1) "
+    said = limits if game.budget.delta or rows > groups else ""
+    sql = f"SELECT {said}{columns}, {measure} FROM {source} GROUP BY {columns}"  # noqa: S608
     if not game.budget.delta:
-        return analyst.ask(f"SELECT {columns}, {sql}", epsilon=game.budget.epsilon)
-    epsilon = math.sqrt(2 * _rho(game)) * _ROUNDING
-    return analyst.ask(f"SELECT {bounded}{columns}, {sql}", epsilon=epsilon, mechanism="gaussian")
+        return analyst.ask(sql, epsilon=game.budget.epsilon)
+    return analyst.ask(sql, epsilon=math.sqrt(2 * _rho(game)) * _ROUNDING, mechanism="gaussian")
 
 
 def variance_of_each(game: Game, *, groups: int) -> float:

@@ -131,7 +131,7 @@ class Collector:
         if self.invited is not None and other.invited is not None:
             self.invited += other.invited
 
-    def estimate(self, *, candidates: Sequence[Value] | None = None, most: int = 100) -> Any:
+    def estimate(self, *, candidates: Sequence[Value] | None = None, most: int = 32) -> Any:
         """What the reports say: an Estimate, or a MeanEstimate for a mean.
 
         `candidates` are the values to estimate where the domain is open; `most` is how many heavy hitters to look for.
@@ -203,6 +203,7 @@ class Collector:
             reports=self.reports,
             influence=protocol.influence,
             invited=self.invited,
+            judged=most << 8,  # every text kept was extended by a byte, and all of those were judged
         )
 
 

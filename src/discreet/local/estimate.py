@@ -38,6 +38,8 @@ class Estimate:
     reports: int
     influence: float
     invited: int | None = None
+    judged: int = 0
+    """How many candidates these values were picked from, where they were picked."""
     smoothed: Floats | None = None
     """A protocol's own non-negative estimate, where it has one."""
 
@@ -63,9 +65,11 @@ class Estimate:
         return dict(zip(self.values, ends, strict=True))
 
     def top(self, k: int, confidence: Number = 0.95) -> list[Found]:
-        """The k largest estimates; all intervals hold at once, however the k were picked (Bonferroni over all values)."""
+        """The k largest estimates; all intervals hold at once, however the k were picked (Bonferroni over all values, or all
+        candidates that were judged).
+        """
         many = min(read_count(k, name="k"), len(self.values))
-        level = 1 - (1 - float(read_level(confidence))) / len(self.values)
+        level = 1 - (1 - float(read_level(confidence))) / max(len(self.values), self.judged, 1)
         width = _normal(level) * self._errors()
         order = np.argsort(-self.counts, kind="stable")[:many]
         return [

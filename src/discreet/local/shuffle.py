@@ -253,7 +253,9 @@ def epsilon_after_shuffling(task: Any, *, n: int, delta: Number) -> float:
 
     Needs a real shuffler, honest reports and one report a person: see the head of this module.
     """
-    return min(blanket_epsilon(task, n=n, delta=delta), closed_form_epsilon(_randomizer(task).epsilon, n=n, delta=delta))
+    return min(
+        blanket_epsilon(task, n=n, delta=delta), closed_form_epsilon(_randomizer(task).epsilon, n=n, delta=delta)
+    )
 
 
 def _blanket_delta(law: Blanket, n: int, epsilon: float) -> float:
@@ -279,12 +281,12 @@ def _mean_above_zero(values: Floats, chances: Floats, n: int) -> float:
     of itself, and the inverse transform by less than 32 u log2(size) in the Euclidean norm (Higham 2002, theorem 24.2:
     about 8 u log2(size)); both are multiplied by the norm of max(0, sum) over the grid and added.
     """
-    largest = float(values[0])
+    largest, farthest = float(values.max()), float(np.abs(values).max())
     if largest <= 0:
         return 0.0
     mean = n * float(values @ chances)
-    reach = _reach(values, chances, n, largest)
-    step = largest / math.ceil(largest * _POINTS / (2 * reach))
+    reach = _reach(values, chances, n, farthest)
+    step = farthest / math.ceil(farthest * _POINTS / (2 * reach))  # so that the farthest value need not be split
     size = 1 << math.ceil(math.log2(2 * reach / step + 4))
     lower = np.floor(values / step)
     upper_share = values / step - lower
@@ -301,10 +303,10 @@ def _mean_above_zero(values: Floats, chances: Floats, n: int) -> float:
     return float(reached @ law[sums % size] + np.linalg.norm(reached) * off) + n * largest * _TAIL
 
 
-def _reach(values: Floats, chances: Floats, n: int, most_step: float) -> float:
-    """How far the sum strays from its mean, but for a chance of _TAIL; the grid's points may be `most_step` apart."""
-    room, bound = math.log(1 / _TAIL), 2 * float(np.abs(values).max()) + most_step
-    variance = n * float(chances @ (values * values + most_step * np.abs(values)))
+def _reach(values: Floats, chances: Floats, n: int, farthest: float) -> float:
+    """How far the sum strays from its mean, but for a chance of _TAIL, on any grid of steps up to the farthest value."""
+    room, bound = math.log(1 / _TAIL), 3 * farthest  # a value, its way to the next point, and the mean
+    variance = n * float(chances @ (values * values + farthest * np.abs(values)))
     return min(n * bound, room * bound / 3 + math.sqrt((room * bound / 3) ** 2 + 2 * room * variance))
 
 

@@ -159,6 +159,7 @@ class Task:
             prefixes, buckets = heavy.pem_shape(bytes_long, e)
             found: dict[str, Any] = {"length": bytes_long, "prefixes": list(prefixes), "buckets": buckets}
         else:
+            bytes_long += bytes_long % 2  # in pieces of two
             found = {"length": bytes_long, "piece": 2, "rows": 256, "columns": 256}
         domain = {"length": bytes_long}
         return cls(_spec(name, "heavy-hitters", chosen, epsilon, domain, {**found, **(parameters or {})}, rules))

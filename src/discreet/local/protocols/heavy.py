@@ -109,7 +109,7 @@ class PrefixExtension(Protocol[Prefixes]):
 
     def _counts(self, support: NDArray[np.int64], reports: int, last: int) -> Floats:
         p, q = self.hashing.chances
-        return (support - last * float(q)) / float(p - q) * (reports / max(last, 1))
+        return (support - np.float64(last * q)) / float(p - q) * (reports / max(last, 1))
 
     def variance(self, counts: Floats, reports: int, codes: Any) -> Floats:
         """If the last group has its even share of the reports."""
@@ -125,7 +125,7 @@ class PrefixExtension(Protocol[Prefixes]):
         shares = np.clip(counts, 0, reports) / reports
         noise = self.hashing.variance(shares * last, last, np.zeros(0, np.int64))
         picked = last * shares * (1 - shares) * (reports - last) / max(reports - 1, 1)
-        return np.asarray((noise + picked) * (reports / last) ** 2, np.float64)
+        return (noise + picked) * (reports / last) ** 2
 
     @property
     def influence(self) -> float:

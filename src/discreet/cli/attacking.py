@@ -1,0 +1,173 @@
+"""`discreet attack`: every attack of the lab, on what falls and on us."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from discreet.attacks import Result, find, list_attacks, run
+from discreet.attacks.report import html_report, markdown_table, run_all
+from discreet.cli.books import JsonOption
+from discreet.errors import BadInput
+
+commands = typer.Typer(
+    help="Attack what deserves to fall, and Discreet.", no_args_is_help=True, rich_markup_mode=None
+)
+Small = Annotated[bool, typer.Option("--small", help="Sizes for a quick look instead of the lectures'.")]
+Seed = Annotated[int | None, typer.Option("--seed", help="Of worlds and attackers; Discreet's noise is always fresh.")]
+
+
+@commands.command("list")
+def list_all(*, as_json: JsonOption = False) -> None:
+    """List the attacks: what each wants, and what it plays against."""
+    if as_json:
+        typer.echo(json.dumps([attack.as_dict() for attack in list_attacks()], ensure_ascii=False))
+        return
+    table = Table(box=None, padding=(0, 2), header_style="dim")
+    for heading in ("attack", "what it wants", "what falls to it"):
+        table.add_column(heading)
+    for attack in list_attacks():
+        table.add_row(attack.name, Text(attack.wants), Text(", ".join((*attack.releases, *attack.peers))))
+    Console(highlight=False).print("", table, "", sep="\n")
+
+
+@commands.command("run")
+def run_one(
+    name: Annotated[str, typer.Argument(help="An attack: see `discreet attack list`.")],
+    *,
+    against: Annotated[str, typer.Option("--against", help="weak, a release, a peer, discreet; commas between.")] = "weak",
+    epsilon: Annotated[
+        float | None, typer.Option("--epsilon", help="The attacker's whole budget, against what has one.")
+    ] = None,
+    delta: Annotated[float | None, typer.Option("--delta", help="Beside it; without, the account is pure.")] = None,
+    people: Annotated[int | None, typer.Option("--people", help="How many people the world has.")] = None,
+    trials: Annotated[int | None, typer.Option("--trials", help="How often to play.")] = None,
+    option: Annotated[list[str] | None, typer.Option("--option", help="name=value: what else can be turned.")] = None,
+    seed: Seed = None,
+    small: Small = False,
+    plot: Annotated[Path | None, typer.Option("--plot", help="Write the plot here, as SVG.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Play one attack, and show what was asked, what was answered, the guess, and how often it was right."""
+    console = Console(highlight=False, stderr=as_json)
+    results = []
+    for target in (part.strip() for part in against.split(",")):
+        with _progress(console, f"{name} against {target}") as advance:
+            results.append(
+                run(
+                    name,
+                    against=target,
+                    epsilon=epsilon if _has_price(name, target) else None,
+                    delta=delta if _has_price(name, target) else None,
+                    people=people,
+                    trials=trials,
+                    size="small" if small else "full",
+                    seed=seed,
+                    on_progress=advance,
+                    **_options(option),
+                )
+            )
+    if plot is not None:
+        results[-1].plot().save(plot)
+    if as_json:
+        facts = [result.as_dict() for result in results]
+        typer.echo(json.dumps(facts if len(facts) > 1 else facts[0], ensure_ascii=False))
+        return
+    attack = find(name)
+    console.print(f"\n  {attack.title}: {attack.wants}\n")
+    for result in results:
+        for step in result.transcript:
+            console.print(Text(f"  {step}", style="dim" if step.kind in ("known", "note") else ""), soft_wrap=True)
+        console.print()
+    console.print(_table(results))
+    console.print(f"\n  {attack.lesson}\n", soft_wrap=True)
+
+
+@commands.command("all")
+def run_everything(
+    *,
+    report: Annotated[Path | None, typer.Option("--report", help="Write a page about all of it here.")] = None,
+    table: Annotated[Path | None, typer.Option("--table", help="Write the table here, as Markdown.")] = None,
+    only: Annotated[str | None, typer.Option("--only", help="Some attacks, with commas between them.")] = None,
+    seed: Seed = None,
+    small: Small = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Play every attack against its weak releases and against Discreet at epsilon 0.1, 1 and 10."""
+    console = Console(highlight=False, stderr=as_json)
+    names = [name.strip() for name in only.split(",")] if only else None
+    with _progress(console, "attacks") as advance:
+        results = run_all(names=names, size="small" if small else "full", seed=seed, on_progress=advance)
+    if report is not None:
+        report.write_text(html_report(results))
+    if table is not None:
+        table.write_text(markdown_table(results))
+    if as_json:
+        typer.echo(json.dumps([result.as_dict() for result in results], ensure_ascii=False))
+        return
+    console.print("", _table(results), "", sep="\n")
+    for place in (report, table):
+        if place is not None:
+            typer.echo(f"  wrote {place}")
+
+
+@contextmanager
+def _progress(console: Console, title: str) -> Iterator[object]:
+    bar = Progress(
+        TextColumn(f"  {title}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=console, transient=True
+    )
+    with bar:
+        task = bar.add_task("", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _has_price(name: str, target: str) -> bool:
+    """Releases that promise nothing take no epsilon, so that one command can play against several."""
+    attack = find(name)
+    meant = attack.weak if target == "weak" else target
+    return meant not in attack.releases or meant in attack.priced
+
+
+def _options(given: list[str] | None) -> dict[str, float]:
+    found = {}
+    for text in given or ():
+        name, _, value = text.partition("=")
+        try:
+            found[name] = float(value)
+        except ValueError:
+            raise BadInput("An option is name=number.", next_step="Write --option noise=0.1.") from None
+    return found
+
+
+def _table(results: list[Result]) -> Table:
+    table = Table(box=None, padding=(0, 2), header_style="dim")
+    for heading in ("attack", "against"):
+        table.add_column(heading)
+    for heading in ("ε", "success", "95 of 100", "guessing", "allowed", "trials"):
+        table.add_column(heading, justify="right")
+    table.add_column("")
+    for result in results:
+        low, high = result.interval()
+        allowed = "—" if result.bound is None else f"{100 * result.bound:.1f} %"
+        holds = {None: Text("falls"), True: Text("holds"), False: Text("VIOLATED", style="bold red")}[result.holds()]
+        table.add_row(
+            result.attack,
+            result.against,
+            "—" if result.epsilon is None else f"{result.epsilon:g}",
+            f"{100 * result.success:.1f} %",
+            f"{100 * low:.1f} … {100 * high:.1f} %",
+            f"{100 * result.baseline:.1f} %",
+            allowed,
+            f"{result.trials:,}",
+            holds,
+        )
+    return table
