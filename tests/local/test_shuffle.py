@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator
 from fractions import Fraction
 from types import SimpleNamespace
@@ -153,12 +153,12 @@ def test_the_two_levels_are_those_that_devices_have(protocol, epsilon0, paramete
 def test_hashed_values_collide_as_often_as_the_blanket_says():
     device = randomizer("olh", 1, buckets=4)
     law = shuffle.blanket_of(device)
-    slots = 4000
+    slots = 2000
     one, other = exact_law(device, 17, slots=slots), exact_law(device, 10**6, slots=slots)
     high = float(law.high)
     assert all(chance * 4 * slots == pytest.approx(high) or chance * 4 * slots < 1 for chance in one.values())
     shared = sum(chance * 4 * slots > 1 < other[output] * 4 * slots for output, chance in one.items())
-    assert shared / slots / 4 == pytest.approx(float(law.both), abs=0.01)  # 6 standard deviations
+    assert shared / slots / 4 == pytest.approx(float(law.both), abs=0.015)  # 6 standard deviations
     assert 0.998 / 16 < law.both < 1 / 16
 
 
@@ -170,7 +170,7 @@ def test_a_permanent_and_a_fresh_lie_make_one_lie():
     assert math.log(law.high / law.low) == pytest.approx(1, rel=1e-9)
 
 
-@pytest.mark.parametrize(("n", "epsilon"), [(5, 0.3), (300, 0.2), (1000, 0.05)])
+@pytest.mark.parametrize(("n", "epsilon"), [(5, 0.3), (60, 0.2), (400, 0.1)])
 def test_the_blanket_of_two_answers_is_the_direct_sum(n, epsilon):
     keep = math.exp(1.5) / (1 + math.exp(1.5))
     lie = 1 - keep
@@ -250,10 +250,10 @@ def test_our_protocols_are_nearly_twice_as_private_as_any(protocol, parameters):
 def test_more_people_or_a_larger_delta_never_cost_more():
     device = randomizer("pgr", 2, size=50, order=8, dimension=3)
     for bound in (shuffle.epsilon_after_shuffling, lambda _, **k: shuffle.clones_epsilon(2, **k)):
-        by_n = [bound(device, n=n, delta=1e-6) for n in (1, 10, 100, 1000, 10**4, 10**6, 10**8)]
+        by_n = [bound(device, n=n, delta=1e-6) for n in (1, 10, 1000, 10**6, 10**8)]
         assert by_n == sorted(by_n, reverse=True)
         assert by_n[0] <= 2
-        by_delta = [bound(device, n=5000, delta=delta) for delta in (1e-15, 1e-9, 1e-6, 1e-3, 0.1)]
+        by_delta = [bound(device, n=5000, delta=delta) for delta in (1e-15, 1e-6, 1e-3, 0.1)]
         assert by_delta == sorted(by_delta, reverse=True)
 
 
@@ -276,6 +276,15 @@ def test_a_protocol_of_more_levels_gets_the_bound_that_holds_for_any():
     assert shuffle.blanket_epsilon(device, n=1000, delta=1e-6) == expected
     assert shuffle.epsilon_after_shuffling(device, n=1000, delta=1e-6) == expected
     assert shuffle.blanket_delta(device, n=1000, epsilon=0.5) == shuffle.clones_delta(2, n=1000, epsilon=0.5)
+
+
+def test_a_report_that_carries_an_assigned_slot_hides_in_no_crowd():
+    drawn = randomizer("olh", 2, buckets=8)
+    assigned = randomizer_of({**drawn.spec, "assigned": True})
+    assert shuffle.epsilon_after_shuffling(drawn, n=10**5, delta=1e-6) < 0.1
+    assert 1.999 < shuffle.epsilon_after_shuffling(assigned, n=10**5, delta=1e-6) <= 2
+    laws = [exact_law(assigned, value) for value in range(3)]
+    assert worst_delta(laws, 1, 0.5) <= shuffle.blanket_delta(assigned, n=10**5, epsilon=0.5)
 
 
 @pytest.mark.parametrize(

@@ -257,11 +257,11 @@ def test_a_made_up_crowd_joins_the_lines_shrink_and_nothing_is_mixed_with_real_r
     before = served.reports()
     said = page.locator("#rehearsal-says")
     expect(said).to_contain_text("100 made-up people")
-    first = float(re.search(r"± ([\d.]+)", said.inner_text())[1])
+    first = float(re.search(r"±\s([\d.]+)", said.inner_text())[1])
     page.click("[data-people='1000']")
     page.click("[data-people='10000']")
     expect(said).to_contain_text("11,100 made-up people")
-    assert float(re.search(r"± ([\d.]+)", said.inner_text())[1]) < first / 5
+    assert float(re.search(r"±\s([\d.]+)", said.inner_text())[1]) < first / 5
     assert page.locator("#rehearsal .made-up").count() == page.locator("#rehearsal .range").count() == 6
     assert "never mixed with real reports" in page.inner_text("#rehearsal-about")
     page.click("#play")

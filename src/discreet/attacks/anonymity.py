@@ -101,7 +101,7 @@ def _not_excluded(game: Game, truth: int, excluded: int) -> Floats:
 def _against_discreet(game: Game, excluded: int) -> Outcome:
     """One question: everybody who looks like the target, by condition. The same on data without the targets gives s."""
     with_them, without_them = Tally(), Tally()
-    each = replace(game, on_progress=None, trials=game.trials)
+    each = replace(game, on_progress=None)
     for trials in game.each_world(serves=_TARGETS):
         hospital = _hospital(game.rng, game.people, _habits(game.rng))
         looks = np.unique(hospital.known, axis=0, return_index=True)[1]  # nobody looks like two targets
@@ -142,7 +142,13 @@ columns.condition = {{ type = "text", values = {list(CONDITIONS)!r} }}
 
 def _table(hospital: Hospital, rows: Ints) -> dict[str, object]:
     age, place, sex = hospital.known[rows].T
-    return {"id": rows, "age": age, "zip": place, "sex": sex, "condition": np.array(CONDITIONS)[hospital.conditions[rows]]}
+    return {
+        "id": rows,
+        "age": age,
+        "zip": place,
+        "sex": sex,
+        "condition": np.array(CONDITIONS)[hospital.conditions[rows]],
+    }
 
 
 def _question(hospital: Hospital, person: int) -> str:
@@ -162,10 +168,12 @@ def _known(hospital: Hospital, person: int, possible: Floats) -> Step:
 def _group_step(group: Group) -> Step:
     (a, b, _), (c, d, _) = group.lows, group.highs
     values = ", ".join(CONDITIONS[value] for value in np.sort(group.values)[:12])
-    return Step("answered", f"the group of {group.values.size} people aged {a} to {c} in zips {b:02d} to {d:02d}: {values}")
+    return Step(
+        "answered", f"the group of {group.values.size} people aged {a} to {c} in zips {b:02d} to {d:02d}: {values}"
+    )
 
 
-_SIZES = {"small": Size(600, 60), "full": Size(3_000, 700)}
+_SMALL, _FULL = Size(600, 40), Size(3_000, 700)
 _K_ANONYMOUS = "groups of at least 5 people who look alike (Mondrian)"
 _L_DIVERSE = "groups of at least 5 people who look alike, with at least 3 conditions among them"
 
@@ -182,7 +190,8 @@ ATTACKS = (
         play=_play,
         measure="conditions guessed",
         options={"k": 5, "l": 3},
-        **_SIZES,
+        small=_SMALL,
+        full=_FULL,
     ),
     Attack(
         name="background",
@@ -196,7 +205,8 @@ ATTACKS = (
         play=partial(_play, excluded=4),
         measure="conditions guessed",
         options={"k": 5, "l": 3},
-        **_SIZES,
+        small=_SMALL,
+        full=_FULL,
     ),
     Attack(
         name="intersection",
@@ -210,6 +220,7 @@ ATTACKS = (
         play=partial(_play, tables=2),
         measure="conditions guessed",
         options={"k": 5, "l": 3},
-        **_SIZES,
+        small=_SMALL,
+        full=_FULL,
     ),
 )

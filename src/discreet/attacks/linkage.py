@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -41,7 +42,10 @@ def _against_a_table_without_names(game: Game, voters: State) -> Outcome:
         alone.append(matches.size == 1)
         steps = [
             Step("known", f"the voter list of {game.people:,} people: name, zip code, birth date, sex"),
-            Step("answered", f"a row of the released table: {voters.describe(int(patients[row]))}, {CONDITIONS[released.conditions[row]]}"),
+            Step(
+                "answered",
+                f"a row of the released table: {voters.describe(int(patients[row]))}, {CONDITIONS[released.conditions[row]]}",
+            ),
             Step("note", f"voters with that zip code, birth date and sex: {matches.size}"),
             Step("guess", f"it is voter {guess:,}"),
             Step("truth", f"voter {patients[row]:,}"),
@@ -82,7 +86,7 @@ def _suspects(game: Game, voters: State) -> list[Ints]:
     """For each trial as many voters as there are candidates, each in another zip code; nobody is in two trials."""
     order = np.argsort(voters.zips, kind="stable")
     ends = np.searchsorted(voters.zips[order], np.arange(voters.zip_count + 1))
-    free = [list(game.rng.permutation(order[a:b])) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    free = [list(game.rng.permutation(order[a:b])) for a, b in pairwise(ends)]
     found = []
     for _ in range(game.trials):
         places = [place for place in game.rng.permutation(voters.zip_count) if free[place]]

@@ -25,10 +25,11 @@ def play(game: Game) -> Outcome:
     if game.is_discreet:
         return _against_discreet(game)
     epsilon = game.budget.epsilon
-    release = OpendpLaplace(epsilon=epsilon) if game.against == "opendp" else SlideLaplace(epsilon=epsilon, rng=game.rng)
-    tell = {"numpy": by_support, "granularity": by_granularity}.get(game.against)
-    if tell is None:
-        tell = _rehearsed(release, 1 / epsilon)
+    release = (
+        OpendpLaplace(epsilon=epsilon) if game.against == "opendp" else SlideLaplace(epsilon=epsilon, rng=game.rng)
+    )
+    known: dict[str, Verdict] = {"numpy": by_support, "granularity": by_granularity}
+    tell = known.get(game.against) or _rehearsed(release, 1 / epsilon)
     tally, seen = Tally(), []
     for _ in game.each_trial():
         truth = int(game.rng.random() < 0.5)

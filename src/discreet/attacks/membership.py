@@ -73,7 +73,7 @@ def _against_means(game: Game) -> Outcome:
 def _against_discreet(game: Game) -> Outcome:
     """All counts in one question, for the whole budget; and, for the curve, fewer of them, which have less noise each."""
     tally, curve = Tally(), []
-    parts = [part for part in _PARTS if part < game.options["attributes"]]
+    parts = [part for part in _PARTS if part < _sites(game)]
     for _ in game.each_trial():
         study = _study(game)
         with game.protect(study.tables(), study.catalog()) as world:
@@ -83,7 +83,7 @@ def _against_discreet(game: Game) -> Outcome:
         tally.add(share, [_known(study), *analyst.steps, *_verdict(game, share)])
     series = Series(
         "patients accused, against how many variants are asked for",
-        (*(float(part) for part in parts), game.options["attributes"]),
+        (*(float(part) for part in parts), float(_sites(game))),
         tuple(float(share) for share in np.mean(curve, axis=0)),
     )
     return tally.outcome(baseline=RATE, bound=game.bound(partial(bounds.tpr_at, RATE)), series=[series])
@@ -95,8 +95,11 @@ def _by_counts(game: Game, analyst: Analyst, study: Study, sites: int) -> float:
 
 
 def _study(game: Game) -> Study:
-    frequencies = game.rng.uniform(0.05, 0.95, int(game.options["attributes"]))
-    return Study.draw(game.rng, members=game.people, frequencies=frequencies)
+    return Study.draw(game.rng, members=game.people, frequencies=game.rng.uniform(0.05, 0.95, _sites(game)))
+
+
+def _sites(game: Game) -> int:
+    return round(game.options["attributes_per_person"] * game.people)
 
 
 def _known(study: Study) -> Step:
@@ -120,10 +123,10 @@ ATTACKS = (
         citation="Harvard slides, Recap: Membership Attacks; Homer et al. 2008; Dwork, Smith, Steinke, Ullman, Vadhan 2015",
         releases={"exact-means": "a table of exact frequencies, as genome-wide studies printed them"},
         bound="true positives at 1 % false positives",
-        small=Size(40, 4),
-        full=Size(100, 8),
+        small=Size(20, 4),
+        full=Size(100, 5),
         play=play,
         measure="members accused, at 1 % of others",
-        options={"attributes": 10_000, "noise": 0},
+        options={"attributes_per_person": 100, "noise": 0},
     ),
 )

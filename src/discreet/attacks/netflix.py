@@ -67,7 +67,10 @@ def _against_the_prize(game: Game, world: Ratings) -> Outcome:
         steps = [
             Step("known", f"{overheard}; {int(game.options['wrong'])} of these may be wrong"),
             Step("answered", f"{world.users.size:,} ratings of {game.people:,} subscribers without names"),
-            Step("note", f"the best record stands out by {stands_out:.1f} standard deviations ({_ECCENTRICITY} are enough)"),
+            Step(
+                "note",
+                f"the best record stands out by {stands_out:.1f} standard deviations ({_ECCENTRICITY} are enough)",
+            ),
             Step("guess", f"record {guess}"),
             Step("truth", f"record {target}"),
         ]
@@ -90,7 +93,9 @@ def scoreboard(world: Ratings, overheard: Overheard, users: int) -> npt.NDArray[
     return scores
 
 
-def _overhear(game: Game, world: Ratings, by_user: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]], target: int) -> Overheard:
+def _overhear(
+    game: Game, world: Ratings, by_user: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]], target: int
+) -> Overheard:
     order, starts = by_user
     rng, known, wrong = game.rng, int(game.options["known"]), int(game.options["wrong"])
     rows = rng.permutation(order[starts[target] : starts[target + 1]])[:known]

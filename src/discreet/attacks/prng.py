@@ -65,7 +65,9 @@ def _against_one_twister(game: Game) -> Outcome:
         steps = [
             Step("asked", f"{STATE_WORDS} tickets: {tickets[0]}, {tickets[1]}, {tickets[2]}, …"),
             Step("answered", ", ".join(f"{count:.6f}" for count in told)),
-            Step("note", f"predicted noise: {noise[0]:.6f}, {noise[1]:.6f}; it leaves {everybody:.0f}, {all_but_one:.0f}"),
+            Step(
+                "note", f"predicted noise: {noise[0]:.6f}, {noise[1]:.6f}; it leaves {everybody:.0f}, {all_but_one:.0f}"
+            ),
         ]
         _tell(tally, bool(everybody - all_but_one == 1), secrets, person, steps)
     return tally.outcome(baseline=0.5, facts={"noise predicted": predicted / game.trials})
@@ -144,8 +146,8 @@ ATTACKS = (
             "mersenne": "counts with Laplace noise, from the generator that also numbers the tickets of a service",
         },
         bound="a person's bit",
-        small=Size(100, 20),
-        full=Size(256, 100),
+        small=Size(100, 12),
+        full=Size(256, 40),
         play=play,
         options={"seconds": 3600},
         priced=frozenset({"seeded", "mersenne"}),

@@ -22,9 +22,15 @@ _MODULES = {
     "lowbits": "lowbits",
     "timing": "timing",
     "prng": "prng",
+    "ledger-race": "ledger_race",
+    "name-and-shame": "name_and_shame",
     "reconstruction": "reconstruction",
     "exhaustive": "exhaustive",
     "membership": "membership",
+    "tracing": "tracing",
+    "tracing-keys": "tracing_keys",
+    "reduction-to-membership": "reductions",
+    "reduction-to-reconstruction": "reductions",
 }
 """Name to module, in the order of the lab. A module has its attacks in a tuple ATTACKS, and imports nothing heavy."""
 

@@ -23,17 +23,14 @@ def _against_a_sample(game: Game) -> Outcome:
     voters = state(people=game.people, seed=int(game.rng.integers(2**32)))
     keys = voters.quasi_identifiers()
     rows = max(1, round(game.people * game.options["sampled"]))
-    tally, published = Tally(), []
+    tally = Tally()
     for _ in game.each_trial():
         secrets: Bits = game.rng.random(game.people) < 0.5
         sample = game.rng.choice(game.people, rows, replace=False)
         released = [(keys[person], bool(secrets[person])) for person in sample]  # no names
-        published.append(rows / game.people)
-        for key, told in released:
-            fits = np.flatnonzero(keys == key)
-            if fits.size == 1:
-                break
-        person, guess = int(fits[0]), told
+        key, guess = next(((key, told) for key, told in released if (keys == key).sum() == 1), released[0])
+        fits = np.flatnonzero(keys == key)
+        person = int(fits[0])
         steps = [
             Step("known", f"the voter list of {game.people:,} people: name, zip code, birth date, sex"),
             Step("answered", f"{rows} rows as they are, one of them: {voters.describe(person)}, secret: {guess}"),
@@ -81,7 +78,7 @@ ATTACKS = (
         releases={"sample": "one row in a hundred, drawn at random and otherwise unchanged"},
         bound="a person's bit, of whoever is easiest",
         small=Size(200, 40),
-        full=Size(2_000, 700),
+        full=Size(500, 700),
         play=play,
         measure="secrets told",
         options={"sampled": 0.01},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -33,7 +34,7 @@ def _against_a_loop(game: Game) -> Outcome:
     tally, by_the_clock = Tally(), []
     for _ in game.each_trial():
         truth = int(game.rng.random() < 0.5)
-        took, (answer, tosses) = _timed(lambda value=truth: release.count(value))
+        took, (answer, tosses) = _timed(partial(release.count, truth))
         guess = min((0, 1), key=lambda value: abs(_tosses(answer - value) - tosses))
         by_the_clock.append(min((0, 1), key=lambda value: abs(usual(abs(answer - value)) - took)) == truth)
         steps = [
@@ -63,9 +64,9 @@ def _usual_times(game: Game) -> Callable[[int], float]:
     A toss takes as long at any epsilon, so rehearsals are made where noise is large enough for all sizes to be seen.
     """
     release = LoopGeometric(epsilon=min(0.5, game.budget.epsilon), rng=game.rng)
-    times: dict[int, list[int]] = {0: [], 1: [], 2: []}
-    while min(map(len, times.values())) < game.options["rehearsals"] / 10:
-        took, timed = _timed(lambda: release.count(0))
+    times: dict[int, list[int]] = {0: []}
+    for _ in range(10 * int(game.options["rehearsals"])):
+        took, timed = _timed(partial(release.count, 0))
         times.setdefault(abs(timed.answer), []).append(took)
     medians = {size: float(np.median(some)) for size, some in times.items()}
     sizes = [size for size in medians if size > 0]
@@ -184,7 +185,9 @@ ATTACKS = (
         sees="one noisy answer, and how long it took",
         lesson="A guarantee about answers says nothing about when they come: time must not depend on the noise, nor on the data.",
         citation="Jin, McMurtry, Rubinstein, Ohrimenko 2022 (arXiv:2112.05307)",
-        releases={"loop": "a count with exact geometric noise from a loop that tosses coins, and tells when it is done"},
+        releases={
+            "loop": "a count with exact geometric noise from a loop that tosses coins, and tells when it is done"
+        },
         bound="membership, even prior",
         small=Size(100, 100),
         full=Size(256, 800),

@@ -28,8 +28,8 @@ def twin(words: Words) -> np.random.RandomState:
     """A generator that goes on as the one that gave these 624 words in a row."""
     if words.size != STATE_WORDS:
         raise ValueError(words.size)
-    generator = np.random.RandomState(0)  # noqa: NPY002  the generator to be cloned
-    generator.set_state(("MT19937", state_of(words), STATE_WORDS))
+    generator = np.random.RandomState(0)
+    generator.set_state(("MT19937", state_of(words), STATE_WORDS, 0, 0.0))
     return generator
 
 

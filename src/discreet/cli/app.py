@@ -12,7 +12,7 @@ import discreet
 from discreet.catalog.draft import draft_catalog
 from discreet.catalog.editing import with_bounds
 from discreet.catalog.imports import import_catalog
-from discreet.cli import asking, books, collecting, serving
+from discreet.cli import asking, attacking, books, collecting, serving
 from discreet.cli.demo import show_demo
 from discreet.curator import open_curator, refresh
 from discreet.engines import schemas_at
@@ -28,6 +28,7 @@ app = typer.Typer(
 app.add_typer(books.ledger, name="ledger")
 app.add_typer(serving.key, name="key")
 app.add_typer(collecting.commands, name="collect")
+app.add_typer(attacking.commands, name="attack")
 app.command("serve")(serving.serve)
 app.command("ask")(asking.ask)
 app.command("explain")(asking.explain)

@@ -19,9 +19,7 @@ from discreet.attacks.report import html_report, markdown_table, run_all
 from discreet.cli.books import JsonOption
 from discreet.errors import BadInput
 
-commands = typer.Typer(
-    help="Attack what deserves to fall, and Discreet.", no_args_is_help=True, rich_markup_mode=None
-)
+commands = typer.Typer(help="Attack what deserves to fall, and Discreet.", no_args_is_help=True, rich_markup_mode=None)
 Small = Annotated[bool, typer.Option("--small", help="Sizes for a quick look instead of the lectures'.")]
 Seed = Annotated[int | None, typer.Option("--seed", help="Of worlds and attackers; Discreet's noise is always fresh.")]
 
@@ -44,7 +42,9 @@ def list_all(*, as_json: JsonOption = False) -> None:
 def run_one(
     name: Annotated[str, typer.Argument(help="An attack: see `discreet attack list`.")],
     *,
-    against: Annotated[str, typer.Option("--against", help="weak, a release, a peer, discreet; commas between.")] = "weak",
+    against: Annotated[
+        str, typer.Option("--against", help="weak, a release, a peer, discreet; commas between.")
+    ] = "weak",
     epsilon: Annotated[
         float | None, typer.Option("--epsilon", help="The attacker's whole budget, against what has one.")
     ] = None,
@@ -123,7 +123,12 @@ def run_everything(
 @contextmanager
 def _progress(console: Console, title: str) -> Iterator[object]:
     bar = Progress(
-        TextColumn(f"  {title}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=console, transient=True
+        TextColumn(f"  {title}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
     )
     with bar:
         task = bar.add_task("", total=None)

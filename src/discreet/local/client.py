@@ -400,7 +400,7 @@ class Sketch(Randomizer):
 
     def prepare(self, *, rows: int, columns: int, size: int = 0) -> None:
         self.size, self.rows, self.columns = size, rows, columns
-        if columns & columns - 1 or rows & rows - 1:
+        if columns < 2 or columns & columns - 1 or rows & rows - 1:
             raise _unsound("Rows and columns of a sketch are powers of two.")
         self.row_bits, self.column_bits = bits_for(rows), bits_for(columns)
         self.one_bit = self.spec["protocol"] == "hcms"

@@ -10,7 +10,8 @@ All of it holds only if
   not work with the collector;
 - n counts honest reports only: reports that the collector can recognise or has made up hide nobody;
 - everyone sends one report (else the losses of the reports add up);
-- for local hashing, devices draw their own slots: a slot that the collector gave out is as good as a name.
+- for local hashing, devices draw their own slots: one that the collector assigned is as good as a name, so that
+  shuffling such reports gains nothing, and the functions for tasks say so.
 
 Three bounds, from the loosest: a closed form and an exact sum ("clones"), both for any epsilon-LDP randomizer; and the
 privacy blanket, for the randomizer at hand, with the chances that the devices use. All are rounded up.
@@ -39,7 +40,7 @@ _PAD = 1e-10
 """What rounding can do to the terms of the clones' sum, relative to the larger of two that are subtracted; added."""
 _UNIT = 2.0**-48
 """32 roundings: what a few operations on floats do, relative to what they are done to."""
-_POINTS = 1 << 17
+_POINTS = 1 << 16
 """How finely the blanket's sum is laid out; twice as many lower epsilon by less than a part in a thousand."""
 _MOST = 10**10
 
@@ -181,7 +182,10 @@ class Blanket:
 
 def blanket_of(randomizer: client.Randomizer) -> Blanket | None:
     """The two levels of a randomizer, by the thresholds that devices use, or None if it has others."""
+    keep: int | Fraction
     match randomizer:
+        case _ if _has_name(randomizer):
+            return None
         case client.Direct(size=size, keep=keep):
             inside, both = Fraction(1, size), Fraction(0)
         case client.Subset(size=size, width=width, keep=keep):
@@ -189,7 +193,7 @@ def blanket_of(randomizer: client.Randomizer) -> Blanket | None:
         case client.Projective(points=points, on_plane=on_plane, on_line=on_line, keep=keep):
             inside, both = Fraction(on_plane, points), Fraction(on_line, points)
         case client.Hashing(buckets=buckets):
-            keep = _kept_twice(randomizer)
+            keep = _kept_twice(randomizer)  # not a whole number of 2**-64 if there are two lies
             inside, both = Fraction(1, buckets), Fraction(1, buckets) * _least_collisions(randomizer)
         case client.Hadamard(half=half, outputs=outputs, blocks=blocks, keep=keep):
             inside, both = Fraction(half, outputs), Fraction(0) if blocks > 1 else Fraction(half, 2 * outputs)
@@ -231,7 +235,7 @@ def blanket_epsilon(task: Any, *, n: int, delta: Number) -> float:
     2025 (arXiv:2504.07414).
     """
     randomizer = _randomizer(task)
-    clones = clones_epsilon(randomizer.epsilon, n=n, delta=delta)
+    clones = clones_epsilon(randomizer.epsilon, n=_crowd(randomizer, n), delta=delta)
     law = blanket_of(randomizer)
     if law is None:
         return clones
@@ -244,7 +248,7 @@ def blanket_delta(task: Any, *, n: int, epsilon: Number) -> float:
     _read(randomizer.epsilon, n, 0.5)
     law = blanket_of(randomizer)
     if law is None:
-        return clones_delta(randomizer.epsilon, n=n, epsilon=epsilon)
+        return clones_delta(randomizer.epsilon, n=_crowd(randomizer, n), epsilon=epsilon)
     return _blanket_delta(law, n, float(read_epsilon(epsilon)))
 
 
@@ -253,9 +257,9 @@ def epsilon_after_shuffling(task: Any, *, n: int, delta: Number) -> float:
 
     Needs a real shuffler, honest reports and one report a person: see the head of this module.
     """
-    return min(
-        blanket_epsilon(task, n=n, delta=delta), closed_form_epsilon(_randomizer(task).epsilon, n=n, delta=delta)
-    )
+    randomizer = _randomizer(task)
+    formula = closed_form_epsilon(randomizer.epsilon, n=_crowd(randomizer, n), delta=delta)
+    return min(formula, blanket_epsilon(randomizer, n=n, delta=delta))
 
 
 def _blanket_delta(law: Blanket, n: int, epsilon: float) -> float:
@@ -278,7 +282,7 @@ def _mean_above_zero(values: Floats, chances: Floats, n: int) -> float:
     convex order, and so is the mean of a convex function. The grid is a circle of `size` points around the sum's mean.
     What goes around it has less than _TAIL, by Bernstein's inequality, and counts as the largest sum there is; what comes
     around only adds. Rounding: with u = 2^-53, the spectrum's entry F^n is off by less than 32 u (1 + n E|1 - e^(i t Z)|)
-    of itself, and the inverse transform by less than 32 u log2(size) in the Euclidean norm (Higham 2002, theorem 24.2:
+    of itself (the mean is at most the root of the mean square, which is at hand), and the inverse transform by less than 32 u log2(size) in the Euclidean norm (Higham 2002, theorem 24.2:
     about 8 u log2(size)); both are multiplied by the norm of max(0, sum) over the grid and added.
     """
     largest, farthest = float(values.max()), float(np.abs(values).max())
@@ -315,25 +319,23 @@ def _power_of_spectrum(
 ) -> tuple[NDArray[np.complex128], Floats]:
     """The Fourier transform of the sum's law, from 1 - F so that nothing is lost where F is near 1; and its errors."""
     frequencies = np.arange(size // 2 + 1)
-    turned, sideways, moved = (np.zeros(frequencies.size) for _ in range(3))
-    versines, sines, chords = _circle(size)
+    turned, sideways = np.zeros(frequencies.size), np.zeros(frequencies.size)
+    versines, sines = _circle(size)
     for place, weight in zip(places.tolist(), weights.tolist(), strict=True):
         angles = frequencies * place & size - 1
         turned += weight * versines[angles]
         sideways += weight * sines[angles]
-        moved += weight * chords[angles]
     with np.errstate(divide="ignore"):
         shrunk = n / 2 * np.log1p(np.maximum(-1.0, turned * (turned - 2) + sideways**2))
     spectrum = np.exp(shrunk + 1j * n * np.arctan2(-sideways, 1 - turned))
-    return spectrum, np.abs(spectrum) * (1 + n * moved)
+    return spectrum, np.abs(spectrum) * (1 + n * np.sqrt(2 * weights.sum() * turned))
 
 
 @lru_cache(maxsize=2)
-def _circle(size: int) -> tuple[Floats, Floats, Floats]:
-    """1 - cos, sin and |1 - e^(i angle)| at all multiples of a turn's part."""
+def _circle(size: int) -> tuple[Floats, Floats]:
+    """1 - cos and sin at all multiples of a turn's part."""
     angles = 2 * np.pi * np.arange(size) / size
-    chords = 2 * np.sin(angles / 2)
-    return chords**2 / 2, np.sin(angles), chords
+    return 2 * np.sin(angles / 2) ** 2, np.sin(angles)
 
 
 # ── both ────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -344,6 +346,17 @@ def _randomizer(task: Any) -> client.Randomizer:
     if not isinstance(randomizer, client.Randomizer):
         raise BadInput("This is neither a task nor a randomizer.", next_step="Give a discreet.local.Task.")
     return randomizer
+
+
+def _has_name(randomizer: client.Randomizer) -> bool:
+    """Whether reports carry a number that the collector gave to the device."""
+    return isinstance(randomizer, client.Hashing | client.Prefixes) and bool(randomizer.spec.get("assigned"))
+
+
+def _crowd(randomizer: client.Randomizer, n: int) -> int:
+    """Among how many a report hides."""
+    _read(1, n, 0.5)
+    return 1 if _has_name(randomizer) else n
 
 
 def _read(epsilon0: Number, n: int, delta: Number) -> tuple[float, float]:

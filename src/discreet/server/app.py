@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 import discreet
 from discreet.curator import Curator, open_curator
 from discreet.local.books import CollectorBooks
-from discreet.server import analysts, collecting, owner
+from discreet.server import analysts, attacking, collecting, owner
 from discreet.server.guard import Guard
 from discreet.server.keys import KeyBook
 from discreet.server.pages import add_pages
@@ -51,6 +51,7 @@ def create_app(
     app.include_router(analysts.routes)
     app.include_router(owner.routes)
     app.include_router(collecting.routes)
+    app.include_router(attacking.routes)
     app.get("/v1/transparency")(card)
     app.get("/healthz")(health)
     app.get("/metrics", response_class=PlainTextResponse)(metrics)

@@ -96,3 +96,18 @@ class Rehearsal(_Strict):
             message = "at most 200,000 people join at once"
             raise ValueError(message)
         return self
+
+
+class Attempt(_Strict):
+    """One attack on a generated world."""
+
+    model_config = ConfigDict(
+        extra="forbid", strict=True, json_schema_extra={"example": {"against": "discreet", "epsilon": 1}}
+    )
+    against: Annotated[str, Field(min_length=1, max_length=60)] = "weak"
+    epsilon: Positive | None = None
+    delta: Share | None = None
+    people: Annotated[int, Field(ge=2, le=100_000)] | None = None
+    trials: Annotated[int, Field(ge=1, le=1000)] | None = None
+    seed: Annotated[int, Field(ge=0, le=2**32)] | None = None
+    options: dict[Annotated[str, Field(max_length=40)], Annotated[float, Field(allow_inf_nan=False)]] = {}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import BadInput
 
-MOST_VARIABLES = 20
+MOST_PEOPLE = 20
 
 Bits = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
@@ -17,50 +19,37 @@ class Denied(Exception):
     """The answer, with those before, would determine somebody's value."""
 
 
-def all_worlds(people: int) -> Bits:
-    """Every way in which so many bits can be: 2**people rows."""
-    if people > MOST_VARIABLES:
-        raise BadInput(
-            f"The exact auditor looks at 2**{people} worlds for every question.",
-            next_step=f"Give it at most {MOST_VARIABLES} people.",
-        )
-    return (np.arange(2**people)[:, None] >> np.arange(people) & 1).astype(np.bool_)
-
-
 class BooleanAuditor:
-    """Answers sums of bits unless an answer would determine a bit. Exact, and so it takes time 2**people.
+    """Answers sums of bits unless an answer would determine a bit. Exact, and so it looks at 2**people worlds.
 
     Citation: Kleinberg, Papadimitriou, Raghavan 2003, Auditing Boolean Attributes: the problem is coNP-complete.
     """
 
     def __init__(self, bits: Bits) -> None:
+        if bits.size > MOST_PEOPLE:
+            raise BadInput(
+                f"The exact auditor would look at 2**{bits.size} worlds for every question.",
+                next_step=f"Give it at most {MOST_PEOPLE} people.",
+            )
         self._bits = bits
-        self.rule = Rule(bits.size)
+        self._worlds = (np.arange(2**bits.size)[:, None] >> np.arange(bits.size) & 1).astype(np.bool_)
 
-    def total(self, members: Bits) -> int:
-        """How many of the members have their bit set."""
-        answer = int(self._bits[members].sum())
-        if self.rule.denies(members, answer):
+    def total(self, people: Sequence[int]) -> int:
+        """How many of these people have their bit set."""
+        answer = int(self._bits[list(people)].sum())
+        if self.would_deny(people, answer):
             raise Denied
-        self.rule.learn(members, answer)
+        self._worlds = self._fitting(people, answer)
         return answer
 
-
-class Rule:
-    """Which worlds fit all answers so far; public, since answers are. An attacker can run it as well."""
-
-    def __init__(self, people: int) -> None:
-        self.worlds = all_worlds(people)
-
-    def denies(self, members: Bits, answer: int) -> bool:
-        """Whether this answer would leave a bit with one possible value."""
-        left = self.worlds[self.worlds[:, members].sum(axis=1) == answer]
+    def would_deny(self, people: Sequence[int], answer: int) -> bool:
+        """Whether this answer would leave somebody with one possible bit, in all worlds that fit the answers so far."""
+        left = self._fitting(people, answer)
         ones = left.sum(axis=0)
         return bool(np.any((ones == 0) | (ones == len(left))))
 
-    def learn(self, members: Bits, answer: int) -> None:
-        """Keep the worlds with this answer."""
-        self.worlds = self.worlds[self.worlds[:, members].sum(axis=1) == answer]
+    def _fitting(self, people: Sequence[int], answer: int) -> Bits:
+        return self._worlds[self._worlds[:, list(people)].sum(axis=1) == answer]
 
 
 class MaximumAuditor:

@@ -11,7 +11,7 @@ Words = npt.NDArray[np.uint32]
 
 def seeded_noise(seed: int, *, scale: float, size: int) -> Floats:
     """What a program draws that began with `numpy.random.seed(seed)`."""
-    return np.random.RandomState(seed).laplace(0.0, scale, size)  # noqa: NPY002  the generator that deserves to fall
+    return np.random.RandomState(seed).laplace(0.0, scale, size)
 
 
 class TimeSeeded:
@@ -29,7 +29,7 @@ class OneTwister:
     """A service with one Mersenne Twister, well seeded, for everything: numbers of tickets, and noise."""
 
     def __init__(self, *, seed: int, scale: float) -> None:
-        self._twister = np.random.RandomState(seed)  # noqa: NPY002  the generator that deserves to fall
+        self._twister = np.random.RandomState(seed)
         self._scale = scale
 
     def tickets(self, many: int) -> Words:

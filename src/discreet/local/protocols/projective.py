@@ -172,7 +172,7 @@ class ProjectiveResponse(PureProtocol[Projective]):
         finite, infinite = tally[:affine], tally[affine:]
         lines = self.randomizer.points_of(dimension - 1)
         if wanted <= affine:
-            lines = min(lines, -(-(wanted - 1) // around))
+            lines = min(lines, max(0, -(-(wanted - 1) // around)))
         below = self._orthogonal(infinite, dimension - 1, lines)[:lines]
         spectrum = self._spectrum(finite, dimension, lines)
         characters = self.tables.characters[np.array(self.randomizer.field.powers)]

@@ -5,7 +5,7 @@ const $ = (id) => document.getElementById(id);
 const NAMES = { "😀": "grin", "😂": "tears of joy", "🥰": "hearts", "😎": "cool", "🤔": "thinking", "😭": "crying" };
 const MOST_VALUES = 24, MOST_PEOPLE = 1_000_000, MOST_AT_ONCE = 50_000;
 const PYTHON = "Use the Python client: discreet.local.Client.";
-const percent = (share, digits = 1) => `${(100 * share).toFixed(digits).replace("-", "−")} %`;
+const percent = (share, digits = 1) => `${(100 * share).toFixed(digits).replace("-", "−")}\u00a0%`; // never broken over two lines
 const points = (share) => (100 * share).toFixed(share < 0.01 ? 2 : 1);
 const many = (count, one, more = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : more}`;
 const fresh = () => ({ people: 0, truth: [], tally: null });
@@ -156,7 +156,7 @@ async function send() {
 // The crowd
 
 async function crowd() {
-  const { device } = state, made = shares().flatMap((share, i) => [i ? ", " : "", `${percent(share, 0)} `, shown(device.values[i])]);
+  const { device } = state, made = shares().flatMap((share, i) => [i ? ", " : "", `${percent(share, 0)}\u00a0`, shown(device.values[i])]);
   $("rehearsal-about").replaceChildren("These people do not exist and are never mixed with real reports. This page made up what they would say: ", ...made,
     ". The server flips coins for each as your device does, estimates from the reports alone, and forgets them.");
   const found = await page.call(`/v1/tasks/${encodeURIComponent(device.id)}/estimate`).catch((error) => error);
@@ -171,7 +171,7 @@ async function crowd() {
     return !closed;
   }
   const wide = widest(found.estimates, found.reports);
-  $("crowd-says").textContent = `${many(found.reports, "report")} so far. The collector never saw a true answer. The widest interval is ± ${points(wide)} points${wide > 0.2 ? ": from so few, almost nothing can be said" : ""}.`;
+  $("crowd-says").textContent = `${many(found.reports, "report")} so far. The collector never saw a true answer. The widest interval is ±\u00a0${points(wide)} points${wide > 0.2 ? ": from so few, almost nothing can be said" : ""}.`;
   $("crowd-notes").textContent = `Shares of those who answered; each lies inside its line in 95 of 100 collections. One fake report moves a count by at most ${found.one_fake_report.toFixed(1)}.`;
   draw($("crowd"), found.estimates, found.reports);
   return true;
@@ -199,7 +199,7 @@ function draw(table, rows, people, truth = null) {
     const [bar, range, tick] = [".bar", ".range", ".made-up"].map((name) => track.querySelector(name));
     place(bar, at(Math.min(0, share)), at(Math.max(0, share)));
     place(range, at(low), at(high));
-    value.textContent = `${percent(share, high - low < 0.02 ? 2 : 1)} ± ${points((high - low) / 2)}`;
+    value.textContent = `${percent(share, high - low < 0.02 ? 2 : 1)} ±\u00a0${points((high - low) / 2)}`;
     if (!truth) return;
     tick.style.left = at(truth[i] / people);
     made.textContent = percent(truth[i] / people);
@@ -214,7 +214,7 @@ function place(node, from, to) {
 function headed(ticks, at, truth) {
   const row = page.make("tr"), scale = page.make("div", "", { class: "track" }), cell = page.make("th");
   ticks.forEach((tick) => {
-    const label = page.make("span", percent(tick, 0).replace(" ", ""), { class: "tick" });
+    const label = page.make("span", percent(tick, 0).replace("\u00a0", ""), { class: "tick" });
     label.style.left = at(tick);
     scale.append(label);
   });
@@ -276,7 +276,7 @@ async function joined(people, device, mine) {
     if (mine !== state.crowd) return;
     Object.assign(mine, { people: facts.reports, tally: facts.tally, truth: truth.map((count, i) => count + (mine.truth[i] ?? 0)) });
     const inside = facts.estimates.filter((row, i) => row.low <= mine.truth[i] && mine.truth[i] <= row.high).length;
-    $("rehearsal-says").textContent = `${many(mine.people, "made-up person", "made-up people")} · widest interval ± ${points(widest(facts.estimates, mine.people))} points · ${inside} of ${mine.truth.length} truths inside their lines`;
+    $("rehearsal-says").textContent = `${many(mine.people, "made-up person", "made-up people")} · widest interval ±\u00a0${points(widest(facts.estimates, mine.people))} points · ${inside} of ${mine.truth.length} truths inside their lines`;
     draw($("rehearsal"), facts.estimates, mine.people, mine.truth);
   } catch (error) {
     pause();

@@ -1,0 +1,199 @@
+"""Reductions: an attacker who reconstructs can tell who is in the data, and one who can tell that can reconstruct."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.attacks import bounds
+from discreet.attacks.accusing import accused
+from discreet.attacks.curators import Analyst
+from discreet.attacks.decoding import by_least_squares
+from discreet.attacks.genomes import Study
+from discreet.attacks.lists import TABLE, Lists
+from discreet.attacks.membership import inner_product
+from discreet.attacks.model import Attack, Game, Outcome, Size, Tally
+from discreet.attacks.releases.means import noisy_means
+from discreet.attacks.releases.subsets import SubsetCounts
+from discreet.attacks.reconstruction import among, ask_for_lists
+from discreet.attacks.spending import ask_for_all, variance_of_each
+from discreet.attacks.steps import Step
+
+Bits = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+Singles = npt.NDArray[np.float32]
+
+_IN_A_WORLD = 1024
+_IDS = '[tables.people]\nprivacy_unit = "id"\ncolumns.id = {{ type = "integer", lower = 0, upper = {last} }}\n'
+
+
+def play_membership(game: Game) -> Outcome:
+    """Reconstruction gives membership: take "is in the data" for everybody's bit, and reconstruct.
+
+    Each trial is a whole run over all candidates, each of whom is in the data at even odds.
+    """
+    tally, alarms, misses = Tally(), [], []
+    for runs in game.each_world(serves=max(1, _IN_A_WORLD // game.people)):
+        inside: Bits = game.rng.random(game.people * len(runs)) < 0.5
+        lists = Lists.draw(game.rng, count=round(game.options["queries_per_person"] * game.people))
+        said = _Asked(game, inside, lists)
+        with said:
+            for run in game.each_trial(runs):
+                ids = np.arange(game.people) + (run - runs[0]) * game.people
+                present = inside[ids]
+                matrix, told, variance, steps = said.answers(ids)
+                # presence 0 or 1 is half of 1 + a bit of -1 or +1
+                found = by_least_squares(matrix / 2, told - matrix.sum(axis=1) / 2, variance=variance) > 0
+                alarms.append(float((found & ~present).sum() / max(1, (~present).sum())))
+                misses.append(float((~found & present).sum() / max(1, present.sum())))
+                steps = [
+                    Step("known", f"the ids of {game.people} candidates, each in the data or not at even odds"),
+                    *steps,
+                    Step("guess", f"candidate {ids[0]} is {_in_words(found[0])}; and so on for all"),
+                    Step("truth", f"{_in_words(present[0])}; in all, {(found == present).sum()} of {ids.size} are right"),
+                ]
+                tally.add((found == present).mean(), steps)
+    facts = {"false positives": float(np.mean(alarms)), "false negatives": float(np.mean(misses))}
+    return tally.outcome(baseline=0.5, bound=game.bound(bounds.membership), facts=facts)
+
+
+class _Asked:
+    """Sums over lists of those candidates who are in the data: from a weak release, or from Discreet."""
+
+    def __init__(self, game: Game, inside: Bits, lists: Lists) -> None:
+        self._game, self._inside, self._lists = game, inside, lists
+        self._world = None
+        if game.is_discreet:
+            tables = {"people": {"id": np.flatnonzero(inside)}, "lists": lists.table()}
+            self._world = game.protect(tables, _IDS.format(last=inside.size - 1) + TABLE)
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *_: object) -> None:
+        if self._world is not None:
+            self._world.close()
+
+    def answers(self, ids: npt.NDArray[np.int64]) -> tuple[Floats, Floats, float, list[Step]]:
+        """What each candidate would add to each sum, the sums, the variance of their noise, and what was asked."""
+        game, lists, members = self._game, self._lists, self._lists.members(ids)
+        if self._world is None:
+            sd = game.options["noise"] * math.sqrt(game.people)
+            told = SubsetCounts(self._inside[ids], sd=sd, rng=game.rng).count(members)
+            shown = ", ".join(f"{count:.1f}" for count in told[:6])
+            asked = Step("asked", f"how many are in the data where {lists.condition(0)}; {lists.count} such lists")
+            return members.astype(np.float64), told, sd**2, [asked, Step("answered", f"{shown}, …")]
+        analyst = game.analyst(self._world)
+        told = ask_for_lists(game, analyst, lists, positive=lists.listed, where=among(ids))
+        variance = variance_of_each(game, groups=lists.count)
+        return np.where(members, 1.0, -1.0), told, variance, analyst.steps
+
+
+def play_reconstruction(game: Game) -> Outcome:
+    """Membership gives reconstruction: test whether somebody is among those with the secret, and among those without.
+
+    If one test says "in", that is the bit; if both do, the stronger one is; if none does, the attack has failed and a coin
+    decides. Each trial is a whole study, in which everybody has a fair random bit.
+    """
+    tally, failed, wrong = Tally(), [], []
+    for _ in game.each_trial():
+        sites = round(game.options["attributes_per_person"] * game.people)
+        study = Study.draw(game.rng, members=game.people, frequencies=game.rng.uniform(0.05, 0.95, sites))
+        secrets: Bits = game.rng.random(game.people) < 0.5
+        means, steps = _means_of_both(game, study, secrets)
+        leans, tests = [], []
+        for part in means:
+            members, others = (inner_product(some, part, study.frequencies) for some in (study.members, study.others))
+            leans.append(members / np.std(others))
+            tests.append(accused(members, others, rng=game.rng))
+        without, having = tests
+        stronger = np.where(without == having, leans[1] > leans[0], having)
+        nobody = ~without & ~having
+        found = np.where(nobody, game.rng.random(game.people) < 0.5, stronger)
+        failed.append(float(nobody.mean()))
+        wrong.append(float(((found != secrets) & ~nobody).mean()))
+        steps = [
+            Step("known", f"the genomes of the {game.people} patients, at {sites:,} sites; not who has the secret"),
+            *steps,
+            Step("guess", f"patient 0 {_verdict(bool(without[0]), bool(having[0]), bool(found[0]))}; and so on for all"),
+            Step("truth", f"{bool(secrets[0])}; in all, {(found == secrets).sum()} of {game.people} are right"),
+        ]
+        tally.add((found == secrets).mean(), steps)
+    facts = {"both tests say out": float(np.mean(failed)), "a test says in, wrongly": float(np.mean(wrong))}
+    return tally.outcome(baseline=0.5, bound=game.bound(bounds.bit), facts=facts)
+
+
+def _means_of_both(game: Game, study: Study, secrets: Bits) -> tuple[list[Singles], list[Step]]:
+    """The means among those without the secret, and among those who have it."""
+    if game.is_discreet:
+        return _asked_means(game, study, secrets)
+    means = [noisy_means(study.members[secrets == having], sd=0.0, rng=game.rng) for having in (False, True)]
+    shown = [", ".join(f"{mean:.2f}" for mean in part[:6]) for part in means]
+    return means, [
+        Step("asked", "a table of frequencies of variants, for patients without and with the secret"),
+        Step("answered", f"without: {shown[0]}, …; with: {shown[1]}, …"),
+    ]
+
+
+def _asked_means(game: Game, study: Study, secrets: Bits) -> tuple[list[Singles], list[Step]]:
+    """Everybody has a row at each site, on one side or the other: both tables cost as one."""
+    tables = study.tables()
+    tables["calls"]["secret"] = np.repeat(secrets, study.sites)
+    with game.protect(tables, study.catalog() + 'columns.secret = { type = "boolean" }\n') as world:
+        analyst: Analyst = game.analyst(world)
+        rows = ask_for_all(
+            game,
+            analyst,
+            keys=["secret", "site"],
+            measure="COUNT(*) FILTER (WHERE has) AS n",
+            source="calls",
+            groups=study.sites,
+        )
+    counts = np.zeros((2, study.sites), np.float32)
+    for row in rows:
+        counts[int(row["secret"]), int(row["site"])] = row["n"]
+    return [part / np.float32(game.people / 2) for part in counts], analyst.steps
+
+
+def _in_words(inside: np.bool_) -> str:
+    return "in" if inside else "out"
+
+
+def _verdict(without: bool, having: bool, found: bool) -> str:
+    tests = f"is {'in' if without else 'out of'} the table without and {'in' if having else 'out of'} the table with"
+    return f"{tests}, so the secret is {found}"
+
+
+ATTACKS = (
+    Attack(
+        name="reduction-to-membership",
+        title="Who reconstructs can tell who is there",
+        wants="which of many candidates are in the data",
+        sees="noisy counts of random lists of candidates",
+        lesson="Being in the data is a bit like any other: a reconstruction attack is a membership attack.",
+        citation="Harvard slides, Reconstruction vs. Membership",
+        releases={"noisy-counts": "counts of any list of candidates, with Gaussian noise of 0.1·√n"},
+        bound="membership, even prior",
+        small=Size(32, 6),
+        full=Size(256, 16),
+        play=play_membership,
+        measure="candidates told right",
+        options={"noise": 0.1, "queries_per_person": 4},
+    ),
+    Attack(
+        name="reduction-to-reconstruction",
+        title="Who can tell who is there, reconstructs",
+        wants="everybody's secret bit",
+        sees="the means of many attributes among those who have the secret, and among those who have not",
+        lesson="A table of those with the secret and one of those without: whoever can find you in one knows your secret.",
+        citation="Harvard slides, Reconstruction vs. Membership",
+        releases={"exact-means": "exact frequencies of variants, with and without the secret"},
+        bound="a person's bit",
+        small=Size(20, 4),
+        full=Size(100, 10),
+        play=play_reconstruction,
+        measure="bits right",
+        options={"attributes_per_person": 40},
+    ),
+)

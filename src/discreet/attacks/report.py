@@ -1,0 +1,98 @@
+"""The lab as one HTML page without outside parts: a story for each attack, weak releases beside Discreet, transcripts."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+from discreet.attacks.lab import Lab
+from discreet.attacks.model import DISCREET, Attack
+from discreet.attacks.picture import draw, draw_series
+from discreet.attacks.registry import find
+from discreet.attacks.result import Result
+
+_STYLE = """
+:root{color-scheme:light dark;--ink:#1e293b;--paper:#fff;--soft:#64748b;--line:#e2e8f0;--card:#f8fafc}
+@media(prefers-color-scheme:dark){:root{--ink:#e2e8f0;--paper:#0f172a;--soft:#94a3b8;--line:#334155;--card:#1e293b}}
+body{font:16px/1.55 system-ui,sans-serif;color:var(--ink);background:var(--paper);max-width:62rem;margin:2rem auto;padding:0 1rem}
+h2{margin-top:3rem;border-top:1px solid var(--line);padding-top:1.5rem}dt{color:var(--soft)}dd{margin:0 0 .5rem}
+table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}th,td{text-align:left;padding:.3rem .6rem;border-bottom:1px solid var(--line);vertical-align:top}
+td.n,th.n{text-align:right}svg{color:inherit;max-width:100%;height:auto}.soft{color:var(--soft)}.sides{display:grid;grid-template-columns:repeat(auto-fit,minmax(20rem,1fr));gap:1rem}
+.side{background:var(--card);border-radius:.5rem;padding:.75rem 1rem;overflow-x:auto}.side table{font-size:.85rem}.side th{color:var(--soft);font-weight:500}.side td{overflow-wrap:anywhere}
+"""
+
+
+def html(lab: Lab) -> str:
+    """The page."""
+    sections = "".join(_section(find(name), lab.of(name)) for name in lab.attacks)
+    skipped = "".join(f"<li>{escape(name)} needs {escape(packages)}</li>" for name, packages in lab.skipped.items())
+    left_out = f"<h2>Not run</h2><ul>{skipped}</ul>" if skipped else ""
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        f"<title>The attack lab</title><style>{_STYLE}</style></head><body><h1>The attack lab</h1>"
+        "<p>Every attack of the lectures, against releases that deserve to fall and against Discreet through the door that "
+        "an analyst has. All people are generated.</p>"
+        f"{_verdict(lab)}{_overview(lab)}{sections}{left_out}</body></html>"
+    )
+
+
+def _verdict(lab: Lab) -> str:
+    ours = sum(result.against == DISCREET for result in lab.results)
+    if lab.broken:
+        names = ", ".join(f"{r.attack} at ε {r.epsilon:g}" for r in lab.broken)
+        return f"<p><strong>Above the bound: {escape(names)}.</strong> Discreet is broken, or the bound is.</p>"
+    return f"<p>{ours} attacks on Discreet, none above what differential privacy allows (95 % confidence for all together).</p>"
+
+
+def _overview(lab: Lab) -> str:
+    head = '<tr><th>attack</th><th>against</th><th class="n">success</th><th class="n">95 % interval</th><th class="n">guessing</th><th class="n">allowed</th></tr>'
+    return f"<table>{head}{''.join(map(_row, lab.results))}</table>"
+
+
+def _row(result: Result) -> str:
+    low, high = result.interval()
+    allowed = "nothing promised" if result.bound is None else _percent(result.bound)
+    cells: list[tuple[str, str]] = [
+        ("", f'<a href="#{escape(result.attack)}">{escape(result.attack)}</a>'),
+        ("", escape(_name(result))),
+        ("n", _percent(result.success)),
+        ("n", f"{_percent(low)} to {_percent(high)}"),
+        ("n", _percent(result.baseline)),
+        ("n", allowed),
+    ]
+    return "<tr>" + "".join(f'<td class="{kind}">{text}</td>' for kind, text in cells) + "</tr>"
+
+
+def _section(attack: Attack, results: list[Result]) -> str:
+    story = {"wants": attack.wants, "sees": attack.sees, "lesson": attack.lesson, "from": attack.citation}
+    told = "".join(f"<dt>{key}</dt><dd>{escape(text)}</dd>" for key, text in story.items())
+    weak = next((r for r in results if r.against != DISCREET), None)
+    ours = [r for r in results if r.against == DISCREET]
+    middle = ours[len(ours) // 2] if ours else None
+    sides = "".join(_side(result) for result in (weak, middle) if result is not None)
+    curves = "".join(draw_series(one).svg for result in results for one in result.series)
+    plot = draw({_name(result): result for result in results}).svg
+    return (
+        f'<h2 id="{escape(attack.name)}">{escape(attack.title)} <span class="soft">{escape(attack.name)}</span></h2>'
+        f'<dl>{told}</dl>{plot}{curves}<div class="sides">{sides}</div>'
+    )
+
+
+def _side(result: Result) -> str:
+    steps = "".join(f"<tr><th>{escape(s.kind)}</th><td>{escape(s.text)}</td></tr>" for s in result.transcript)
+    facts = "".join(
+        f"<tr><th>{escape(key)}</th><td>{escape(_fact(value))}</td></tr>" for key, value in result.facts.items()
+    )
+    return f'<div class="side"><h3>{escape(_name(result))}</h3><table>{steps}{facts}</table></div>'
+
+
+def _name(result: Result) -> str:
+    return result.against if result.epsilon is None else f"{result.against}, ε {result.epsilon:g}"
+
+
+def _fact(value: Any) -> str:
+    return f"{value:,.4g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"

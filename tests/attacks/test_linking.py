@@ -1,0 +1,66 @@
+"""Linkage, Netflix, overlapping datasets, hashes and samples: tables that are published as they are."""
+
+import numpy as np
+import pytest
+
+from discreet import attacks
+from discreet.samples.ratings import ratings
+from discreet.samples.state import state
+from tests.attacks.promises import is_kept_within_the_bound, succeeds
+
+PEOPLE = {"linkage": 16, "netflix": 16, "dictionary": 16}
+"""How many candidates an attacker of Discreet has to choose from."""
+
+
+def test_nine_in_ten_of_a_state_are_alone_with_zip_birth_date_and_sex():
+    _, inverse, counts = np.unique(state(people=300_000).quasi_identifiers(), return_inverse=True, return_counts=True)
+    assert 0.87 < (counts[inverse] == 1).mean() < 0.97
+
+
+def test_a_patient_is_found_by_zip_birth_date_and_sex():
+    found = succeeds("linkage", people=300_000, trials=500, at_least=0.85)
+    assert 0.85 < found.facts["alone with zip, birth date and sex"] < 1
+
+
+def test_a_subscriber_is_found_by_eight_ratings_two_of_them_wrong():
+    succeeds("netflix", at_least=0.95)
+    assert attacks.run("netflix", size="small", known=2, wrong=2, seed=20).success < 0.1, "wrong ratings find nobody"
+
+
+def test_ratings_are_of_one_film_once_and_few_films_are_popular():
+    world = ratings(users=500, films=500)
+    assert len(set(zip(world.users.tolist(), world.films.tolist(), strict=True))) == world.users.size
+    sizes = np.diff(world.starts)
+    assert sizes[:10].mean() > 20 * sizes[-100:].mean()
+    assert set(world.stars.tolist()) == {1, 2, 3, 4, 5}
+
+
+def test_counts_of_overlapping_datasets_solve_for_everybody_and_too_few_do_not():
+    assert succeeds("big-bang", at_least=1.0).success == 1
+    assert attacks.run("big-bang", size="small", datasets=0.25, seed=20).success < 0.9
+
+
+def test_every_hashed_medallion_is_found_in_the_dictionary():
+    found = succeeds("dictionary", at_least=1.0)
+    assert found.facts["medallions hashed"] == 26 * 10**3 + 26**2 * 10**3
+
+
+@pytest.mark.slow
+def test_all_three_formats_of_medallions_are_in_the_dictionary():
+    found = attacks.run("dictionary", people=6_000, trials=200, seed=20)
+    assert found.success == 1
+    assert found.facts["medallions hashed"] == 18_278_000
+
+
+def test_a_sample_gives_somebody_away_every_time():
+    found = succeeds("sampling", at_least=1.0)
+    assert found.facts["chance that a given person is in the sample"] == 0.01
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1, 10])
+@pytest.mark.parametrize("name", ["linkage", "netflix", "big-bang", "dictionary", "sampling"])
+def test_discreet_keeps_them_within_the_bound(name, epsilon):
+    found = is_kept_within_the_bound(name, epsilon=epsilon, trials=8 if name == "netflix" else None)
+    assert found.baseline == pytest.approx(1 / PEOPLE.get(name, 2))
+    if epsilon == 10:
+        assert found.success > 0.8, "at epsilon 10 a sensible attacker is right nearly always"
