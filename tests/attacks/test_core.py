@@ -17,7 +17,7 @@ from discreet.samples import write_clinic
 
 
 def result(scores, bound=None, **details):
-    facts = {"attack": "a", "against": "discreet", "baseline": 0.5, "epsilon": 1.0, "delta": None, "people": 9}
+    facts = {"attack": "a", "against": "discreet", "baseline": 0.5, "epsilon": 1.0, "delta": None, "people": 1000}
     facts |= {"measure": "right guesses", "transcript": (), "seconds": 0.0, "seed": 1}
     return Result(scores=tuple(scores), bound=bound, **(facts | details))
 
@@ -40,6 +40,7 @@ def test_the_interval_of_whole_runs_is_students(level):
     assert result(scores).interval(level) == pytest.approx((max(low, 0), min(high, 1)), abs=1e-9)
     assert result(scores).standard_error == pytest.approx(np.std(scores, ddof=1) / 5**0.5)
     assert result([0.7]).interval(level) == (0, 1)
+    assert result([1.0] * 5, whole_runs=True, people=100).interval(level)[0] > result([1.0] * 5).interval(level)[0]
 
 
 def test_a_result_holds_unless_its_lower_limit_is_above_the_bound():

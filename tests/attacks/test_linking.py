@@ -8,8 +8,10 @@ from discreet.samples.ratings import ratings
 from discreet.samples.state import state
 from tests.attacks.promises import is_kept_within_the_bound, succeeds
 
-PEOPLE = {"linkage": 16, "netflix": 16, "dictionary": 16}
-"""How many candidates an attacker of Discreet has to choose from."""
+CANDIDATES = {"linkage": 16, "netflix": 16, "dictionary": 16}
+"""How many an attacker of Discreet has to choose from."""
+TRIALS = {"linkage": 14, "netflix": 14, "big-bang": 6}
+"""Few, but enough to notice a curator without noise (test_power.py)."""
 
 
 def test_nine_in_ten_of_a_state_are_alone_with_zip_birth_date_and_sex():
@@ -31,7 +33,7 @@ def test_ratings_are_of_one_film_once_and_few_films_are_popular():
     world = ratings(users=500, films=500)
     assert len(set(zip(world.users.tolist(), world.films.tolist(), strict=True))) == world.users.size
     sizes = np.diff(world.starts)
-    assert sizes[:10].mean() > 20 * sizes[-100:].mean()
+    assert sizes[:10].mean() > 10 * sizes[-100:].mean()
     assert set(world.stars.tolist()) == {1, 2, 3, 4, 5}
 
 
@@ -60,7 +62,7 @@ def test_a_sample_gives_somebody_away_every_time():
 @pytest.mark.parametrize("epsilon", [0.1, 1, 10])
 @pytest.mark.parametrize("name", ["linkage", "netflix", "big-bang", "dictionary", "sampling"])
 def test_discreet_keeps_them_within_the_bound(name, epsilon):
-    found = is_kept_within_the_bound(name, epsilon=epsilon, trials=8 if name == "netflix" else None)
-    assert found.baseline == pytest.approx(1 / PEOPLE.get(name, 2))
+    found = is_kept_within_the_bound(name, epsilon=epsilon, trials=TRIALS.get(name))
+    assert found.baseline == pytest.approx(1 / CANDIDATES.get(name, 2))
     if epsilon == 10:
         assert found.success > 0.8, "at epsilon 10 a sensible attacker is right nearly always"

@@ -62,6 +62,7 @@ ATTACKS = (
         full=Size(256, 60),
         play=play,
         measure="bits found",
+        whole_runs=True,
         options={"datasets": 1.5},
     ),
 )

@@ -12,23 +12,24 @@ def of_a_rate(right: int, trials: int, level: float) -> tuple[float, float]:
     return _lower(right, trials, tail), 1 - _lower(trials - right, trials, tail)
 
 
-def of_a_mean(scores: Sequence[float], level: float) -> tuple[float, float]:
-    """Student's interval over whole runs, each of them one number from 0 to 1."""
+def of_a_mean(scores: Sequence[float], level: float, *, step: float) -> tuple[float, float]:
+    """Student's interval over whole runs, each of them one number from 0 to 1, in steps."""
     runs = len(scores)
     mean = math.fsum(scores) / runs
     if runs == 1:
         return 0.0, 1.0
-    width = _student(level, runs - 1) * standard_error(scores)
+    width = _student(level, runs - 1) * standard_error(scores, step=step)
     return max(0.0, mean - width), min(1.0, mean + width)
 
 
-def standard_error(scores: Sequence[float]) -> float:
-    """Of the mean of independent scores; infinite for a single one."""
+def standard_error(scores: Sequence[float], *, step: float) -> float:
+    """Of the mean of independent scores, never taken for less than a step a run; infinite for a single one."""
     runs = len(scores)
     if runs == 1:
         return math.inf
     mean = math.fsum(scores) / runs
-    return math.sqrt(math.fsum((score - mean) ** 2 for score in scores) / (runs - 1) / runs)
+    variance = math.fsum((score - mean) ** 2 for score in scores) / (runs - 1)
+    return math.sqrt(max(variance, step**2) / runs)  # runs that all agree are not certain
 
 
 def _lower(right: int, trials: int, tail: float) -> float:

@@ -163,6 +163,8 @@ class Attack:
     play: Callable[[Game], Outcome]
     measure: str = "right guesses"
     """What the scores count."""
+    whole_runs: bool = False
+    """Whether a trial is a run of many guesses, one for each person, and its score the share that was right."""
     options: Mapping[str, float] = field(default_factory=dict)
     """What else can be turned, with its usual value."""
     peers: Mapping[str, str] = field(default_factory=dict)
@@ -191,6 +193,7 @@ class Attack:
             "priced": sorted(self.priced),
             "bound": self.bound,
             "measure": self.measure,
+            "whole_runs": self.whole_runs,
             "options": dict(self.options),
             "small": {"people": self.small.people, "trials": self.small.trials},
             "full": {"people": self.full.people, "trials": self.full.trials},

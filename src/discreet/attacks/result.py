@@ -32,6 +32,8 @@ class Result:
     delta: float | None
     people: int
     measure: str
+    whole_runs: bool = False
+    """Whether a trial is a run of a guess for each person."""
     transcript: tuple[Step, ...]
     """One trial, step by step."""
     seconds: float
@@ -53,20 +55,20 @@ class Result:
     @property
     def counts_guesses(self) -> bool:
         """Whether every trial was one guess, right or wrong."""
-        return all(score in (0, 1) for score in self.scores)
+        return not self.whole_runs and all(score in (0, 1) for score in self.scores)
 
     @property
     def standard_error(self) -> float:
         """Of the success, over independent trials."""
         if self.counts_guesses:
             return math.sqrt(self.success * (1 - self.success) / self.trials)
-        return confidence.standard_error(self.scores)
+        return confidence.standard_error(self.scores, step=1 / self.people)
 
     def interval(self, level: float = LEVEL) -> tuple[float, float]:
         """A confidence interval for the success: exact for guesses, Student's over whole runs."""
         if self.counts_guesses:
             return confidence.of_a_rate(round(math.fsum(self.scores)), self.trials, level)
-        return confidence.of_a_mean(self.scores, level)
+        return confidence.of_a_mean(self.scores, level, step=1 / self.people)
 
     def holds(self, level: float = LEVEL, *, comparisons: int = 1) -> bool | None:
         """Whether the measured success is compatible with the bound; None where there is none.

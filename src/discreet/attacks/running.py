@@ -63,6 +63,7 @@ def run(
         delta=None if loss is None or delta is None else loss.delta,
         people=game.people,
         measure=attack.measure,
+        whole_runs=attack.whole_runs,
         transcript=tuple(outcome.transcript),
         seconds=time.perf_counter() - begun,
         seed=seed,

@@ -1,0 +1,46 @@
+"""The lab notices: with a curator that gives far more than was paid for, every promise on Discreet is seen to be broken."""
+
+import pytest
+
+from discreet import attacks
+from discreet.attacks.curators import Analyst, Protected
+from discreet.loss import Loss
+from tests.attacks.promises import SURE
+
+TRIALS = {
+    "differencing": 40,
+    "averaging": 40,
+    "linkage": 14,
+    "netflix": 14,
+    "big-bang": 6,
+    "dictionary": 14,
+    "homogeneity": 40,
+    "background": 40,
+    "intersection": 40,
+    "sampling": 40,
+    "auditing": 40,
+}
+GENEROUS = 60
+
+
+@pytest.fixture
+def generous(monkeypatch):
+    """A curator whose noise is that of a price sixty times higher, at the least: nearly none."""
+    honest_ask, honest_open = Analyst.ask, Protected._open
+
+    def ask(self, sql, *, epsilon, **details):
+        return honest_ask(self, sql, epsilon=max(GENEROUS, epsilon), **details)
+
+    def open_it(self, ledger):
+        self._budget = Loss(GENEROUS * 5)
+        return honest_open(self, ledger)
+
+    monkeypatch.setattr(Analyst, "ask", ask)
+    monkeypatch.setattr(Protected, "_open", open_it)
+
+
+@pytest.mark.parametrize("name", TRIALS)
+def test_a_curator_without_noise_is_noticed(name, generous):
+    found = attacks.run(name, against="discreet", epsilon=0.1, size="small", trials=TRIALS[name], seed=20)
+    assert found.success > 0.9
+    assert not found.holds(SURE), found
