@@ -17,9 +17,16 @@ def steps(cell: dict) -> dict:
     size = cell["size"]
     task = Task.frequency("zipf", domain=range(size), epsilon=cell["epsilon"], protocol=cell["protocol"])
     twin, draws, reports = task.protocol, Draws(), 0
+    hashed = cell["protocol"] in ("cms", "hcms")
+
+    def codes(values: np.ndarray) -> np.ndarray:
+        """Sketches hash fingerprints: made for every value of the domain each time, and counted."""
+        if not hashed:
+            return codes_of(task, values)
+        return np.array([task.code_of(value) for value in range(size)], np.uint64)[values]
 
     def encode(values: np.ndarray) -> object:
-        return twin.encode(codes_of(task, values), draws, slots=np.arange(values.size))
+        return twin.encode(codes(values), draws, slots=np.arange(values.size))
 
     def aggregate(sent: object) -> object:
         nonlocal reports
@@ -32,7 +39,7 @@ def steps(cell: dict) -> dict:
     def estimate(tally: object, count: int) -> object:
         if cell["protocol"] == "olh":
             return tally
-        return twin.estimate(tally, reports, codes_of(task, np.arange(count)))
+        return twin.estimate(tally, reports, codes(np.arange(count)))
 
     return measure(cell, Steps(encode=encode, aggregate=aggregate, estimate=estimate, cached=False))
 

@@ -32,9 +32,9 @@ class Steps:
     cached: bool = True
 
 
-def timed(run: Callable[[], Any]) -> tuple[float, Any]:
+def timed(run: Callable[..., Any], *arguments: Any) -> tuple[float, Any]:
     start = time.process_time()
-    result = run()
+    result = run(*arguments)
     return time.process_time() - start, result
 
 
@@ -42,12 +42,12 @@ def sliced(run: Callable[[int], Any], size: int, seconds: float) -> tuple[float,
     """CPU seconds for each, on how many, and what came out; the median of three if all of them are quick."""
     count = 1
     while True:
-        spent, result = timed(lambda: run(count))
+        spent, result = timed(run, count)
         if spent >= seconds or count == size:
             break
         count = min(size, count * max(2, min(32, int(seconds / max(spent, 1e-9)))))
     if spent < seconds:
-        spent = statistics.median([spent, *(timed(lambda: run(count))[0] for _ in range(REPEATS - 1))])
+        spent = statistics.median([spent, *(timed(run, count)[0] for _ in range(REPEATS - 1))])
     return spent / count, count, result
 
 
@@ -56,11 +56,11 @@ def measure(cell: dict, steps: Steps) -> dict:
     encode, encoded, reports = sliced(lambda count: steps.encode(values[:count]), values.size, cell["seconds"])
     aggregate, aggregated, state = sliced(lambda count: steps.aggregate(reports[:count]), encoded, cell["seconds"])
     if steps.cached:
-        first, _ = timed(lambda: steps.estimate(state, 1))
+        first, _ = timed(steps.estimate, state, 1)
         each, estimated, _ = sliced(lambda count: steps.estimate(state, count), cell["size"], cell["seconds"])
         estimate = first + each * cell["size"]
     else:
-        runs = [timed(lambda: steps.estimate(state, cell["size"]))[0] for _ in range(REPEATS)]
+        runs = [timed(steps.estimate, state, cell["size"])[0] for _ in range(REPEATS)]
         estimate, estimated = statistics.median(runs), cell["size"]
     return {
         "encode": encode,

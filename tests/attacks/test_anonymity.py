@@ -89,7 +89,8 @@ def test_refusals_give_people_away_and_deciding_takes_twice_as_long_for_each_per
 @pytest.mark.parametrize("epsilon", [0.1, 1, 10])
 @pytest.mark.parametrize("name", ["homogeneity", "background", "intersection", "auditing"])
 def test_discreet_keeps_them_within_the_bound(name, epsilon):
-    found = is_kept_within_the_bound(name, epsilon=epsilon, trials=40)
+    few = epsilon == 10 or name in ("background", "intersection")  # played as homogeneity is
+    found = is_kept_within_the_bound(name, epsilon=epsilon, trials=8 if few else 40)
     if epsilon == 10:
         assert found.success > 0.6, "at epsilon 10 a sensible attacker is right nearly always"
 

@@ -11,7 +11,7 @@ from tests.attacks.test_core import result
 
 @pytest.fixture(scope="module")
 def lab():
-    return run_lab(["differencing", "big-bang"], epsilons=[1.0], size="small", seed=20)
+    return run_lab(["differencing", "sampling"], epsilons=[1.0], size="small", seed=20)
 
 
 def test_a_lab_plays_every_release_and_discreet_at_each_epsilon(lab):
@@ -21,8 +21,8 @@ def test_a_lab_plays_every_release_and_discreet_at_each_epsilon(lab):
         ("differencing", "articles", None),
         ("differencing", "room", None),
         ("differencing", "discreet", 1.0),
-        ("big-bang", "overlapping-counts", None),
-        ("big-bang", "discreet", 1.0),
+        ("sampling", "sample", None),
+        ("sampling", "discreet", 1.0),
     ]
     assert {duel.epsilon for duel in duels(["differencing"]) if duel.against == "discreet"} == {0.1, 1.0, 10.0}
 
@@ -30,7 +30,7 @@ def test_a_lab_plays_every_release_and_discreet_at_each_epsilon(lab):
 def test_the_table_has_a_row_for_each_attack_with_what_is_allowed(lab):
     head, _, *rows = markdown(lab).splitlines()
     assert head == "| attack | guessing | weak release | Discreet, ε 1 |"
-    assert [row.split(" | ")[0] for row in rows] == ["| differencing", "| big-bang"]
+    assert [row.split(" | ")[0] for row in rows] == ["| differencing", "| sampling"]
     assert "minimum-size: **100.0 %**" in rows[0]
     assert all("(≤ 88.1 %)" in row for row in rows)
 

@@ -12,11 +12,9 @@ TRIALS = {
     "averaging": 40,
     "linkage": 14,
     "netflix": 14,
-    "big-bang": 6,
+    "big-bang": 12,
     "dictionary": 14,
     "homogeneity": 40,
-    "background": 40,
-    "intersection": 40,
     "sampling": 40,
     "auditing": 40,
 }

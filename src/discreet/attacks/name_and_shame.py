@@ -97,7 +97,7 @@ ATTACKS = (
             "each-with-delta": "each row with probability delta = 1/n, for itself",
         },
         bound="membership, even prior",
-        small=Size(64, 100),
+        small=Size(256, 48),
         full=Size(256, 700),
         play=play,
         measure="people rightly named",

@@ -178,6 +178,7 @@ ATTACKS = (
         full=Size(256, 16),
         play=play,
         measure="bits right",
+        whole_runs=True,
         options={"noise": 0.1, "queries_per_person": 4, "lies": 0.1, "linear": 0},
     ),
 )

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.attacks import bounds
 from discreet.attacks.accusing import accused
-from discreet.attacks.curators import Analyst
+from discreet.attacks.curators import Protected
 from discreet.attacks.decoding import by_least_squares
 from discreet.attacks.genomes import Study
 from discreet.attacks.lists import TABLE, Lists
 from discreet.attacks.membership import inner_product
 from discreet.attacks.model import Attack, Game, Outcome, Size, Tally
+from discreet.attacks.reconstruction import among, ask_for_lists
 from discreet.attacks.releases.means import noisy_means
 from discreet.attacks.releases.subsets import SubsetCounts
-from discreet.attacks.reconstruction import among, ask_for_lists
 from discreet.attacks.spending import ask_for_all, variance_of_each
 from discreet.attacks.steps import Step
 
 Bits = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 Singles = npt.NDArray[np.float32]
 
 _IN_A_WORLD = 1024
@@ -38,56 +42,63 @@ def play_membership(game: Game) -> Outcome:
     for runs in game.each_world(serves=max(1, _IN_A_WORLD // game.people)):
         inside: Bits = game.rng.random(game.people * len(runs)) < 0.5
         lists = Lists.draw(game.rng, count=round(game.options["queries_per_person"] * game.people))
-        said = _Asked(game, inside, lists)
-        with said:
+        world = _protect(game, inside, lists) if game.is_discreet else None
+        with world or nullcontext():
             for run in game.each_trial(runs):
                 ids = np.arange(game.people) + (run - runs[0]) * game.people
                 present = inside[ids]
-                matrix, told, variance, steps = said.answers(ids)
-                # presence 0 or 1 is half of 1 + a bit of -1 or +1
-                found = by_least_squares(matrix / 2, told - matrix.sum(axis=1) / 2, variance=variance) > 0
+                sums = _sums(game, lists, ids, present) if world is None else _asked_sums(game, world, lists, ids)
+                found = sums.presence()
                 alarms.append(float((found & ~present).sum() / max(1, (~present).sum())))
                 misses.append(float((~found & present).sum() / max(1, present.sum())))
                 steps = [
                     Step("known", f"the ids of {game.people} candidates, each in the data or not at even odds"),
-                    *steps,
+                    *sums.steps,
                     Step("guess", f"candidate {ids[0]} is {_in_words(found[0])}; and so on for all"),
-                    Step("truth", f"{_in_words(present[0])}; in all, {(found == present).sum()} of {ids.size} are right"),
+                    Step(
+                        "truth", f"{_in_words(present[0])}; in all, {(found == present).sum()} of {ids.size} are right"
+                    ),
                 ]
                 tally.add((found == present).mean(), steps)
     facts = {"false positives": float(np.mean(alarms)), "false negatives": float(np.mean(misses))}
     return tally.outcome(baseline=0.5, bound=game.bound(bounds.membership), facts=facts)
 
 
-class _Asked:
-    """Sums over lists of those candidates who are in the data: from a weak release, or from Discreet."""
+@dataclass(frozen=True, slots=True)
+class _Sums:
+    """Sums over lists of those candidates who are in the data, and what each candidate would add to each."""
 
-    def __init__(self, game: Game, inside: Bits, lists: Lists) -> None:
-        self._game, self._inside, self._lists = game, inside, lists
-        self._world = None
-        if game.is_discreet:
-            tables = {"people": {"id": np.flatnonzero(inside)}, "lists": lists.table()}
-            self._world = game.protect(tables, _IDS.format(last=inside.size - 1) + TABLE)
+    matrix: Floats
+    told: Floats
+    variance: float
+    steps: Sequence[Step]
 
-    def __enter__(self) -> None: ...
+    def presence(self) -> Bits:
+        """The reconstruction attack: presence, 0 or 1, is half of 1 and a bit that is -1 or +1."""
+        answers = self.told - self.matrix.sum(axis=1) / 2
+        return by_least_squares(self.matrix / 2, answers, variance=self.variance) > 0
 
-    def __exit__(self, *_: object) -> None:
-        if self._world is not None:
-            self._world.close()
 
-    def answers(self, ids: npt.NDArray[np.int64]) -> tuple[Floats, Floats, float, list[Step]]:
-        """What each candidate would add to each sum, the sums, the variance of their noise, and what was asked."""
-        game, lists, members = self._game, self._lists, self._lists.members(ids)
-        if self._world is None:
-            sd = game.options["noise"] * math.sqrt(game.people)
-            told = SubsetCounts(self._inside[ids], sd=sd, rng=game.rng).count(members)
-            shown = ", ".join(f"{count:.1f}" for count in told[:6])
-            asked = Step("asked", f"how many are in the data where {lists.condition(0)}; {lists.count} such lists")
-            return members.astype(np.float64), told, sd**2, [asked, Step("answered", f"{shown}, …")]
-        analyst = game.analyst(self._world)
-        told = ask_for_lists(game, analyst, lists, positive=lists.listed, where=among(ids))
-        variance = variance_of_each(game, groups=lists.count)
-        return np.where(members, 1.0, -1.0), told, variance, analyst.steps
+def _sums(game: Game, lists: Lists, ids: Ints, present: Bits) -> _Sums:
+    sd, members = game.options["noise"] * math.sqrt(game.people), lists.members(ids)
+    told = SubsetCounts(present, sd=sd, rng=game.rng).count(members)
+    steps = [
+        Step("asked", f"how many are in the data where {lists.condition(0)}; {lists.count} such lists"),
+        Step("answered", ", ".join(f"{count:.1f}" for count in told[:6]) + ", …"),
+    ]
+    return _Sums(members.astype(np.float64), told, sd**2, steps)
+
+
+def _protect(game: Game, inside: Bits, lists: Lists) -> Protected:
+    tables = {"people": {"id": np.flatnonzero(inside)}, "lists": lists.table()}
+    return game.protect(tables, _IDS.format(last=inside.size - 1) + TABLE)
+
+
+def _asked_sums(game: Game, world: Protected, lists: Lists, ids: Ints) -> _Sums:
+    analyst = game.analyst(world)
+    told = ask_for_lists(game, analyst, lists, positive=lists.listed, where=among(ids))
+    matrix = np.where(lists.members(ids), 1.0, -1.0)
+    return _Sums(matrix, told, variance_of_each(game, groups=lists.count), analyst.steps)
 
 
 def play_reconstruction(game: Game) -> Outcome:
@@ -116,7 +127,9 @@ def play_reconstruction(game: Game) -> Outcome:
         steps = [
             Step("known", f"the genomes of the {game.people} patients, at {sites:,} sites; not who has the secret"),
             *steps,
-            Step("guess", f"patient 0 {_verdict(bool(without[0]), bool(having[0]), bool(found[0]))}; and so on for all"),
+            Step(
+                "guess", f"patient 0 {_verdict(bool(without[0]), bool(having[0]), bool(found[0]))}; and so on for all"
+            ),
             Step("truth", f"{bool(secrets[0])}; in all, {(found == secrets).sum()} of {game.people} are right"),
         ]
         tally.add((found == secrets).mean(), steps)
@@ -141,7 +154,7 @@ def _asked_means(game: Game, study: Study, secrets: Bits) -> tuple[list[Singles]
     tables = study.tables()
     tables["calls"]["secret"] = np.repeat(secrets, study.sites)
     with game.protect(tables, study.catalog() + 'columns.secret = { type = "boolean" }\n') as world:
-        analyst: Analyst = game.analyst(world)
+        analyst = game.analyst(world)
         rows = ask_for_all(
             game,
             analyst,
@@ -179,6 +192,7 @@ ATTACKS = (
         full=Size(256, 16),
         play=play_membership,
         measure="candidates told right",
+        whole_runs=True,
         options={"noise": 0.1, "queries_per_person": 4},
     ),
     Attack(
@@ -191,9 +205,10 @@ ATTACKS = (
         releases={"exact-means": "exact frequencies of variants, with and without the secret"},
         bound="a person's bit",
         small=Size(20, 4),
-        full=Size(100, 10),
+        full=Size(100, 16),
         play=play_reconstruction,
         measure="bits right",
+        whole_runs=True,
         options={"attributes_per_person": 40},
     ),
 )

@@ -19,6 +19,8 @@ _MODULES = {
     "intersection": "anonymity",
     "sampling": "sampling",
     "auditing": "auditing",
+    "model-membership": "model_membership",
+    "inversion": "inversion",
     "lowbits": "lowbits",
     "timing": "timing",
     "prng": "prng",
@@ -31,6 +33,7 @@ _MODULES = {
     "tracing-keys": "tracing_keys",
     "reduction-to-membership": "reductions",
     "reduction-to-reconstruction": "reductions",
+    "census": "census",
 }
 """Name to module, in the order of the lab. A module has its attacks in a tuple ATTACKS, and imports nothing heavy."""
 

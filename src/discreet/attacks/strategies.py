@@ -55,9 +55,9 @@ def guess_bit(game: Game, analyst: Analyst, person: int) -> bool:
 
 
 def guess_bits(game: Game, guess: Callable[[Game, Analyst, int], bool]) -> Outcome:
-    """One person a trial, through an analyst's door; a world serves as many trials as it has people."""
+    """One person a trial, through an analyst's door; everybody in a world is somebody's target."""
     tally = Tally()
-    for trials in game.each_world(serves=game.people):
+    for trials in game.each_world(serves=max(100, game.people)):
         secrets: Bits = game.rng.random(game.people) < 0.5
         with game.protect({"people": people_table(secrets)}, people_catalog(game.people)) as world:
             for trial in game.each_trial(trials):

@@ -189,7 +189,7 @@ ATTACKS = (
             "loop": "a count with exact geometric noise from a loop that tosses coins, and tells when it is done"
         },
         bound="membership, even prior",
-        small=Size(100, 100),
+        small=Size(100, 60),
         full=Size(256, 800),
         play=play,
         options={"rehearsals": 100},

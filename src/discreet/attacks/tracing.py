@@ -127,6 +127,7 @@ ATTACKS = (
         full=Size(15, 12),
         play=play,
         measure="rows accused, at 1 % of others",
+        whole_runs=True,
         options={"columns_per_pair": 40, "noise": 0.3},
     ),
 )

@@ -85,12 +85,17 @@ def _against_counts(game: Game) -> Outcome:
             nonces = game.rng.integers(1, _PRIME, broadcast.users + 1)
             ciphertexts = broadcast.trace(nonces, np.arange(broadcast.users + 1))
             counts = broadcast.decrypt(nonces, ciphertexts).sum(axis=1)
-            told[repeat] = counts + game.rng.normal(0, game.options["noise"] * game.people**0.5 if noisy else 0, counts.size)
+            told[repeat] = counts + game.rng.normal(
+                0, game.options["noise"] * game.people**0.5 if noisy else 0, counts.size
+            )
         guilty = _accused(game, broadcast, np.diff(told.mean(axis=0)))
         by_rounding.append(_slides(broadcast, told / game.people))
         steps = [
             Step("known", f"the keys of all {broadcast.users} users, but not whose are in the pirate's decoder"),
-            Step("asked", f"how many keys decrypt a ciphertext to 1; it says 1 to the first i slots; all i, {repeats} times"),
+            Step(
+                "asked",
+                f"how many keys decrypt a ciphertext to 1; it says 1 to the first i slots; all i, {repeats} times",
+            ),
             Step("answered", ", ".join(f"{count:.1f}" for count in told[0, :12]) + ", …"),
             *_verdict(game, guilty),
         ]
@@ -192,6 +197,7 @@ ATTACKS = (
         full=Size(100, 8),
         play=play,
         measure="colluders accused, at 1 % of others",
+        whole_runs=True,
         options={"noise": 0.25, "repeats": 400},
     ),
 )

@@ -101,6 +101,11 @@ def bits_for(size: int) -> int:
     return max(1, (size - 1).bit_length())
 
 
+def _at_least(least: int, *sizes: int) -> None:
+    if any(type(size) is not int or size < least for size in sizes):
+        raise _unsound("A size of the task is not a whole number, or too small.")
+
+
 # ── hashing: public, the same on every device and at the collector ──────────────────────────────────────────────────
 
 
@@ -135,6 +140,8 @@ class Randomizer:
     """One protocol with its parameters. `chances` are numerators over 2**64; the collector's estimators use the same."""
 
     protocols: ClassVar[tuple[str, ...]] = ()
+    takes: ClassVar[str] = "numbers"
+    """What a code is: the number of a value, a place on a grid, a text, or anything, where it is only hashed."""
     bits: int
 
     def __init__(self, spec: Mapping[str, Any]) -> None:
@@ -164,6 +171,7 @@ class Direct(Randomizer):
     protocols = ("coin", "warner", "grr")
 
     def prepare(self, *, size: int) -> None:
+        _at_least(2, size)
         self.size, self.bits = size, bits_for(size)
         self.keep = keep_threshold(self.odds, 1, size - 1)
         if self.spec["protocol"] == "coin":
@@ -189,6 +197,7 @@ class Subset(Randomizer):
     protocols = ("subset",)
 
     def prepare(self, *, size: int, width: int) -> None:
+        _at_least(1, width, size - width)
         self.size, self.width, self.bits = size, width, size
         self.keep = keep_threshold(self.odds, width, size - width)
 
@@ -267,6 +276,7 @@ class Projective(Randomizer):
     protocols = ("pgr",)
 
     def prepare(self, *, size: int, order: int, dimension: int) -> None:
+        _at_least(2, size, order, dimension)
         self.size, self.order, self.dimension = size, order, dimension
         if dimension < 2 or size > order ** (dimension - 1):
             raise _unsound("The geometry has too few points for the values.")
@@ -323,9 +333,11 @@ class Hashing(Randomizer):
     """
 
     protocols = ("olh", "loloha")
+    takes = "anything"
     slot_bits = 32
 
     def prepare(self, *, buckets: int, size: int = 0, first: str = "") -> None:
+        _at_least(2, buckets)
         self.size, self.buckets = size, buckets
         self.value_bits = bits_for(buckets)
         self.bits = self.slot_bits + self.value_bits
@@ -372,6 +384,7 @@ class Unary(Randomizer):
     protocols = ("sue", "oue")
 
     def prepare(self, *, size: int) -> None:
+        _at_least(2, size)
         self.size, self.bits = size, size
         if self.spec["protocol"] == "oue":
             self.one, self.zero = WORD // 2, math.ceil(WORD / (self.odds + 1))
@@ -397,10 +410,12 @@ class Sketch(Randomizer):
     """
 
     protocols = ("cms", "hcms")
+    takes = "anything"
 
     def prepare(self, *, rows: int, columns: int, size: int = 0) -> None:
+        _at_least(1, rows, columns - 1)
         self.size, self.rows, self.columns = size, rows, columns
-        if columns < 2 or columns & columns - 1 or rows & rows - 1:
+        if columns & columns - 1 or rows & rows - 1:
             raise _unsound("Rows and columns of a sketch are powers of two.")
         self.row_bits, self.column_bits = bits_for(rows), bits_for(columns)
         self.one_bit = self.spec["protocol"] == "hcms"
@@ -433,6 +448,7 @@ class Hadamard(Randomizer):
     protocols = ("hadamard",)
 
     def prepare(self, *, size: int, blocks: int, columns: int) -> None:
+        _at_least(1, size, blocks, columns - 1)
         self.size, self.blocks, self.columns = size, blocks, columns
         if columns & columns - 1 or blocks * (columns - 1) < size:
             raise _unsound("A block has a power of two of columns, and one row fewer for values.")
@@ -468,6 +484,7 @@ class Bloom(Randomizer):
     protocols = ("rappor",)
 
     def prepare(self, *, size: int, filter_bits: int, hashes: int, cohorts: int, first: str) -> None:
+        _at_least(1, size - 1, filter_bits, hashes, cohorts)
         self.size, self.filter_bits, self.hashes, self.cohorts = size, filter_bits, hashes, cohorts
         self.cohort_bits = bits_for(cohorts)
         self.bits = self.cohort_bits + filter_bits
@@ -503,9 +520,11 @@ class OneBit(Randomizer):
     """
 
     protocols = ("duchi",)
+    takes = "grid"
     bits = 1
 
     def prepare(self, *, steps: int) -> None:
+        _at_least(1, steps)
         self.steps = steps
         self.least = math.ceil(WORD / (self.odds + 1))
         self.step = (WORD - 2 * self.least) // steps
@@ -524,8 +543,10 @@ class Window(Randomizer):
     """
 
     protocols = ("piecewise", "square-wave")
+    takes = "grid"
 
     def prepare(self, *, steps: int, width: int) -> None:
+        _at_least(1, steps, width)
         self.steps, self.width = steps, width
         self.outputs = steps + width
         self.bits = bits_for(self.outputs)
@@ -546,6 +567,7 @@ class Hybrid(Randomizer):
     """
 
     protocols = ("hybrid",)
+    takes = "grid"
 
     def prepare(self, *, steps: int, width: int, share: int) -> None:
         self.share = share
@@ -567,8 +589,10 @@ class Prefixes(Randomizer):
     """
 
     protocols = ("pem",)
+    takes = "texts"
 
     def prepare(self, *, length: int, prefixes: Sequence[int], buckets: int) -> None:
+        _at_least(1, length, *prefixes, *(8 * length - bits + 1 for bits in prefixes))
         self.length, self.prefixes = length, tuple(prefixes)
         self.hashing = Hashing({**self.spec, "protocol": "olh", "parameters": {"buckets": buckets}})
         self.bits = self.hashing.bits
@@ -591,8 +615,10 @@ class Puzzle(Randomizer):
     """
 
     protocols = ("sfp",)
+    takes = "texts"
 
     def prepare(self, *, length: int, piece: int, rows: int, columns: int) -> None:
+        _at_least(1, length, piece, length // piece)
         self.length, self.piece = length, piece
         self.pieces = length // piece
         half = {**self.spec, "protocol": "cms", "epsilon": str(self.epsilon / 2)}
@@ -662,6 +688,19 @@ def randomizer_of(spec: Mapping[str, Any]) -> Randomizer:
         if isinstance(error, ClientRefused):
             raise
         raise _unsound("The task cannot be read.") from None
+
+
+def check_fit(randomizer: Randomizer, domain: Mapping[str, Any]) -> None:
+    """The randomizer covers just the values of the domain: with fewer, or more, some reports would give one away."""
+    numbers = domain["range"] if "range" in domain else len(domain.get("values", ()))
+    fits = {
+        "numbers": numbers == getattr(randomizer, "size", None),
+        "grid": "lower" in domain,
+        "texts": domain.get("length") == getattr(randomizer, "length", None),
+        "anything": "lower" not in domain and "length" not in domain,
+    }
+    if not fits[randomizer.takes]:
+        raise _unsound("The protocol does not fit the domain.")
 
 
 def coder_of(spec: Mapping[str, Any]) -> Callable[[Any], Any]:
@@ -742,6 +781,7 @@ class Client:
         self.spec: Mapping[str, Any] = json.loads(spec) if isinstance(spec, str | bytes) else spec
         self.digest = digest_of(self.spec)
         self.randomizer = randomizer_of(self.spec)
+        check_fit(self.randomizer, self.spec.get("domain", {}))
         self._code_of = coder_of(self.spec)
         self._store = Path(store) if store is not None else None
         self._clock, self._draw = clock, draw or Draw()

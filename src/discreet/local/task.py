@@ -14,7 +14,16 @@ from typing import Any
 from discreet.errors import BadEpsilon, BadTask
 from discreet.exact import Number, exact, read_bounds, read_count, read_epsilon
 from discreet.local.choose import Choice, auto, hadamard_option, hashing_buckets, projective_option, subset_width
-from discreet.local.client import VERSION, ClientRefused, Randomizer, canonical, coder_of, digest_of, randomizer_of
+from discreet.local.client import (
+    VERSION,
+    ClientRefused,
+    Randomizer,
+    canonical,
+    check_fit,
+    coder_of,
+    digest_of,
+    randomizer_of,
+)
 from discreet.local.protocols import twin_of
 from discreet.local.protocols.base import Protocol
 
@@ -207,9 +216,11 @@ class Task:
     def randomizer(self) -> Randomizer:
         """What devices do."""
         try:
-            return randomizer_of(self.spec)
+            randomizer = randomizer_of(self.spec)
+            check_fit(randomizer, self.spec["domain"])
         except ClientRefused as error:
             raise BadTask(error.problem, next_step="Change the task's parameters.") from None
+        return randomizer
 
     @cached_property
     def protocol(self) -> Protocol[Any]:

@@ -1,0 +1,48 @@
+"""Naive Bayes from counts: the model that an analyst of Discreet can train, from noisy answers within a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+_AT_LEAST = 0.5
+"""A noisy count below this is taken for this, so that every probability is positive."""
+
+
+@dataclass(frozen=True, slots=True)
+class NaiveBayes:
+    """P(label) and P(value | label) for every column, from (noisy) counts of label and value."""
+
+    counts: Sequence[Floats]
+    """One table for each column: labels down, values across."""
+
+    def log_joint(self, rows: Ints) -> Floats:
+        """Log P(label, row): rows down, labels across."""
+        tables = [np.maximum(table, _AT_LEAST) for table in self.counts]
+        people = np.mean([table.sum(axis=1) for table in tables], axis=0)
+        found = np.tile(np.log(people / people.sum()), (len(rows), 1))
+        for number, table in enumerate(tables):
+            given_label = np.log(table / table.sum(axis=1, keepdims=True))
+            found += given_label[:, rows[:, number]].T
+        return found
+
+    def confidences(self, rows: Ints, labels: Ints) -> Floats:
+        """For every row, how sure it is of that label."""
+        joint = self.log_joint(rows)
+        joint -= joint.max(axis=1, keepdims=True)
+        shares = np.exp(joint)
+        return shares[np.arange(len(rows)), labels] / shares.sum(axis=1)
+
+
+def exact_counts(rows: Ints, labels: Ints, *, values: int, classes: int) -> list[Floats]:
+    """The tables that training asks for, without noise."""
+    return [
+        np.bincount(labels * values + column, minlength=classes * values).reshape(classes, values).astype(np.float64)
+        for column in rows.T
+    ]

@@ -1,0 +1,48 @@
+"""Slow answers are noisy answers. No test here depends on how fast a machine is."""
+
+import numpy as np
+import pytest
+
+from discreet.attacks.releases.loops import LoopGeometric
+from discreet.attacks.timing import Clock, Heard
+from tests.attacks.promises import is_kept_within_the_bound, succeeds
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1])
+def test_a_loop_that_tells_its_time_tells_its_noise(epsilon):
+    found = succeeds("timing", at_least=1.0, epsilon=epsilon)
+    assert found.facts["its epsilon would allow"] < 0.74
+    assert 0 <= found.facts["right by a real clock"] <= 1
+    assert len(found.series[0].x) == len(found.series[0].y)
+
+
+def test_the_loop_draws_the_noise_that_it_says():
+    loop = LoopGeometric(epsilon=1.0, rng=np.random.default_rng(1))
+    drawn = np.array([loop.count(0).answer for _ in range(20_000)])
+    expected = np.tanh(0.5) * np.exp(-np.abs(np.arange(-2, 3)))
+    assert [float(np.mean(drawn == z)) for z in range(-2, 3)] == pytest.approx(expected, abs=0.02)
+
+
+def test_a_clock_finds_what_time_tells_and_nothing_else():
+    rng = np.random.default_rng(2)
+
+    def heard(presence, noise):
+        there = rng.random(400) < 0.5
+        answers = there + rng.geometric(0.5, 400) - rng.geometric(0.5, 400)
+        seconds = 5 + presence * there + noise * np.abs(answers - there) + rng.normal(0, 0.1, 400)
+        return [Heard(bool(t), float(a), float(s)) for t, a, s in zip(there, answers, seconds, strict=True)]
+
+    telling = Clock.fitted(heard(1.0, 0.5))
+    assert (telling.presence, telling.noise) == pytest.approx((1.0, 0.5), abs=0.2)
+    known = heard(1.0, 0.5)
+    assert np.mean([(telling.log_ratio(one) > 0) == one.is_there for one in known]) > 0.95
+    silent = Clock.fitted(heard(0.0, 0.0))
+    assert (silent.presence, silent.noise) == (0, 0)
+    assert silent.log_ratio(known[0]) == 0
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1, 10])
+def test_the_time_of_discreets_answers_tells_nothing_beyond_the_bound(epsilon):
+    found = is_kept_within_the_bound("timing", epsilon=epsilon, rehearsals=40)
+    if epsilon == 10:
+        assert found.success > 0.9
