@@ -4,18 +4,27 @@ import re
 
 import pytest
 
-from discreet.attacks.lab import Lab, duels, markdown, run_lab
-from discreet.attacks.report import html
+from discreet.attacks.lab import above_the_bound, duels, not_run, run_all
+from discreet.attacks.report import html_report, markdown_table
 from tests.attacks.test_core import result
 
 
 @pytest.fixture(scope="module")
 def lab():
-    return run_lab(["differencing", "sampling"], epsilons=[1.0], size="small", seed=20)
+    told = []
+    found = run_all(
+        ["differencing", "sampling"],
+        epsilons=[1.0],
+        size="small",
+        seed=20,
+        on_progress=lambda done, of: told.append((done, of)),
+    )
+    assert told == [(number, 6) for number in range(7)]
+    return found
 
 
 def test_a_lab_plays_every_release_and_discreet_at_each_epsilon(lab):
-    played = [(r.attack, r.against, r.epsilon) for r in lab.results]
+    played = [(r.attack, r.against, r.epsilon) for r in lab]
     assert played == [
         ("differencing", "minimum-size", None),
         ("differencing", "articles", None),
@@ -28,15 +37,15 @@ def test_a_lab_plays_every_release_and_discreet_at_each_epsilon(lab):
 
 
 def test_the_table_has_a_row_for_each_attack_with_what_is_allowed(lab):
-    head, _, *rows = markdown(lab).splitlines()
-    assert head == "| attack | guessing | weak release | Discreet, ε 1 |"
+    head, _, *rows = markdown_table(lab).splitlines()
+    assert head == "| attack | guessing | weak releases | Discreet, ε 1 |"
     assert [row.split(" | ")[0] for row in rows] == ["| differencing", "| sampling"]
     assert "minimum-size: **100.0 %**" in rows[0]
     assert all("(≤ 88.1 %)" in row for row in rows)
 
 
 def test_the_page_stands_alone_in_light_and_dark_and_tells_every_story(lab):
-    page = html(lab)
+    page = html_report(lab)
     assert not re.search(r'(src|href)="(?!#)', page)
     assert "prefers-color-scheme:dark" in page
     assert page.count("<svg") == 2
@@ -50,6 +59,15 @@ def test_the_page_stands_alone_in_light_and_dark_and_tells_every_story(lab):
 
 def test_a_result_above_its_bound_is_called_broken():
     bad = result([1] * 95 + [0] * 5, bound=0.6, attack="differencing")
-    lab = Lab((bad, result([1, 0], bound=0.6, attack="averaging")))
-    assert lab.broken == [bad]
-    assert "Discreet is broken, or the bound is" in html(lab)
+    lab = [bad, result([1, 0], bound=0.6, attack="averaging")]
+    assert above_the_bound(lab) == [bad]
+    assert "Discreet is broken, or the bound is" in html_report(lab)
+
+
+def test_what_misses_a_package_is_left_out_and_told(monkeypatch):
+    import discreet.attacks.lab as room
+
+    monkeypatch.setattr(room, "find_spec", lambda _: None)
+    left_out = not_run()
+    assert all(left_out.values())
+    assert not {duel.attack for duel in duels()} & set(left_out)

@@ -17,6 +17,10 @@ TRIALS = {
     "homogeneity": 40,
     "sampling": 40,
     "auditing": 40,
+    "lowbits": 40,
+    "timing": 40,
+    "prng": 40,
+    "name-and-shame": 40,
 }
 GENEROUS = 60
 

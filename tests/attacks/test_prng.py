@@ -28,7 +28,7 @@ def test_a_twin_has_the_state_and_goes_on_with_a_thousand_words():
 
 @pytest.mark.parametrize("epsilon", [0.1, 1, 10])
 def test_no_seed_explains_discreets_noise(epsilon):
-    found = is_kept_within_the_bound("prng", epsilon=epsilon)
+    found = is_kept_within_the_bound("prng", epsilon=epsilon, seconds=1000)
     if epsilon < 10:
         assert found.facts["answers that the best seed explains"] < 0.9
     else:

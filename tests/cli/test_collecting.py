@@ -91,7 +91,7 @@ def test_a_task_is_published_to_the_books_of_a_catalog(discreet, tmp_path):
 
     config = write_clinic(tmp_path / "clinic", patients=20, visits=40)
     discreet("new", "emoji", "--values", "a,b", "--epsilon", "1", "--publish", str(config))
-    with pytest.raises(DiscreetError, match="fewer than 1"):
+    with pytest.raises(DiscreetError, match="no reports"):
         discreet("estimate", "task.json", "--config", str(config))
     books = CollectorBooks.open(str(config.parent / "ledger.sqlite"))
     books.receive(books.task("emoji"), [Client(books.task("emoji")).report("a") for _ in range(2)])

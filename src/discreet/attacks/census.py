@@ -156,11 +156,11 @@ ATTACKS = (
         },
         bound="a value under any prior",
         small=Size(7, 8),
-        full=Size(7, 200),
+        full=Size(7, 150),
         play=play,
         measure="records reconstructed",
         whole_runs=True,
-        options={"every": 2},
+        options={"every": 3},
         needs=("ortools",),
     ),
 )

@@ -11,7 +11,7 @@ from discreet.attacks.blocks import OLDEST, RECORDS, VIEWS, Ages, Group, Record,
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
 
-_WORK = 0.3
+_WORK = 0.1
 """How long to look for a nearer block, in CP-SAT's units of work: about seconds, but the same on every machine."""
 
 

@@ -1,15 +1,18 @@
-"""The lab as one HTML page without outside parts: a story for each attack, weak releases beside Discreet, transcripts."""
+"""The lab as one table, and as one HTML page without outside parts: stories, weak releases beside Discreet, transcripts."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from discreet.attacks.lab import Lab
+from discreet.attacks.lab import above_the_bound, run_all
 from discreet.attacks.model import DISCREET, Attack
 from discreet.attacks.picture import draw, draw_series
 from discreet.attacks.registry import find
 from discreet.attacks.result import Result
+
+__all__ = ["html_report", "markdown_table", "run_all"]
 
 _STYLE = """
 :root{color-scheme:light dark;--ink:#1e293b;--paper:#fff;--soft:#64748b;--line:#e2e8f0;--card:#f8fafc}
@@ -22,31 +25,63 @@ td.n,th.n{text-align:right}svg{color:inherit;max-width:100%;height:auto}.soft{co
 """
 
 
-def html(lab: Lab) -> str:
+def html_report(results: Sequence[Result]) -> str:
     """The page."""
-    sections = "".join(_section(find(name), lab.of(name)) for name in lab.attacks)
-    skipped = "".join(f"<li>{escape(name)} needs {escape(packages)}</li>" for name, packages in lab.skipped.items())
-    left_out = f"<h2>Not run</h2><ul>{skipped}</ul>" if skipped else ""
+    sections = "".join(_section(find(name), of(results, name)) for name in _names(results))
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
         f"<title>The attack lab</title><style>{_STYLE}</style></head><body><h1>The attack lab</h1>"
         "<p>Every attack of the lectures, against releases that deserve to fall and against Discreet through the door that "
-        "an analyst has. All people are generated.</p>"
-        f"{_verdict(lab)}{_overview(lab)}{sections}{left_out}</body></html>"
+        f"an analyst has. All people are generated.</p>{_verdict(results)}{_overview(results)}{sections}</body></html>"
     )
 
 
-def _verdict(lab: Lab) -> str:
-    ours = sum(result.against == DISCREET for result in lab.results)
-    if lab.broken:
-        names = ", ".join(f"{r.attack} at ε {r.epsilon:g}" for r in lab.broken)
+def markdown_table(results: Sequence[Result]) -> str:
+    """One row an attack: guessing, the weak releases, Discreet at each epsilon (± for 95 %) with what is allowed."""
+    epsilons = sorted({r.epsilon for r in results if r.against == DISCREET and r.epsilon is not None})
+    head = ["attack", "guessing", "weak releases", *(f"Discreet, ε {epsilon:g}" for epsilon in epsilons)]
+    lines = [_line(head), _line(["---"] + ["---:"] * (len(head) - 1))]
+    for name in _names(results):
+        own = of(results, name)
+        ours = {r.epsilon: r for r in own if r.against == DISCREET}
+        guessing = next(iter(ours.values()), own[0]).baseline
+        weak = "<br>".join(f"{r.against}: **{_percent(r.success)}**" for r in own if r.against != DISCREET)
+        lines.append(_line([name, _percent(guessing), weak, *(_ours(ours.get(epsilon)) for epsilon in epsilons)]))
+    return "\n".join(lines) + "\n"
+
+
+def of(results: Sequence[Result], attack: str) -> list[Result]:
+    """All results of one attack."""
+    return [result for result in results if result.attack == attack]
+
+
+def _names(results: Sequence[Result]) -> list[str]:
+    return list(dict.fromkeys(result.attack for result in results))
+
+
+def _ours(result: Result | None) -> str:
+    if result is None or result.bound is None:
+        return "—"
+    low, high = result.interval()
+    return f"{100 * result.success:.1f} ± {50 * (high - low):.1f} % (≤ {_percent(result.bound)})"
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
+
+
+def _verdict(results: Sequence[Result]) -> str:
+    ours = sum(result.against == DISCREET for result in results)
+    broken = above_the_bound(results)
+    if broken:
+        names = ", ".join(f"{r.attack} at ε {r.epsilon:g}" for r in broken)
         return f"<p><strong>Above the bound: {escape(names)}.</strong> Discreet is broken, or the bound is.</p>"
     return f"<p>{ours} attacks on Discreet, none above what differential privacy allows (95 % confidence for all together).</p>"
 
 
-def _overview(lab: Lab) -> str:
+def _overview(results: Sequence[Result]) -> str:
     head = '<tr><th>attack</th><th>against</th><th class="n">success</th><th class="n">95 % interval</th><th class="n">guessing</th><th class="n">allowed</th></tr>'
-    return f"<table>{head}{''.join(map(_row, lab.results))}</table>"
+    return f"<table>{head}{''.join(map(_row, results))}</table>"
 
 
 def _row(result: Result) -> str:
@@ -95,4 +130,4 @@ def _fact(value: Any) -> str:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
+    return f"{100 * share:.1f} %" if share >= 0.0005 or share == 0 else f"{100 * share:.1g} %"

@@ -138,7 +138,8 @@ class Collector:
         """
         least = int(self.task.spec["min_batch"])
         if self.reports < least:
-            raise TooFewReports(f"Nothing is estimated from fewer than {least} reports.", next_step="Wait for more.")
+            wanted = "no reports" if least == 1 else f"fewer than {least} reports"
+            raise TooFewReports(f"Nothing is estimated from {wanted}.", next_step="Wait for more.")
         if self.task.kind == "mean":
             return self._mean()
         if self.task.kind == "heavy-hitters":
