@@ -22,6 +22,6 @@ __all__ = ["generous"]
     ],
 )
 def test_a_curator_without_noise_is_noticed(name, generous):
-    found = attacks.run(name, against="discreet", epsilon=0.1, size="small", trials=4, seed=20)
+    found = attacks.run(name, against="discreet", epsilon=0.1, size="small", trials=3, seed=20)
     assert found.success > 0.7
     assert not found.holds(), found

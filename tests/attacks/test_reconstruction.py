@@ -41,8 +41,8 @@ def test_discreet_keeps_the_bits_within_the_bound(epsilon):
     found = is_kept_within_the_bound("reconstruction", epsilon=epsilon)
     right_bits_are_no_more_than_coins_of_the_bound_would_be(found)
     if epsilon == 10:
-        assert found.success > 0.6, "at epsilon 10 a sensible attacker gets somewhere"
-        assert found.facts["bits right by asking for everybody's own bit instead"] > 0.95
+        assert found.success > 0.53, "at epsilon 10 a sensible attacker gets somewhere"
+        assert found.facts["bits right by asking for everybody's own bit instead"] > 0.9
 
 
 def test_with_a_delta_gaussian_noise_is_asked_for_and_the_bound_holds():

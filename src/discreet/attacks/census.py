@@ -155,7 +155,7 @@ ATTACKS = (
             "count-tables": "four exact tables of counts",
         },
         bound="a value under any prior",
-        small=Size(7, 8),
+        small=Size(7, 6),
         full=Size(7, 150),
         play=play,
         measure="records reconstructed",

@@ -177,7 +177,7 @@ ATTACKS = (
             "granularity": "the same, to somebody who knows no sampler and looks at the last bit only",
         },
         bound="membership, even prior",
-        small=Size(100, 100),
+        small=Size(100, 60),
         full=Size(256, 800),
         play=play,
         peers={"opendp": "OpenDP's Laplace measurement on doubles"},

@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.float32]
 Statistic: TypeAlias = Callable[[Floats, Floats, Floats], Floats]
 
 _NOISES = (0.0, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0)
-_PARTS = (10, 100, 1000)
+_PARTS = (100, 10)
 
 
 def play(game: Game) -> Outcome:
@@ -73,7 +73,7 @@ def _against_means(game: Game) -> Outcome:
 def _against_discreet(game: Game) -> Outcome:
     """All counts in one question, for the whole budget; and, for the curve, fewer of them, which have less noise each."""
     tally, curve = Tally(), []
-    parts = [part for part in _PARTS if part < _sites(game)]
+    parts = [max(1, _sites(game) // part) for part in _PARTS]
     for _ in game.each_trial():
         study = _study(game)
         with game.protect(study.tables(), study.catalog()) as world:
@@ -123,7 +123,7 @@ ATTACKS = (
         citation="Harvard slides, Recap: Membership Attacks; Homer et al. 2008; Dwork, Smith, Steinke, Ullman, Vadhan 2015",
         releases={"exact-means": "a table of exact frequencies, as genome-wide studies printed them"},
         bound="true positives at 1 % false positives",
-        small=Size(20, 4),
+        small=Size(16, 3),
         full=Size(100, 5),
         play=play,
         measure="members accused, at 1 % of others",

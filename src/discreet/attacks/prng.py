@@ -19,6 +19,8 @@ _THEN = 1_800_000_000
 """The attacker knows the hour: the second is one of those that follow this one."""
 _EXPLAINS = 0.9
 """A seed that explains so many of the answers is the seed."""
+_SERVES = 5
+"""Runs in one world, each with noise of its own."""
 
 
 def play(game: Game) -> Outcome:
@@ -81,25 +83,29 @@ def _against_discreet(game: Game) -> Outcome:
     """
     seeds = np.rint(_noise_by_second(game, scale=1 / game.budget.epsilon, size=game.people))
     tally, best_shares = Tally(), []
-    for _ in game.each_trial():
+    for trials in game.each_world(serves=_SERVES):
         secrets: Bits = game.rng.random(game.people) < 0.5
         with game.protect({"people": people_table(secrets)}, people_catalog(game.people)) as world:
-            analyst = game.analyst(world)
-            told = everybodys_sums(game, analyst)
-        explained = np.mean(np.abs(told - seeds) == 1, axis=1)
-        best = int(np.argmax(explained))
-        best_shares.append(float(explained[best]))
-        guesses = signs(game, told - seeds[best] if explained[best] >= _EXPLAINS else told)
-        right = float(np.mean(guesses == secrets))
-        steps = [
-            *analyst.steps,
-            Step("note", f"of {seeds.shape[0]:,} seeds the best explains {100 * explained[best]:.0f} % of the answers"),
-            Step("guess", f"the secrets of {game.people:,} people"),
-            Step("truth", f"{100 * right:.1f} % of them right"),
-        ]
-        tally.add(right, steps)
+            for _ in game.each_trial(trials):
+                analyst = game.analyst(world)
+                told = everybodys_sums(game, analyst)
+                explained = np.mean(np.abs(told - seeds) == 1, axis=1)
+                best = int(np.argmax(explained))
+                best_shares.append(float(explained[best]))
+                guesses = signs(game, told - seeds[best] if explained[best] >= _EXPLAINS else told)
+                right = float(np.mean(guesses == secrets))
+                tally.add(right, [*analyst.steps, *_explained(seeds, float(explained[best]), right)])
     facts = {"answers that the best seed explains": float(np.mean(best_shares)), "seeds tried": seeds.shape[0]}
     return tally.outcome(baseline=0.5, bound=game.bound(bounds.bit), facts=facts)
+
+
+def _explained(seeds: Floats, most: float, right: float) -> list[Step]:
+    tried, people = seeds.shape
+    return [
+        Step("note", f"of {tried:,} seeds the best explains {100 * most:.0f} % of the answers"),
+        Step("guess", f"the secrets of {people:,} people"),
+        Step("truth", f"{100 * right:.1f} % of them right"),
+    ]
 
 
 def _noise_by_second(game: Game, *, scale: float, size: int) -> Floats:

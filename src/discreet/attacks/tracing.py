@@ -123,7 +123,7 @@ ATTACKS = (
             "noisy-means": "each column's mean, with Gaussian noise of 0.3",
         },
         bound="true positives at 1 % false positives",
-        small=Size(8, 6),
+        small=Size(8, 3),
         full=Size(15, 12),
         play=play,
         measure="rows accused, at 1 % of others",

@@ -193,7 +193,7 @@ ATTACKS = (
             "noisy-counts": "the same with Gaussian noise of 0.25·√n, for as many ciphertexts as one likes",
         },
         bound="true positives at 1 % false positives",
-        small=Size(20, 4),
+        small=Size(20, 3),
         full=Size(100, 8),
         play=play,
         measure="colluders accused, at 1 % of others",

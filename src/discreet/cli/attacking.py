@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -30,11 +30,11 @@ def list_all(*, as_json: JsonOption = False) -> None:
     if as_json:
         typer.echo(json.dumps([attack.as_dict() for attack in list_attacks()], ensure_ascii=False))
         return
-    table = Table(box=None, padding=(0, 2), header_style="dim")
-    for heading in ("attack", "what it wants", "what falls to it"):
-        table.add_column(heading)
+    table = Table(box=None, padding=(0, 1), header_style="dim")
+    for heading, share in ((" attack", None), ("what it wants", 3), ("what falls to it", 2)):
+        table.add_column(heading, ratio=share, no_wrap=share is None)
     for attack in list_attacks():
-        table.add_row(attack.name, Text(attack.wants), Text(", ".join((*attack.releases, *attack.peers))))
+        table.add_row(f" {attack.name}", Text(attack.wants), Text(", ".join((*attack.releases, *attack.peers))))
     Console(highlight=False).print("", table, "", sep="\n")
 
 
@@ -83,13 +83,14 @@ def run_one(
         typer.echo(json.dumps(facts if len(facts) > 1 else facts[0], ensure_ascii=False))
         return
     attack = find(name)
-    console.print(f"\n  {attack.title}: {attack.wants}\n")
+    console.print(f"\n  {attack.title}: {attack.wants}\n", soft_wrap=True)
     for result in results:
         for step in result.transcript:
             console.print(Text(f"  {step}", style="dim" if step.kind in ("known", "note") else ""), soft_wrap=True)
         console.print()
-    console.print(_table(results))
-    console.print(f"\n  {attack.lesson}\n", soft_wrap=True)
+    console.print(_table(results, several=False))
+    trials = ", ".join(sorted({f"{result.trials:,}" for result in results}))
+    console.print(f"\n  {trials} trials each. {attack.lesson}\n", soft_wrap=True)
 
 
 @commands.command("all")
@@ -114,14 +115,14 @@ def run_everything(
     if as_json:
         typer.echo(json.dumps([result.as_dict() for result in results], ensure_ascii=False))
         return
-    console.print("", _table(results), "", sep="\n")
+    console.print("", _table(results, several=True), "", sep="\n")
     for place in (report, table):
         if place is not None:
             typer.echo(f"  wrote {place}")
 
 
 @contextmanager
-def _progress(console: Console, title: str) -> Iterator[object]:
+def _progress(console: Console, title: str) -> Iterator[Callable[[int, int], None]]:
     bar = Progress(
         TextColumn(f"  {title}"),
         BarColumn(),
@@ -153,26 +154,25 @@ def _options(given: list[str] | None) -> dict[str, float]:
     return found
 
 
-def _table(results: list[Result]) -> Table:
-    table = Table(box=None, padding=(0, 2), header_style="dim")
-    for heading in ("attack", "against"):
-        table.add_column(heading)
-    for heading in ("ε", "success", "95 of 100", "guessing", "allowed", "trials"):
-        table.add_column(heading, justify="right")
-    table.add_column("")
+def _table(results: list[Result], *, several: bool) -> Table:
+    """A row a duel; the attack's name where there are several."""
+    table = Table(box=None, padding=(0, 1), header_style="dim")
+    for heading in ([" attack"] if several else []) + [" against"]:
+        table.add_column(heading, overflow="fold")
+    for heading in ("ε", "right", "95 of 100", "guess", "allowed", ""):
+        table.add_column(heading, justify="right", no_wrap=True)
     for result in results:
         low, high = result.interval()
-        allowed = "—" if result.bound is None else f"{100 * result.bound:.1f} %"
-        holds = {None: Text("falls"), True: Text("holds"), False: Text("VIOLATED", style="bold red")}[result.holds()]
+        held = result.holds(comparisons=sum(one.bound is not None for one in results) or 1)
+        holds = {None: Text("falls"), True: Text("holds"), False: Text("VIOLATED", style="bold red")}[held]
         table.add_row(
-            result.attack,
-            result.against,
-            "—" if result.epsilon is None else f"{result.epsilon:g}",
+            *([f" {result.attack}"] if several else []),
+            f" {result.against}",
+            "" if result.epsilon is None else f"{result.epsilon:g}",
             f"{100 * result.success:.1f} %",
-            f"{100 * low:.1f} … {100 * high:.1f} %",
-            f"{100 * result.baseline:.1f} %",
-            allowed,
-            f"{result.trials:,}",
+            f"{100 * low:.0f}–{100 * high:.0f} %",
+            f"{100 * result.baseline:.3g} %",
+            "—" if result.bound is None else f"{100 * result.bound:.3g} %",
             holds,
         )
     return table

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from anyio import CapacityLimiter
@@ -9,48 +14,101 @@ from anyio.to_thread import run_sync
 from fastapi import APIRouter, Request
 
 from discreet import attacks
+from discreet.attacks import bounds, lab
+from discreet.attacks.model import DISCREET
 from discreet.errors import BadInput
 from discreet.server.bodies import Attempt
+from discreet.server.knobs import Console
 from discreet.server.refusals import RESPONSES
 from discreet.server.service import holder_of, service_of
 
 routes = APIRouter(prefix="/v1", responses=RESPONSES)
-_MOST_TRIALS = 100
+_LONGEST = 10.0
+"""Seconds, after which an attack is stopped between two trials."""
 _ONE_AT_A_TIME = CapacityLimiter(1)
+_EPSILONS = tuple(10 ** (step / 20 - 1) for step in range(41))
+"""From 0.1 to 10: where the line that privacy allows is drawn."""
 
 
 @routes.get("/attacks")
 async def list_attacks(request: Request) -> dict[str, Any]:
-    """Every attack: what it wants, what it sees, what falls to it, and what can be turned."""
+    """Every attack: what it wants, what it sees, what falls to it, and what can be turned, how far."""
     await run_sync(holder_of, request)
-    return {"attacks": [attack.as_dict() for attack in attacks.list_attacks()]}
+    return {"attacks": [_about(attack) for attack in attacks.list_attacks()]}
 
 
 @routes.post("/attacks/{name}")
 async def play(name: str, body: Attempt, request: Request) -> dict[str, Any]:
-    """Play an attack at a small size, in a world of its own, and see all of it."""
+    """Play an attack at a small size, in a world of its own, and see all of it.
+
+    With `earlier`, the scores of trials at the same settings, the success and its interval are those of all together.
+    """
     service, holder = service_of(request), await run_sync(holder_of, request)
     async with service.guard.admit(holder.analyst):
         return await run_sync(_played, name, body, limiter=_ONE_AT_A_TIME)
 
 
+def _about(attack: attacks.Attack) -> dict[str, Any]:
+    return {**attack.as_dict(), **Console(attack).as_dict(), "missing": lab.missing(attack)}
+
+
 def _played(name: str, body: Attempt) -> dict[str, Any]:
     attack = attacks.find(name)
-    most = 2 * max(attack.small.people, 256)
-    people = body.people or attack.small.people
-    if people > most:
-        raise BadInput(
-            f"Here this attack plays with at most {most:,} people.", next_step="Use `discreet attack run` for more."
-        )
+    console, target = Console(attack), attack.weak if body.against == "weak" else body.against
+    turned = console.check(body.options if body.people is None else {**body.options, "people": body.people})
     result = attacks.run(
         name,
-        against=body.against,
+        against=target,
         epsilon=body.epsilon,
         delta=body.delta,
-        people=people,
-        trials=min(body.trials or attack.small.trials, _MOST_TRIALS),
+        people=int(turned.pop("people")),
+        trials=_trials(body, console.trials(target)),
         size="small",
         seed=body.seed,
-        **body.options,
+        on_progress=_until(time.monotonic() + _LONGEST),
+        **turned,
     )
-    return {**result.as_dict(), "plot": result.plot().svg}
+    together = replace(result, scores=(*body.earlier, *result.scores))
+    return {**together.as_dict(), "scores": list(result.scores), "allowed": _allowed(attack, result)}
+
+
+def _trials(body: Attempt, most: int) -> int:
+    if body.trials is not None and body.trials > most:
+        raise BadInput(
+            f"Here this attack is played at most {most} times at once.",
+            next_step="Play again and give the scores as `earlier`, or use `discreet attack run` for more.",
+        )
+    return body.trials or most
+
+
+def _until(end: float) -> Callable[[int, int], None]:
+    def go_on(done: int, trials: int) -> None:
+        if done < trials and time.monotonic() > end:
+            raise BadInput(
+                f"This took longer than {_LONGEST:g} seconds, and was stopped.",
+                next_step="Take fewer people or trials, or use `discreet attack run`.",
+            )
+
+    return go_on
+
+
+def _allowed(attack: attacks.Attack, result: attacks.Result) -> Sequence[tuple[float, float]]:
+    """The bound at many epsilons, where it is a function of epsilon; it must agree with the one the attack was held to."""
+    row = _row(attack, result.options)
+    if row is None or result.against != DISCREET or result.epsilon is None or result.bound is None or result.delta:
+        return []
+    if not math.isclose(row(result.epsilon), result.bound, rel_tol=1e-9):
+        return []
+    return [(epsilon, row(epsilon)) for epsilon in _EPSILONS]
+
+
+def _row(attack: attacks.Attack, options: Mapping[str, float]) -> Callable[[float], float] | None:
+    """The bound by the name that the attack gives it."""
+    rows: dict[str, Callable[[float], float]] = {
+        "a person's bit": bounds.bit,
+        "membership": bounds.membership,
+        "true positives": partial(bounds.tpr_at, 0.01),
+        "TPR": partial(bounds.tpr_at, 0.01),
+        "linkage": partial(bounds.linkage, int(options.get("candidates", 16))),
+    }
+    return next((row for start, row in rows.items() if attack.bound.startswith(start)), None)

@@ -99,7 +99,7 @@ class Rehearsal(_Strict):
 
 
 class Attempt(_Strict):
-    """One attack on a generated world."""
+    """One attack on a generated world, at settings that /v1/attacks lists as knobs."""
 
     model_config = ConfigDict(
         extra="forbid", strict=True, json_schema_extra={"example": {"against": "discreet", "epsilon": 1}}
@@ -111,3 +111,5 @@ class Attempt(_Strict):
     trials: Annotated[int, Field(ge=1, le=1000)] | None = None
     seed: Annotated[int, Field(ge=0, le=2**32)] | None = None
     options: dict[Annotated[str, Field(max_length=40)], Annotated[float, Field(allow_inf_nan=False)]] = {}
+    earlier: Annotated[list[Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]], Field(max_length=2000)] = []
+    """Scores of trials before, at the same settings."""
