@@ -19,10 +19,10 @@ from discreet.attacks.steps import Step
 Bits = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
-_OUTSIDERS, _RANK = 199, 2
-"""People who are in no data: a score above all but one of these 199 has a rate of false positives of 1 %."""
+_OUTSIDERS, _RANK = 399, 4
+"""People who are in no data: a score above all but three of these 399 has a rate of false positives of 1 %."""
 _FPR = _RANK / (_OUTSIDERS + 1)
-_RANKS = (1, 2, 5, 10, 20, 40, 80, 120, 160, 199)
+_RANKS = (1, 2, 4, 10, 20, 40, 80, 160, 240, 320, 399)
 _FEATURES = 40
 _MEASURES = _FEATURES + 1
 _SERVES = 5
@@ -173,7 +173,7 @@ class _Scoring:
             ),
             *steps,
             Step("note", f"{len(shadows.members)} shadow models, on people of whom the attacker knows who was in"),
-            Step("guess", "members are those who score above all but one of the outsiders"),
+            Step("guess", "members are those who score above all but three of the outsiders"),
             Step("truth", f"of the members are found: {found_by}"),
         ]
         self._tally.add(self._rates["LiRA"][-1], ends)
@@ -224,7 +224,7 @@ ATTACKS = (
         },
         bound="TPR at 1 % FPR",
         small=Size(200, 4),
-        full=Size(400, 20),
+        full=Size(400, 25),
         play=play,
         measure="members found at 1 % false positives",
         options={"shadows": 24, "trees": 50},

@@ -58,16 +58,22 @@ def _against_discreet(game: Game) -> Outcome:
         with game.protect({"people": {"id": np.flatnonzero(there)}}, presence_catalog(there.size)) as world:
             for trial in game.each_trial(trials):
                 analyst = game.analyst(world)
+                if trial == 0:
+                    _ask_for_a_row(game, analyst)
                 guess = _likeliest(game, analyst, first=(trial % serves) * _CANDIDATES)
                 tally.add(bool(there[guess]), [known, *analyst.steps, *_named(guess, bool(there[guess]))])
     return tally.outcome(baseline=0.5, bound=game.bound(_bound))
 
 
+def _ask_for_a_row(game: Game, analyst: Analyst) -> None:
+    """It is worth a try, and costs nothing."""
+    with suppress(NotAllowed):
+        analyst.ask("SELECT id FROM people LIMIT 1", epsilon=game.budget.epsilon)
+
+
 def _likeliest(game: Game, analyst: Analyst, *, first: int) -> int:
     """Of the candidates from this one on."""
     chosen = f"WHERE id >= {first} AND id < {first + _CANDIDATES}"
-    with suppress(NotAllowed):
-        analyst.ask(f"SELECT id FROM people {chosen} LIMIT 1", epsilon=game.budget.epsilon)  # noqa: S608
     rows = analyst.ask(f"SELECT id, COUNT(*) AS n FROM people {chosen} GROUP BY id", epsilon=game.budget.epsilon)  # noqa: S608
     return int(largest(game, rows, key="id", value="n", among=range(first, first + _CANDIDATES)))
 

@@ -20,6 +20,8 @@ from discreet.cli.books import JsonOption
 from discreet.errors import BadInput
 
 commands = typer.Typer(help="Attack what deserves to fall, and Discreet.", no_args_is_help=True, rich_markup_mode=None)
+_BEGIN, _END = "<!-- the lab's table begins -->", "<!-- the lab's table ends -->"
+
 Small = Annotated[bool, typer.Option("--small", help="Sizes for a quick look instead of the lectures'.")]
 Seed = Annotated[int | None, typer.Option("--seed", help="Of worlds and attackers; Discreet's noise is always fresh.")]
 
@@ -97,7 +99,10 @@ def run_one(
 def run_everything(
     *,
     report: Annotated[Path | None, typer.Option("--report", help="Write a page about all of it here.")] = None,
-    table: Annotated[Path | None, typer.Option("--table", help="Write the table here, as Markdown.")] = None,
+    table: Annotated[
+        Path | None,
+        typer.Option("--table", help="Write the table here, as Markdown; into a page that has marks for it."),
+    ] = None,
     only: Annotated[str | None, typer.Option("--only", help="Some attacks, with commas between them.")] = None,
     seed: Seed = None,
     small: Small = False,
@@ -111,7 +116,7 @@ def run_everything(
     if report is not None:
         report.write_text(html_report(results))
     if table is not None:
-        table.write_text(markdown_table(results))
+        _write_table(table, markdown_table(results))
     if as_json:
         typer.echo(json.dumps([result.as_dict() for result in results], ensure_ascii=False))
         return
@@ -119,6 +124,14 @@ def run_everything(
     for place in (report, table):
         if place is not None:
             typer.echo(f"  wrote {place}")
+
+
+def _write_table(path: Path, table: str) -> None:
+    """A file of its own, or the part of a page between two marks."""
+    page = path.read_text() if path.exists() else ""
+    before, begins, rest = page.partition(_BEGIN)
+    _, ends, after = rest.partition(_END)
+    path.write_text(f"{before}{_BEGIN}\n{table}{_END}{after}" if begins and ends else table)
 
 
 @contextmanager

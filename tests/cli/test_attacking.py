@@ -1,0 +1,69 @@
+"""`discreet attack` as a person types it."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from discreet.cli.app import app
+from discreet.errors import DiscreetError
+
+
+@pytest.fixture
+def discreet(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        result = CliRunner().invoke(app, ["attack", *arguments])
+        if isinstance(result.exception, DiscreetError):
+            raise result.exception
+        assert result.exit_code == 0, result.output
+        return result.output
+
+    return run
+
+
+NAMES = ["differencing", "averaging", "linkage", "dictionary", "homogeneity", "sampling", "auditing", "reconstruction", "census", "membership", "model-membership", "inversion", "lowbits", "timing", "prng", "ledger-race", "tracing"]
+
+
+def test_every_attack_of_the_lectures_is_listed(discreet):
+    said, facts = discreet("list"), json.loads(discreet("list", "--json"))
+    for name in NAMES:
+        assert name in said
+    assert {one["name"] for one in facts} >= set(NAMES)
+    assert all(one["releases"] and one["wants"] and one["lesson"] and one["citation"] for one in facts)
+
+
+def test_one_attack_against_both_is_told_step_by_step(discreet, tmp_path):
+    said = discreet("run", "differencing", "--against", "weak,discreet", "--epsilon", "1", "--people", "32", "--trials", "8", "--plot", "plot.svg")  # fmt: skip
+    assert "SELECT SUM" in said
+    assert "guess" in said
+    assert "falls" in said
+    assert "holds" in said
+    assert (tmp_path / "plot.svg").read_text().startswith("<svg")
+    facts = json.loads(discreet("run", "differencing", "--people", "32", "--trials", "8", "--json"))
+    assert facts["success"] == 1
+    assert facts["bound"] is None
+
+
+def test_some_attacks_as_a_page_and_as_a_table_in_a_page(discreet, tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("before\n<!-- the lab's table begins -->\nold\n<!-- the lab's table ends -->\nafter\n")
+    discreet("all", "--only", "differencing", "--small", "--report", "lab.html", "--table", "page.md", "--json")
+    text = page.read_text()
+    assert text.startswith("before\n")
+    assert text.endswith("after\n")
+    assert "old" not in text
+    assert "| differencing | 50.0 % |" in text
+    assert "<h1>The attack lab</h1>" in (tmp_path / "lab.html").read_text()
+
+
+def test_what_cannot_be_played_is_refused_with_a_next_step(discreet):
+    with pytest.raises(DiscreetError, match="Choose one of"):
+        discreet("run", "magic")
+    with pytest.raises(DiscreetError, match="Give epsilon"):
+        discreet("run", "differencing", "--against", "discreet")
+    with pytest.raises(DiscreetError, match="Choose one of"):
+        discreet("run", "differencing", "--against", "nobody", "--epsilon", "1")
+    with pytest.raises(DiscreetError, match="name=number"):
+        discreet("run", "differencing", "--option", "noise")
