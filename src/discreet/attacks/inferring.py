@@ -46,12 +46,19 @@ def by_likelihood(confidences: Floats, shadows: Floats, members: Bits) -> Floats
     """
     found, odds = log_odds(confidences), log_odds(shadows)
     likelihoods = []
-    for which in (members, ~members):
-        weight = which / np.maximum(1, which.sum(axis=0))
-        middle = (weight * odds).sum(axis=0)
+    for which, middle in zip((members, ~members), _middles(odds, members), strict=True):
         spread = _SPREAD + float(np.sqrt(np.mean((odds - middle)[which] ** 2)))
         likelihoods.append(-np.log(spread) - (found - middle) ** 2 / (2 * spread**2))
     return likelihoods[0] - likelihoods[1]
+
+
+def _middles(odds: Floats, members: Bits) -> tuple[Floats, Floats]:
+    """Each person's usual log-odds with and without them; whoever was in no shadow, or in all, moves as people do on average."""
+    inside, outside = ((odds * which).sum(axis=0) / np.maximum(1, which.sum(axis=0)) for which in (members, ~members))
+    never, always = ~members.any(axis=0), members.all(axis=0)
+    both = ~never & ~always
+    moved = float(np.mean((inside - outside)[both])) if both.any() else 0.0
+    return np.where(never, outside + moved, inside), np.where(always, inside - moved, outside)
 
 
 def log_odds(confidences: Floats) -> Floats:

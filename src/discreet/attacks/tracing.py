@@ -124,7 +124,7 @@ ATTACKS = (
         },
         bound="true positives at 1 % false positives",
         small=Size(8, 3),
-        full=Size(15, 12),
+        full=Size(15, 14),
         play=play,
         measure="rows accused, at 1 % of others",
         whole_runs=True,

@@ -96,7 +96,7 @@ _OPTIONS: Mapping[tuple[str, str], _Range] = {
     ),
     ("ledger-race", "cap"): _Range("answers that the budget allows", 2, 20, whole=True),
     ("ledger-race", "threads"): _Range("threads", 2, 8, whole=True),
-    ("ledger-race", "processes"): _Range("processes beside ours", 0, 2, usual=0, whole=True, against=_OURS),
+    ("ledger-race", "processes"): _Range("processes beside ours", 0, 1, usual=0, whole=True, against=_OURS),
     ("name-and-shame", "expected"): _Range("people named, on average", 0.05, 4, log=True, against=("each-with-delta",)),
     ("reconstruction", "noise"): _Range(
         "noise, in multiples of √people", 0.02, 3, log=True, against=("noisy-counts", "mostly-right")
