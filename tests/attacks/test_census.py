@@ -3,12 +3,9 @@
 import numpy as np
 import pytest
 
-from tests.attacks.promises import is_kept_within_the_bound, succeeds
-
-pytest.importorskip("ortools")
-
 from discreet.attacks.blocks import EXAMPLE, RECORDS, ages_in_groups, counts_by_view, draw_block
 from discreet.attacks.constraints import block_from_ages, block_from_counts, nearest_block
+from tests.attacks.promises import is_kept_within_the_bound, succeeds
 
 
 @pytest.mark.parametrize("release", ["means-and-medians", "count-tables"])

@@ -52,7 +52,6 @@ def test_discreet_answers_whole_numbers_and_keeps_within_the_bound(epsilon):
 
 
 def test_opendp_keeps_within_the_bound():
-    pytest.importorskip("opendp")
     assert attacks.run("lowbits", against="opendp", epsilon=1, size="small", trials=300, seed=20).holds(SURE)
 
 

@@ -128,7 +128,7 @@ _PEOPLE: Mapping[str, tuple[int, int]] = {
     "averaging": (16, 1024),
     "linkage": (2_000, 50_000),
     "netflix": (500, 3_000),
-    "big-bang": (16, 128),
+    "big-bang": (16, 64),
     "dictionary": (100, 4_000),
     "homogeneity": (150, 1_200),
     "background": (150, 1_200),

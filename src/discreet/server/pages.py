@@ -12,7 +12,7 @@ from discreet.server.keys import KeyBook
 
 _COOKIE = "discreet_key"
 _KINDS = {
-    **dict.fromkeys(("page.js", "api.js", "device.js", "collect.js"), "text/javascript"),
+    **dict.fromkeys(("page.js", "api.js", "device.js", "collect.js", "attacks.js", "curve.js"), "text/javascript"),
     "style.css": "text/css",
 }
 

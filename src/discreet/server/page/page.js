@@ -1,4 +1,5 @@
 // The page asks the same API as everybody else. Text from the server is only ever put in as text.
+import { showAttacks } from "./attacks.js";
 import { showCollect } from "./collect.js";
 
 const $ = (id) => document.getElementById(id);
@@ -264,7 +265,7 @@ async function card() {
 // Where we are
 
 async function go() {
-  const page = location.hash.slice(1) || "ask";
+  const [page, part] = (location.hash.slice(1) || "ask").split("/");
   for (const section of document.querySelectorAll("main > section")) section.hidden = true;
   for (const link of document.querySelectorAll("nav a")) {
     if (link.hash && link.hash.slice(1) === page) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
@@ -278,6 +279,7 @@ async function go() {
     $("sign-in").hidden = false;
     return;
   }
+  if (page === "attacks") { $("attacks").hidden = false; await showAttacks({ call, make, told, fill }, part); return; }
   if (page === "budget") { $("budget").hidden = false; await past(); return; }
   if (page === "owner") { $("owner").hidden = false; await editCatalog("GET", "/v1/catalog/source"); return; }
   catalog(await call("/v1/catalog"));

@@ -1,0 +1,373 @@
+// Attacks: one attack, against a release that deserves to fall and against Discreet, side by side; every change of a knob
+// plays a few trials of each, and all points of this visit stay on the curves.
+import { drawCurve } from "./curve.js";
+
+const $ = (id) => document.getElementById(id);
+const SIDES = ["weak", "discreet"];
+const EPSILON = { name: "epsilon", label: "ε: all that the attacker may spend", least: 0.1, most: 10, usual: 1, whole: false, log: true };
+const POSITIONS = 60, SWEEP = 9, MOST_SCORES = 1900, PATIENCE = 250, PACE = 700, LONGEST_WALK = 7000;
+const SLOW = 1.5, QUICK = 0.6; // seconds of a request, after which fewer or more trials are played
+const state = { attacks: [], attack: null, release: "", values: {}, turned: "", points: new Map(), pace: new Map(), last: {}, step: 0, walk: 0, fresh: false, sweep: null, wanted: new Set(), busy: false, timer: 0 };
+let page; // what page.js lends: call, make, told, fill
+
+const percent = (share) => `${(100 * share).toFixed(share > 0 && share < 0.0995 ? 1 : 0)}\u00a0%`;
+const shownNumber = (value) => (Number.isInteger(value) ? value : Number(value.toPrecision(3))).toLocaleString("en", { maximumFractionDigits: 6 });
+const many = (count, one) => `${count.toLocaleString("en")} ${one}${count === 1 ? "" : "s"}`;
+const inShort = (knob) => knob.label.split(/[:,]/)[0];
+const between = ([low, high]) => `${percent(low).slice(0, -2)} to ${percent(high)}`;
+const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+export async function showAttacks(lent, name) {
+  page = lent;
+  $("attack-told").textContent = "";
+  try {
+    if (!state.attacks.length) state.attacks = (await page.call("/v1/attacks")).attacks;
+  } catch (error) {
+    $("attack-told").textContent = page.told(error);
+    return;
+  }
+  const attack = state.attacks.find((one) => one.name === name);
+  $("attacks-all").hidden = Boolean(attack);
+  $("attack").hidden = !attack;
+  if (attack) open(attack); else list();
+}
+
+function list() {
+  $("attack-list").replaceChildren(...state.attacks.map((attack) => {
+    const link = page.make("a", "", { href: `#attacks/${attack.name}` }), item = page.make("li");
+    link.append(page.make("b", attack.title), page.make("span", attack.lesson), page.make("small", outcome(attack)));
+    item.append(link);
+    return item;
+  }));
+}
+
+// What was seen of an attack in this visit.
+function outcome(attack) {
+  if (attack.missing.length) return `${attack.name} · needs ${attack.missing.join(", ")}`;
+  const last = (ours) => [...state.points.values()].filter((point) => point.attack === attack.name && (point.target === "discreet") === ours).at(-1);
+  const [weak, ours] = [last(false), last(true)];
+  return [attack.name, ...(weak ? [`weak ${percent(weak.result.success)}`] : []), ...(ours ? [`Discreet ${percent(ours.result.success)}`] : [])].join(" · ");
+}
+
+// One attack
+
+const target = (side) => (side === "weak" ? state.release : "discreet");
+const priced = (side) => side === "discreet" || state.attack.priced.includes(state.release) || state.release in state.attack.peers;
+const knobs = () => [...state.attack.knobs, EPSILON].filter((knob) => knob.least < knob.most && SIDES.some((side) => matters(knob, side)));
+const matters = (knob, side) => (knob === EPSILON ? priced(side) : knob.against.includes(target(side)));
+
+function open(attack) {
+  const again = state.attack === attack;
+  if (!again) {
+    Object.assign(state, { attack, release: Object.keys(attack.releases)[0], turned: "", fresh: true, last: {}, step: 0 });
+    state.values = Object.fromEntries([...attack.knobs, EPSILON].map((knob) => [knob.name, knob.usual]));
+    stop();
+    pauseWalk();
+  }
+  const i = state.attacks.indexOf(attack), near = [state.attacks.at(i - 1), state.attacks[(i + 1) % state.attacks.length]];
+  $("attack-before").replaceChildren(page.make("a", `← ${near[0].title}`, { href: `#attacks/${near[0].name}` }));
+  $("attack-after").replaceChildren(page.make("a", `${near[1].title} →`, { href: `#attacks/${near[1].name}` }));
+  $("attack-title").textContent = attack.title;
+  $("attack-wants").textContent = `It wants ${attack.wants}.`;
+  $("attack-sees").textContent = `It sees ${attack.sees}.`;
+  $("attack-lesson").textContent = attack.lesson;
+  $("attack-citation").textContent = attack.citation;
+  const targets = Object.entries({ ...attack.releases, ...attack.peers });
+  $("attack-release").replaceChildren(...targets.map(([name]) => page.make("option", name in attack.peers ? `${name}, another package` : name, { value: name })));
+  $("attack-release").value = state.release;
+  $("attack-title").focus({ preventScroll: true });
+  if (!again) scrollTo(0, 0);
+  released();
+  if (again && SIDES.every((side) => state.last[side])) showAll(); else want(SIDES);
+}
+
+function released() {
+  const { attack } = state;
+  $("weak-about").textContent = sentence({ ...attack.releases, ...attack.peers }[state.release]);
+  $("weak-name").textContent = state.release;
+  sliders();
+  showAll();
+}
+
+const sentence = (text) => `${text[0].toUpperCase()}${text.slice(1)}.`;
+
+// Sliders
+
+const place = (knob, value) => Math.round(POSITIONS * (knob.log ? Math.log(value / knob.least) / Math.log(knob.most / knob.least) : (value - knob.least) / (knob.most - knob.least)));
+
+function valueAt(knob, position) {
+  const share = position / POSITIONS;
+  const value = knob.log ? knob.least * (knob.most / knob.least) ** share : knob.least + share * (knob.most - knob.least);
+  const round = knob.whole ? Math.round(value) : Number(value.toPrecision(2));
+  return Math.min(knob.most, Math.max(knob.least, round));
+}
+
+const few = (knob) => knob.whole && knob.most - knob.least <= POSITIONS; // each whole number has a position of its own
+
+function sliders() {
+  $("attack-knobs").replaceChildren(...knobs().map((knob) => {
+    const line = page.make("div", "", { class: "knob" }), id = `knob-${knob.name}`, own = few(knob) && !knob.log;
+    const label = page.make("label", knob.label, { for: id }), number = page.make("output", "", { for: id, id: `${id}-value` });
+    const ends = own ? { min: knob.least, max: knob.most } : { min: 0, max: POSITIONS };
+    const slider = page.make("input", "", { id, type: "range", step: 1, ...ends });
+    slider.addEventListener("input", () => turn(knob, own ? Number(slider.value) : valueAt(knob, Number(slider.value))));
+    const sides = SIDES.filter((side) => matters(knob, side));
+    line.append(label, number, slider);
+    if (sides.length === 1) line.append(page.make("small", sides[0] === "weak" ? "only the weak release" : "only Discreet", { class: "quiet" }));
+    return line;
+  }));
+  for (const knob of knobs()) point(knob);
+}
+
+function point(knob) {
+  const value = state.values[knob.name], slider = $(`knob-${knob.name}`);
+  slider.value = few(knob) && !knob.log ? value : place(knob, value);
+  slider.setAttribute("aria-valuetext", shownNumber(value));
+  $(`knob-${knob.name}-value`).textContent = shownNumber(value);
+}
+
+function turn(knob, value) {
+  stop();
+  set(knob, value);
+  showAll();
+  const moved = SIDES.filter((side) => matters(knob, side));
+  clearTimeout(state.timer);
+  state.timer = setTimeout(() => want(moved), PATIENCE);
+}
+
+function set(knob, value) {
+  state.values[knob.name] = value;
+  if (knob !== EPSILON) state.turned = knob.name;
+  point(knob);
+}
+
+// The knob that a side's curve is drawn against.
+function axis(side) {
+  if (side === "discreet") return EPSILON;
+  const own = knobs().filter((knob) => matters(knob, side) && knob !== EPSILON);
+  const usual = priced(side) ? EPSILON : own.find((knob) => knob.name === "noise") ?? own[0];
+  return own.find((knob) => knob.name === state.turned) ?? usual ?? state.attack.knobs[0];
+}
+
+// Playing: one request at a time, always at the settings of now.
+
+function want(sides) {
+  for (const side of sides) state.wanted.add(side);
+  if (!state.busy) work();
+}
+
+async function work() {
+  state.busy = true;
+  try {
+    for (;;) {
+      const [side] = state.wanted;
+      if (side) { state.wanted.delete(side); await play(side); continue; }
+      if (!state.sweep) break;
+      const { side: swept, knob, values, back } = state.sweep, at = state.sweep.done++;
+      set(knob, at < values.length ? values[at] : back);
+      if (at >= values.length) { stop(); showAll(); say(`Swept ${inShort(knob)} from ${shownNumber(knob.least)} to ${shownNumber(knob.most)}. Nothing was spent.`); break; }
+      await play(swept);
+    }
+  } finally {
+    state.busy = false;
+  }
+}
+
+function settings(side) {
+  const own = state.attack.knobs.filter((knob) => matters(knob, side)).map((knob) => [knob.name, state.values[knob.name]]);
+  return Object.fromEntries([...own, ...(priced(side) ? [["epsilon", state.values.epsilon]] : [])]);
+}
+
+const keyOf = (attack, against, values) => JSON.stringify([attack.name, against, values]);
+
+async function play(side) {
+  const { attack } = state, against = target(side), values = settings(side), key = keyOf(attack, against, values);
+  const pace = `${attack.name} ${against}`, trials = state.pace.get(pace) ?? attack.trials[against];
+  const before = state.points.get(key)?.scores ?? [], { people, epsilon, ...options } = values;
+  const earlier = before.length > MOST_SCORES - trials ? [] : before;
+  const swept = state.sweep ? `Sweep, ${Math.min(state.sweep.done, state.sweep.values.length)} of ${state.sweep.values.length}: ` : "";
+  say(`${swept}Playing ${many(trials, "trial")} against ${side === "weak" ? against : "Discreet"}${epsilon ? ` at ε ${shownNumber(epsilon)}` : ""} …`);
+  try {
+    const body = { against, trials, people, options, earlier, ...(epsilon ? { epsilon } : {}) };
+    const result = await page.call(`/v1/attacks/${encodeURIComponent(attack.name)}`, { method: "POST", body });
+    state.points.delete(key); // the last played is the last in order
+    state.points.set(key, { attack: attack.name, target: against, values, scores: [...earlier, ...result.scores], result });
+    const next = result.seconds > SLOW ? trials / 2 : result.seconds < QUICK ? trials * 2 : trials;
+    state.pace.set(pace, Math.max(1, Math.min(attack.trials[against], Math.floor(next))));
+    $("attack-told").textContent = "";
+    if (attack !== state.attack || against !== target(side)) return;
+    say(`Played ${many(result.scores.length, "trial")} in ${result.seconds.toFixed(1)} s. The people are generated; nothing was spent.`);
+    show(side);
+    steps();
+  } catch (error) {
+    if (attack !== state.attack) return;
+    stop();
+    state.wanted.clear();
+    say("");
+    $("attack-told").textContent = page.told(error);
+  }
+}
+
+function say(text) {
+  $("attack-says").textContent = text;
+}
+
+function sweep(side) {
+  const knob = axis(side);
+  if (state.sweep) { set(state.sweep.knob, state.sweep.back); stop(); showAll(); return; }
+  const values = [...new Set(Array.from({ length: SWEEP }, (_, i) => valueAt(knob, (POSITIONS * i) / (SWEEP - 1))))];
+  state.sweep = { side, knob, values, done: 0, back: state.values[knob.name] };
+  SIDES.forEach(offer);
+  if (!state.busy) work();
+}
+
+function stop() {
+  state.sweep = null;
+  clearTimeout(state.timer);
+  if (state.attack) SIDES.forEach(offer);
+}
+
+function offer(side) {
+  const button = $(`${side}-sweep`), knob = axis(side);
+  button.hidden = knob.least >= knob.most;
+  button.disabled = Boolean(state.sweep) && state.sweep.side !== side;
+  button.textContent = state.sweep?.side === side ? "Stop" : `Sweep ${inShort(knob)} ${shownNumber(knob.least)} … ${shownNumber(knob.most)}`;
+}
+
+// What was seen: the success, its curve, and other numbers
+
+function showAll() {
+  SIDES.forEach(show);
+  steps();
+}
+
+function show(side) {
+  const { attack } = state, knob = axis(side), against = target(side), now = settings(side);
+  const found = state.points.get(keyOf(attack, against, now));
+  if (found) state.last[side] = { against, result: found.result };
+  score(side, found?.result);
+  offer(side);
+  const same = (point) => Object.keys(now).every((name) => name === knob.name || point.values[name] === now[name]);
+  const points = [...state.points.values()].filter((point) => point.attack === attack.name && point.target === against)
+    .map((point) => ({ ...of(point.result), x: point.values[knob.name], same: same(point), result: point.result }));
+  const like = points.filter((point) => point.same), latest = found?.result ?? like.at(-1)?.result;
+  const measured = like.filter((point) => point.result.bound !== null).map((point) => [point.x, point.result.bound]).sort(([one], [other]) => one - other);
+  const line = like.map((point) => point.result.allowed).findLast((some) => some.length);
+  drawCurve($(`${side}-curve`), {
+    knob, points, at: state.values[knob.name], allowed: knob === EPSILON && line ? line : measured, label: knob.label,
+    guessing: latest?.baseline ?? null, claimed: latest?.facts["its epsilon would allow"] ?? null,
+    described: `${attack.measure} against ${against}, by ${knob.label}: ${like.map((point) => `${shownNumber(point.x)}: ${point.title}`).join("; ") || "nothing played yet"}`,
+  });
+  table(side, knob, like);
+  facts(side, found?.result);
+}
+
+function of(result) {
+  const [low, high] = result.interval;
+  return { success: result.success, low, high, title: `${percent(result.success)} (${between(result.interval)}), ${many(result.trials, "trial")}` };
+}
+
+function score(side, result) {
+  $(`${side}-success`).textContent = result ? percent(result.success).replace("\u00a0", "") : "…";
+  $(`${side}-measure`).textContent = state.attack.measure;
+  const allowed = !result ? "" : result.bound !== null ? `privacy allows ${percent(result.bound)}` : side === "weak" ? "nothing is promised" : "";
+  $(`${side}-against`).textContent = result ? [`${between(result.interval)} in ${many(result.trials, "trial")}`, `guessing ${percent(result.baseline)}`, allowed].filter(Boolean).join(" · ") : "not played at these settings yet";
+}
+
+function table(side, knob, points) {
+  const rows = [...points].sort((one, other) => one.x - other.x);
+  page.fill($(`${side}-table`), [[knob === EPSILON ? "ε" : knob.label, "number"], ["success", "number"], ["95 % interval", "number"], ["trials", "number"], ["allowed", "number"]],
+    rows.map(({ x, result }) => [shownNumber(x), percent(result.success), between(result.interval), String(result.trials), result.bound === null ? "—" : percent(result.bound)]));
+}
+
+function facts(side, result) {
+  const told = Object.entries(result?.facts ?? {}).filter(([, value]) => ["number", "string", "object"].includes(typeof value) && value !== null);
+  const plain = (value) => (typeof value === "number" ? shownNumber(value) : typeof value === "object" ? Object.entries(value).map(([name, one]) => `${name}: ${plain(one)}`).join(", ") : value);
+  $(`${side}-facts`).replaceChildren(...told.flatMap(([name, value]) => [page.make("dt", name), page.make("dd", plain(value))]));
+}
+
+// One trial, step by step
+
+const lines = (side) => state.last[side]?.against === target(side) ? state.last[side].result.transcript : [];
+const longest = () => Math.max(...SIDES.map((side) => lines(side).length));
+
+// New answers stand there at once, except for the first of an attack: these come one after the other, where motion is welcome.
+function steps() {
+  const both = SIDES.every((side) => lines(side).length);
+  for (const side of SIDES) $(`${side}-steps`).replaceChildren(...lines(side).map((step, i, all) => row(side, step, all)));
+  $("attack-walk").hidden = !both;
+  if (state.fresh && both) {
+    state.fresh = false;
+    state.step = longest();
+    if (!calm()) playWalk();
+  } else if (!state.walk) state.step = longest();
+  reveal();
+}
+
+function row(side, step, all) {
+  const item = page.make("li", "", { class: step.kind }), text = page.make("span", "", /^SELECT\b/.test(step.text) ? { class: "sql" } : {});
+  text.append(...(step.kind === "truth" ? compared(all.find((one) => one.kind === "guess")?.text ?? "", step.text) : [step.text]));
+  item.append(page.make("b", step.kind), text);
+  if (step.kind === "truth") item.append(verdict(state.last[side].result));
+  return item;
+}
+
+// Where a guess is a row of bits, those that are wrong are marked in the truth.
+function compared(guess, truth) {
+  const [guessed, bits] = [guess, truth].map((text) => text.match(/[01]{6,}/)?.[0]);
+  if (!guessed || guessed.length !== bits?.length) return [truth];
+  const at = truth.indexOf(bits);
+  return [truth.slice(0, at), ...[...bits].map((bit, i) => (bit === guessed[i] ? bit : page.make("mark", bit))), truth.slice(at + bits.length)];
+}
+
+function verdict(result) {
+  const [first] = result.scores, sure = first === 0 || first === 1;
+  const text = sure && !state.attack.whole_runs ? (first ? "the attack succeeds this time" : "the attack fails this time") : `${percent(first)} ${state.attack.measure}`;
+  return page.make("em", text, { class: first > (1 + result.baseline) / 2 ? "fallen" : "held" });
+}
+
+function reveal() {
+  const all = longest();
+  for (const side of SIDES) [...$(`${side}-steps`).children].forEach((item, i) => item.classList.toggle("later", i >= state.step));
+  $("walk-at").textContent = `step ${Math.min(state.step, all)} of ${all}`;
+  $("walk-back").disabled = state.step <= 1;
+  $("walk-next").disabled = state.step >= all;
+  $("walk-play").textContent = state.walk ? "Pause" : "Play from the start";
+}
+
+function walkTo(step) {
+  state.step = Math.max(1, Math.min(longest(), step));
+  reveal();
+}
+
+function playWalk() {
+  const pace = Math.min(PACE, LONGEST_WALK / longest());
+  state.step = 0;
+  const next = () => {
+    walkTo(state.step + 1);
+    state.walk = state.step < longest() ? setTimeout(next, pace) : 0;
+    reveal();
+  };
+  next();
+}
+
+function pauseWalk() {
+  clearTimeout(state.walk);
+  state.walk = 0;
+}
+
+const walkBy = (by) => { pauseWalk(); walkTo(state.step + by); };
+
+$("walk-back").addEventListener("click", () => walkBy(-1));
+$("walk-next").addEventListener("click", () => walkBy(1));
+$("walk-play").addEventListener("click", () => { if (state.walk) { pauseWalk(); reveal(); } else playWalk(); });
+$("attack-walk").addEventListener("keydown", (event) => {
+  const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+  if (by) { event.preventDefault(); walkBy(by); }
+});
+$("attack-more").addEventListener("click", () => { stop(); want(SIDES); });
+$("attack-release").addEventListener("change", () => { stop(); state.release = $("attack-release").value; state.turned = ""; released(); want(["weak"]); });
+for (const side of SIDES) $(`${side}-sweep`).addEventListener("click", () => sweep(side));
+addEventListener("hashchange", () => { if (location.hash !== `#attacks/${state.attack?.name}`) { stop(); state.wanted.clear(); pauseWalk(); } });
+let resized;
+addEventListener("resize", () => { clearTimeout(resized); resized = setTimeout(() => { if (state.attack && $("weak-curve").clientWidth) SIDES.forEach(show); }, 150); });
