@@ -153,6 +153,10 @@ def test_a_collector_cannot_single_out_a_value_by_a_size_that_does_not_fit(proto
     [
         {"version": 2},
         {"domain": {"open": True}},
+        {"domain": {"values": EMOJI, "open": True}},
+        {"domain": {}},
+        {"epsilon": "1000"},
+        {"protocol": "pgr", "parameters": {"size": 3, "order": 10007, "dimension": 2}},
         {"domain": {"lower": "0", "upper": "1"}},
         {"domain": {"length": 4}},
         {"domain": {"values": ["😀"]}, "parameters": {"size": 1}},

@@ -26,6 +26,8 @@ from typing import Any, ClassVar
 
 VERSION = 1
 WORD = 1 << 64
+_MOST_EPSILON = 100
+_LARGEST_FIELD = 1 << 12
 HEADER = 1 + 16 + 16 + 16 + 4
 """Bytes before the payload: version, task, message, sender, number of reports. Four bytes of checksum follow it."""
 
@@ -276,7 +278,7 @@ class Projective(Randomizer):
     protocols = ("pgr",)
 
     def prepare(self, *, size: int, order: int, dimension: int) -> None:
-        _at_least(2, size, order, dimension)
+        _at_least(2, size, order, dimension, _LARGEST_FIELD - order)
         self.size, self.order, self.dimension = size, order, dimension
         if dimension < 2 or size > order ** (dimension - 1):
             raise _unsound("The geometry has too few points for the values.")
@@ -681,8 +683,8 @@ def randomizer_of(spec: Mapping[str, Any]) -> Randomizer:
     try:
         if spec["version"] != VERSION:
             raise _unsound("The task is of another version.")
-        if Fraction(spec["epsilon"]) <= 0:
-            raise _unsound("A task needs a positive epsilon.")
+        if not 0 < Fraction(spec["epsilon"]) <= _MOST_EPSILON:
+            raise _unsound("A task needs a positive epsilon, and one that protects at all.")
         return RANDOMIZERS[spec["protocol"]](spec)
     except (KeyError, TypeError, ValueError, ZeroDivisionError, OverflowError) as error:
         if isinstance(error, ClientRefused):
@@ -692,6 +694,8 @@ def randomizer_of(spec: Mapping[str, Any]) -> Randomizer:
 
 def check_fit(randomizer: Randomizer, domain: Mapping[str, Any]) -> None:
     """The randomizer covers just the values of the domain: with fewer, or more, some reports would give one away."""
+    if set(domain) not in ({"values"}, {"range"}, {"open"}, {"lower", "upper"}, {"length"}):
+        raise _unsound("The domain cannot be read.")
     numbers = domain["range"] if "range" in domain else len(domain.get("values", ()))
     fits = {
         "numbers": numbers == getattr(randomizer, "size", None),
@@ -710,7 +714,7 @@ def coder_of(spec: Mapping[str, Any]) -> Callable[[Any], Any]:
         return _grid_coder(domain, int(spec["parameters"]["steps"]))
     if "length" in domain:
         return _text_coder(int(domain["length"]))
-    if domain.get("open"):
+    if "open" in domain:
         return fingerprint
     known: Mapping[Any, int] | range = (
         range(domain["range"]) if "range" in domain else {value: code for code, value in enumerate(domain["values"])}
@@ -808,7 +812,7 @@ class Client:
         code = self._code_of(value)
         epoch = int(self._clock() // self.spec["epoch_seconds"]) if self.spec["epoch_seconds"] else 0
         self._count(epoch)
-        drawn = Remembered(self._secret, b"report", canonical({"value": value})) if self.spec["memoize"] else self._draw
+        drawn = Remembered(self._secret, b"report", repr(code).encode()) if self.spec["memoize"] else self._draw
         report = self.randomizer.randomize(code, drawn, slot=self._slot, secret=self._secret)
         sender = hmac.digest(self._secret, b"sender" + epoch.to_bytes(8, "big"), "sha256")[:16]
         payload = packed(report, self.randomizer.bits)

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 
 from discreet.errors import TooMany
 
+_MOST_REMEMBERED = 10_000
 _TOO_MANY = TooMany("You ask more often than this server allows.", next_step="Wait a little, and ask again.")
 
 
@@ -24,6 +25,8 @@ class Guard:
     @asynccontextmanager
     async def admit(self, analyst: str) -> AsyncIterator[None]:
         """Let a request in, or refuse it."""
+        if len(self._buckets) > _MOST_REMEMBERED:
+            self._forget_the_idle()
         left, since = self._buckets.get(analyst, (2 * self._rate, self._now()))
         left = min(2 * self._rate, left + (self._now() - since) * self._rate)
         if left < 1 or self._working.get(analyst, 0) >= self._at_once:
@@ -34,6 +37,13 @@ class Guard:
             yield
         finally:
             self._working[analyst] -= 1
+            if not self._working[analyst]:
+                del self._working[analyst]
+
+    def _forget_the_idle(self) -> None:
+        """Whose bucket has filled up again is like somebody new."""
+        full_since = self._now() - 2
+        self._buckets = {name: bucket for name, bucket in self._buckets.items() if bucket[1] > full_since}
 
 
 @asynccontextmanager

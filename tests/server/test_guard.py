@@ -1,0 +1,46 @@
+"""Limits: so many a second, so many at once, and a memory that does not grow with strangers."""
+
+import asyncio
+
+import pytest
+
+from discreet.errors import TooMany
+from discreet.server import guard as guards
+from discreet.server.guard import Guard
+
+
+def admit(guard, name):
+    async def once():
+        async with guard.admit(name):
+            pass
+
+    asyncio.run(once())
+
+
+def test_a_bucket_empties_and_fills_again():
+    now = [0.0]
+    guard = Guard(rate=2, at_once=8, now=lambda: now[0])
+    for _ in range(4):
+        admit(guard, "alice")
+    with pytest.raises(TooMany):
+        admit(guard, "alice")
+    admit(guard, "bob")
+    now[0] = 0.5
+    admit(guard, "alice")
+    with pytest.raises(TooMany):
+        admit(guard, "alice")
+
+
+def test_strangers_are_forgotten_when_they_are_like_new(monkeypatch):
+    monkeypatch.setattr(guards, "_MOST_REMEMBERED", 50)
+    now = [0.0]
+    guard = Guard(rate=2, at_once=8, now=lambda: now[0])
+    for number in range(200):
+        now[0] += 0.1
+        admit(guard, f"from:{number}")
+    assert len(guard._buckets) <= 60
+    assert not guard._working
+    for _ in range(3):
+        admit(guard, "from:199")
+    with pytest.raises(TooMany):
+        admit(guard, "from:199")
