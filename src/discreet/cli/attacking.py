@@ -91,8 +91,8 @@ def run_one(
             console.print(Text(f"  {step}", style="dim" if step.kind in ("known", "note") else ""), soft_wrap=True)
         console.print()
     console.print(_table(results, several=False))
-    trials = ", ".join(sorted({f"{result.trials:,}" for result in results}))
-    console.print(f"\n  {trials} trials each. {attack.lesson}\n", soft_wrap=True)
+    played = ", ".join(sorted({f"{result.trials:,}" for result in results}))
+    console.print(f"\n  {played} trials each. {attack.lesson}\n", soft_wrap=True)
 
 
 @commands.command("all")

@@ -48,7 +48,7 @@ _MOST = 10**10
 # ── any randomizer ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def closed_form_epsilon(epsilon0: Number, *, n: int, delta: Number) -> float:
+def closed_form_epsilon(epsilon0: Number, n: int, delta: Number) -> float:
     """The epsilon of n shuffled reports, each epsilon0-LDP, by a formula; epsilon0 itself where the formula is silent.
 
     Guarantee: an upper bound for any randomizer; for comparison, as `clones_epsilon` is three times smaller and more.
@@ -62,7 +62,7 @@ def closed_form_epsilon(epsilon0: Number, *, n: int, delta: Number) -> float:
     return min(local, math.log1p((odds - 1) / (odds + 1) * spread) * (1 + _PAD))
 
 
-def clones_epsilon(epsilon0: Number, *, n: int, delta: Number) -> float:
+def clones_epsilon(epsilon0: Number, n: int, delta: Number) -> float:
     """The least epsilon of n shuffled reports, each epsilon0-LDP, as far as it can be known without more about them.
 
     Guarantee: an upper bound for any randomizer, also if later reports depend on earlier ones.
@@ -72,7 +72,7 @@ def clones_epsilon(epsilon0: Number, *, n: int, delta: Number) -> float:
     return _least_epsilon(lambda epsilon: _clones_delta(local, n, epsilon), local, level)
 
 
-def clones_delta(epsilon0: Number, *, n: int, epsilon: Number) -> float:
+def clones_delta(epsilon0: Number, n: int, epsilon: Number) -> float:
     """The delta that goes with an epsilon, by the same sum."""
     local, _ = _read(epsilon0, n, 0.5)
     return _clones_delta(local, n, float(read_epsilon(epsilon)))
@@ -223,7 +223,7 @@ def _least_collisions(hashing: client.Hashing) -> Fraction:
     return Fraction(max(0.0, 1 - less)) / hashing.buckets
 
 
-def blanket_epsilon(task: Any, *, n: int, delta: Number) -> float:
+def blanket_epsilon(task: Any, n: int, delta: Number) -> float:
     """The epsilon of n shuffled reports of a task, by the privacy blanket of its randomizer.
 
     `task` is a randomizer, or has one. For randomizers of more than two levels (unary encodings, the count mean sketch,
@@ -242,7 +242,7 @@ def blanket_epsilon(task: Any, *, n: int, delta: Number) -> float:
     return _least_epsilon(lambda epsilon: _blanket_delta(law, n, epsilon), clones, float(read_delta(delta)))
 
 
-def blanket_delta(task: Any, *, n: int, epsilon: Number) -> float:
+def blanket_delta(task: Any, n: int, epsilon: Number) -> float:
     """The delta that goes with an epsilon, by the same bound."""
     randomizer = _randomizer(task)
     _read(randomizer.epsilon, n, 0.5)
@@ -252,7 +252,7 @@ def blanket_delta(task: Any, *, n: int, epsilon: Number) -> float:
     return _blanket_delta(law, n, float(read_epsilon(epsilon)))
 
 
-def epsilon_after_shuffling(task: Any, *, n: int, delta: Number) -> float:
+def epsilon_after_shuffling(task: Any, n: int, delta: Number) -> float:
     """What n shuffled reports of a task cost each person together, at delta: the least of the valid bounds.
 
     Needs a real shuffler, honest reports and one report a person: see the head of this module.

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import BadData
+from discreet.local.client import Sketch
 from discreet.local.collector import Collector
 from discreet.local.draws import Draws
 from discreet.local.task import Task
@@ -57,17 +58,25 @@ def codes_of(task: Task, values: Any) -> Any:
     if "length" in domain:
         return [task.code_of(value) for value in values]
     given = np.asarray(values)
-    numbered = "range" in domain and task.spec["protocol"] not in ("cms", "hcms")
-    if numbered and given.dtype.kind in "iu":
-        if given.size and (given.min() < 0 or given.max() >= domain["range"]):
-            raise BadData("A value is not in the task's domain.", next_step="Give numbers below the domain's size.")
-        return given.astype(np.int64)
+    if "range" in domain and given.dtype.kind in "iu":
+        return _numbered_codes(task, given, domain["range"])
     distinct, places = np.unique(given, return_inverse=True)
     codes = [task.code_of(value) for value in distinct.tolist()]
-    wide = any(code >= 2**63 for code in codes)
-    return np.array(codes, np.uint64 if wide or task.spec["protocol"] in ("cms", "hcms") else np.int64)[
-        places.reshape(-1)
-    ]
+    wide = task.randomizer.takes == "anything"
+    return np.array(codes, np.uint64 if wide else np.int64)[places.reshape(-1)]
+
+
+def _numbered_codes(task: Task, given: Any, size: int) -> Any:
+    """The numbers themselves; or their fingerprints, each worked out once."""
+    if given.size and (given.min() < 0 or given.max() >= size):
+        raise BadData("A value is not in the task's domain.", next_step="Give numbers below the domain's size.")
+    numbers = given.astype(np.int64)
+    if task.spec["protocol"] not in Sketch.protocols:
+        return numbers
+    present = np.flatnonzero(np.bincount(numbers, minlength=size))
+    codes = np.zeros(size, np.uint64)
+    codes[present] = [task.code_of(value) for value in present.tolist()]
+    return codes[numbers]
 
 
 def _grid_codes(task: Task, values: NDArray[np.float64]) -> NDArray[np.int64]:

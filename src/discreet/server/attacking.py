@@ -109,6 +109,7 @@ def _row(attack: attacks.Attack, options: Mapping[str, float]) -> Callable[[floa
         "membership": bounds.membership,
         "true positives": partial(bounds.tpr_at, 0.01),
         "TPR": partial(bounds.tpr_at, 0.01),
+        "none": lambda _: 0.0,
         "linkage": partial(bounds.linkage, int(options.get("candidates", 16))),
     }
     return next((row for start, row in rows.items() if attack.bound.startswith(start)), None)

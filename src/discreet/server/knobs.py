@@ -94,7 +94,7 @@ _OPTIONS: Mapping[tuple[str, str], _Range] = {
     ("prng", "seconds"): _Range(
         "seconds in which it may have begun", 60, 3600, whole=True, log=True, against=("seeded", DISCREET)
     ),
-    ("ledger-race", "cap"): _Range("answers that the budget allows", 2, 20, whole=True),
+    ("ledger-race", "cap"): _Range("cap: answers the budget allows", 2, 20, whole=True),
     ("ledger-race", "threads"): _Range("threads", 2, 8, whole=True),
     ("ledger-race", "processes"): _Range("processes beside ours", 0, 1, usual=0, whole=True, against=_OURS),
     ("name-and-shame", "expected"): _Range("people named, on average", 0.05, 4, log=True, against=("each-with-delta",)),
@@ -155,7 +155,7 @@ _TRIALS: Mapping[str, tuple[int, int]] = {
     "linkage": (40, 12),
     "netflix": (40, 12),
     "model-membership": (4, 4),
-    "ledger-race": (3, 1),
+    "ledger-race": (3, 3),
     "census": (4, 3),
 }
 _AT_ONCE = (60, 30)

@@ -11,6 +11,8 @@ from discreet.local.client import Direct
 from discreet.local.draws import Codes, Draws, Flags
 from discreet.local.protocols.base import PureProtocol, Reports, Tally, chance_of
 
+_AT_ONCE = 1 << 14
+
 
 class DirectResponse(PureProtocol[Direct]):
     """A report supports the value it names."""
@@ -21,10 +23,14 @@ class DirectResponse(PureProtocol[Direct]):
         return told, (1 - told) / (self.randomizer.size - 1)
 
     def encode(self, codes: Codes, draws: Draws, *, slots: NDArray[np.int64]) -> Reports:
-        told = draws.chance(self.randomizer.keep, codes.size)
-        others = draws.below(self.randomizer.size - 1, codes.size)
-        others += others >= codes
-        return np.where(told, codes, others).astype(np.uint64)
+        reports = np.empty(codes.size, np.uint64)
+        for start in range(0, codes.size, _AT_ONCE):
+            own = codes[start : start + _AT_ONCE].astype(np.int64)
+            answers = draws.below(self.randomizer.size - 1, own.size)
+            answers += answers >= own
+            answers += (own - answers) * draws.chance(self.randomizer.keep, own.size)
+            reports[start : start + _AT_ONCE] = answers
+        return reports
 
     def legal(self, reports: Reports) -> Flags:
         return reports < self.randomizer.size

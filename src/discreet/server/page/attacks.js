@@ -68,8 +68,8 @@ function open(attack) {
   $("attack-before").replaceChildren(page.make("a", `← ${near[0].title}`, { href: `#attacks/${near[0].name}` }));
   $("attack-after").replaceChildren(page.make("a", `${near[1].title} →`, { href: `#attacks/${near[1].name}` }));
   $("attack-title").textContent = attack.title;
-  $("attack-wants").textContent = `It wants ${attack.wants}.`;
-  $("attack-sees").textContent = `It sees ${attack.sees}.`;
+  $("attack-wants").textContent = attack.wants;
+  $("attack-sees").textContent = attack.sees;
   $("attack-lesson").textContent = attack.lesson;
   $("attack-citation").textContent = attack.citation;
   const targets = Object.entries({ ...attack.releases, ...attack.peers });
@@ -83,13 +83,11 @@ function open(attack) {
 
 function released() {
   const { attack } = state;
-  $("weak-about").textContent = sentence({ ...attack.releases, ...attack.peers }[state.release]);
+  $("weak-about").textContent = { ...attack.releases, ...attack.peers }[state.release];
   $("weak-name").textContent = state.release;
   sliders();
   showAll();
 }
-
-const sentence = (text) => `${text[0].toUpperCase()}${text.slice(1)}.`;
 
 // Sliders
 
@@ -193,7 +191,7 @@ async function play(side) {
     state.points.delete(key); // the last played is the last in order
     state.points.set(key, { attack: attack.name, target: against, values, scores: [...earlier, ...result.scores], result });
     const next = result.seconds > SLOW ? trials / 2 : result.seconds < QUICK ? trials * 2 : trials;
-    state.pace.set(pace, Math.max(1, Math.min(attack.trials[against], Math.floor(next))));
+    state.pace.set(pace, Math.min(attack.trials[against], Math.max(2, Math.floor(next))));
     $("attack-told").textContent = "";
     if (attack !== state.attack || against !== target(side)) return;
     say(`Played ${many(result.scores.length, "trial")} in ${result.seconds.toFixed(1)} s. The people are generated; nothing was spent.`);
@@ -237,6 +235,7 @@ function offer(side) {
 // What was seen: the success, its curve, and other numbers
 
 function showAll() {
+  $("attack-world").textContent = `${many(state.values.people, "person").replace("persons", "people")}, generated anew for each play`;
   SIDES.forEach(show);
   steps();
 }

@@ -52,7 +52,7 @@ export function drawCurve(box, { knob, label, at, points, allowed, guessing, cla
     put(svg, "path", { class: "beyond", d: `${line} L ${x(last)} ${y(1)} L ${x(first)} ${y(1)} Z` });
     put(svg, "path", { class: "allowed", d: line });
     for (const [value, bound] of allowed.length < 12 ? allowed : []) put(svg, "line", { class: "allowed", x1: x(value) - 5, x2: x(value) + 5, y1: y(bound), y2: y(bound) });
-    put(svg, "text", { class: "tick", x: LEFT + 16, y: y(1) + 15 }, "more is not allowed");
+    if (allowed.length > 1) put(svg, "text", { class: "tick", x: LEFT + 16, y: y(1) + 15 }, "more is not allowed");
   }
   const across = (share, kind) => put(svg, "line", { class: kind, x1: LEFT, x2: wide - RIGHT, y1: y(share), y2: y(share) });
   if (guessing !== null) {
