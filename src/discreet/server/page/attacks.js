@@ -275,7 +275,7 @@ function score(side, result) {
 
 function table(side, knob, points) {
   const rows = [...points].sort((one, other) => one.x - other.x);
-  page.fill($(`${side}-table`), [[knob === EPSILON ? "ε" : knob.label, "number"], ["success", "number"], ["95 % interval", "number"], ["trials", "number"], ["allowed", "number"]],
+  page.fill($(`${side}-table`), [[inShort(knob), "number"], ["success", "number"], ["95 % interval", "number"], ["trials", "number"], ["allowed", "number"]],
     rows.map(({ x, result }) => [shownNumber(x), percent(result.success), between(result.interval), String(result.trials), result.bound === null ? "—" : percent(result.bound)]));
 }
 
@@ -329,8 +329,8 @@ function reveal() {
   const all = longest();
   for (const side of SIDES) [...$(`${side}-steps`).children].forEach((item, i) => item.classList.toggle("later", i >= state.step));
   $("walk-at").textContent = `step ${Math.min(state.step, all)} of ${all}`;
-  $("walk-back").disabled = state.step <= 1;
-  $("walk-next").disabled = state.step >= all;
+  $("walk-back").setAttribute("aria-disabled", state.step <= 1); // not disabled: the focus would be lost
+  $("walk-next").setAttribute("aria-disabled", state.step >= all);
   $("walk-play").textContent = state.walk ? "Pause" : "Play from the start";
 }
 
