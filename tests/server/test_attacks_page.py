@@ -97,6 +97,14 @@ def test_an_attack_is_picked_by_keyboard_and_played_against_both_side_by_side(pa
     expect(first).to_contain_text("weak 100 % · Discreet")
 
 
+def test_the_data_behind_discreet_can_be_looked_at(page):
+    pick(page)
+    page.click("#attack-data summary")
+    expect(page.locator("#attack-sample caption")).to_have_text("people, first rows")
+    expect(page.locator("#attack-sample tr")).to_have_count(9)
+    expect(page.locator("#attack-sample tr").nth(1)).to_contain_text("p0")
+
+
 def test_a_slider_plays_both_again_and_the_points_of_before_stay(page):
     pick(page)
     page.locator("#knob-people").focus()

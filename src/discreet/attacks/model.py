@@ -13,6 +13,7 @@ from discreet.attacks.steps import Step
 from discreet.loss import Loss
 
 DISCREET = "discreet"
+_SAMPLE = 8
 DURABLE_LIVES = 2
 """So many analysts of a run have their books in a file, the others in memory."""
 
@@ -99,6 +100,8 @@ class Game:
     """For the world, for the attacker's coins and for releases that deserve to fall. Never for Discreet's noise."""
     options: Mapping[str, float] = field(default_factory=dict)
     on_progress: Callable[[int, int], None] | None = None
+    sample: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    """The first rows of the first world that was protected, by table: for those who look on, not for the attacker."""
     _lives: int = 0
 
     @property
@@ -136,12 +139,18 @@ class Game:
 
     def protect(self, tables: Mapping[str, Mapping[str, Any]], catalog: str) -> Protected:
         """A world behind the real curator; `catalog` is the [tables] part of a discreet.toml."""
+        self.sample = self.sample or {name: _first_rows(columns) for name, columns in tables.items()}
         return Protected(tables, catalog, budget=self.budget)
 
     def analyst(self, world: Protected) -> Analyst:
         """Somebody with the whole budget to spend on a world, and books in which nothing is written yet."""
         self._lives += 1
         return world.analyst(durable=self._lives <= DURABLE_LIVES)
+
+
+def _first_rows(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
+    shown = {name: np.asarray(values)[:_SAMPLE].tolist() for name, values in list(columns.items())[:_SAMPLE]}
+    return [dict(zip(shown, map(str, row), strict=True)) for row in zip(*shown.values(), strict=True)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,6 +41,8 @@ class Result:
     options: Mapping[str, float] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
     series: tuple[Series, ...] = ()
+    sample: Mapping[str, Any] = field(default_factory=dict)
+    """The first rows of the generated world behind Discreet, by table."""
 
     @property
     def trials(self) -> int:
@@ -103,6 +105,7 @@ class Result:
             "options": dict(self.options),
             "facts": dict(self.facts),
             "series": [{"title": one.title, "x": list(one.x), "y": list(one.y)} for one in self.series],
+            "sample": dict(self.sample),
             "transcript": [{"kind": step.kind, "text": step.text} for step in self.transcript],
         }
 

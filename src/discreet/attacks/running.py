@@ -70,6 +70,7 @@ def run(
         options=game.options,
         facts=outcome.facts,
         series=tuple(outcome.series),
+        sample=game.sample,
     )
 
 

@@ -240,6 +240,19 @@ function showAll() {
   steps();
 }
 
+// The first rows of the world behind Discreet, table by table; the weak release is made from one like it.
+function sample() {
+  const tables = Object.entries(state.last.discreet?.result.sample ?? {}).filter(([, rows]) => rows.length);
+  $("attack-data").hidden = !tables.length;
+  $("attack-sample").replaceChildren(...tables.map(([name, rows]) => {
+    const shown = page.make("table", ""), box = page.make("div", "", { class: "scroll" });
+    page.fill(shown, Object.keys(rows[0]).map((column) => [column, ""]), rows.map((row) => Object.values(row)));
+    shown.prepend(page.make("caption", `${name}, first rows`));
+    box.append(shown);
+    return box;
+  }));
+}
+
 function show(side) {
   const { attack } = state, knob = axis(side), against = target(side), now = settings(side);
   const found = state.points.get(keyOf(attack, against, now));
@@ -259,6 +272,7 @@ function show(side) {
   });
   table(side, knob, like);
   facts(side, found?.result);
+  sample();
 }
 
 function of(result) {
