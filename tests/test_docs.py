@@ -113,6 +113,29 @@ def test_every_command_is_in_the_docs():
         assert name in text or name == "discreet demo", name
 
 
+def test_every_attack_has_a_row_in_the_table_of_the_lab_and_none_is_above_what_is_allowed():
+    """The table is made by `discreet attack all --table docs/attacks.md`; a level for all cells together."""
+    from discreet import attacks
+
+    page = (DOCS / "attacks.md").read_text().partition("<!-- the lab's table begins -->")[2]
+    rows = {line.split(" | ")[0].strip("| "): line for line in page.splitlines() if line.startswith("| ")}
+    assert set(attacks.names()) <= set(rows)
+    for name in attacks.names():
+        cells = re.findall(r"([\d.]+) ± ([\d.]+) % \(≤ ([\d.]+) %\)", rows[name])
+        assert len(cells) == 3, name
+        for success, half, allowed in cells:
+            # ± is 1.96 standard errors; 3.4 of them, one-sided, allow for all cells of the table
+            assert float(success) - float(half) * 3.4 / 1.96 <= float(allowed) + 0.1, name
+
+
+def test_every_protocol_is_in_the_docs():
+    from discreet.local.client import RANDOMIZERS
+
+    text = (DOCS / "local.md").read_text()
+    for name in RANDOMIZERS:
+        assert f"`{name}`" in text, name
+
+
 def test_the_readme_commands_are_targets():
     makefile = (ROOT / "Makefile").read_text()
     for text in ((ROOT / "README.md").read_text(), (ROOT / "CONTRIBUTING.md").read_text()):

@@ -23,7 +23,25 @@ def discreet(tmp_path, monkeypatch):
     return run
 
 
-NAMES = ["differencing", "averaging", "linkage", "dictionary", "homogeneity", "sampling", "auditing", "reconstruction", "census", "membership", "model-membership", "inversion", "lowbits", "timing", "prng", "ledger-race", "tracing"]
+NAMES = [
+    "differencing",
+    "averaging",
+    "linkage",
+    "dictionary",
+    "homogeneity",
+    "sampling",
+    "auditing",
+    "reconstruction",
+    "census",
+    "membership",
+    "model-membership",
+    "inversion",
+    "lowbits",
+    "timing",
+    "prng",
+    "ledger-race",
+    "tracing",
+]
 
 
 def test_every_attack_of_the_lectures_is_listed(discreet):

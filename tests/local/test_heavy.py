@@ -236,3 +236,20 @@ def test_the_collector_names_fragments_as_devices_do():
     own = hashlib.sha256(b"ab").digest()[0]
     assert [r.fragment(b"ab", place) for place in range(2)] == [f"0:61:{own}", f"1:62:{own}"]
     assert twin._word_codes([b"ab"]).tolist() == [fingerprint("word:6162")]
+
+
+def test_counts_of_words_in_a_puzzle_err_as_much_as_their_variance_says_and_intervals_cover():
+    """Over the choice of hash functions too: every trial has other ones."""
+    people, words = 240, [b"rain", b"snow", b"hail", b"wind", b"sun", b"fog", b"frost", b"mist"]
+    counts = np.array([90, 60, 40, 25, 15, 6, 4, 0], float)
+    texts = [word for word, count in zip(words, counts, strict=True) for _ in range(int(count))]
+    bits, errors, covered = SeededBits("words of a puzzle"), [], []
+    shape = {"length": 6, "piece": 2, "rows": 16, "columns": 16}
+    for trial in range(2600):
+        twin = twin_of(randomizer_for("sfp", "4", shape, 1000 + trial))
+        tally = twin.tally(twin.encode(texts, Draws(bits), slots=np.arange(people)))
+        found = twin.estimate(tally, people, words)
+        errors.append((found - counts) ** 2 / twin.variance(counts, people, words))
+        covered.append(np.abs(found - counts) <= 1.959964 * np.sqrt(twin.estimated_variance(tally, people, words)))
+    assert 0.97 <= np.mean(errors) <= 1.03
+    assert 0.94 <= np.mean(covered) <= 0.96
