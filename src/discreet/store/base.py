@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, TypeAlias
 
@@ -83,8 +83,8 @@ class Store(ABC):
             with suppress(*self._errors()):
                 connection.close()
 
-    def __del__(self) -> None:
-        if getattr(self, "_process", None) == os.getpid():
+    def __del__(self, own_process: Callable[[], int] = os.getpid) -> None:  # bound now: at exit `os` may be gone
+        if getattr(self, "_process", None) == own_process():
             self._drop()
 
     def close(self) -> None:
