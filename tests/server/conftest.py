@@ -2,16 +2,21 @@
 
 import contextlib
 import os
+import shutil
 import socket
 import subprocess
 import sys
+import threading
 import time
 
 import httpx
 import pytest
+from playwright.sync_api import sync_playwright
 
 from discreet.samples import write_clinic
 from discreet.server.keys import KeyBook
+
+_QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"]  # fmt: skip
 
 
 def free_port():
@@ -66,3 +71,28 @@ def server(tmp_path_factory):
     made = Server(tmp_path_factory.mktemp("served")).start()
     yield made
     made.stop()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    where = shutil.which("chromium")
+    assert where, "Chromium is missing. Run: make chromium"
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=where, args=_QUIET)
+        yield started
+        started.close()
+
+
+def work_while_it_dies(server, work, *, clients, kills):
+    """`work(number, done)` in so many threads, until `done` is set, while the server is killed and started again."""
+    done = threading.Event()
+    threads = [threading.Thread(target=work, args=(number, done)) for number in range(clients)]
+    for thread in threads:
+        thread.start()
+    for _ in range(kills):
+        time.sleep(0.25)
+        server.stop(kill=True)
+        server.start()
+    done.set()
+    for thread in threads:
+        thread.join()

@@ -2,16 +2,14 @@
 
 import json
 import re
-import shutil
 
 import pytest
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 
 from discreet import attacks
 from tests.server.conftest import Server
 
 pytestmark = pytest.mark.slow
-QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"]  # fmt: skip
 SOON = 20_000
 
 
@@ -20,16 +18,6 @@ def served(tmp_path_factory):
     made = Server(tmp_path_factory.mktemp("attacks")).start()
     yield made
     made.stop()
-
-
-@pytest.fixture(scope="module")
-def browser():
-    where = shutil.which("chromium")
-    assert where, "Chromium is missing. Run: make chromium"
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=where, args=QUIET)
-        yield started
-        started.close()
 
 
 def opened(browser, served, *, wide=1280, motion="reduce"):

@@ -3,11 +3,10 @@
 import json
 import math
 import re
-import shutil
 import zlib
 
 import pytest
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 from scipy.stats import chi2
 
 from discreet.local import Task
@@ -17,7 +16,6 @@ from discreet.local.wire import read_message
 from tests.server.conftest import Server
 
 pytestmark = pytest.mark.slow
-QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"]  # fmt: skip
 EMOJI = ["😀", "😂", "🥰", "😎", "🤔", "😭"]
 TASK = Task.frequency("favourite emoji", domain=EMOJI, epsilon=2.0, lifetime=2)
 LN3 = "1.0986122886681098"
@@ -49,16 +47,6 @@ def served(tmp_path_factory):
     made = Collecting(tmp_path_factory.mktemp("collect")).start()
     yield made
     made.stop()
-
-
-@pytest.fixture(scope="module")
-def browser():
-    where = shutil.which("chromium")
-    assert where, "Chromium is missing. Run: make chromium"
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=where, args=QUIET)
-        yield started
-        started.close()
 
 
 @pytest.fixture

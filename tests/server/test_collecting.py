@@ -2,7 +2,6 @@
 
 import base64
 import contextlib
-import threading
 import time
 
 import httpx
@@ -12,7 +11,7 @@ from discreet.local import Client, Task
 from discreet.local.books import CollectorBooks
 from discreet.local.wire import write_batch
 from tests.local.test_collector import EMOJI, WRONG
-from tests.server.conftest import Server
+from tests.server.conftest import Server, work_while_it_dies
 
 TASK = Task.frequency("emoji", domain=EMOJI, epsilon=4.0)
 BYTES = {"Content-Type": "application/octet-stream"}
@@ -119,9 +118,9 @@ def lose_nothing(folder, *, kills, clients):
     """Acknowledged messages, and what is in the books afterwards."""
     server = Server(folder).start()
     publish(server)
-    acknowledged, done, http = [], threading.Event(), httpx.Client(timeout=30)
+    acknowledged, http = [], httpx.Client(timeout=30)
 
-    def device():
+    def device(_, done):
         while not done.is_set():
             message = Client(TASK).report("😂")
             while not done.is_set():
@@ -132,16 +131,7 @@ def lose_nothing(folder, *, kills, clients):
                         break
                 time.sleep(0.02)
 
-    threads = [threading.Thread(target=device) for _ in range(clients)]
-    for thread in threads:
-        thread.start()
-    for _ in range(kills):
-        time.sleep(0.25)
-        server.stop(kill=True)
-        server.start()
-    done.set()
-    for thread in threads:
-        thread.join()
+    work_while_it_dies(server, device, clients=clients, kills=kills)
     http.close()
     server.stop()
     books = CollectorBooks.open(str(server.config.parent / "ledger.sqlite"))

@@ -1,6 +1,5 @@
 """kill -9 in the middle of everything: what was seen was paid for, and a retried id gets the same bytes."""
 
-import threading
 import time
 
 import httpx
@@ -8,16 +7,16 @@ import pytest
 
 from discreet.ledger import Ledger
 from discreet.ledger.verify import verify
-from tests.server.conftest import Server
+from tests.server.conftest import Server, work_while_it_dies
 
 
 def crash(folder, *, kills, clients):
     """Answers by request id, as clients saw them, while the server dies again and again."""
     server = Server(folder, epsilon="1e6").start()
     seen: dict[str, bytes] = {}
-    differing, done = [], threading.Event()
+    differing = []
 
-    def client(number):
+    def client(number, done):
         turn = 0
         while not done.is_set():
             name, turn = f"{number}-{turn}", turn + 1
@@ -35,16 +34,7 @@ def crash(folder, *, kills, clients):
                     differing.append(name)
                 break
 
-    threads = [threading.Thread(target=client, args=(number,)) for number in range(clients)]
-    for thread in threads:
-        thread.start()
-    for _ in range(kills):
-        time.sleep(0.25)
-        server.stop(kill=True)
-        server.start()
-    done.set()
-    for thread in threads:
-        thread.join()
+    work_while_it_dies(server, client, clients=clients, kills=kills)
     again = {name: server.ask({"sql": f"SELECT COUNT(*) FROM patients WHERE age <> {name.split('-')[0]} AND age > -{int(name.split('-')[1]) + 1}", "epsilon": 0.01}, **{"Idempotency-Key": name}).content for name in list(seen)[:20]}  # fmt: skip
     server.stop()
     ledger = Ledger.open(server.config.parent / "ledger.sqlite")

@@ -1,15 +1,13 @@
 """The page in a real browser: a newcomer signs in, sees the price while typing, asks, and runs out of budget."""
 
 import re
-import shutil
 
 import pytest
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 
 from tests.server.conftest import Server
 
 pytestmark = pytest.mark.slow
-QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -17,16 +15,6 @@ def served(tmp_path_factory):
     made = Server(tmp_path_factory.mktemp("page")).start()
     yield made
     made.stop()
-
-
-@pytest.fixture(scope="module")
-def browser():
-    where = shutil.which("chromium")
-    assert where, "Chromium is missing. Run: make chromium"
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=where, args=QUIET)
-        yield started
-        started.close()
 
 
 @pytest.fixture
