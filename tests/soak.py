@@ -31,6 +31,7 @@ from tests.ledger.asking import open_ledger
 from tests.ledger.test_crashes import check_books, kill_under_load
 from tests.ledger.test_races import UNITS, race
 from tests.ledger.test_state_machine import Books
+from tests.server.test_collecting import lose_nothing
 from tests.server.test_crashes import crash
 from tests.server.test_fuzz import ask_with_canaries
 from tests.sql.test_fuzz import hold_against_neighbours
@@ -101,6 +102,14 @@ def server_kills() -> str:
     return f"{len(seen):,} answers seen, {paid:,} paid for; every retried id had the same bytes; chain sound"
 
 
+def collector_kills() -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        acknowledged, counted, again = lose_nothing(Path(folder), kills=SERVER_KILLS, clients=8)
+    assert again == 0, "an acknowledged message was not in the books"
+    assert counted <= len(acknowledged) + 8, "a message counted twice"
+    return f"{len(acknowledged):,} messages acknowledged, {counted:,} counted, none lost and none twice"
+
+
 def canaries() -> str:
     with tempfile.TemporaryDirectory() as folder:
         seen = ask_with_canaries(Path(folder), statements=CANARIES, seed=CANARIES)
@@ -164,6 +173,7 @@ def soaks(ledgers: dict[str, Callable[[], str]]) -> Iterator[tuple[str, str, Cal
             ),
         )
     yield f"service: {SERVER_KILLS} kill -9 under 8 clients", "none", server_kills
+    yield f"collector: {SERVER_KILLS} kill -9 under 8 devices", "none", collector_kills
     yield f"service: {CANARIES:,} random statements on rows with canaries", str(CANARIES), canaries
     yield f"ledger state machine, {EXAMPLES} runs of 50 steps", "hypothesis", state_machine
 

@@ -154,7 +154,7 @@ def _table(hospital: Hospital, rows: Ints) -> dict[str, object]:
 def _question(hospital: Hospital, person: int) -> str:
     age, place, sex = hospital.known[person]
     return (
-        f"SELECT condition, COUNT(*) AS n FROM patients WHERE age = {age} AND zip = {place} AND sex = {sex} "  # noqa: S608
+        f"SELECT condition, COUNT(*) AS n FROM patients WHERE age = {age} AND zip = {place} AND sex = {sex} "
         "GROUP BY condition"
     )
 

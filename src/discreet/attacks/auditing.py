@@ -111,7 +111,7 @@ def _after_a_refusal(game: Game, analyst: Analyst, person: int) -> bool:
     """Ask too much first: the refusal is the same whatever the data says. Then ask what can be paid."""
     with suppress(BudgetExceeded):
         analyst.number(
-            f"SELECT COUNT(*) AS n FROM people WHERE secret AND id = {person}",  # noqa: S608
+            f"SELECT COUNT(*) AS n FROM people WHERE secret AND id = {person}",
             epsilon=game.budget.epsilon * 2,
         )
     return guess_bit(game, analyst, person)

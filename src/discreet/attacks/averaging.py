@@ -88,7 +88,7 @@ def _guess_by_rewriting(game: Game, analyst: Analyst, person: int) -> bool:
     """Every wording is paid for, and asking again in the same words gives the same answer: so the noise must be shared."""
     total = 0.0
     for number, rewrite in enumerate(_REWRITES):
-        sql = f"SELECT SUM(CASE WHEN secret THEN 1 ELSE -1 END) AS s FROM people WHERE {rewrite.format(person)}"  # noqa: S608
+        sql = f"SELECT SUM(CASE WHEN secret THEN 1 ELSE -1 END) AS s FROM people WHERE {rewrite.format(person)}"
         epsilon = share(game.budget.epsilon, len(_REWRITES))
         told = analyst.number(sql, epsilon=epsilon)
         if number == 0:

@@ -125,7 +125,7 @@ def _nearest(game: Game, analyst: Analyst, block: int) -> list[Record]:
         names = [f"k{place}" for place in range(len(keys))]
         columns = ", ".join(f"{key} AS {name}" for key, name in zip(keys, names, strict=True))
         rows = analyst.ask(
-            f"SELECT {columns}, COUNT(*) AS n FROM residents WHERE block = {block} GROUP BY {view}",  # noqa: S608
+            f"SELECT {columns}, COUNT(*) AS n FROM residents WHERE block = {block} GROUP BY {view}",
             epsilon=share(game.budget.epsilon, len(VIEWS)),
         )
         tables[view] = {tuple(int(row[name]) for name in names): int(row["n"]) for row in rows}

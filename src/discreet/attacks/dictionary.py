@@ -101,7 +101,7 @@ def _against_discreet(game: Game, formats: tuple[str, ...]) -> Outcome:
         for trial in game.each_trial():
             analyst, minute = game.analyst(world), int(table["minute"][trial])
             rows = analyst.ask(
-                f"SELECT medallion, COUNT(*) AS n FROM trips WHERE minute = {minute} GROUP BY medallion",  # noqa: S608
+                f"SELECT medallion, COUNT(*) AS n FROM trips WHERE minute = {minute} GROUP BY medallion",
                 epsilon=game.budget.epsilon,
             )
             guess = largest(game, rows, key="medallion", value="n", among=suspects)

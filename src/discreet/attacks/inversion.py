@@ -130,7 +130,7 @@ def _asked(game: Game, patients: Patients) -> tuple[NaiveBayes, list[Step]]:
 
 def _counts(game: Game, analyst: Analyst, column: str) -> Floats:
     rows = analyst.ask(
-        f"SELECT dose, {column} AS v, COUNT(*) AS n FROM patients GROUP BY dose, {column}",  # noqa: S608
+        f"SELECT dose, {column} AS v, COUNT(*) AS n FROM patients GROUP BY dose, {column}",
         epsilon=share(game.budget.epsilon, len(_COLUMNS)),
     )
     table = np.zeros((_DOSES, _values(column)))

@@ -66,7 +66,7 @@ def _against_discreet(game: Game, voters: State) -> Outcome:
             suspects, analyst = lists[trial], game.analyst(world)
             each = " OR ".join(f"({_condition(voters, int(person))})" for person in suspects)
             rows = analyst.ask(
-                f"SELECT zip, COUNT(*) AS n FROM patients WHERE {each} GROUP BY zip",  # noqa: S608
+                f"SELECT zip, COUNT(*) AS n FROM patients WHERE {each} GROUP BY zip",
                 epsilon=game.budget.epsilon,
             )
             among = [zip_name(int(voters.zips[person])) for person in suspects]

@@ -108,7 +108,7 @@ def _asked(game: Game, analyst: Analyst) -> NaiveBayes:
     """One sum of +1 and -1 for each feature, by label: a person moves each by 1, whatever their features are."""
     sums = ", ".join(f"SUM(CASE WHEN f{j} THEN 1 ELSE -1 END) AS s{j}" for j in range(_FEATURES))
     rows = analyst.ask(
-        f"SELECT label, COUNT(*) AS n, {sums} FROM rows GROUP BY label",  # noqa: S608
+        f"SELECT label, COUNT(*) AS n, {sums} FROM rows GROUP BY label",
         epsilon=game.budget.epsilon,
     )
     by_label = {bool(row["label"]): row for row in rows}

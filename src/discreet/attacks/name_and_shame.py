@@ -74,7 +74,7 @@ def _ask_for_a_row(game: Game, analyst: Analyst) -> None:
 def _likeliest(game: Game, analyst: Analyst, *, first: int) -> int:
     """Of the candidates from this one on."""
     chosen = f"WHERE id >= {first} AND id < {first + _CANDIDATES}"
-    rows = analyst.ask(f"SELECT id, COUNT(*) AS n FROM people {chosen} GROUP BY id", epsilon=game.budget.epsilon)  # noqa: S608
+    rows = analyst.ask(f"SELECT id, COUNT(*) AS n FROM people {chosen} GROUP BY id", epsilon=game.budget.epsilon)
     return int(largest(game, rows, key="id", value="n", among=range(first, first + _CANDIDATES)))
 
 

@@ -141,9 +141,9 @@ def _question(overheard: Overheard, enough: int) -> str:
         f"(film = {film} AND stars = {stars} AND day BETWEEN {day - _DATE_ERROR} AND {day + _DATE_ERROR})"
         for film, stars, day in zip(overheard.films, overheard.stars, overheard.days, strict=True)
     )
-    fits = f"SELECT user_id, COUNT(*) AS hits FROM ratings WHERE {near} GROUP BY user_id"  # noqa: S608
+    fits = f"SELECT user_id, COUNT(*) AS hits FROM ratings WHERE {near} GROUP BY user_id"
     return (
-        f"SELECT l.film, COUNT(*) AS n FROM last_night l JOIN ({fits}) f ON l.user_id = f.user_id "  # noqa: S608
+        f"SELECT l.film, COUNT(*) AS n FROM last_night l JOIN ({fits}) f ON l.user_id = f.user_id "
         f"WHERE f.hits >= {enough} GROUP BY l.film"
     )
 

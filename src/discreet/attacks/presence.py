@@ -25,7 +25,7 @@ class Meeting:
     @property
     def question(self) -> str:
         """The count that is 1 or 0: nothing tells more about one person who came or went."""
-        return f"SELECT COUNT(*) AS n FROM people WHERE id = {self.person}"  # noqa: S608
+        return f"SELECT COUNT(*) AS n FROM people WHERE id = {self.person}"
 
 
 def each_meeting(game: Game) -> Iterator[Meeting]:

@@ -128,7 +128,7 @@ def among(ids: Ints) -> str:
 def _own_bits(game: Game, analyst: Analyst, ids: Ints) -> Bits:
     """Each person is in a group of their own, so that all cost as one."""
     rows = analyst.ask(
-        f"SELECT id, SUM(CASE WHEN secret THEN 1 ELSE -1 END) AS s FROM people WHERE {among(ids)} GROUP BY id",  # noqa: S608
+        f"SELECT id, SUM(CASE WHEN secret THEN 1 ELSE -1 END) AS s FROM people WHERE {among(ids)} GROUP BY id",
         epsilon=game.budget.epsilon,
     )
     return signs(game, by_number(rows, key="id", value="s", first=int(ids[0]), count=ids.size))

@@ -30,7 +30,7 @@ def ask_for_all(
     columns = ", ".join(keys)
     limits = f"WITH DIFFERENTIAL_PRIVACY OPTIONS(max_groups_contributed = {groups}, max_rows_per_group = 1) "
     said = limits if game.budget.delta or rows > groups else ""
-    sql = f"SELECT {said}{columns}, {measure} FROM {source} GROUP BY {columns}"  # noqa: S608
+    sql = f"SELECT {said}{columns}, {measure} FROM {source} GROUP BY {columns}"
     if not game.budget.delta:
         return analyst.ask(sql, epsilon=game.budget.epsilon)
     return analyst.ask(sql, epsilon=math.sqrt(2 * _rho(game)) * _ROUNDING, mechanism="gaussian")

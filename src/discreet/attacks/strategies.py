@@ -48,7 +48,7 @@ def guess_bit(game: Game, analyst: Analyst, person: int) -> bool:
     that one question can tell. It is "everybody" minus "everybody but you" in a single question.
     """
     told = analyst.number(
-        f"SELECT SUM(CASE WHEN secret THEN 1 ELSE -1 END) AS s FROM people WHERE id = {person}",  # noqa: S608
+        f"SELECT SUM(CASE WHEN secret THEN 1 ELSE -1 END) AS s FROM people WHERE id = {person}",
         epsilon=game.budget.epsilon,
     )
     return sign(game, told)
