@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from discreet.errors import BadData
 from discreet.local import Client, ClientRefused, Task
 from discreet.local import client as device
 from discreet.local.client import Draw, Remembered, odds_below
@@ -197,7 +198,7 @@ def test_numbers_are_clamped_and_put_on_the_grid_exactly():
         10,
         0,
     ]
-    with pytest.raises(ClientRefused):
+    with pytest.raises(BadData):
         code(math.nan)
 
 

@@ -158,6 +158,14 @@ def test_a_task_that_cannot_be_is_refused_by_name(call, error):
         call()
 
 
+def test_texts_and_numbers_may_stand_in_one_domain_and_others_are_refused():
+    asked = Task.frequency("mixed", domain=["a", 1, 2], epsilon=4.0)
+    found = simulate(asked, ["a", 1, 1] * 500, bits=SeededBits(1))
+    assert abs(found.raw[1] - 1000) < 6 * found.standard_error[1]
+    with pytest.raises(errors.BadData):
+        simulate(asked, ["a", "1"])
+
+
 def test_a_coin_flip_costs_ln_3():
     asked = Task.frequency("xyz", domain=["no", "yes"], epsilon=math.log(3), protocol="coin")
     assert asked.epsilon == pytest.approx(math.log(3))

@@ -77,7 +77,11 @@ def tell_story(console: Console) -> None:
         _refused(console, curator)
         curator.close()
         _difference(console, catalog)
-    _say(console, "Your own data: discreet init visits.parquet, edit discreet.toml, then discreet ask.")
+    _say(
+        console,
+        "Your own data: discreet init visits.parquet, edit discreet.toml, then discreet ask.\n"
+        "More attacks: discreet attack list. People who trust nobody: discreet collect new. The page: discreet serve --demo.",
+    )
 
 
 def _say(console: Console, text: str, style: str = "") -> None:

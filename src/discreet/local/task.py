@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from discreet.errors import BadEpsilon, BadTask
+from discreet.errors import BadData, BadEpsilon, BadTask
 from discreet.exact import Number, exact, read_bounds, read_count, read_epsilon
 from discreet.local.choose import Choice, auto, hadamard_option, hashing_buckets, projective_option, subset_width
 from discreet.local.client import (
@@ -239,9 +239,15 @@ class Task:
         each = _number(self.spec["parameters"].get("first", self.spec["epsilon"]))
         return float(each) * int(self.spec["caps"]["lifetime"])
 
+    def code_of(self, value: Any) -> Any:
+        """What the randomizer takes for a value."""
+        try:
+            return self._coder(value)
+        except ClientRefused as error:
+            raise BadData(error.problem, next_step=error.next_step) from None
+
     @cached_property
-    def code_of(self) -> Callable[[Any], Any]:
-        """From a value to what the randomizer takes."""
+    def _coder(self) -> Callable[[Any], Any]:
         return coder_of(self.spec)
 
     def explain(self) -> str:
