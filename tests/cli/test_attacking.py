@@ -57,7 +57,7 @@ def test_one_attack_against_both_is_told_step_by_step(discreet, tmp_path):
     assert "SELECT SUM" in said
     assert "guess" in said
     assert "falls" in said
-    assert "holds" in said
+    assert "VIOLATED" not in said
     assert (tmp_path / "plot.svg").read_text().startswith("<svg")
     facts = json.loads(discreet("run", "differencing", "--people", "32", "--trials", "8", "--json"))
     assert facts["success"] == 1
@@ -74,6 +74,17 @@ def test_some_attacks_as_a_page_and_as_a_table_in_a_page(discreet, tmp_path):
     assert "old" not in text
     assert "| differencing | 50.0 % |" in text
     assert "<h1>The attack lab</h1>" in (tmp_path / "lab.html").read_text()
+
+
+def test_a_verdict_needs_more_than_bad_luck():
+    from discreet.cli.attacking import _verdict
+    from tests.attacks.test_core import result
+
+    def said(right, bound):
+        return str(_verdict(result([1.0] * right + [0.0] * (100 - right), bound), comparisons=1))
+
+    assert [said(right, 0.5) for right in (55, 63, 80)] == ["holds", "play more", "VIOLATED"]
+    assert said(99, None) == "falls"
 
 
 def test_what_cannot_be_played_is_refused_with_a_next_step(discreet):
