@@ -64,6 +64,17 @@ def test_one_attack_against_both_is_told_step_by_step(discreet, tmp_path):
     assert facts["bound"] is None
 
 
+def test_without_an_epsilon_discreet_is_played_at_all_of_the_labs(discreet):
+    told = discreet("run", "differencing", "--against", "weak,discreet", "--people", "32", "--trials", "4", "--json")
+    facts = json.loads(told.splitlines()[-1])
+    assert [(one["against"], one["epsilon"]) for one in facts] == [
+        ("minimum-size", None),
+        ("discreet", 0.1),
+        ("discreet", 1.0),
+        ("discreet", 10.0),
+    ]
+
+
 def test_some_attacks_as_a_page_and_as_a_table_in_a_page(discreet, tmp_path):
     page = tmp_path / "page.md"
     page.write_text("before\n<!-- the lab's table begins -->\nold\n<!-- the lab's table ends -->\nafter\n")
@@ -90,8 +101,6 @@ def test_a_verdict_needs_more_than_bad_luck():
 def test_what_cannot_be_played_is_refused_with_a_next_step(discreet):
     with pytest.raises(DiscreetError, match="Choose one of"):
         discreet("run", "magic")
-    with pytest.raises(DiscreetError, match="Give epsilon"):
-        discreet("run", "differencing", "--against", "discreet")
     with pytest.raises(DiscreetError, match="Choose one of"):
         discreet("run", "differencing", "--against", "nobody", "--epsilon", "1")
     with pytest.raises(DiscreetError, match="name=number"):

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from discreet.attacks import Result, find, list_attacks, run
-from discreet.attacks.lab import not_run
+from discreet.attacks.lab import EPSILONS, not_run
 from discreet.attacks.report import html_report, markdown_table, run_all
 from discreet.cli.books import JsonOption
 from discreet.errors import BadInput
@@ -49,7 +49,10 @@ def run_one(
         str, typer.Option("--against", help="weak, a release, a peer, discreet; commas between.")
     ] = "weak",
     epsilon: Annotated[
-        float | None, typer.Option("--epsilon", help="The attacker's whole budget, against what has one.")
+        float | None,
+        typer.Option(
+            "--epsilon", help="The attacker's whole budget, against what has one; without, the lab's 0.1, 1 and 10."
+        ),
     ] = None,
     delta: Annotated[float | None, typer.Option("--delta", help="Beside it; without, the account is pure.")] = None,
     people: Annotated[int | None, typer.Option("--people", help="How many people the world has.")] = None,
@@ -63,14 +66,17 @@ def run_one(
     """Play one attack, and show what was asked, what was answered, the guess, and how often it was right."""
     console = Console(highlight=False, stderr=as_json)
     results = []
-    for target in (part.strip() for part in against.split(",")):
+    duels = [
+        (target.strip(), price) for target in against.split(",") for price in _prices(name, target.strip(), epsilon)
+    ]
+    for target, price in duels:
         with _progress(console, f"{name} against {target}") as advance:
             results.append(
                 run(
                     name,
                     against=target,
-                    epsilon=epsilon if _has_price(name, target) else None,
-                    delta=delta if _has_price(name, target) else None,
+                    epsilon=price,
+                    delta=None if price is None else delta,
                     people=people,
                     trials=trials,
                     size="small" if small else "full",
@@ -87,7 +93,7 @@ def run_one(
         return
     attack = find(name)
     console.print(f"\n  {attack.title}: {attack.wants}\n", soft_wrap=True)
-    for result in results:
+    for result in _one_of_each(results):
         for step in result.transcript:
             console.print(Text(f"  {step}", style="dim" if step.kind in ("known", "note") else ""), soft_wrap=True)
         console.print()
@@ -146,17 +152,20 @@ def _progress(console: Console, title: str) -> Iterator[Callable[[int, int], Non
         TimeRemainingColumn(),
         console=console,
         transient=True,
+        disable=not console.is_terminal,
     )
     with bar:
         task = bar.add_task("", total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def _has_price(name: str, target: str) -> bool:
-    """Releases that promise nothing take no epsilon, so that one command can play against several."""
+def _prices(name: str, target: str, given: float | None) -> list[float | None]:
+    """What to play at: nothing against releases that promise nothing; else what was given, or all of the lab's."""
     attack = find(name)
     meant = attack.weak if target == "weak" else target
-    return meant not in attack.releases or meant in attack.priced
+    if meant in attack.releases and meant not in attack.priced:
+        return [None]
+    return [given] if given is not None else list(EPSILONS)
 
 
 def _options(given: list[str] | None) -> dict[str, float]:
@@ -168,6 +177,11 @@ def _options(given: list[str] | None) -> dict[str, float]:
         except ValueError:
             raise BadInput("An option is name=number.", next_step="Write --option noise=0.1.") from None
     return found
+
+
+def _one_of_each(results: list[Result]) -> list[Result]:
+    """One transcript for each opponent is enough."""
+    return list({result.against: result for result in reversed(results)}.values())[::-1]
 
 
 def _table(results: list[Result], *, several: bool) -> Table:

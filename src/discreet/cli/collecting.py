@@ -185,6 +185,7 @@ def simulate(
         TimeRemainingColumn(),
         console=console,
         transient=True,
+        disable=not console.is_terminal,
     ) as progress:
         bar = progress.add_task("", total=people)
         collector = collect(task, truth, on_progress=lambda done: progress.advance(bar, done))
