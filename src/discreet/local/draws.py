@@ -14,6 +14,8 @@ from discreet.noise import Probability, RandomBits, flip, uniform_below
 Codes: TypeAlias = NDArray[Any]
 Flags: TypeAlias = NDArray[np.bool_]
 
+_LONG_VECTOR = 1 << 12
+
 
 class Draws:
     """Fresh, secure randomness, vectorised. Every protocol draws through this, so that a test can play all draws."""
@@ -22,8 +24,19 @@ class Draws:
         self._bits = bits or RandomBits()
 
     def chance(self, threshold: int, count: int) -> Flags:
-        """True with probability threshold / 2**64, exactly, `count` times."""
-        return flip(Probability.rational(Fraction(threshold, WORD)), count, self._bits)
+        """True with probability threshold / 2**64, exactly, `count` times.
+
+        Long vectors look at one byte a coin; where it ties with the threshold's first byte, the rest of the threshold
+        is a coin of its own.
+        """
+        if count < _LONG_VECTOR:
+            return flip(Probability.rational(Fraction(threshold, WORD)), count, self._bits)
+        first, rest = divmod(threshold, 1 << 56)
+        words = self._bits.words(count, 8)
+        heads = words < first
+        ties = np.flatnonzero(words == first)
+        heads[ties] = flip(Probability.rational(Fraction(rest, 1 << 56)), ties.size, self._bits)
+        return heads
 
     def chance_each(self, thresholds: NDArray[np.uint64]) -> Flags:
         """One coin for each threshold."""
