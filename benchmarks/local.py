@@ -51,7 +51,7 @@ METHOD = (
     "scikit-learn and statsmodels, which it does not ask for; both with xxhash 3). {people:,} people, Zipf 1.1 over the "
     "values, the same for everybody. One process at a time, one thread, CPU seconds: other programs ran on this machine "
     "(load average {load} at the beginning, in the middle and at the end). Discreet draws from AES keyed by the operating "
-    "system, the others from generators that are not secure. Times are medians of three where all people fit into "
+    "system, the others from generators that are not secure. Times are medians of 3 to 25 runs where all people fit into "
     "{seconds:g} s; what takes longer is measured on a slice that takes at least as long (of people, or of values to "
     "estimate) and extrapolated: marked with * below, and nearly all figures of the peers in the second table."
 )

@@ -39,7 +39,7 @@ def timed(run: Callable[..., Any], *arguments: Any) -> tuple[float, Any]:
 
 
 def sliced(run: Callable[[int], Any], size: int, seconds: float) -> tuple[float, int, Any]:
-    """CPU seconds for each, on how many, and what came out; the median of three if all of them are quick."""
+    """CPU seconds for each, on how many, and what came out; the median of several if all of them are quick."""
     count = 1
     while True:
         spent, result = timed(run, count)
@@ -47,8 +47,13 @@ def sliced(run: Callable[[int], Any], size: int, seconds: float) -> tuple[float,
             break
         count = min(size, count * max(2, min(32, int(seconds / max(spent, 1e-9)))))
     if spent < seconds:
-        spent = statistics.median([spent, *(timed(run, count)[0] for _ in range(REPEATS - 1))])
+        spent = statistics.median([spent, *(timed(run, count)[0] for _ in range(repeats(spent, seconds) - 1))])
     return spent / count, count, result
+
+
+def repeats(spent: float, seconds: float) -> int:
+    """As many as fit into the seconds, from 3 to 25: what takes milliseconds is disturbed by anything."""
+    return max(REPEATS, min(25, int(seconds / max(spent, 1e-9))))
 
 
 def measure(cell: dict, steps: Steps) -> dict:
@@ -60,7 +65,8 @@ def measure(cell: dict, steps: Steps) -> dict:
         each, estimated, _ = sliced(lambda count: steps.estimate(state, count), cell["size"], cell["seconds"])
         estimate = first + each * cell["size"]
     else:
-        runs = [timed(steps.estimate, state, cell["size"])[0] for _ in range(REPEATS)]
+        runs = [timed(steps.estimate, state, cell["size"])[0]]
+        runs += [timed(steps.estimate, state, cell["size"])[0] for _ in range(repeats(runs[0], cell["seconds"]) - 1)]
         estimate, estimated = statistics.median(runs), cell["size"]
     return {
         "encode": encode,
