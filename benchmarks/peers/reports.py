@@ -52,8 +52,8 @@ def sliced(run: Callable[[int], Any], size: int, seconds: float) -> tuple[float,
 
 
 def repeats(spent: float, seconds: float) -> int:
-    """As many as fit into the seconds, from 3 to 25: what takes milliseconds is disturbed by anything."""
-    return max(REPEATS, min(25, int(seconds / max(spent, 1e-9))))
+    """As many as fit into a second, from 3 to 25: what takes milliseconds is disturbed by anything."""
+    return max(REPEATS, min(25, int(min(seconds, 1.0) / max(spent, 1e-9))))
 
 
 def measure(cell: dict, steps: Steps) -> dict:
