@@ -60,7 +60,8 @@ def test_each_refusal_has_its_status_and_says_what_to_do(body, status, code, ser
 
 
 def test_nobody_comes_in_without_a_good_key(server):
-    for key in ("x", "dk_x_y", server.alice[:-1] + "0", server.alice.replace("dk", "ek"), "a b c"):
+    other_end = server.alice[:-1] + ("1" if server.alice.endswith("0") else "0")
+    for key in ("x", "dk_x_y", other_end, server.alice.replace("dk", "ek"), "a b c"):
         response = server.ask(WARDS, key=key)
         assert response.status_code == 401
         assert response.json()["error"]["code"] == "no-access"
