@@ -3,29 +3,40 @@
 from __future__ import annotations
 
 import math
-import os
 import threading
-from collections.abc import Callable, Mapping
-from contextlib import closing, suppress
-from dataclasses import dataclass, field
+from collections import OrderedDict
+from collections.abc import Mapping
+from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from discreet.accounting import Composed
-from discreet.answering.answer import Answer, stored_form
+from discreet.answering.answer import Answer
+from discreet.answering.books import balances, card, history
 from discreet.answering.estimate import bins_question, ends_of
-from discreet.answering.post import expected_width, width_of
-from discreet.answering.release import release
+from discreet.answering.explaining import bounding_of, groups_of, keys_of, measures_of, person_of, tables_of
+from discreet.answering.face import CONFIDENCE, Balance, Card, CatalogFacts, Explanation, PastRelease
+from discreet.answering.pipeline import Asking, Pipeline, SqlRelease
+from discreet.answering.plan import Plan
+from discreet.answering.planning import at_price, digest_of
+from discreet.answering.view import expected_width, width_of
 from discreet.catalog import Catalog, load_catalog
-from discreet.engines import DuckEngine, with_public_columns
-from discreet.errors import AccountFrozen, BadInput, Cancelled, EngineFailure, ScaleOutOfRange
+from discreet.catalog.public import facts_of
+from discreet.engines import DuckEngine, Engine, with_public_columns
+from discreet.errors import BadInput, ScaleOutOfRange
 from discreet.exact import Number, exact, read_sensitivity
-from discreet.ledger import Ledger, Request
+from discreet.ledger import Ledger
 from discreet.loss import Loss
 from discreet.mechanisms.base import least
-from discreet.noise import RandomBits
-from discreet.sql import Parameters, Plan, Table, plan_query
+from discreet.sql import Table
+from discreet.sql.queries import Reading, read_question
+from discreet.sql.text import Parameters
+
+__all__ = ["Asking", "Curator", "Estimate", "open_curator", "refresh"]
+
+_READINGS = 512
+"""Questions whose meaning is remembered: it depends on text, catalog and public tables, none of which change."""
 
 
 class Estimate(NamedTuple):
@@ -35,24 +46,17 @@ class Estimate(NamedTuple):
     answer: Answer
 
 
-def _no_step(_: str) -> None:
-    """Nobody looks on."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """A question on its way: who wants to hear of its steps (planned, paid), and how it can be taken back."""
-
-    on_step: Callable[[str], None] = _no_step
-    taken_back: threading.Event = field(default_factory=threading.Event)
-
-
 class Curator:
     """Stands between a database and an analyst who may be hostile."""
 
-    def __init__(self, catalog: Catalog, ledger: Ledger, engine: DuckEngine, *, version: int = 1) -> None:
-        self.catalog, self.ledger, self.version = catalog, ledger, version
-        self._engine, self._bits = engine, RandomBits()
+    def __init__(
+        self, catalog: Catalog, ledger: Ledger, engine: Engine, *, version: int = 1, dataset: str = "dataset"
+    ) -> None:
+        self.declared, self.ledger, self.version, self.dataset = catalog, ledger, version, dataset
+        self._engine, self._pipeline = engine, Pipeline(ledger, engine)
+        self._readings: OrderedDict[str, Reading] = OrderedDict()
+        self._remembering = threading.Lock()
+        self._today = ledger.data_day()
 
     def __enter__(self) -> Self:
         return self
@@ -64,17 +68,6 @@ class Curator:
         """Let go of the engine and the books."""
         self._engine.close()
         self.ledger.close()
-
-    def start_new_books(self) -> None:
-        """As if nothing had ever been asked: for experiments on generated data, and only where books are in memory."""
-        if self.catalog.ledger != ":memory:":
-            raise BadInput(
-                "Books that are kept cannot be begun anew: what was spent is spent.",
-                next_step='Experiment on generated data, with ledger.path = ":memory:".',
-            )
-        fresh = _open_books(self.catalog)
-        self.ledger.close()
-        self.ledger = fresh
 
     def table(self, name: str) -> Table:
         """A question built step by step instead of written: `table("visits").where("cost > 5").group_by("ward").count()`."""
@@ -90,17 +83,25 @@ class Curator:
         parameters: Parameters = (),
     ) -> Plan:
         """What a question would read, measure and cost. Spends nothing and looks at no protected row."""
-        plan = plan_query(
-            str(sql),
-            self.catalog,
-            self._engine,
-            epsilon=epsilon,
-            delta=delta,
-            mechanism=mechanism,
-            parameters=parameters,
-        )
-        self._engine.bind(plan)
-        return plan
+        reading = self._read(str(sql), parameters)
+        return at_price(reading, self.declared, epsilon=epsilon, delta=delta, mechanism=mechanism)
+
+    def _read(self, sql: str, parameters: Parameters) -> Reading:
+        """The meaning of a text, found bindable by the engine; remembered, because it is asked again and again."""
+        key = repr((sql, dict(parameters) if isinstance(parameters, Mapping) else tuple(parameters)))
+        with self._remembering:
+            known = self._readings.get(key)
+            if known is not None:
+                self._readings.move_to_end(key)
+                return known
+        reading = read_question(sql, self.declared, self._engine, parameters=parameters, today=self._today)
+        for question in reading.questions:
+            self._engine.bind(question)
+        with self._remembering:
+            self._readings[key] = reading
+            while len(self._readings) > _READINGS:
+                self._readings.popitem(last=False)
+        return reading
 
     def epsilon_within(self, sql: str | Table, *, within: Number, confidence: Number, **details: Any) -> float:
         """The least epsilon at which every number of the answer is within ± `within` in `confidence` of all answers."""
@@ -113,6 +114,19 @@ class Curator:
                 return False  # too wide to be drawn
 
         return least(close_enough, precision=1e-4)
+
+    def _priced(
+        self, sql: str | Table, *, epsilon: Number | None, within: Number | None, confidence: Number | None, **details: Any
+    ) -> Plan:
+        """The plan at the price that was named, or at the price of the accuracy that was named."""
+        if (epsilon is not None and within is not None) or (within is None) != (confidence is None):
+            raise BadInput(
+                "A question takes either epsilon, or within and confidence.",
+                next_step="Give epsilon=0.5, or within=50 and confidence=0.95.",
+            )
+        if within is not None and confidence is not None:
+            epsilon = self.epsilon_within(sql, within=within, confidence=confidence, **details)
+        return self.plan(sql, epsilon=epsilon, **details)
 
     def ask(
         self,
@@ -132,34 +146,68 @@ class Curator:
 
         Say how much it may cost (`epsilon`, here or in OPTIONS), or how exact it must be (`within` and `confidence`).
         """
-        if (epsilon is not None and within is not None) or (within is None) != (confidence is None):
-            raise BadInput(
-                "A question takes either epsilon, or within and confidence.",
-                next_step="Give epsilon=0.5, or within=50 and confidence=0.95.",
-            )
         details = {"delta": delta, "mechanism": mechanism, "parameters": parameters}
-        if within is not None and confidence is not None:
-            epsilon = self.epsilon_within(sql, within=within, confidence=confidence, **details)
-        plan = self.plan(sql, epsilon=epsilon, **details)  # type: ignore[arg-type]  # the types are this method's own
-        request = Request(
-            id=request_id or os.urandom(16).hex(),
-            question=plan.digest(data_version=self.version),
-            releases=plan.releases,
-            analyst=analyst,
-            label=str(sql),
-        )
-        steps = asking or Asking()
-        steps.on_step("planned")
-        paid = self.ledger.reserve(request)
-        steps.on_step("paid")
-        stored = paid.answer
-        if stored is None:
-            stored = self.ledger.finish(paid, self._answered(plan, analyst, steps))
-        return Answer(plan, stored, self.loss(plan), paid.replayed, paid.receipt, request.key)
+        plan = self._priced(sql, epsilon=epsilon, within=within, confidence=confidence, **details)
+        wanted = self._release(plan, str(sql))
+        paid = self._pipeline.answer(wanted, analyst=analyst, request_id=request_id, asking=asking)
+        books = paid.reservation
+        if books is None:
+            return Answer(plan, paid.stored, Loss(0), replayed=True, receipt="")
+        return Answer(plan, paid.stored, self.loss(plan), books.replayed, books.receipt, books.request.key)
 
-    def expected_widths(self, plan: Plan, confidence: Number) -> dict[str, float | None]:
-        """The ± of each column before it is asked; None where it depends on the data, or there is none."""
-        return {output.name: expected_width(plan, output.post, confidence) for output in plan.outputs}
+    def _release(self, plan: Plan, label: str) -> SqlRelease:
+        return SqlRelease(plan, digest_of(plan, self.declared, data_version=self.version), label)
+
+    def explain(
+        self,
+        sql: str | Table,
+        *,
+        epsilon: Number | None = None,
+        within: Number | None = None,
+        confidence: Number | None = None,
+        delta: Number | None = None,
+        mechanism: str | None = None,
+        parameters: Parameters = (),
+        analyst: str | None = None,
+    ) -> Explanation:
+        """What a question would read, measure and cost. Spends nothing and looks at no protected row."""
+        details = {"delta": delta, "mechanism": mechanism, "parameters": parameters}
+        plan = self._priced(sql, epsilon=epsilon, within=within, confidence=confidence, **details)
+        loss = self.loss(plan)
+        return Explanation(
+            tables=tables_of(plan),
+            person=person_of(plan, self.declared),
+            rows_per_person=max(question.limits.rows for question in plan.questions),
+            bounding=bounding_of(plan),
+            data_version=self.version,
+            keys=keys_of(plan),
+            groups=groups_of(plan),
+            measures=measures_of(plan),
+            columns=tuple(plan.columns),
+            half_widths={name: expected_width(plan, name, CONFIDENCE) for name in plan.columns},
+            confidence=CONFIDENCE,
+            loss=loss,
+            in_words=loss.in_words(),
+            asked_before=self.ledger.is_paid(self._release(plan, str(sql)).request_key, analyst=analyst),
+            accounts=tuple(self.budget(analyst=analyst)),
+            notes=plan.notes,
+        )
+
+    def budget(self, *, analyst: str | None = None) -> list[Balance]:
+        """The dataset's account and the analyst's; all of them for the owner."""
+        return balances(self.ledger, analyst)
+
+    def history(self, *, analyst: str | None = None) -> list[PastRelease]:
+        """Questions in order, with who paid for them; those of one analyst, or all for the owner."""
+        return history(self.ledger, analyst)
+
+    def catalog(self) -> CatalogFacts:
+        """What is public about the data."""
+        return CatalogFacts(self.dataset, self.version, tuple(facts_of(self.declared)))
+
+    def card(self) -> Card:
+        """What was spent on what, for everybody."""
+        return card(self.ledger, self.declared, dataset=self.dataset, version=self.version)
 
     def estimate_bounds(self, table: str, column: str, *, epsilon: Number, analyst: str | None = None) -> Estimate:
         """Bounds for a numeric column that has none, found privately and paid for; None where all is noise."""
@@ -168,20 +216,7 @@ class Curator:
 
     def take_back(self, asking: Asking) -> None:
         """Stop reading for a question that somebody else is asking; its price stays paid."""
-        self._engine.take_back(asking.taken_back)
-
-    def _answered(self, plan: Plan, analyst: str | None, asking: Asking) -> bytes:
-        """Read and add noise. That the engine failed is a bit about the data: it stops the analyst until the owner looks."""
-        try:
-            exact_rows = self._engine.run(plan, taken_back=asking.taken_back)
-        except Cancelled:
-            raise  # the analyst's own doing says nothing about the data
-        except EngineFailure:
-            if analyst is not None:
-                with suppress(AccountFrozen):
-                    self.ledger.freeze(analyst)
-            raise
-        return stored_form(release(plan, exact_rows, self._bits))
+        self._pipeline.take_back(asking)
 
     def loss(self, plan: Plan) -> Loss:
         """What a question costs: its epsilons added up; or, where there are none, at the delta for conversion."""
@@ -189,7 +224,7 @@ class Curator:
         aside = float(exact(cost.delta))
         if math.isfinite(cost.pure_epsilon):
             return Loss(cost.pure_epsilon, aside)
-        conversion = self.catalog.cap.cap.delta / 2 or 1e-6
+        conversion = self.declared.cap.cap.delta / 2 or 1e-6
         return Loss(cost.epsilon_at(conversion + aside), conversion + aside)
 
 
@@ -204,16 +239,12 @@ def open_curator(
     With `frames`, tables are pandas, polars or Arrow frames instead of the catalog's source.
     """
     given = catalog if isinstance(catalog, Catalog) else load_catalog(catalog or config)
-    found = with_public_columns(given, frames)
-    ledger = _open_books(found)
+    declared = with_public_columns(given, frames)
+    ledger = open_books(declared)
     try:
         version = ledger.data_version()
-        return Curator(
-            found,
-            ledger,
-            DuckEngine(found, salt=_salt(ledger, version), version=version, frames=frames),
-            version=version,
-        )
+        engine = DuckEngine(declared, salt=_salt(ledger, version), version=version, frames=frames)
+        return Curator(declared, ledger, engine, version=version)
     except BaseException:
         ledger.close()
         raise
@@ -229,7 +260,7 @@ def refresh(config: str | Path = "discreet.toml") -> int:
     return version
 
 
-def _open_books(catalog: Catalog) -> Ledger:
+def open_books(catalog: Catalog) -> Ledger:
     """The ledger, with an account for the dataset and one for each analyst who has a cap."""
     ledger = Ledger.open(catalog.ledger, anchor=catalog.anchor)
     try:

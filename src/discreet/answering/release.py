@@ -2,82 +2,202 @@
 
 from __future__ import annotations
 
-import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from discreet.engines.exact_rows import ExactRows, GroupKey, Histogram
-from discreet.mechanisms import Gaussian, Laplace, Mechanism, Quantile
+from discreet.algebra.question import Key, Question
+from discreet.answering.columns import narrowed
+from discreet.answering.plan import Plan, Priced
+from discreet.catalog import Type
+from discreet.mechanisms import Gaussian, Laplace, Mechanism, PartitionSelection, Quantile
 from discreet.noise import RandomBits
-from discreet.sql.plan import GroupSet, Plan
 
-_NOTHING: Histogram = (np.zeros(0, np.int64), np.zeros(0, np.int64))
+if TYPE_CHECKING:
+    from discreet.engines.exact_rows import ExactRows
+
+ARROW: dict[Type, pa.DataType] = {
+    Type.INTEGER: pa.int64(), Type.REAL: pa.float64(), Type.TEXT: pa.string(), Type.DATE: pa.date32(), Type.BOOLEAN: pa.bool_(),
+}  # fmt: skip
+Rows = NDArray[np.int64]
+_PEOPLE = 2**40
+_INT64 = np.iinfo(np.int64)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Noisy:
-    """What left of one grouping: the keys, and for each measure the noisy integers of each group.
+    """What left of one grouping set: its keys, and for each measure the noisy integers, groups by draws.
 
-    A quantile has three of them a group: the candidates chosen for itself and for the ends of its interval.
+    A quantile has three draws: the candidates chosen for itself and for the ends of its interval; everything else has one. Integers that do not
+    fit 64 bits are Python's.
     """
 
-    keys: tuple[GroupKey, ...]
-    measures: tuple[tuple[tuple[int, ...], ...], ...]
+    keys: tuple[pa.Array, ...]
+    measures: tuple[NDArray[Any], ...]
+
+    @property
+    def groups(self) -> int:
+        return len(self.keys[0]) if self.keys else len(self.measures[0])
 
 
-def release(plan: Plan, exact: Sequence[ExactRows], bits: RandomBits) -> list[Noisy]:
-    """For each grouping, draw the groups, if they are private, and the noise of every measure."""
-    return [_grouping(plan, one, rows, bits) for one, rows in zip(plan.sets, exact, strict=True)]
+def release(plan: Plan, exact: Sequence[Sequence[ExactRows]], bits: RandomBits) -> list[list[Noisy]]:
+    """For each grouping set of each question, draw the groups, if they are private, and the noise of every measure."""
+    return [
+        [_grouping(question, priced, rows, bits) for priced, rows in zip(sets, results, strict=True)]
+        for question, sets, results in zip(plan.questions, plan.priced, exact, strict=True)
+    ]
 
 
-def _grouping(plan: Plan, one: GroupSet, exact: ExactRows, bits: RandomBits) -> Noisy:
-    keys = _keys(plan, one, exact, bits)
-    columns = []
-    for index, mechanisms in enumerate(one.mechanisms):
-        if isinstance(mechanisms[0], Quantile):
-            columns.append(
-                tuple(_choices(mechanisms, exact.histograms[index].get(key, _NOTHING), bits) for key in keys)
-            )
+def _grouping(question: Question, priced: Priced, exact: ExactRows, bits: RandomBits) -> Noisy:
+    keys = [question.keys[index] for index in priced.keys]
+    found = [_typed(array, key) for array, key in zip(exact.keys, keys, strict=True)]
+    size = len(found[0]) if found else 1
+    if priced.selection is None:
+        shown, groups = _every_combination(keys), math.prod(len(key.values or ()) for key in keys)
+        places = _places(found, keys, size)
+    else:
+        shown, places = _selected(found, keys, exact.people, priced.selection, bits)
+        groups = int(np.count_nonzero(places >= 0))
+    measures = []
+    for index, mechanisms in enumerate(priced.mechanisms):
+        if mechanisms and isinstance(mechanisms[0], Quantile):
+            measures.append(_chosen(mechanisms, exact.histograms[index], places, groups, bits))
         else:
-            columns.append(tuple((value,) for value in _added(mechanisms[0], exact, index, keys, bits)))
-    return Noisy(tuple(keys), tuple(columns))
+            wide = question.measures[index].largest * question.limits.rows * _PEOPLE >= 2**63
+            measures.append(_added(mechanisms, _fitting(exact.measures[index], wide=wide), places, groups, bits))
+    return Noisy(tuple(shown), tuple(measures))
 
 
-def _added(mechanism: Mechanism, exact: ExactRows, index: int, keys: Sequence[GroupKey], bits: RandomBits) -> list[int]:
-    assert isinstance(mechanism, Laplace | Gaussian)  # noqa: S101  the planner makes no others
-    values = np.zeros(len(keys), object)
-    values[:] = [exact.groups[key][index] if key in exact.groups else 0 for key in keys]
-    return [int(value) for value in replace(mechanism, size=len(keys)).release(values, bits)]
+def _typed(array: pa.Array, key: Key) -> pa.Array:
+    """Keys keep the type that they were declared with: a cast would make True of 1."""
+    whole = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+    wanted = ARROW[key.expression.facts.type]
+    if pa.types.is_large_string(whole.type) or pa.types.is_null(whole.type):
+        whole = whole.cast(wanted)
+    if whole.type != wanted:
+        message = "the engine gave a key another type"
+        raise TypeError(message)
+    return whole
 
 
-def _choices(mechanisms: Sequence[Mechanism], histogram: Histogram, bits: RandomBits) -> tuple[int, ...]:
-    chosen = []
+def _declared(key: Key) -> pa.Array:
+    return pa.array(key.values or (), ARROW[key.expression.facts.type])
+
+
+# Where each group of the data stands in the answer; -1 where it is not shown
+
+
+def _every_combination(keys: Sequence[Key]) -> list[pa.Array]:
+    """The full product of declared values, the last key turning fastest."""
+    lengths = [len(key.values or ()) for key in keys]
+    arrays = []
+    for at, key in enumerate(keys):
+        before, behind = math.prod(lengths[:at]), math.prod(lengths[at + 1 :])
+        arrays.append(_declared(key).take(pa.array(np.tile(np.repeat(np.arange(lengths[at]), behind), before))))
+    return arrays
+
+
+def _places(found: Sequence[pa.Array], keys: Sequence[Key], size: int) -> Rows:
+    """The place of each group in the product; undeclared values have none."""
+    places, outside = np.zeros(size, np.int64), np.zeros(size, np.bool_)
+    for array, key in zip(found, keys, strict=True):
+        at = _value_numbers(array, key)
+        outside |= at < 0
+        places = places * len(key.values or ()) + at
+    return np.where(outside, -1, places)
+
+
+def _value_numbers(array: pa.Array, key: Key) -> Rows:
+    """Which declared value each is, NULL like any other; -1 for none of them."""
+    at = pc.index_in(array, value_set=_declared(key))
+    numbers: Rows = pc.fill_null(at, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+    return numbers
+
+
+def _selected(
+    found: Sequence[pa.Array], keys: Sequence[Key], people: NDArray[np.int64] | None, selection: PartitionSelection, bits: RandomBits
+) -> tuple[list[pa.Array], Rows]:
+    """Groups that may be shown, in an order that says nothing about the rows' own; each is drawn for once."""
+    assert people is not None  # noqa: S101  engines count people where keys are private
+    present = np.ones(len(people), np.bool_)
+    for array, key in zip(found, keys, strict=True):
+        if key.values is None:
+            present &= array.is_valid().to_numpy(zero_copy_only=False)
+        else:
+            present &= _value_numbers(array, key) >= 0
+    rows = np.flatnonzero(present)
+    rows = rows[_sorted([array.take(pa.array(rows)) for array in found])]
+    kept = rows[selection.release(people[rows].astype(np.int64), bits)]
+    places = np.full(len(people), -1, np.int64)
+    places[kept] = np.arange(len(kept))
+    return [array.take(pa.array(kept)) for array in found], places
+
+
+def _sorted(found: Sequence[pa.Array]) -> Rows:
+    table = pa.table(list(found), names=[str(at) for at in range(len(found))])
+    order: Rows = pc.sort_indices(table, sort_keys=[(name, "ascending") for name in table.column_names]).to_numpy()
+    return order
+
+
+# Noise
+
+
+def _fitting(exact: NDArray[Any], *, wide: bool) -> NDArray[Any]:
+    """64-bit integers or Python's by what could be, never by what is: the one are clamped after the noise, the others are not."""
+    if wide:
+        return exact.astype(object)
+    return np.clip(exact, _INT64.min, _INT64.max).astype(np.int64) if exact.dtype == object else exact
+
+
+def _added(
+    mechanisms: tuple[Mechanism, ...], exact: NDArray[Any], places: Rows, groups: int, bits: RandomBits
+) -> NDArray[Any]:
+    """Exact values, 0 for groups that the data does not have, plus noise; what is public and free has none."""
+    values = np.zeros(groups, np.int64)
+    if exact.dtype == object:
+        values = values.astype(object)
+    shown = places >= 0
+    values[places[shown]] = exact[shown]
+    if mechanisms:
+        (mechanism,) = mechanisms
+        assert isinstance(mechanism, Laplace | Gaussian)  # noqa: S101  the plan has checked it
+        values = replace(mechanism, size=groups).release(values, bits)
+    return narrowed(values).reshape(groups, 1)
+
+
+def _chosen(
+    mechanisms: tuple[Mechanism, ...],
+    histogram: tuple[NDArray[Any], NDArray[Any], NDArray[Any]],
+    places: Rows,
+    groups: int,
+    bits: RandomBits,
+) -> NDArray[np.int64]:
+    """For each group and each draw, the number of the candidate."""
+    group, candidate, count = (np.asarray(part).astype(np.int64) for part in histogram)
+    shown = places[group] >= 0
+    cells = places[group][shown], candidate[shown], count[shown]
+    draws = []
     for mechanism in mechanisms:
-        assert isinstance(mechanism, Quantile)  # noqa: S101
+        assert isinstance(mechanism, Quantile)  # noqa: S101  the plan has checked it
+        draws.append(_candidates(mechanism, cells, groups, bits))
+    return np.stack(draws, axis=1)
+
+
+def _candidates(mechanism: Quantile, cells: tuple[Rows, Rows, Rows], groups: int, bits: RandomBits) -> Rows:
+    """Cells are a group, a candidate and how many values it has."""
+    group, candidate, count = cells
+    order = np.argsort(group, kind="stable")
+    ends = np.searchsorted(group[order], np.arange(groups + 1))
+    chosen = np.zeros(groups, np.int64)
+    for at in range(groups):
         counts = np.zeros(len(mechanism.candidates), np.int64)
-        counts[histogram[0]] = histogram[1]
-        chosen.append(mechanism.choose(counts, bits))
-    return tuple(chosen)
-
-
-def _keys(plan: Plan, one: GroupSet, exact: ExactRows, bits: RandomBits) -> list[GroupKey]:
-    """Every declared combination; or the combinations in the data that survive private selection, sorted."""
-    domains = [plan.keys[index].domain for index in one.keys]
-    if one.selection is None:
-        return list(itertools.product(*(domain or () for domain in domains)))
-    allowed = [None if domain is None else set(domain) for domain in domains]
-    present = sorted(
-        (
-            key
-            for key in exact.people
-            if all(
-                value is not None if domain is None else value in domain
-                for value, domain in zip(key, allowed, strict=True)
-            )
-        ),
-        key=repr,
-    )
-    kept = one.selection.release(np.array([exact.people[key] for key in present], np.int64), bits)
-    return [key for key, keep in zip(present, kept.tolist(), strict=True) if keep]
+        own = order[ends[at] : ends[at + 1]]
+        np.add.at(counts, candidate[own], count[own])
+        chosen[at] = mechanism.choose(counts, bits)
+    return chosen

@@ -104,6 +104,8 @@ class Table:
     path: str | None = None
     is_bounded_once: bool = True
     """Whether rows are cut to max_rows when the snapshot is made, or by each question after its WHERE."""
+    lists_people: bool = False
+    """Whether everybody has exactly one row here, enforced: then, under replace-one, how many people there are is public."""
 
     @property
     def is_public(self) -> bool:

@@ -154,9 +154,21 @@ class _Reader:
         except DiscreetError as error:
             raise self.wrong(path, error.problem.rstrip("."), error.next_step) from None
 
+    def people(self, path: str, section: Mapping[str, Any], unit: PrivacyUnit | None) -> bool:
+        """Whether a table says that it lists everybody once."""
+        lists = section.get("people", False)
+        if lists not in (True, False):
+            raise self.wrong(f"{path}.people", "must be true or false", "Leave it out where people may have several rows.")
+        whole = unit is not None and not unit.path and section.get("max_rows", 1) == 1 and "bounding" not in section
+        if lists and not whole:
+            raise self.wrong(
+                f"{path}.people", "needs one row a person, named in the table itself", "Leave max_rows and bounding out."
+            )
+        return bool(lists)
+
     def table(self, name: str, facts: Any) -> Table:
         path = f"tables.{name}"
-        allowed = {"public", "privacy_unit", "max_rows", "bounding", "path", "columns"}
+        allowed = {"public", "people", "privacy_unit", "max_rows", "bounding", "path", "columns"}
         section = self.section({name: facts}, name, allowed=allowed, path=path)
         columns = self.section(section, "columns", allowed=set(), path=f"{path}.columns")
         if len({column.lower() for column in columns}) < len(columns):
@@ -178,13 +190,15 @@ class _Reader:
         bounding = section.get("bounding", "snapshot")
         if bounding not in ("snapshot", "per-query") or (public and "bounding" in section):
             raise self.wrong(f"{path}.bounding", "is not known", 'Write "snapshot" or "per-query".')
+        unit = None if public else self.unit(f"{path}.privacy_unit", section["privacy_unit"])
         table = Table(
             name=name,
             is_bounded_once=bounding == "snapshot",
+            lists_people=self.people(path, section, unit),
             columns={
                 column: self.column(f"{path}.columns.{column}", column, about) for column, about in columns.items()
             },
-            unit=None if public else self.unit(f"{path}.privacy_unit", section["privacy_unit"]),
+            unit=unit,
             max_rows=max_rows,
             path=self.place(section, f"{path}.path", default=None),
         )

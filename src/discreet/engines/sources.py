@@ -12,8 +12,8 @@ from typing import Any
 import duckdb
 
 from discreet.catalog import Catalog, Column, Table, Type
+from discreet.engines.dialects.duckdb import quoted
 from discreet.errors import BadCatalog, BadInput
-from discreet.sql.scope import quote
 
 _DATABASES = (".duckdb", ".db")
 _READERS = {".parquet": "read_parquet({})", ".csv": "read_csv({}, all_varchar = true, header = true)"}
@@ -35,14 +35,28 @@ def attach(connection: duckdb.DuckDBPyConnection, catalog: Catalog, frames: Mapp
         connection.execute(f"ATTACH {_text(catalog.source)} AS source (READ_ONLY)")
 
 
+def detach(connection: duckdb.DuckDBPyConnection, catalog: Catalog, frames: Mapping[str, Any]) -> None:
+    """Let go of the source: from here on there is nothing but the snapshot."""
+    for name in frames:
+        connection.unregister(f"frame {name}")
+    if not frames and _is_database(catalog):
+        connection.execute("DETACH source")
+
+
+def types_of(connection: duckdb.DuckDBPyConnection, source: str) -> dict[str, str]:
+    """The engine's types of a source's columns, by their names in small letters."""
+    rows = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
+    return {name.lower(): kind for name, kind, *_ in rows}
+
+
 def source_of(catalog: Catalog, table: Table, frames: Mapping[str, Any]) -> str:
     """What stands behind FROM for a table's rows."""
     if table.name in frames:
-        return f"{quote(f'frame {table.name}')} AS s"
+        return f"{quoted(f'frame {table.name}')} AS s"
     if frames:
         raise BadInput("A table of the catalog has no frame.", next_step="Give a frame for every declared table.")
     if table.path is None and _is_database(catalog):
-        return f"source.{quote(table.name)} AS s"
+        return f"source.{quoted(table.name)} AS s"
     return _read(_file(catalog, table))
 
 
@@ -79,7 +93,7 @@ def schemas_at(place: Path) -> tuple[str, dict[str, dict[str, Type]]]:
             names = connection.execute(
                 "SELECT table_name FROM duckdb_tables() WHERE database_name = 'source' ORDER BY 1"
             )
-            found = {name: f"source.{quote(name)} AS s" for (name,) in names.fetchall()}
+            found = {name: f"source.{quoted(name)} AS s" for (name,) in names.fetchall()}
             return str(place), {name: _schema(connection, source) for name, source in found.items()}
         files = sorted(place.iterdir()) if place.is_dir() else [place]
         known = [file for file in files if file.is_file() and file.suffix in _READERS]

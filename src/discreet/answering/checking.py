@@ -1,0 +1,140 @@
+"""What can be computed after the noise, checked before anything is charged: afterwards it is too late to refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from discreet.algebra.after import (
+    After,
+    Apply,
+    ColumnOf,
+    Constant,
+    Estimate,
+    Folded,
+    Grouping,
+    KeyOf,
+    Known,
+    Over,
+    Pairs,
+    Release,
+    Select,
+    Sorted,
+    Stacked,
+    View,
+    parts_of,
+)
+from discreet.algebra.question import Question
+from discreet.answering.arithmetic import MOST_ARGUMENTS
+from discreet.errors import NotAllowed, TooLarge
+
+FOLDS = frozenset({"sum", "avg", "min", "max", "count"})
+RANKS = frozenset({"row_number", "rank", "dense_rank"})
+ESTIMATES: dict[str, tuple[int, int]] = {
+    "measure": (1, 1), "quantile": (1, 1), "average": (2, 2),
+    **dict.fromkeys(("var_samp", "var_pop", "std_samp", "std_pop"), (3, 3)),
+    **dict.fromkeys(("covar_samp", "covar_pop"), (4, 6)), **dict.fromkeys(("slope", "intercept"), (5, 6)), "corr": (6, 6),
+}  # fmt: skip
+"""How many measures an estimate is read from, at least and at most."""
+_DEEPEST = 200
+
+
+def names_of(view: View) -> tuple[str, ...]:
+    """The names of a table's columns."""
+    match view:
+        case Release() | Select():
+            return tuple(name for name, _ in view.columns)
+        case Folded():
+            return (*(name for name, _ in view.keys), *(name for name, _, _ in view.folds))
+        case Pairs():
+            return (*names_of(view.left), *names_of(view.right))
+        case Stacked():
+            return names_of(view.tables[0])
+        case Sorted():
+            return names_of(view.table)
+
+
+def check_view(view: View, questions: Sequence[Question], depth: int = 0) -> None:
+    """Refuse a table with an operator, a column or a measure that is not known."""
+    if depth > _DEEPEST:
+        raise TooLarge("The question is nested too deeply.", next_step="Say it in fewer levels.")
+    if isinstance(view, Release):
+        question = questions[view.question]
+        for after in (*(after for _, after in view.columns), *_some(view.having)):
+            for part in parts_of(after):
+                _check_part(part)
+                _check_released(part, question)
+        return
+    below: tuple[View, ...]
+    match view:
+        case Pairs():
+            below = (view.left, view.right)
+        case Stacked():
+            below = view.tables
+        case _:
+            below = (view.table,)
+    for table in below:
+        check_view(table, questions, depth + 1)
+    if isinstance(view, Stacked) and len({len(names_of(table)) for table in below}) != 1:
+        raise NotAllowed("Tables below each other need the same number of columns.", next_step="Select the same columns.")
+    if isinstance(view, Folded) and any(op not in FOLDS or (op != "count" and of is None) for _, op, of in view.folds):
+        raise _unknown()
+    width = sum(len(names_of(table)) for table in below) if isinstance(view, Pairs) else len(names_of(below[0]))
+    for after in _expressions(view):
+        for part in parts_of(after):
+            _check_part(part)
+            _check_column(part, width)
+
+
+def _expressions(view: View) -> list[After]:
+    match view:
+        case Select():
+            return [*(after for _, after in view.columns), *_some(view.where)]
+        case Folded():
+            return [*(after for _, after in view.keys), *(after for _, _, after in view.folds if after is not None)]
+        case Sorted():
+            return [after for after, _ in view.order]
+    return []
+
+
+def _some(after: After | None) -> tuple[After, ...]:
+    return () if after is None else (after,)
+
+
+def _check_part(part: After) -> None:
+    if isinstance(part, Apply):
+        least, most = MOST_ARGUMENTS.get(part.op, (1, 0))
+        if not least <= len(part.args) <= most:
+            raise _unknown()
+    if isinstance(part, Over):
+        wanted = (0, 1) if part.op == "count" else (1, 1) if part.op in FOLDS else (0, 0) if part.op in RANKS else (1, 0)
+        if not wanted[0] <= len(part.args) <= wanted[1]:
+            raise _unknown()
+
+
+def _check_column(part: After, width: int) -> None:
+    if isinstance(part, KeyOf | Grouping | Estimate | Known) or (isinstance(part, ColumnOf) and not 0 <= part.at < width):
+        message = "an expression names what its table does not have"
+        raise ValueError(message)
+
+
+def _check_released(part: After, question: Question) -> None:
+    match part:
+        case KeyOf() | Grouping():
+            known = 0 <= part.key < len(question.keys)
+        case Estimate():
+            least, most = ESTIMATES.get(part.kind, (1, 0))
+            known = least <= len(part.measures) <= most and all(0 <= m < len(question.measures) for m in part.measures)
+        case ColumnOf():
+            known = False
+        case Known() | Constant() | Apply() | Over():
+            known = True
+    if not known:
+        message = "an expression names what its question does not have"
+        raise ValueError(message)
+
+
+def _unknown() -> NotAllowed:
+    return NotAllowed(
+        "That cannot be computed from noisy numbers here.",
+        next_step="Use arithmetic, comparisons, CASE, CAST, ROUND, ABS, LEAST, GREATEST or COALESCE over aggregates.",
+    )

@@ -1,0 +1,56 @@
+"""Statements are tried on tables without a row, before anything is charged."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import OrderedDict
+
+import duckdb
+
+from discreet.catalog import Catalog
+from discreet.engines.kernel import Statement
+from discreet.engines.snapshot import empty_tables
+from discreet.errors import NotAllowed
+
+_REMEMBERED = 1024
+_TABLES = 256
+
+
+class Binder:
+    """The snapshot's tables, empty, and what was bound to them lately."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._connection = duckdb.connect(":memory:")
+        empty_tables(self._connection, catalog)
+        self._bound: OrderedDict[bytes, None] = OrderedDict()
+        self._tables: OrderedDict[str, None] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def bind(self, statement: Statement) -> None:
+        """Refuse what the engine would refuse by types. What was bound before is known to fit."""
+        digest = hashlib.sha256(statement.sql.encode()).digest()
+        with self._lock:
+            if digest not in self._bound:
+                try:
+                    self._try(statement)
+                except duckdb.Error:
+                    raise NotAllowed(
+                        "The types of the question do not fit together.", next_step="Compare and add like with like."
+                    ) from None
+            self._bound[digest] = None
+            self._bound.move_to_end(digest)
+            while len(self._bound) > _REMEMBERED:
+                self._bound.popitem(last=False)
+
+    def _try(self, statement: Statement) -> None:
+        for table in statement.tables:
+            if table.name not in self._tables:
+                self._connection.execute(f"CREATE TABLE {table.name} AS {table.sql}")
+                self._tables[table.name] = None
+        self._connection.sql(statement.sql, params=dict(statement.values) or None)  # bound, and not run before somebody reads it
+        while len(self._tables) > _TABLES:
+            self._connection.execute(f"DROP TABLE {self._tables.popitem(last=False)[0]}")
