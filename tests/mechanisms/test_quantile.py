@@ -1,11 +1,17 @@
-"""The ends of a quantile's interval lie on their own side as often as they say, also where there are few values or ties."""
+"""A quantile keeps its promise over groups, and the ends of its interval lie on their own side as often as they say."""
 
+import itertools
 import math
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from discreet.ledger.releases import describe, rebuild
 from discreet.mechanisms import Quantile
+from tests.laws import exp_of, log_ratio
 from tests.sources import SeededBits
 
 WORLDS = {
@@ -34,3 +40,75 @@ def test_ends_without_a_shift_would_miss_and_the_test_above_would_see_it():
     values, bits = WORLDS["spread"], SeededBits("no shift")
     plain = Quantile(q=0.5, lower=0, upper=400, epsilon=1, whole=True)
     assert sum(plain.release(values, bits) > 199 for _ in range(400)) > 40 + 6.2 * math.sqrt(36)
+
+
+POINTS = 4096
+
+
+def of_many_points(q, **facts):
+    return Quantile(q=q, lower=0, upper=POINTS - 1, epsilon=1, whole=True, neighbours="replace-one", **facts)
+
+
+def worst_ratio(mechanism, here, there):
+    """The largest log-ratio of the exact laws of the choice in one group: points with one score are summed at once."""
+    rate = mechanism.selection.rate
+    scores = [mechanism._scores(np.bincount(np.array(x, np.int64), minlength=POINTS)) for x in (here, there)]
+    totals = [
+        sum(count * exp_of(rate * score) for score, count in Counter(of_all.tolist()).items()) for of_all in scores
+    ]
+    return float(rate * int((scores[0] - scores[1]).max())) + log_ratio(totals[1], totals[0])
+
+
+HEAPS = [(1,) * low + (POINTS - 2,) * high for low in (0, 1, 3, 9) for high in (0, 1, 3, 9)]
+ENDS = (0, POINTS - 1)
+
+
+def worst_loss_of_a_move(mechanism, heaps=HEAPS):
+    """Someone leaves one group and enters another; the two choices are independent, so their losses add up."""
+    leaves = max(worst_ratio(mechanism, (*heap, value), heap) for heap in heaps for value in ENDS)
+    enters = max(worst_ratio(mechanism, heap, (*heap, value)) for heap in heaps for value in ENDS)
+    return leaves + enters
+
+
+@pytest.mark.parametrize("q", [0, 0.1, 0.25, 0.5, 0.9])
+@pytest.mark.parametrize("shift", [0, -1, 2])
+def test_someone_who_moves_to_another_group_loses_no_more_than_epsilon(q, shift):
+    assert worst_loss_of_a_move(of_many_points(q, grouped=True, shift=shift)) <= 1 + 1e-12
+
+
+@pytest.mark.parametrize(("q", "real"), [(0.1, 1.79), (0.25, 1.49), (0.9, 1.79)])
+def test_at_the_price_of_a_single_group_that_person_would_lose_more(q, real):
+    assert real < worst_loss_of_a_move(of_many_points(q)) <= 2 * max(q, 1 - q)
+    assert worst_loss_of_a_move(of_many_points(q, grouped=True)) > 0.99  # so the grouped price is as low as it can be
+
+
+@pytest.mark.parametrize("q", [0, 0.1, 0.25, 0.5, 0.9])
+@pytest.mark.parametrize("grouped", [False, True])
+def test_someone_whose_value_changes_within_a_group_loses_no_more_than_epsilon(q, grouped):
+    mechanism = of_many_points(q, grouped=grouped)
+    changes = list(itertools.permutations((0, 1, POINTS // 2, POINTS - 1), 2))
+    worst = max(worst_ratio(mechanism, (*heap, old), (*heap, new)) for heap in HEAPS for old, new in changes)
+    assert worst <= 1 + 1e-12
+
+
+def test_a_group_more_costs_something_only_where_people_are_replaced():
+    rates = {
+        (neighbours, grouped): replace(
+            of_many_points(0.1, rows=3, grouped=grouped), neighbours=neighbours
+        ).selection.rate
+        for neighbours in ("add-remove", "replace-one")
+        for grouped in (False, True)
+    }
+    unit = Fraction(1, 10)  # scores are in tenths of a rank
+    assert rates["add-remove", False] == rates["add-remove", True] == unit / (2 * 3 * Fraction(9, 10))
+    assert rates["replace-one", False] == unit / (2 * 3)
+    assert rates["replace-one", True] == unit / (2 * 3 * 2 * Fraction(9, 10))
+
+
+def test_the_books_say_whether_a_quantile_was_grouped_and_older_books_are_still_read():
+    mechanism = of_many_points(Fraction(1, 10), grouped=True)
+    written = describe(mechanism)
+    assert written["grouped"] is True
+    assert rebuild(written) == mechanism
+    older = {name: value for name, value in written.items() if name != "grouped"}
+    assert rebuild(older) == of_many_points(Fraction(1, 10))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import BadBounds, BadData, BadInput, BadProbability
-from discreet.exact import Number, exact, finite, power_of_two_below, read_bounds, read_count, read_epsilon
+from discreet.exact import Number, exact, finite, power_of_two_below, read_bounds, read_count, read_epsilon, read_flag
 from discreet.loss import Neighbours
 from discreet.mechanisms.base import SolvedForEpsilon
 from discreet.mechanisms.curves import Floats
@@ -28,11 +28,13 @@ class Quantile(SolvedForEpsilon):
 
     The values at a candidate c hold the ranks from -q #{x >= c} + (1-q) #{x < c} to -q #{x > c} + (1-q) #{x <= c}, where
     the quantile's own rank is 0; the score is minus the distance from `shift` to them. Adding or removing one value
-    moves it by at most max(q, 1-q), replacing one by at most 1. The outermost candidates hold every rank beyond them,
+    moves it by at most max(q, 1-q), replacing one by at most 1, and moving one from a group to another by max(q, 1-q)
+    in each of the two. The outermost candidates hold every rank beyond them,
     so some candidate always scores 0, and with shift = -error the choice lies above the quantile no more often than
     the error allows: that is how intervals are made (`docs/proofs/quantile.md`).
     Guarantee: epsilon-DP for at most `rows` values per person, under `neighbours`; rho = epsilon**2 / 8. The same for
-    many groups at once, if these rows are all that a person has in all groups together.
+    many groups at once, if these rows are all that a person has in all groups together and, under replace-one, the
+    mechanism is `grouped`.
     Citation: McSherry, Talwar 2007, with the rank score of Smith 2011; Sapienza slides, "Exponential Mechanism".
     """
 
@@ -48,12 +50,16 @@ class Quantile(SolvedForEpsilon):
     rows: int = 1
     shift: Number = 0
     """How many ranks above the quantile to aim; below, if negative."""
+    grouped: bool = False
+    """Whether many groups share the rows: under replace-one someone may leave one group and enter another."""
 
     def __post_init__(self) -> None:
         read_epsilon(self.epsilon)
         object.__setattr__(self, "neighbours", Neighbours(self.neighbours))
         object.__setattr__(self, "rows", read_count(self.rows, name="rows"))
         object.__setattr__(self, "points", read_count(self.points, name="points", least=2))
+        read_flag(self.whole, name="whole")
+        read_flag(self.grouped, name="grouped")
         if self.points > _MOST_POINTS:
             raise BadInput("There are too many points.", next_step=f"Give at most {_MOST_POINTS:,}.")
         read_bounds(self.lower, self.upper)
@@ -92,9 +98,16 @@ class Quantile(SolvedForEpsilon):
     @property
     def selection(self) -> Exponential:
         """The mechanism underneath: what is charged and sampled."""
+        return Exponential(sensitivity=self._moves * self.rows, epsilon=self.epsilon, size=len(self.candidates))
+
+    @property
+    def _moves(self) -> int:
+        """How far one row can move the scores of all groups together, in units of 1 / b of a rank."""
         a, b = self._rank
-        moves = max(a, b - a) if self.neighbours is Neighbours.ADD_REMOVE else b
-        return Exponential(sensitivity=moves * self.rows, epsilon=self.epsilon, size=len(self.candidates))
+        comes_or_goes = max(a, b - a)
+        if self.neighbours is Neighbours.ADD_REMOVE:
+            return comes_or_goes
+        return 2 * comes_or_goes if self.grouped else b  # leaves one group and enters another, or stays and changes
 
     @property
     def rho(self) -> float:
