@@ -3,16 +3,20 @@
 import itertools
 import math
 from collections import Counter
-from dataclasses import replace
+from dataclasses import fields, replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from discreet.errors import DiscreetError
 from discreet.ledger.releases import describe, rebuild
-from discreet.mechanisms import Quantile
-from tests.laws import exp_of, log_ratio
-from tests.sources import SeededBits
+from discreet.mechanisms import Histograms, Quantile
+from tests.checks import counts_are_fair
+from tests.laws import exp_of, exponential_law, log_ratio
+from tests.sources import SeededBits, UntouchableBits
 
 WORLDS = {
     "spread": np.arange(400),
@@ -112,3 +116,85 @@ def test_the_books_say_whether_a_quantile_was_grouped_and_older_books_are_still_
     assert rebuild(written) == mechanism
     older = {name: value for name, value in written.items() if name != "grouped"}
     assert rebuild(older) == of_many_points(Fraction(1, 10))
+
+
+SMALL = {"lower": 0, "upper": 9, "epsilon": 1, "whole": True}
+QUANTILES = [
+    Quantile(q=q, shift=shift, **SMALL)
+    for q in (0, 0.25, 0.5, Fraction(1, 3), 1)
+    for shift in (0, -2, 2.5, -(10**30), 10**30)
+]
+counts_of_groups = st.lists(
+    st.lists(st.sampled_from([0, 0, 0, 1, 2, 7]), min_size=10, max_size=10), min_size=1, max_size=4
+)
+
+
+@given(counts_of_groups, st.sampled_from(QUANTILES))
+def test_runs_laid_out_are_the_candidates_and_their_scores(counts, mechanism):
+    counts = np.array(counts, np.int64)
+    (block,) = Histograms.of(counts).blocks
+    runs = mechanism._runs(block)
+    for group, row in enumerate(counts):
+        here = slice(runs.starts[group], runs.starts[group + 1])
+        lengths = runs.lengths[here]
+        laid_out = [range(first, first + length) for first, length in zip(runs.first[here], lengths, strict=True)]
+        assert list(itertools.chain(*laid_out)) == list(range(10))
+        assert (np.repeat(-runs.gaps[here], lengths) == mechanism._scores(row)).all()
+    assert not runs.lengths[runs.starts[-1] :].any()
+
+
+@given(counts_of_groups, st.randoms(use_true_random=False))
+def test_cells_in_any_order_and_in_pieces_are_the_same_histograms(counts, random):
+    counts = np.array(counts, np.int64)
+    cells = [(g, c, 1) for g, row in enumerate(counts.tolist()) for c, n in enumerate(row) for _ in range(n)]
+    random.shuffle(cells)
+    columns = np.array(cells, np.int64).reshape(-1, 3).T
+    from_cells = Histograms.of_cells(*columns, groups=len(counts), candidates=10)
+    for one, other in zip(from_cells.blocks, Histograms.of(counts).blocks, strict=True):
+        assert all((getattr(one, f.name) == getattr(other, f.name)).all() for f in fields(one))
+
+
+@pytest.mark.parametrize("q", [0, 0.5, Fraction(1, 3)])
+@pytest.mark.parametrize("shift", [0, -2])
+def test_many_groups_at_once_follow_the_law_of_each(q, shift):
+    mechanism = Quantile(q=q, shift=shift, **SMALL)
+    kinds = np.array([[0] * 10, [0, 3, 0, 0, 1, 0, 0, 0, 2, 0], [5, 0, 0, 0, 0, 0, 0, 0, 0, 1], [1] * 10])
+    chosen = mechanism.choose_many(np.tile(kinds, (5000, 1)), SeededBits(f"{mechanism}"))
+    for kind, row in enumerate(kinds):
+        law = exponential_law(mechanism._scores(row).tolist(), mechanism.selection.rate)
+        counts_are_fair(Counter(chosen[kind :: len(kinds)].tolist()), law)
+
+
+def test_groups_fill_several_blocks_and_come_back_in_order():
+    certain = Quantile(q=0.5, lower=0, upper=999, epsilon=1000, whole=True)
+    middles = np.random.default_rng(0).integers(1, 999, 60)
+    counts = np.ones((60, 1000), np.int64)
+    counts[np.arange(60), middles] += 10_000
+    histograms = Histograms.of(counts)
+    assert len(histograms.blocks) > 2
+    assert {block.candidates.size for block in histograms.blocks} <= {2**14, 2**13, 2**12}
+    assert (certain.choose_many(histograms, SeededBits("blocks")) == middles).all()
+    assert certain.choose_many(Histograms.of(counts[:0]), SeededBits("none")).size == 0
+
+
+NOTHING = np.zeros(0, np.int64)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Histograms.of(np.zeros((2, 3))),
+        lambda: Histograms.of(np.zeros(3, np.int64)),
+        lambda: Histograms.of(np.array([[0, -1]])),
+        lambda: Histograms.of([[1, 2]]),
+        lambda: Histograms.of_cells(np.array([1]), np.array([0]), np.array([1]), groups=1, candidates=3),
+        lambda: Histograms.of_cells(np.array([0]), np.array([3]), np.array([1]), groups=1, candidates=3),
+        lambda: Histograms.of_cells(np.array([0]), NOTHING, np.array([1]), groups=1, candidates=3),
+        lambda: Histograms.of_cells(np.array([0.0]), np.array([0]), np.array([1]), groups=1, candidates=3),
+        lambda: Histograms.of_cells(NOTHING, NOTHING, NOTHING, groups=-1, candidates=3),
+        lambda: QUANTILES[0].choose_many(np.zeros((2, 3), np.int64), UntouchableBits()),
+    ],
+)
+def test_what_is_no_histogram_is_refused(make):
+    with pytest.raises(DiscreetError):
+        make()
