@@ -128,3 +128,10 @@ def read_count(value: object, *, name: str, least: int = 1) -> int:
     if number is None or number.denominator != 1 or number < least:
         raise BadInput(f"{name} must be a whole number of at least {least}.", next_step=f"Give {name} as an integer.")
     return int(number)
+
+
+def read_flag(value: object, *, name: str) -> bool:
+    """True or False, nothing that merely counts as one: the text "no" would count as true."""
+    if type(value) is not bool:
+        raise BadInput(f"{name} must be True or False.", next_step=f"Give {name}=True, or leave it out.")
+    return value

@@ -12,6 +12,7 @@ from discreet.accounting import Charge, open_filter
 from discreet.accounting.filters import FILTER_ORDERS, UNIT, HybridFilter
 from discreet.errors import DiscreetError
 from discreet.mechanisms import Gaussian, Laplace, PartitionSelection
+from discreet.mechanisms.curves import pure_rho
 
 
 def granted(account, *releases, most=2000):
@@ -86,7 +87,7 @@ def test_charges_add_up_exactly_and_never_below(epsilons):
     total = sum((Charge.of([laplace(e)]) for e in epsilons), Charge())
     truth = sum(epsilons, Fraction(0))
     assert truth <= Fraction(total.pure, UNIT) <= truth * (1 + Fraction(1, 2**49)) + Fraction(len(epsilons), UNIT)
-    assert Fraction(total.rho, UNIT) >= sum((e * e / 2 for e in epsilons), Fraction(0))
+    assert Fraction(total.rho, UNIT) >= sum((pure_rho(e) for e in epsilons), Fraction(0))
 
 
 def test_a_charge_of_several_releases_is_the_sum_of_their_charges():

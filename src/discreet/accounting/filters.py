@@ -60,7 +60,7 @@ class Charge:
         pure = cost.exact_pure_epsilon
         return cls(
             pure=None if pure is None else units_up(pure),
-            rho=units_up(exact(cost.rho)),
+            rho=sum(units_up(exact(part.rho)) for part in cost.parts),
             delta=units_up(exact(cost.delta)),
             renyi=tuple(units_up(exact(cost.renyi(order))) for order in FILTER_ORDERS),
         )

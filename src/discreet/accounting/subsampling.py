@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.exact import Number, exact, read_level
+from discreet.exact import Number, exact, read_level, rounded_up
 from discreet.loss import Loss
 from discreet.mechanisms import curves
 from discreet.mechanisms.base import Guarantee
@@ -50,7 +50,7 @@ class Subsampled(Guarantee):
     def rho(self) -> float:
         """From the pure epsilon where there is one; otherwise no better than the original's."""
         pure = self.pure_epsilon
-        return min(self.original.rho, math.inf if math.isinf(pure) else pure * pure / 2 * _PAD)
+        return min(self.original.rho, math.inf if math.isinf(pure) else rounded_up(curves.pure_rho(exact(pure))))
 
     def renyi(self, order: float) -> float:
         pure = self.pure_epsilon

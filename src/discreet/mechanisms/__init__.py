@@ -3,6 +3,7 @@
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.grid import Grid
+from discreet.mechanisms.histograms import Histograms
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.partitions import PartitionSelection
 from discreet.mechanisms.quantile import Quantile
@@ -17,6 +18,7 @@ __all__ = [
     "Exponential",
     "Gaussian",
     "Grid",
+    "Histograms",
     "Laplace",
     "Mechanism",
     "NoisyMax",

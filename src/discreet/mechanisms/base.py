@@ -123,8 +123,8 @@ class PureMechanism(Mechanism):
 
     @property
     def rho(self) -> float:
-        """epsilon**2 / 2 (Bun, Steinke 2016, proposition 3.3)."""
-        return rounded_up(exact(self.epsilon) ** 2 / 2)
+        """The zCDP of randomized response, epsilon tanh(epsilon / 2): the least that holds for every epsilon-DP mechanism."""
+        return rounded_up(curves.pure_rho(exact(self.epsilon)))
 
     def renyi(self, order: float) -> float:
         return curves.pure_renyi(self.pure_epsilon, order)

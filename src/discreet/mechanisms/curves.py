@@ -7,12 +7,15 @@ below the truth.
 from __future__ import annotations
 
 import math
+from fractions import Fraction
+from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import BadInput
+from discreet.noise.enclosure import exp_minus
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -33,14 +36,27 @@ def check_order(order: float) -> None:
 def pure_renyi(epsilon: float, order: float) -> float:
     """The Rényi divergence of randomized response at `epsilon`, the largest of any epsilon-DP mechanism.
 
-    Citation: Mironov 2017 (arXiv:1702.07476), proposition 5; Bun, Steinke 2016, proposition 3.3 (order * epsilon**2 / 2).
+    Citation: Mironov 2017 (arXiv:1702.07476), proposition 5; never above order * epsilon * tanh(epsilon / 2), see below.
     """
     check_order(order)
     if math.isinf(order):
         return epsilon
     log_moment = _log_add(order * epsilon, (1 - order) * epsilon) - _log_add(0.0, epsilon)
     divergence = _padded(log_moment, order * epsilon + 1) / (order - 1)
-    return min(epsilon, _padded(order * epsilon * epsilon / 2), divergence)
+    return min(epsilon, _padded(order * epsilon * math.tanh(epsilon / 2)), divergence)
+
+
+@lru_cache(maxsize=4096)
+def pure_rho(epsilon: Fraction) -> Fraction:
+    """The least rho for which every epsilon-DP mechanism is rho-zCDP: epsilon tanh(epsilon / 2), rounded up.
+
+    Citation: Harrison, Manurangsi 2025 (arXiv:2510.25746); the proof is short and in `docs/proofs/accounting.md`. It is the
+    Kullback-Leibler divergence of randomized response, and less than epsilon**2 / 2 (Bun, Steinke 2016, proposition 3.3).
+    """
+    bits = 96 + 2 * epsilon.denominator.bit_length()  # epsilon may be tiny, and 1 - e^-epsilon with it
+    shrink, _ = exp_minus(epsilon, bits)
+    one = 1 << bits
+    return min(epsilon * Fraction(one - shrink, one + shrink), epsilon * epsilon / 2)
 
 
 def pure_deltas(epsilon: float, at: Floats) -> Floats:

@@ -38,7 +38,7 @@ class PartitionSelection(SolvedForEpsilon):
 
     keep(0) = 0, keep(n+1) = min(e^epsilon keep(n) + delta, 1 - e^-epsilon (1 - keep(n) - delta), 1), held as 128-bit
     integers rounded down, so that the inequalities of differential privacy hold exactly between the numbers we use.
-    Guarantee: (epsilon, delta)-DP for a person in one group; zCDP with epsilon**2 / 2 once delta is set aside.
+    Guarantee: (epsilon, delta)-DP for a person in one group; once delta is set aside, zCDP with epsilon tanh(epsilon / 2).
     Citation: Desfontaines, Voss, Gipson, Mandayam 2020 (arXiv:2006.03684), theorem 1.
     """
 

@@ -5,21 +5,26 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import BadBounds, BadData, BadInput, BadProbability
-from discreet.exact import Number, exact, finite, power_of_two_below, read_bounds, read_count, read_epsilon
+from discreet.exact import Number, exact, finite, power_of_two_below, read_bounds, read_count, read_epsilon, read_flag
 from discreet.loss import Neighbours
 from discreet.mechanisms.base import SolvedForEpsilon
 from discreet.mechanisms.curves import Floats
 from discreet.mechanisms.grid import Grid, check_finite
+from discreet.mechanisms.histograms import Block, Histograms
 from discreet.mechanisms.selection import Exponential
-from discreet.noise import RandomBits
+from discreet.noise import RandomBits, exponential_choices, uniform_below_each
 
 _MOST_POINTS = 2**15
+_FINEST_RANK = 10**6
+"""The largest denominator of q: so that ranks of 10**12 values fit 64 bits."""
+_FARTHEST = 2**61
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,11 +33,13 @@ class Quantile(SolvedForEpsilon):
 
     The values at a candidate c hold the ranks from -q #{x >= c} + (1-q) #{x < c} to -q #{x > c} + (1-q) #{x <= c}, where
     the quantile's own rank is 0; the score is minus the distance from `shift` to them. Adding or removing one value
-    moves it by at most max(q, 1-q), replacing one by at most 1. The outermost candidates hold every rank beyond them,
+    moves it by at most max(q, 1-q), replacing one by at most 1, and moving one from a group to another by max(q, 1-q)
+    in each of the two. The outermost candidates hold every rank beyond them,
     so some candidate always scores 0, and with shift = -error the choice lies above the quantile no more often than
     the error allows: that is how intervals are made (`docs/proofs/quantile.md`).
     Guarantee: epsilon-DP for at most `rows` values per person, under `neighbours`; rho = epsilon**2 / 8. The same for
-    many groups at once, if these rows are all that a person has in all groups together.
+    many groups at once, if these rows are all that a person has in all groups together and, under replace-one, the
+    mechanism is `grouped`.
     Citation: McSherry, Talwar 2007, with the rank score of Smith 2011; Sapienza slides, "Exponential Mechanism".
     """
 
@@ -48,12 +55,16 @@ class Quantile(SolvedForEpsilon):
     rows: int = 1
     shift: Number = 0
     """How many ranks above the quantile to aim; below, if negative."""
+    grouped: bool = False
+    """Whether many groups share the rows: under replace-one someone may leave one group and enter another."""
 
     def __post_init__(self) -> None:
         read_epsilon(self.epsilon)
         object.__setattr__(self, "neighbours", Neighbours(self.neighbours))
         object.__setattr__(self, "rows", read_count(self.rows, name="rows"))
         object.__setattr__(self, "points", read_count(self.points, name="points", least=2))
+        read_flag(self.whole, name="whole")
+        read_flag(self.grouped, name="grouped")
         if self.points > _MOST_POINTS:
             raise BadInput("There are too many points.", next_step=f"Give at most {_MOST_POINTS:,}.")
         read_bounds(self.lower, self.upper)
@@ -73,28 +84,39 @@ class Quantile(SolvedForEpsilon):
     @property
     def grid(self) -> Grid:
         """From `points` to twice as many; fewer where the values are whole and the bounds near."""
-        lower, upper = read_bounds(self.lower, self.upper)
-        step = power_of_two_below((upper - lower) / (self.points - 1))
-        return Grid.given(max(step, Fraction(1)) if self.whole else step)
+        return _grid(*read_bounds(self.lower, self.upper), self.points, self.whole)
 
     @property
     def candidates(self) -> range:
         """The grid points within the bounds, in steps."""
         lower, upper = read_bounds(self.lower, self.upper)
-        return range(math.ceil(lower / self.grid.step), math.floor(upper / self.grid.step) + 1)
+        step = self.grid.step
+        return range(math.ceil(lower / step), math.floor(upper / step) + 1)
 
     @property
     def _rank(self) -> tuple[int, int]:
         """Q as a fraction a / b, so that b times the score is an integer."""
-        q = exact(self.q).limit_denominator(10**9)
+        q = exact(self.q).limit_denominator(_FINEST_RANK)
         return q.numerator, q.denominator
+
+    @property
+    def _target(self) -> int:
+        """The shift in units of 1 / b, kept where a distance from it fits 64 bits."""
+        return max(-_FARTHEST, min(_FARTHEST, math.floor(exact(self.shift) * self._rank[1])))
 
     @property
     def selection(self) -> Exponential:
         """The mechanism underneath: what is charged and sampled."""
+        return Exponential(sensitivity=self._moves * self.rows, epsilon=self.epsilon, size=len(self.candidates))
+
+    @property
+    def _moves(self) -> int:
+        """How far one row can move the scores of all groups together, in units of 1 / b of a rank."""
         a, b = self._rank
-        moves = max(a, b - a) if self.neighbours is Neighbours.ADD_REMOVE else b
-        return Exponential(sensitivity=moves * self.rows, epsilon=self.epsilon, size=len(self.candidates))
+        comes_or_goes = max(a, b - a)
+        if self.neighbours is Neighbours.ADD_REMOVE:
+            return comes_or_goes
+        return 2 * comes_or_goes if self.grouped else b  # leaves one group and enters another, or stays and changes
 
     @property
     def rho(self) -> float:
@@ -114,6 +136,39 @@ class Quantile(SolvedForEpsilon):
         """The same from how many values each candidate has; which candidate was chosen."""
         return self.selection.release(self._scores(counts), bits)
 
+    def choose_many(self, counts: NDArray[np.int64] | Histograms, bits: RandomBits) -> NDArray[np.int64]:
+        """The same for many groups at once: which candidate was chosen in each.
+
+        Takes a row of counts for each group or, better where several quantiles of the same groups are asked for, their
+        `Histograms`, made once.
+        """
+        histograms = counts if isinstance(counts, Histograms) else Histograms.of(counts)
+        if histograms.candidates != len(self.candidates):
+            raise BadData(
+                "There must be one count for each candidate.", next_step="Count at the mechanism's candidates."
+            )
+        rate = self.selection.rate
+        chosen = [_choices(self._runs(block), rate, bits) for block in histograms.blocks]
+        return np.concatenate([np.zeros(0, np.int64), *chosen])
+
+    def _runs(self, block: Block) -> _Runs:
+        """Each cell is one run: its own candidate, and the empty ones beside it, on the side away from the target.
+
+        The ranks of those begin and end where the cell's nearer end is, so they share its score.
+        """
+        a, b = self._rank
+        first, last = block.starts[:-1], block.starts[1:] - 1
+        ends = b * block.up_to
+        ends -= np.repeat(np.append(a * block.totals + self._target, 0), np.diff(block.starts, append=ends.size))
+        above = block.empty_after * (ends < 0)
+        lengths = 1 + above
+        lengths[1:] += (block.empty_after - above)[:-1]
+        lengths[block.starts[-1] :] = 0
+        begins = np.concatenate([[0], ends[:-1]])
+        begins[first], ends[last] = 0, np.maximum(ends[last], 0)  # beyond the outermost candidates every rank is theirs
+        gaps = np.maximum(np.maximum(begins, -ends), 0)
+        return _Runs(block.starts, gaps, block.candidates - (lengths - 1 - above), lengths)
+
     def _counts(self, values: NDArray[Any]) -> NDArray[np.int64]:
         if type(values) is not np.ndarray or values.dtype.kind not in "iuf":
             raise BadData("A quantile takes an array of numbers.", next_step="Give a numpy array of ints or floats.")
@@ -125,7 +180,7 @@ class Quantile(SolvedForEpsilon):
 
     def _scores(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         a, b = self._rank
-        target = math.floor(exact(self.shift) * b)
+        target = self._target
         up_to = np.cumsum(counts)
         begins = b * (up_to - counts) - a * up_to[-1]  # where the ranks of the candidate before end
         ends = b * up_to - a * up_to[-1]
@@ -141,3 +196,23 @@ class Quantile(SolvedForEpsilon):
         """(-ranks, ranks). A value interval would have to look at the data."""
         ranks = self.error(level)
         return -ranks, ranks
+
+
+class _Runs(NamedTuple):
+    """Candidates in a row that share a score: how far it is from the best, the first of them, and how many they are."""
+
+    starts: NDArray[np.int64]
+    gaps: NDArray[np.int64]
+    first: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+
+
+def _choices(runs: _Runs, rate: Fraction, bits: RandomBits) -> NDArray[np.int64]:
+    chosen = exponential_choices(runs.gaps, runs.lengths, runs.starts, rate, bits)
+    return runs.first[chosen] + uniform_below_each(runs.lengths[chosen], bits)
+
+
+@lru_cache(maxsize=256)
+def _grid(lower: Fraction, upper: Fraction, points: int, whole: bool) -> Grid:
+    step = power_of_two_below((upper - lower) / (points - 1))
+    return Grid.given(max(step, Fraction(1)) if whole else step)

@@ -2,10 +2,11 @@
 
 from discreet.noise.bits import RandomBits
 from discreet.noise.choice import exponential_choice, permute_and_flip
+from discreet.noise.choices import exponential_choices
 from discreet.noise.coins import Probability, bernoulli, bernoulli_exp, flip
 from discreet.noise.gaussian import discrete_gaussian
 from discreet.noise.laplace import Samples, discrete_laplace, geometric
-from discreet.noise.uniform import binomial, uniform_below
+from discreet.noise.uniform import binomial, uniform_below, uniform_below_each
 
 __all__ = [
     "Probability",
@@ -17,8 +18,10 @@ __all__ = [
     "discrete_gaussian",
     "discrete_laplace",
     "exponential_choice",
+    "exponential_choices",
     "flip",
     "geometric",
     "permute_and_flip",
     "uniform_below",
+    "uniform_below_each",
 ]

@@ -7,6 +7,7 @@ so the time tells nothing about the winner. The proofs are in `docs/proofs/choic
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +39,7 @@ def exponential_choice(scores: NDArray[np.int64], rate: Fraction, bits: RandomBi
     gaps = _gaps(scores)
     word = int(bits.words(1, 64)[0])
     chosen = _invert_in_floats(_exponents(gaps, rate), word)
-    return _invert_in_integers(gaps, rate, word, bits) if chosen is None else chosen
+    return invert_in_integers(gaps, np.ones(gaps.size, np.int64), rate, word, bits) if chosen is None else chosen
 
 
 def _gaps(scores: NDArray[np.int64]) -> NDArray[np.uint64]:
@@ -77,8 +78,13 @@ def _cumulative(weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]
     return (within + before[:, None]).reshape(-1)[: weights.size], _BLOCK + blocks
 
 
-def _invert_in_integers(gaps: NDArray[np.uint64], rate: Fraction, word: int, bits: RandomBits) -> int:
-    """The same in integers, with as many bits as it takes; reached about n times in 2**40 choices among n."""
+def invert_in_integers(
+    gaps: NDArray[np.integer[Any]], lengths: NDArray[np.int64], rate: Fraction, word: int, bits: RandomBits
+) -> int:
+    """The run that U falls on, in integers, with as many bits as it takes; weights are length * exp(-rate * gap).
+
+    Reached about n times in 2**40 choices among n candidates.
+    """
     width = 64
     while True:
         word = word << 64 | int(bits.words(1, 64)[0])
@@ -86,9 +92,9 @@ def _invert_in_integers(gaps: NDArray[np.uint64], rate: Fraction, word: int, bit
         enclosed = {int(gap): exp_minus(int(gap) * rate, width) for gap in np.unique(gaps)}
         total_low = total_high = 0
         ends = []
-        for gap in gaps:
-            low, high = enclosed[int(gap)]
-            total_low, total_high = total_low + low, total_high + high
+        for gap, length in zip(gaps.tolist(), lengths.tolist(), strict=True):
+            low, high = enclosed[gap]
+            total_low, total_high = total_low + length * low, total_high + length * high
             ends.append((total_low, total_high))
         # U lies in [word, word + 1) / 2**width; it falls on the first index whose cumulative weight exceeds U * total.
         smallest, largest = word * total_low, (word + 1) * total_high

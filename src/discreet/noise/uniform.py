@@ -27,6 +27,16 @@ def uniform_below(bound: int, count: int, bits: RandomBits) -> NDArray[np.int64]
     return (words % np.uint64(bound)).astype(np.int64)
 
 
+def uniform_below_each(bounds: NDArray[np.int64], bits: RandomBits) -> NDArray[np.int64]:
+    """For each of the given bounds, all at least 1, an integer equally likely to be 0, 1, ..., bound - 1."""
+    limits = bounds.astype(np.uint64)
+    whole_rounds = np.uint64(2**64 - 1) // limits * limits  # at most one round fewer than there are, all of them whole
+    words = bits.words(bounds.size, 64)
+    while (again := np.flatnonzero(words >= whole_rounds)).size:
+        words[again] = bits.words(again.size, 64)
+    return (words % limits).astype(np.int64)
+
+
 def _from_short_words(bound: int, count: int, bits: RandomBits) -> NDArray[np.int64]:
     """The upper half of word * bound, for 32-bit words; those whose lower half would favour some are drawn again.
 
