@@ -124,7 +124,7 @@ def _against_discreet(game: Game, excluded: int) -> Outcome:
     _, removed = confidence.of_a_rate(right, len(without_them.scores), 0.95)
     return with_them.outcome(
         baseline=1 / (len(CONDITIONS) - excluded),
-        bound=game.bound(partial(bounds.inversion, removed)),
+        bound=game.bound_of_this_run(partial(bounds.inversion, removed)),
         facts={"right without the target, at most": removed},
     )
 

@@ -115,7 +115,7 @@ def _against_discreet(game: Game) -> Outcome:
     most = game.people / len(RECORDS)
     chance = min(most, confidence.of_a_mean(removed, 0.95, step=1 / len(RECORDS))[1])
     facts = {"records found of people who were left out, at most": chance}
-    return tally.outcome(baseline=most, bound=game.bound(partial(bounds.inversion, chance)), facts=facts)
+    return tally.outcome(baseline=most, bound=game.bound_of_this_run(partial(bounds.inversion, chance)), facts=facts)
 
 
 def _nearest(game: Game, analyst: Analyst, block: int) -> list[Record]:

@@ -99,7 +99,7 @@ def _compared(game: Game, train: Train) -> Outcome:
     imputed = float(np.mean(removed))
     facts = {"right about people whom the model never saw": imputed, "most common genotype": float(_GENOTYPES.max())}
     series = [] if game.is_discreet else [_by_depth(game)]
-    bound = game.bound(partial(_bound, imputed))
+    bound = game.bound_of_this_run(partial(_bound, imputed))
     return tally.outcome(baseline=imputed, bound=bound, facts=facts, series=series)
 
 

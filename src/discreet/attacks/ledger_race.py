@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from discreet.attacks import bounds
 from discreet.attacks.model import Attack, Game, Outcome, Size, Tally
 from discreet.attacks.racer import Asked, Race, Racer, open_books, run_race
 from discreet.attacks.releases.ledgers import CheckThenCharge, ReadCheckWrite
@@ -105,7 +106,7 @@ def _against_discreet(game: Game) -> Outcome:
         "answers in the books": _range([round(one, 6) for one in booked]),
         "different answers to one request, sent by every thread": _range(retried),
     }
-    return tally.outcome(baseline=0.0, bound=0.0, facts=facts)
+    return tally.outcome(baseline=0.0, bound=game.bound(bounds.nothing), facts=facts)
 
 
 def _plans(game: Game, ledger: str, *, parts: int) -> list[Race]:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from discreet.attacks import bounds, inferring
 from discreet.attacks.bayes import NaiveBayes, exact_counts
 from discreet.attacks.curators import Analyst
-from discreet.attacks.model import Attack, Game, Outcome, Series, Size, Tally
+from discreet.attacks.model import Attack, Bound, Game, Outcome, Series, Size, Tally
 from discreet.attacks.releases.models import Model, forest, neighbours
 from discreet.attacks.steps import Step
 
@@ -184,7 +184,7 @@ class _Scoring:
         found = inferring.above_outsiders(inside, outside, rank=rank, rng=self._game.rng)
         return float(np.mean(found)) if found.size else 0.0
 
-    def outcome(self, *, bound: float | None) -> Outcome:
+    def outcome(self, *, bound: Bound | None) -> Outcome:
         facts = {f"found by {name}": float(np.mean(rates)) for name, rates in self._rates.items()}
         facts |= {f"model is right on {who}": float(np.mean(shares)) for who, shares in self._right.items()}
         rates = tuple(rank / (_OUTSIDERS + 1) for rank in _RANKS)
