@@ -79,7 +79,7 @@ def load(t: Transaction, name: str) -> Account:
         orders = tuple(int(amount) for amount in json.loads(renyi))
         total = Charge(None if pure is None else int(pure), int(rho), int(aside), orders) + Charge()
     except (ValueError, TypeError, ZeroDivisionError, DiscreetError):
-        raise LedgerDamaged("An account cannot be read.", next_step="Run `discreet ledger verify`.") from None
+        raise LedgerDamaged("An account cannot be read.", next_step="Ask the owner to verify the books.") from None
     return Account(name, account_filter, total, bool(frozen))
 
 

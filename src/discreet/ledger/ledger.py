@@ -283,7 +283,7 @@ class Ledger:
         if last is not None:
             if not last.intact:
                 raise LedgerDamaged(
-                    "The last entry of the books was changed.", next_step="Run `discreet ledger verify`."
+                    "The last entry of the books was changed.", next_step="Ask the owner to verify the books."
                 )
             then = datetime.fromisoformat(last.time)
             if now < then - _CLOCK_SKEW:

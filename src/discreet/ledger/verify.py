@@ -49,7 +49,7 @@ def verify(ledger: Ledger, *, anchor: str | None = None) -> Verification:
 def _parsed(anchor: str) -> tuple[int, str]:
     number, colon, noted = anchor.partition(":")
     if not number.isdecimal() or not colon:
-        raise BadInput("A noted head is number:hash.", next_step="Give what `discreet ledger head` printed.")
+        raise BadInput("A noted head is number:hash.", next_step="Give it as it was noted, such as 7:9f86d08…")
     return int(number), noted
 
 

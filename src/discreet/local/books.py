@@ -82,7 +82,7 @@ class CollectorBooks:
             with self._store.transaction() as t:
                 rows = t.run("SELECT spec FROM collector_tasks WHERE id = ? OR name = ?", name, name)
             if not rows:
-                raise UnknownTask("There is no such task.", next_step="See GET /v1/tasks.")
+                raise UnknownTask("There is no such task.", next_step="Take one of the tasks that are published here.")
             self._tasks[name] = Task.from_json(rows[0][0])
         return self._tasks[name]
 

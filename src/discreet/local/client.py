@@ -145,6 +145,12 @@ class Randomizer:
     takes: ClassVar[str] = "numbers"
     """What a code is: the number of a value, a place on a grid, a text, or anything, where it is only hashed."""
     bits: int
+    size: int = 0
+    """How many values it covers; 0 where there may be any."""
+    length: int = 0
+    """How many bytes the longest text has; 0 where it takes no texts."""
+    slot_at: int | None = None
+    """Above how many bits of a report the device's slot stands; None where a report carries none."""
 
     def __init__(self, spec: Mapping[str, Any]) -> None:
         self.spec = spec
@@ -341,7 +347,7 @@ class Hashing(Randomizer):
     def prepare(self, *, buckets: int, size: int = 0, first: str = "") -> None:
         _at_least(2, buckets)
         self.size, self.buckets = size, buckets
-        self.value_bits = bits_for(buckets)
+        self.slot_at = self.value_bits = bits_for(buckets)
         self.bits = self.slot_bits + self.value_bits
         self.keep = keep_threshold(self.odds, 1, buckets - 1)
         self.keep_again = WORD
@@ -597,7 +603,7 @@ class Prefixes(Randomizer):
         _at_least(1, length, *prefixes, *(8 * length - bits + 1 for bits in prefixes))
         self.length, self.prefixes = length, tuple(prefixes)
         self.hashing = Hashing({**self.spec, "protocol": "olh", "parameters": {"buckets": buckets}})
-        self.bits = self.hashing.bits
+        self.bits, self.slot_at = self.hashing.bits, self.hashing.slot_at
 
     def prefix_code(self, text: bytes, bits: int) -> int:
         """A fingerprint of the first `bits` bits of a text that is padded with zeros."""
@@ -668,6 +674,13 @@ def _unsound(problem: str) -> ClientRefused:
     return ClientRefused("bad-task", problem, "Ask the collector for another task.")
 
 
+def spec_of(task: Any) -> Mapping[str, Any]:
+    """The specification of a task that is given as JSON, as what JSON stands for, or as a `discreet.local.Task`."""
+    if isinstance(task, str | bytes):
+        return json.loads(task)
+    return task if isinstance(task, Mapping) else task.spec
+
+
 def canonical(spec: Mapping[str, Any]) -> bytes:
     """The specification as bytes: the same for the same task, everywhere."""
     return json.dumps(spec, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
@@ -698,9 +711,9 @@ def check_fit(randomizer: Randomizer, domain: Mapping[str, Any]) -> None:
         raise _unsound("The domain cannot be read.")
     numbers = domain["range"] if "range" in domain else len(domain.get("values", ()))
     fits = {
-        "numbers": numbers == getattr(randomizer, "size", None),
+        "numbers": numbers == randomizer.size,
         "grid": "lower" in domain,
-        "texts": domain.get("length") == getattr(randomizer, "length", None),
+        "texts": domain.get("length") == randomizer.length,
         "anything": "lower" not in domain and "length" not in domain,
     }
     if not fits[randomizer.takes]:
@@ -781,8 +794,7 @@ class Client:
         clock: Callable[[], float] = time.time,
         draw: Draw | None = None,
     ) -> None:
-        spec = getattr(task, "spec", task)
-        self.spec: Mapping[str, Any] = json.loads(spec) if isinstance(spec, str | bytes) else spec
+        self.spec = spec_of(task)
         self.digest = digest_of(self.spec)
         self.randomizer = randomizer_of(self.spec)
         check_fit(self.randomizer, self.spec.get("domain", {}))

@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from discreet.errors import BadInput
 from discreet.exact import Number, read_delta, read_epsilon
 from discreet.local import client
+from discreet.local.task import Task
 from discreet.mechanisms.curves import Floats
 
 _TAIL = 1e-24
@@ -342,7 +343,7 @@ def _circle(size: int) -> tuple[Floats, Floats]:
 
 
 def _randomizer(task: Any) -> client.Randomizer:
-    randomizer = getattr(task, "randomizer", task)
+    randomizer = task.randomizer if isinstance(task, Task) else task
     if not isinstance(randomizer, client.Randomizer):
         raise BadInput("This is neither a task nor a randomizer.", next_step="Give a discreet.local.Task.")
     return randomizer
@@ -350,7 +351,7 @@ def _randomizer(task: Any) -> client.Randomizer:
 
 def _has_name(randomizer: client.Randomizer) -> bool:
     """Whether reports carry a number that the collector gave to the device."""
-    return isinstance(randomizer, client.Hashing | client.Prefixes) and bool(randomizer.spec.get("assigned"))
+    return randomizer.slot_at is not None and bool(randomizer.spec.get("assigned"))
 
 
 def _crowd(randomizer: client.Randomizer, n: int) -> int:

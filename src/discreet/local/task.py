@@ -24,8 +24,9 @@ from discreet.local.client import (
     digest_of,
     randomizer_of,
 )
-from discreet.local.protocols import twin_of
+from discreet.local.protocols import heavy, numeric, twin_of
 from discreet.local.protocols.base import Protocol
+from discreet.local.protocols.bloom import rappor_shape
 
 Value = str | int
 
@@ -77,7 +78,7 @@ class Task:
 
     def __post_init__(self) -> None:
         if not isinstance(self.spec, Mapping) or set(self.spec) != _KEYS or set(self.spec["caps"]) != _CAPS:
-            raise BadTask("This is not a task.", next_step="Give the JSON that `discreet collect new` wrote.")
+            raise _no_task()
         _ = self.randomizer  # a task that cannot be carried out is refused here
 
     @classmethod
@@ -124,8 +125,6 @@ class Task:
         **rules: Any,
     ) -> Task:
         """The mean of a number between public bounds; numbers beyond them are clamped on the device."""
-        from discreet.local.protocols import numeric  # noqa: PLC0415  only numeric tasks need it
-
         chosen = _named(protocol, _MEAN, default="hybrid")
         e = float(read_epsilon(epsilon))
         parameters = {"steps": read_count(steps, name="steps")}
@@ -140,8 +139,6 @@ class Task:
         cls, name: str, *, lower: Number, upper: Number, epsilon: Number, bins: int = 64, **rules: Any
     ) -> Task:
         """How a number between public bounds is distributed, over `bins` equal parts: square wave."""
-        from discreet.local.protocols import numeric  # noqa: PLC0415
-
         steps = read_count(bins, name="bins", least=2) - 1
         width = numeric.square_wave_width(steps, float(read_epsilon(epsilon)))
         parameters = {"steps": steps, "width": width}
@@ -159,8 +156,6 @@ class Task:
         **rules: Any,
     ) -> Task:
         """The most frequent texts of at most `length` bytes, when nobody can list them beforehand."""
-        from discreet.local.protocols import heavy  # noqa: PLC0415
-
         chosen = _named(protocol, ("pem", "sfp"), default="pem")
         bytes_long = read_count(length, name="length", least=2)
         e = float(read_epsilon(epsilon))
@@ -181,7 +176,7 @@ class Task:
         except (ValueError, TypeError) as error:
             if isinstance(error, BadTask):
                 raise
-            raise BadTask("This is not a task.", next_step="Give the JSON that `discreet collect new` wrote.") from None
+            raise _no_task() from None
 
     def to_json(self) -> str:
         """The specification, as it is published and hashed."""
@@ -267,6 +262,10 @@ class Task:
         return auto(len(self.values), _number(self.spec["epsilon"]))
 
 
+def _no_task() -> BadTask:
+    return BadTask("This is not a task.", next_step="Give the whole specification, as it was published.")
+
+
 def _number(text: object) -> Fraction:
     return Fraction(str(text))
 
@@ -328,8 +327,6 @@ def _frequency_parameters(protocol: str, size: int, epsilon: Number, first: Numb
             raise BadEpsilon("first must be below epsilon.", next_step="Leave it out for half of epsilon.")
         if protocol == "loloha":
             return {"size": size, "buckets": _loloha_buckets(float(once)), "first": str(once)}
-        from discreet.local.protocols.bloom import rappor_shape  # noqa: PLC0415
-
         filter_bits, hashes, cohorts = rappor_shape(size)
         shape = {"filter_bits": filter_bits, "hashes": hashes, "cohorts": cohorts}
         return {"size": size, **shape, "first": str(once)}

@@ -71,7 +71,10 @@ class KeyBook:
     def create(self, analyst: str, *, role: str = "analyst", days: int = 90) -> str:
         """A new key, to be shown once."""
         if role not in ROLES or not analyst or days < 1:
-            raise BadInput("A key needs a name, a role and at least one day.", next_step="Give --analyst NAME.")
+            raise BadInput(
+                "A key needs a name, a role and at least one day.",
+                next_step=f"Name the analyst, a role ({' or '.join(ROLES)}) and for how many days it is good.",
+            )
         number, secret = os.urandom(6).hex(), os.urandom(32).hex()
         now = self._now()
         values = (number, analyst, role, self._hash(secret), now.isoformat(), (now + timedelta(days=days)).isoformat())
@@ -83,7 +86,7 @@ class KeyBook:
         """A new key for the holder of an old one, which stops working."""
         old = next((key for key in self.all() if key.id == number and not key.revoked), None)
         if old is None:
-            raise BadInput("There is no such key in use.", next_step="See `discreet key list`.")
+            raise BadInput("There is no such key in use.", next_step="Take a number from the list of keys.")
         made = self.create(old.analyst, role=old.role, days=days)
         self.revoke(number)
         return made
@@ -92,7 +95,7 @@ class KeyBook:
         """Stop a key; nothing happens if it was stopped before."""
         with self._store.transaction() as t:
             if not t.run("SELECT id FROM api_keys WHERE id = ?", number):
-                raise BadInput("There is no such key.", next_step="See `discreet key list`.")
+                raise BadInput("There is no such key.", next_step="Take a number from the list of keys.")
             t.run("UPDATE api_keys SET revoked = 1 WHERE id = ?", number)
         self._seen.pop(number, None)
 

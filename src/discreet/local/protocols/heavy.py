@@ -22,14 +22,11 @@ from discreet.errors import BadInput
 from discreet.local.choose import hashing_buckets
 from discreet.local.client import Prefixes
 from discreet.local.draws import Draws, Flags
-from discreet.local.protocols.base import Floats, Protocol, Reports, Tally
+from discreet.local.protocols.base import Floats, HeavyHitter, Reports, Tally, TextProtocol
 from discreet.local.protocols.hashing import LocalHashing, Words
 
 _MOST_NEW_BITS = 16
 """From one length to the next: every candidate kept becomes 2**16 at most."""
-
-HeavyHitter = tuple[bytes, float, float]
-"""A text, its estimated count, and the variance of that."""
 
 
 def pem_shape(length: int, epsilon: float) -> tuple[tuple[int, ...], int]:
@@ -59,8 +56,8 @@ def beyond_chance(trials: int, chance: Fraction, rare: float) -> int:
     return middle + bisect.bisect_left(range(trials + 1 - middle), -rare, key=lambda more: -tail(middle + more))
 
 
-class PrefixExtension(Protocol[Prefixes]):
-    """Codes are texts, as bytes. A tally is the reports themselves, as the candidates are known only later.
+class PrefixExtension(TextProtocol[Prefixes]):
+    """A tally is the reports themselves, as the candidates are known only later.
 
     Counts come from the last group alone, whose prefixes are whole texts, times reports / (reports of that group). That
     is unbiased if who is in it has nothing to do with the text, as when numbers are random or given in order of arrival.

@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 
 from discreet.local.client import Puzzle, fingerprint
 from discreet.local.draws import Draws, Flags
-from discreet.local.protocols.base import Floats, Protocol, Reports, Tally
+from discreet.local.protocols.base import Floats, HeavyHitter, Reports, Tally, TextProtocol
 from discreet.local.protocols.bitmaps import no_reports, no_stray_bits, packed_reports, people_at_once, unpacked_reports
 from discreet.local.protocols.hashing import Words
-from discreet.local.protocols.heavy import HeavyHitter
 from discreet.local.protocols.sketches import CountMeanSketch
 
 LOWERCASE = b"abcdefghijklmnopqrstuvwxyz"
@@ -34,8 +33,8 @@ def _reach(rare: float) -> float:
     return NormalDist().inv_cdf(1 - rare)
 
 
-class FragmentPuzzle(Protocol[Puzzle]):
-    """Codes are texts, as bytes. A tally is one sketch of fragments for each place, then one of words."""
+class FragmentPuzzle(TextProtocol[Puzzle]):
+    """A tally is one sketch of fragments for each place, then one of words."""
 
     def __init__(self, randomizer: Puzzle) -> None:
         super().__init__(randomizer)
