@@ -23,7 +23,7 @@ def play(game: Game) -> Outcome:
 
 
 def _from_overlapping_counts(game: Game, secrets: Bits) -> tuple[Bits, list[Step]]:
-    """Members are public, and each dataset says how many of its members have the secret: equations enough for everybody."""
+    """Members are public, and each dataset says how many of its members have the secret: equations enough for all."""
     datasets = int(game.options["datasets"] * game.people)
     members = game.rng.random((datasets, game.people)) < 0.5
     counts = members.astype(np.float64) @ secrets

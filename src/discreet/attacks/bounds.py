@@ -42,7 +42,7 @@ def tpr_at(fpr: float, epsilon: float, delta: float = 0.0) -> float:
 
 
 def linkage(candidates: int, epsilon: float, delta: float = 0.0) -> float:
-    """Which of N equally likely people or records it is: min(e^ε / N + δ, e^2ε / (e^2ε + N − 1)), the second for δ = 0."""
+    """Which of N equally likely people it is: min(e^ε / N + δ, e^2ε / (e^2ε + N − 1)), the second for δ = 0."""
     fresh = _exp(epsilon) / candidates + delta
     if delta:
         return _up(fresh)

@@ -33,7 +33,7 @@ public = true
 
 
 def play(game: Game) -> Outcome:
-    """Each trial is a whole run: new people with fair random bits, all of their subsets, one score for all bits together."""
+    """Each trial is a whole run: new people with fair random bits, all of their subsets, one score for all bits."""
     if game.people > _MOST:
         raise BadInput(
             f"All subsets of more than {_MOST} people are too many.",
@@ -45,8 +45,9 @@ def play(game: Game) -> Outcome:
 def _against_answers_within_alpha(game: Game) -> Outcome:
     """Take any bits that are within alpha of all answers.
 
-    They are wrong for at most 4·alpha people: counting those who have the secret and were given none is off by alpha in the
-    answer and by alpha in what was taken, so they are at most 2·alpha; and so are those who were given one and have none.
+    They are wrong for at most 4·alpha people: counting those who have the secret and were given none is off by alpha in
+    the answer and by alpha in what was taken, so they are at most 2·alpha; and so are those who were given one and have
+    none.
     """
     subsets, alpha = _all_subsets(game.people), int(game.options["alpha"])
     candidates = subsets.astype(np.float64)

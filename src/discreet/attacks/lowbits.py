@@ -112,8 +112,8 @@ def by_either(answer: float, scale: float) -> int | None:
 def in_support(answer: float, value: int, scale: float) -> bool:
     """Whether numpy's Laplace sampler has a uniform number that gives this answer; exact.
 
-    The noise is scale * log(2u) or -scale * log(2 - 2u) for u on a grid, so only the u near the inverse have to be tried. They
-    are as many as rounding can move: a few for the inverse, and those within the last place of the sum.
+    The noise is scale * log(2u) or -scale * log(2 - 2u) for u on a grid, so only the u near the inverse have to be
+    tried. They are as many as rounding can move: a few for the inverse, and those within the last place of the sum.
     """
     noise = answer - value
     share = math.exp(-abs(noise) / scale)
@@ -167,10 +167,13 @@ ATTACKS = (
         title="The least significant bits",
         wants="whether f(D) is 0 or 1",
         sees="one answer f(D) + Laplace noise, as a floating-point number",
-        lesson="A proof about real numbers says nothing about doubles: some of them are never drawn, and those who know which can tell.",
+        lesson=(
+            "A proof about real numbers says nothing about doubles: some of them are never drawn, and those who know "
+            "which can tell."
+        ),
         citation=(
-            "Chicago slides, On Significance of the Least Significant Bits For Differential Privacy; Mironov, CCS 2012; "
-            "Haney et al. 2022 (arXiv:2207.13793) for granularity"
+            "Chicago slides, On Significance of the Least Significant Bits For Differential Privacy; Mironov, CCS "
+            "2012; Haney et al. 2022 (arXiv:2207.13793) for granularity"
         ),
         releases={
             "numpy": "val + numpy.random.laplace(0.0, sensitivity / epsilon), whose sampler is known",

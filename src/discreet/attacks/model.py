@@ -49,8 +49,8 @@ class Bound:
 class Outcome:
     """What playing gave: one score for each independent trial, and what they are to be compared with.
 
-    A score is 1 or 0 where a trial is one guess, and a share from 0 to 1 where it is a whole run of many guesses: these are
-    not independent of each other, so a run counts as one.
+    A score is 1 or 0 where a trial is one guess, and a share from 0 to 1 where it is a whole run of many guesses: these
+    are not independent of each other, so a run counts as one.
     """
 
     scores: Sequence[float]
@@ -148,7 +148,7 @@ class Game:
         return None if self.loss is None else Bound(row(self.loss.epsilon, self.loss.delta), row)
 
     def bound_of_this_run(self, row: Row) -> Bound | None:
-        """The same for a row with a number in it that was measured in this run, and would be another at another budget."""
+        """The same for a row with a number in it that was measured in this run: it says nothing about other budgets."""
         return None if self.loss is None else Bound(row(self.loss.epsilon, self.loss.delta), None)
 
     def protect(self, tables: Mapping[str, Mapping[str, Any]], catalog: str) -> Protected:

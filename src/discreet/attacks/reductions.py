@@ -104,8 +104,8 @@ def _asked_sums(game: Game, world: Protected, lists: Lists, ids: Ints) -> _Sums:
 def play_reconstruction(game: Game) -> Outcome:
     """Membership gives reconstruction: test whether somebody is among those with the secret, and among those without.
 
-    If one test says "in", that is the bit; if both do, the stronger one is; if none does, the attack has failed and a coin
-    decides. Each trial is a whole study, in which everybody has a fair random bit.
+    If one test says "in", that is the bit; if both do, the stronger one is; if none does, the attack has failed and a
+    coin decides. Each trial is a whole study, in which everybody has a fair random bit.
     """
     tally, failed, wrong = Tally(), [], []
     for _ in game.each_trial():
@@ -200,7 +200,9 @@ ATTACKS = (
         title="Who can tell who is there, reconstructs",
         wants="everybody's secret bit",
         sees="the means of many attributes among those who have the secret, and among those who have not",
-        lesson="A table of those with the secret and one of those without: whoever can find you in one knows your secret.",
+        lesson=(
+            "A table of those with the secret and one of those without: whoever can find you in one knows your secret."
+        ),
         citation="Harvard slides, Reconstruction vs. Membership",
         releases={"exact-means": "exact frequencies of variants, with and without the secret"},
         bound="a person's bit",

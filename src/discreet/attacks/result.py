@@ -126,7 +126,8 @@ class Result:
         low, high = self.interval()
         allowed = "" if self.bound is None else f"; allowed: {100 * self.bound:.1f} %"
         return (
-            f"{self.attack} against {self.against}: {100 * self.success:.1f} % {self.measure} in {self.trials:,} trials "
+            f"{self.attack} against {self.against}: "
+            f"{100 * self.success:.1f} % {self.measure} in {self.trials:,} trials "
             f"({100 * low:.1f} to {100 * high:.1f} %); guessing: {100 * self.baseline:.1f} %{allowed}"
         )
 

@@ -111,7 +111,7 @@ class Heard:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clock:
-    """How time depends on presence and on the size of the noise: seconds = usual + presence * there + noise * |noise|."""
+    """How time depends on presence and the size of the noise: seconds = usual + presence * there + noise * |noise|."""
 
     usual: float
     presence: float
@@ -183,7 +183,10 @@ ATTACKS = (
         title="Slow answers are noisy answers",
         wants="whether f(D) is 0 or 1",
         sees="one noisy answer, and how long it took",
-        lesson="A guarantee about answers says nothing about when they come: time must not depend on the noise, nor on the data.",
+        lesson=(
+            "A guarantee about answers says nothing about when they come: time must not depend on the noise, nor on "
+            "the data."
+        ),
         citation="Jin, McMurtry, Rubinstein, Ohrimenko 2022 (arXiv:2112.05307)",
         releases={
             "loop": "a count with exact geometric noise from a loop that tosses coins, and tells when it is done"

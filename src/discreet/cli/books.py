@@ -247,7 +247,8 @@ def _about(entry: Entry) -> str:
     body = entry.body
     if entry.kind == "charge":
         names = ", ".join(release["mechanism"] for release in body["releases"])
-        return f"{names} for {body['analyst'] or 'the owner'}, paid by {', '.join(map(_name, body['accounts'])) or 'nobody'}"
+        payers = ", ".join(map(_name, body["accounts"])) or "nobody"
+        return f"{names} for {body['analyst'] or 'the owner'}, paid by {payers}"
     if entry.kind == "cap":
         return f"{_name(body['account'])}: ε {body['epsilon']}, δ {body['delta']} ({body['kind']})"
     if entry.kind == "refresh":

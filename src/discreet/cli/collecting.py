@@ -199,7 +199,8 @@ def simulate(
     _show(console, found, confidence, truth=_true_counts(task, truth, found))
     rate = people / reported
     console.print(
-        f"  {people:,} people reported in {reported:.1f} s ({rate:,.0f} a second), estimated in {took - reported:.1f} s\n"
+        f"  {people:,} people reported in {reported:.1f} s ({rate:,.0f} a second), "
+        f"estimated in {took - reported:.1f} s\n"
     )
 
 

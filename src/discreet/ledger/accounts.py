@@ -59,7 +59,9 @@ class Account:
                 f"The answer would bring {whose} above its cap of epsilon {self.cap.epsilon:g}"
                 + (f", delta {self.cap.delta:g}" if self.cap.delta else "")
                 + f"; epsilon {self.spent.epsilon:.4g} is spent.",
-                next_step="Ask for a smaller epsilon, repeat an earlier question (free), or ask the owner to raise the cap.",
+                next_step=(
+                    "Ask for a smaller epsilon, repeat an earlier question (free), or ask the owner to raise the cap."
+                ),
             )
         return replace(self, total=total)
 

@@ -1,9 +1,9 @@
 """The ledger: the charge is on disk before the data is read, there is no refund, and the same question is free.
 
-The protocol is reserve, read, finish. `reserve` charges and commits; only then may the data be read. `finish` stores the
-answer and returns the one that is stored: an answer leaves only after it is on disk, and of several computed for one
-question only the first is ever seen. So a crash anywhere over-counts, never under-counts, and whoever asks again gets the
-same bytes for one charge.
+The protocol is reserve, read, finish. `reserve` charges and commits; only then may the data be read. `finish` stores
+the answer and returns the one that is stored: an answer leaves only after it is on disk, and of several computed for
+one question only the first is ever seen. So a crash anywhere over-counts, never under-counts, and whoever asks again
+gets the same bytes for one charge.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ class Ledger:
     # Questions
 
     def reserve(self, request: Request) -> Reservation:
-        """Charge for a question, durably; or find that it is paid, or refuse. Nothing may be read before this returns."""
+        """Charge for a question, durably; or find that it is paid, or refuse. Nothing may be read before it returns."""
         charge = Charge.of(request.releases)
         analyst, key = request.analyst or "", request.key
         with self._writing() as t:

@@ -1,4 +1,4 @@
-"""Verification: the books replayed from the first entry on, by somebody who trusts only the hashes and the arithmetic."""
+"""Verification: the books replayed from the first entry on, by somebody who trusts only hashes and arithmetic."""
 
 from __future__ import annotations
 

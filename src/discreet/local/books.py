@@ -29,8 +29,10 @@ _SCHEMA = [
     CREATE INDEX collector_senders ON collector_messages (task, sender);
     CREATE TABLE collector_tallies (
         task TEXT PRIMARY KEY, number BIGINT NOT NULL, reports BIGINT NOT NULL, tally {blob} NOT NULL);
-    CREATE TABLE collector_refusals (task TEXT NOT NULL, code TEXT NOT NULL, count BIGINT NOT NULL, PRIMARY KEY (task, code));
-    CREATE TABLE collector_slots (task TEXT NOT NULL, slot BIGINT NOT NULL, used INTEGER NOT NULL, PRIMARY KEY (task, slot));
+    CREATE TABLE collector_refusals (
+        task TEXT NOT NULL, code TEXT NOT NULL, count BIGINT NOT NULL, PRIMARY KEY (task, code));
+    CREATE TABLE collector_slots (
+        task TEXT NOT NULL, slot BIGINT NOT NULL, used INTEGER NOT NULL, PRIMARY KEY (task, slot));
     """
 ]
 _FOLD_AFTER = 2000

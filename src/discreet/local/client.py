@@ -139,7 +139,7 @@ def bucket(code: int, row: int, seed: int, size: int) -> int:
 
 
 class Randomizer:
-    """One protocol with its parameters. `chances` are numerators over 2**64; the collector's estimators use the same."""
+    """One protocol with its parameters. Thresholds are over 2**64; the collector's estimators use the same ones."""
 
     protocols: ClassVar[tuple[str, ...]] = ()
     takes: ClassVar[str] = "numbers"
@@ -335,8 +335,8 @@ class Hashing(Randomizer):
 
     `loloha` remembers the first, permanent answer for each bucket and randomizes it again every time.
 
-    Guarantee: epsilon-LDP for any hash function, as it is chosen without looking at the value. For `loloha`, epsilon for
-    all reports about one bucket together and `first` for a single one; buckets * epsilon for a whole life.
+    Guarantee: epsilon-LDP for any hash function, as it is chosen without looking at the value. For `loloha`, epsilon
+    for all reports about one bucket together and `first` for a single one; buckets * epsilon for a whole life.
     Citation: Wang, Blocki, Li, Jha 2017 (OLH); Arcolezi et al. 2023 (arXiv:2210.00262, LOLOHA).
     """
 
@@ -483,7 +483,7 @@ class Hadamard(Randomizer):
 
 
 class Bloom(Randomizer):
-    """RAPPOR: a Bloom filter of the value, a permanent lie about each of its bits, and a fresh lie about that each time.
+    """RAPPOR: a Bloom filter of the value, a permanent lie about each of its bits, and a fresh lie about that.
 
     Guarantee: epsilon-LDP for all reports about one value together, `first` for a single one.
     Citation: Erlingsson, Pihur, Korolova 2014 (arXiv:1407.6981).
@@ -781,8 +781,8 @@ def packed(report: int, bits: int) -> bytes:
 class Client:
     """One person's device: one task, a secret that never leaves, and a count of what was given away.
 
-    `store` is a file that outlives the process; without one, caps hold as long as the object lives. `slot` is the number
-    that the collector assigned; without one the device draws its own.
+    `store` is a file that outlives the process; without one, caps hold as long as the object lives. `slot` is the
+    number that the collector assigned; without one the device draws its own.
     """
 
     def __init__(

@@ -248,9 +248,10 @@ class Task:
     def explain(self) -> str:
         """What a person is asked for, what it costs, and why this protocol."""
         caps, bits = self.spec["caps"], self.randomizer.bits
+        at_most = f"{caps['per_epoch']:,} an epoch and {caps['lifetime']:,} in all"
         lines = [
             f"{self.name}: {self.kind}, protocol {self.spec['protocol']}, ε {self.epsilon:g} a report",
-            f"a report has {bits:,} bits; a device makes at most {caps['per_epoch']:,} an epoch and {caps['lifetime']:,} in all",
+            f"a report has {bits:,} bits; a device makes at most {at_most}",
             f"a device that makes them all gives away ε {self.lifetime_epsilon:g} altogether",
         ]
         if self.kind == "frequency" and self.values:

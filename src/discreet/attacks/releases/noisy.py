@@ -26,8 +26,8 @@ class FreshNoise:
 class StickyNoise:
     """A count whose noise depends on its conditions and on who meets them, so that asking again changes nothing.
 
-    Every condition adds two layers: one that is fixed by its text, and one that is fixed by its text and the set of people
-    chosen. Few people are suppressed. Modelled on Diffix (Francis, Probst Eide, Munz 2017).
+    Every condition adds two layers: one that is fixed by its text, and one that is fixed by its text and the set of
+    people chosen. Few people are suppressed. Modelled on Diffix (Francis, Probst Eide, Munz 2017).
     """
 
     def __init__(self, *, secret: bytes, sd: float = 1.0, least: int = 4) -> None:

@@ -39,7 +39,7 @@ def pem_shape(length: int, epsilon: float) -> tuple[tuple[int, ...], int]:
 
 
 def beyond_chance(trials: int, chance: Fraction, rare: float) -> int:
-    """The least number that a binomial reaches with a probability of at most `rare`. Its tail is longer than a normal's."""
+    """The least number that a binomial reaches with probability `rare` at most. Its tail is longer than a normal's."""
     p = float(chance)
     choices = math.lgamma(trials + 1)
 
@@ -60,7 +60,8 @@ class PrefixExtension(TextProtocol[Prefixes]):
     """A tally is the reports themselves, as the candidates are known only later.
 
     Counts come from the last group alone, whose prefixes are whole texts, times reports / (reports of that group). That
-    is unbiased if who is in it has nothing to do with the text, as when numbers are random or given in order of arrival.
+    is unbiased if who is in it has nothing to do with the text, as when numbers are random or given in order of
+    arrival.
     """
 
     appends = True

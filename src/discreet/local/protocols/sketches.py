@@ -175,8 +175,9 @@ class CountMeanSketch(Protocol[Sketch]):
     def _pairs(self, tally: Tally, reports: int) -> float:
         """The sum of f (f - 1) over all values, known or not: how many ordered pairs of people have the same.
 
-        Two people are in one row and column with probability 1 / rows if they have the same value and 1 / (rows columns)
-        if not. The squares of the table's entries count such pairs, after the squares of the noise are taken off.
+        Two people are in one row and column with probability 1 / rows if they have the same value and 1 / (rows
+        columns) if not. The squares of the table's entries count such pairs, after the squares of the noise are taken
+        off.
         """
         r, contrast = self.randomizer, float(self.contrast)
         if r.one_bit:
