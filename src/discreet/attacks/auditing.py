@@ -56,12 +56,12 @@ def _against_boolean_auditor(game: Game) -> Outcome:
 def _ask(auditor: BooleanAuditor, people: Sequence[int], steps: list[Step]) -> int | None:
     steps.append(Step("asked", f"how many bits of persons {', '.join(map(str, people))} are set"))
     try:
-        told = auditor.total(people)
+        total = auditor.total(people)
     except Denied:
         steps.append(Step("refused", "a bit would follow"))
         return None
-    steps.append(Step("answered", str(told)))
-    return told
+    steps.append(Step("answered", str(total)))
+    return total
 
 
 def _running_time() -> tuple[list[int], list[float]]:

@@ -15,9 +15,11 @@ def play(game: Game) -> Outcome:
     tally = Tally()
     for _ in game.each_trial():
         secrets: Bits = game.rng.random(game.people) < 0.5
-        found, steps = _by_one_question(game, secrets) if game.is_discreet else _from_overlapping_counts(game, secrets)
-        share = float((found == secrets).mean())
-        steps += [Step("guess", _shown(found)), Step("truth", f"{_shown(secrets)}: {100 * share:.1f} % are right")]
+        guessed, steps = (
+            _by_one_question(game, secrets) if game.is_discreet else _from_overlapping_counts(game, secrets)
+        )
+        share = float((guessed == secrets).mean())
+        steps += [Step("guess", _shown(guessed)), Step("truth", f"{_shown(secrets)}: {100 * share:.1f} % are right")]
         tally.add(share, steps)
     return tally.outcome(baseline=0.5, bound=game.bound(bounds.bit))
 

@@ -104,14 +104,14 @@ def _against_discreet(game: Game) -> Outcome:
             removed.append(len(set(guess)) / len(RECORDS))
         for number in game.each_trial():
             analyst = game.analyst(world)
-            found = _nearest(game, analyst, number)
+            guessed = _nearest(game, analyst, number)
             steps = [
                 Step("known", f"that {game.people} people live in the block"),
                 *analyst.steps,
-                Step("guess", "; ".join(in_words(record) for record in found)),
+                Step("guess", "; ".join(in_words(record) for record in guessed)),
                 Step("truth", "; ".join(in_words(record) for record in sorted(blocks[number]))),
             ]
-            tally.add(_share_found(blocks[number], found), steps)
+            tally.add(_share_found(blocks[number], guessed), steps)
     most = game.people / len(RECORDS)
     chance = min(most, confidence.of_a_mean(removed, 0.95, step=1 / len(RECORDS))[1])
     facts = {"records found of people who were left out, at most": chance}

@@ -44,11 +44,11 @@ def by_likelihood(confidences: Floats, shadows: Floats, members: Bits) -> Floats
     Spreads are shared by all people, which is steadier for few shadows.
     Citation: Carlini, Chien, Nasr, Song, Terzis, Tramèr 2022 (arXiv:2112.03570).
     """
-    found, odds = log_odds(confidences), log_odds(shadows)
+    own_odds, odds = log_odds(confidences), log_odds(shadows)
     likelihoods = []
     for which, middle in zip((members, ~members), _middles(odds, members), strict=True):
         spread = _SPREAD + float(np.sqrt(np.mean((odds - middle)[which] ** 2)))
-        likelihoods.append(-np.log(spread) - (found - middle) ** 2 / (2 * spread**2))
+        likelihoods.append(-np.log(spread) - (own_odds - middle) ** 2 / (2 * spread**2))
     return likelihoods[0] - likelihoods[1]
 
 

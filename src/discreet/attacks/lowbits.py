@@ -48,8 +48,8 @@ def _against_discreet(game: Game) -> Outcome:
     for meeting in each_meeting(game):
         answer = meeting.analyst.number(meeting.question, epsilon=game.budget.epsilon)
         whole += answer.is_integer()
-        one = _Heard(truth=int(meeting.is_there), answer=answer, scale=1 / game.budget.epsilon, tell=by_either)
-        tally.add(one.guess == one.truth, [*meeting.analyst.steps, *one.steps()[1:]])
+        heard = _Heard(truth=int(meeting.is_there), answer=answer, scale=1 / game.budget.epsilon, tell=by_either)
+        tally.add(heard.guess == heard.truth, [*meeting.analyst.steps, *heard.steps()[1:]])
     facts = {"answers that are whole numbers": whole / len(tally.scores)}
     return tally.outcome(baseline=0.5, bound=game.bound(bounds.membership), facts=facts)
 

@@ -48,18 +48,19 @@ def play_membership(game: Game) -> Outcome:
                 ids = np.arange(game.people) + (run - runs[0]) * game.people
                 present = inside[ids]
                 sums = _sums(game, lists, ids, present) if world is None else _asked_sums(game, world, lists, ids)
-                found = sums.presence()
-                alarms.append(float((found & ~present).sum() / max(1, (~present).sum())))
-                misses.append(float((~found & present).sum() / max(1, present.sum())))
+                guessed = sums.presence()
+                alarms.append(float((guessed & ~present).sum() / max(1, (~present).sum())))
+                misses.append(float((~guessed & present).sum() / max(1, present.sum())))
                 steps = [
                     Step("known", f"the ids of {game.people} candidates, each in the data or not at even odds"),
                     *sums.steps,
-                    Step("guess", f"candidate {ids[0]} is {_in_words(found[0])}; and so on for all"),
+                    Step("guess", f"candidate {ids[0]} is {_in_words(guessed[0])}; and so on for all"),
                     Step(
-                        "truth", f"{_in_words(present[0])}; in all, {(found == present).sum()} of {ids.size} are right"
+                        "truth",
+                        f"{_in_words(present[0])}; in all, {(guessed == present).sum()} of {ids.size} are right",
                     ),
                 ]
-                tally.add((found == present).mean(), steps)
+                tally.add((guessed == present).mean(), steps)
     facts = {"false positives": float(np.mean(alarms)), "false negatives": float(np.mean(misses))}
     return tally.outcome(baseline=0.5, bound=game.bound(bounds.membership), facts=facts)
 

@@ -81,7 +81,8 @@ def _verdict(results: Sequence[Result]) -> str:
     if broken:
         names = ", ".join(f"{r.attack} at ε {r.epsilon:g}" for r in broken)
         return f"<p><strong>Above the bound: {escape(names)}.</strong> Discreet is broken, or the bound is.</p>"
-    return f"<p>{ours} attacks on Discreet, none above what privacy allows (95 % confidence for all together).</p>"
+    allowed = "what differential privacy allows (95 % confidence for all together)"
+    return f"<p>{ours} attacks on Discreet, none above {allowed}.</p>"
 
 
 def _overview(results: Sequence[Result]) -> str:
@@ -106,7 +107,7 @@ def _row(result: Result) -> str:
 
 def _section(attack: Attack, results: list[Result]) -> str:
     story = {"wants": attack.wants, "sees": attack.sees, "lesson": attack.lesson, "from": attack.citation}
-    told = "".join(f"<dt>{key}</dt><dd>{escape(text)}</dd>" for key, text in story.items())
+    described = "".join(f"<dt>{key}</dt><dd>{escape(text)}</dd>" for key, text in story.items())
     weak = next((r for r in results if r.against != DISCREET), None)
     ours = [r for r in results if r.against == DISCREET]
     middle = ours[len(ours) // 2] if ours else None
@@ -115,7 +116,7 @@ def _section(attack: Attack, results: list[Result]) -> str:
     plot = draw({_name(result): result for result in results}).svg
     return (
         f'<h2 id="{escape(attack.name)}">{escape(attack.title)} <span class="soft">{escape(attack.name)}</span></h2>'
-        f'<dl>{told}</dl>{plot}{curves}<div class="sides">{sides}</div>'
+        f'<dl>{described}</dl>{plot}{curves}<div class="sides">{sides}</div>'
     )
 
 

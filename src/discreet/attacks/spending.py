@@ -45,8 +45,8 @@ def variance_of_each(game: Game, *, groups: int) -> float:
 
 def by_number(rows: Sequence[dict[str, Any]], *, key: str, value: str, first: int, count: int) -> Floats:
     """One number a group, in the order of the keys first, first + 1, ..."""
-    told = {int(row[key]): float(row[value]) for row in rows}
-    return np.array([told[number] for number in range(first, first + count)])
+    values = {int(row[key]): float(row[value]) for row in rows}
+    return np.array([values[number] for number in range(first, first + count)])
 
 
 def _rho(game: Game) -> float:

@@ -63,14 +63,14 @@ def guess_bits(game: Game, guess: Callable[[Game, Analyst, int], bool]) -> Outco
             for trial in game.each_trial(trials):
                 person = trial % game.people
                 analyst = game.analyst(world)
-                found = guess(game, analyst, person)
+                guessed = guess(game, analyst, person)
                 steps = [
                     Step("known", f"all {game.people:,} ids, and that person {person} is among them"),
                     *analyst.steps,
-                    Step("guess", f"the secret of person {person} is {found}"),
+                    Step("guess", f"the secret of person {person} is {guessed}"),
                     Step("truth", str(bool(secrets[person]))),
                 ]
-                tally.add(found == secrets[person], steps)
+                tally.add(guessed == secrets[person], steps)
     return tally.outcome(baseline=0.5, bound=game.bound(bounds.bit))
 
 

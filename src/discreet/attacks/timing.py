@@ -126,20 +126,20 @@ class Clock:
     @classmethod
     def fitted(cls, heard: Sequence[Heard]) -> Clock:
         """Least squares on times from which the rarest were cut; what is not beyond doubt counts as nothing."""
-        seconds = np.array([one.seconds for one in heard])
+        seconds = np.array([hearing.seconds for hearing in heard])
         shortest, longest = np.quantile(seconds, [0.05, 0.95])
         cut = np.clip(seconds, shortest, longest)
-        there = np.array([float(one.is_there) for one in heard])
-        size = np.abs(np.array([one.answer for one in heard]) - there)
+        there = np.array([float(hearing.is_there) for hearing in heard])
+        size = np.abs(np.array([hearing.answer for hearing in heard]) - there)
         columns = np.column_stack([np.ones_like(there), there, size])
-        found = np.linalg.pinv(columns) @ cut
-        spread = max(1e-9, float(np.sqrt(np.sum((cut - columns @ found) ** 2) / max(1, cut.size - 3))))
+        coefficients = np.linalg.pinv(columns) @ cut
+        spread = max(1e-9, float(np.sqrt(np.sum((cut - columns @ coefficients) ** 2) / max(1, cut.size - 3))))
         errors = spread * np.sqrt(np.diag(np.linalg.pinv(columns.T @ columns))) + 1e-12
-        doubt = found / errors
+        doubt = coefficients / errors
         return cls(
-            usual=float(found[0]),
-            presence=float(found[1]) if abs(doubt[1]) > _BEYOND_DOUBT else 0.0,
-            noise=float(found[2]) if abs(doubt[2]) > _BEYOND_DOUBT else 0.0,
+            usual=float(coefficients[0]),
+            presence=float(coefficients[1]) if abs(doubt[1]) > _BEYOND_DOUBT else 0.0,
+            noise=float(coefficients[2]) if abs(doubt[2]) > _BEYOND_DOUBT else 0.0,
             spread=spread,
             shortest=float(shortest),
             longest=float(longest),

@@ -136,8 +136,8 @@ def _against_discreet(game: Game) -> Outcome:
                 source="decoders JOIN ciphertexts ON slot = part",
                 groups=broadcast.users + 1,
             )
-            told = by_number(rows, key="number", value="n", first=0, count=broadcast.users + 1)
-            guilty = _accused(game, broadcast, np.diff(told))
+            counts = by_number(rows, key="number", value="n", first=0, count=broadcast.users + 1)
+            guilty = _accused(game, broadcast, np.diff(counts))
             alone.append(_accused(game, broadcast, _own_counts(game, game.analyst(world), broadcast)).mean())
         known = Step("known", f"the keys of all {broadcast.users} users, but not whose are in the pirate's decoder")
         tally.add(guilty.mean(), [known, *analyst.steps, *_verdict(game, guilty)])

@@ -66,10 +66,10 @@ class CollectorBooks:
     def publish(self, task: Task) -> None:
         """Begin a collection. Publishing the same task again changes nothing."""
         with self._store.transaction() as t:
-            found = t.run("SELECT id FROM collector_tasks WHERE name = ?", task.name)
-            if found and found[0][0] != task.id:
+            known = t.run("SELECT id FROM collector_tasks WHERE name = ?", task.name)
+            if known and known[0][0] != task.id:
                 raise BadTask("Another task has this name.", next_step="Give it another name.")
-            if not found:
+            if not known:
                 t.run("INSERT INTO collector_tasks VALUES (?, ?, ?)", task.id, task.name, task.to_json())
 
     def tasks(self) -> list[Task]:
@@ -102,15 +102,15 @@ class CollectorBooks:
         counted = 0
         with self._store.transaction() as t:
             number = int(t.run("SELECT COALESCE(MAX(number), 0) FROM collector_messages WHERE task = ?", task.id)[0][0])
-            for one, raw in zip(read, messages, strict=True):
-                refusal = one if isinstance(one, ReportRefused) else self._refusal(t, task, one, from_shuffler)
+            for result, raw in zip(read, messages, strict=True):
+                refusal = result if isinstance(result, ReportRefused) else self._refusal(t, task, result, from_shuffler)
                 refusals.append(refusal)
-                if refusal is not None or isinstance(one, ReportRefused):
+                if refusal is not None or isinstance(result, ReportRefused):
                     continue
                 number += 1
-                values = (task.id, number, one.id, one.sender, len(one.reports), raw)
+                values = (task.id, number, result.id, result.sender, len(result.reports), raw)
                 t.run("INSERT INTO collector_messages VALUES (?, ?, ?, ?, ?, ?)", *values)
-                counted += len(one.reports)
+                counted += len(result.reports)
             _count_refusals(t, task, Counter(refusal.code for refusal in refusals if refusal is not None))
         return Received(counted, refusals)
 
@@ -194,5 +194,5 @@ def _bytes_of(tally: Any) -> bytes:
 
 
 def _tally_from(stored: bytes) -> Any:
-    with np.load(io.BytesIO(stored), allow_pickle=False) as found:
-        return found["tally"]
+    with np.load(io.BytesIO(stored), allow_pickle=False) as file:
+        return file["tally"]

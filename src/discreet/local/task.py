@@ -102,15 +102,15 @@ class Task:
         size = values.get("range") or len(values.get("values", ()))
         if chosen == "auto":
             picked = auto(size, epsilon) if size else None
-            chosen, found = (picked.protocol, picked.parameters) if picked else ("olh", _olh(0, epsilon))
+            chosen, shape = (picked.protocol, picked.parameters) if picked else ("olh", _olh(0, epsilon))
         else:
-            found = _frequency_parameters(chosen, size, epsilon, first)
+            shape = _frequency_parameters(chosen, size, epsilon, first)
         if not size and chosen not in ("olh", "loloha", "cms", "hcms"):
             raise BadTask(
                 f"The protocol {chosen} needs the list of values.",
                 next_step="Give domain=[...], or protocol='olh' for values that are not known yet.",
             )
-        return cls(_spec(name, "frequency", chosen, epsilon, values, {**found, **(parameters or {})}, rules))
+        return cls(_spec(name, "frequency", chosen, epsilon, values, {**shape, **(parameters or {})}, rules))
 
     @classmethod
     def mean(
@@ -161,12 +161,12 @@ class Task:
         e = float(read_epsilon(epsilon))
         if chosen == "pem":
             prefixes, buckets = heavy.pem_shape(bytes_long, e)
-            found: dict[str, Any] = {"length": bytes_long, "prefixes": list(prefixes), "buckets": buckets}
+            shape: dict[str, Any] = {"length": bytes_long, "prefixes": list(prefixes), "buckets": buckets}
         else:
             bytes_long += bytes_long % 2  # in pieces of two
-            found = {"length": bytes_long, "piece": 2, "rows": 256, "columns": 256}
+            shape = {"length": bytes_long, "piece": 2, "rows": 256, "columns": 256}
         domain = {"length": bytes_long}
-        return cls(_spec(name, "heavy-hitters", chosen, epsilon, domain, {**found, **(parameters or {})}, rules))
+        return cls(_spec(name, "heavy-hitters", chosen, epsilon, domain, {**shape, **(parameters or {})}, rules))
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Task:
@@ -287,16 +287,16 @@ def _domain(domain: Sequence[Value] | range | None) -> dict[str, Any]:
         if domain.start != 0 or domain.step != 1:
             raise BadTask("A range of values begins at 0 and goes up by 1.", next_step="Give range(n), or a list.")
         size = len(domain)
-        found: dict[str, Any] = {"range": size}
+        described: dict[str, Any] = {"range": size}
     else:
         values = list(domain)
         size = len(values)
         if not all(type(value) in (str, int) for value in values) or len(set(map(str, values))) != size:
             raise BadTask("Values are different texts or integers.", next_step="Leave out what appears twice.")
-        found = {"values": values}
+        described = {"values": values}
     if not 2 <= size <= _MOST_VALUES:
         raise BadTask(f"A domain has 2 to {_MOST_VALUES:,} values.", next_step="Leave domain out for an open one.")
-    return found
+    return described
 
 
 def _bounds(lower: Number, upper: Number) -> dict[str, str]:

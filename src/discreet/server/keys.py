@@ -87,9 +87,9 @@ class KeyBook:
         old = next((key for key in self.all() if key.id == number and not key.revoked), None)
         if old is None:
             raise BadInput("There is no such key in use.", next_step="Take a number from the list of keys.")
-        made = self.create(old.analyst, role=old.role, days=days)
+        fresh = self.create(old.analyst, role=old.role, days=days)
         self.revoke(number)
-        return made
+        return fresh
 
     def revoke(self, number: str) -> None:
         """Stop a key; nothing happens if it was stopped before."""
@@ -150,8 +150,8 @@ def _secret(ledger: str) -> bytes:
     place = Path(f"{ledger}.secret")
     if not place.exists():
         place.parent.mkdir(parents=True, exist_ok=True)
-        made = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(made, "wb") as file:
+        descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
             file.write(os.urandom(32).hex().encode())
     if place.stat().st_mode & 0o077:
         raise BadInput("The secret of the keys can be read by others.", next_step=f"Run: chmod 600 {place.name}")

@@ -53,8 +53,8 @@ class Service:
 
 def service_of(request: Request) -> Service:
     """The service that a request came to."""
-    found: Service = request.app.state.service
-    return found
+    service: Service = request.app.state.service
+    return service
 
 
 def holder_of(request: Request) -> Key:

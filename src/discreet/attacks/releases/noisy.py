@@ -37,8 +37,8 @@ class StickyNoise:
         """How many are chosen by all conditions, about; None where they are few."""
         people = np.packbits(chosen).tobytes()
         noise = sum(self._layer(text) + self._layer(text, people) for text in conditions)
-        found = int(chosen.sum())
-        return None if found + self._layer("least", people) < self._least else round(found + self._sd * noise)
+        size = int(chosen.sum())
+        return None if size + self._layer("least", people) < self._least else round(size + self._sd * noise)
 
     def _layer(self, text: str, people: bytes = b"") -> float:
         digest = hashlib.blake2b(text.encode() + b"|" + people, key=self._secret, digest_size=8).digest()

@@ -78,12 +78,12 @@ class PrefixExtension(TextProtocol[Prefixes]):
         """Of each person's prefix: worked out once for each text and length."""
         numbers: dict[bytes, int] = {}
         places = np.fromiter((numbers.setdefault(text, len(numbers)) for text in codes), np.int64, len(codes))
-        texts, found = list(numbers), np.empty(len(codes), np.uint64)
+        texts, fingerprints = list(numbers), np.empty(len(codes), np.uint64)
         for group, bits in enumerate(self.randomizer.prefixes):
             members = np.flatnonzero(slots % self.groups == group)
             distinct, which = np.unique(places[members], return_inverse=True)
-            found[members] = self._codes_of((texts[i] for i in distinct.tolist()), bits)[which]
-        return found
+            fingerprints[members] = self._codes_of((texts[i] for i in distinct.tolist()), bits)[which]
+        return fingerprints
 
     def _codes_of(self, texts: Iterable[bytes], bits: int) -> Words:
         return np.array([self.randomizer.prefix_code(text, bits) for text in texts], np.uint64)
@@ -147,10 +147,10 @@ class PrefixExtension(TextProtocol[Prefixes]):
         support = self.hashing.support(last, self._codes_of(candidates, bits[-1]))
         _, by_chance = self.hashing.chances
         least = beyond_chance(last.size, by_chance, (1 - confidence) / max(len(candidates), 1))
-        found = [i for i in np.argsort(-support, kind="stable")[:keep].tolist() if support[i] >= least]
-        counts = self._counts(support[found], reports, last.size)
+        sure = [i for i in np.argsort(-support, kind="stable")[:keep].tolist() if support[i] >= least]
+        counts = self._counts(support[sure], reports, last.size)
         variances = self._variance(counts, reports, last.size)
-        texts = [candidates[i].rstrip(b"\0") for i in found]
+        texts = [candidates[i].rstrip(b"\0") for i in sure]
         return list(zip(texts, counts.tolist(), variances.tolist(), strict=True))
 
     def _extended(self, prefixes: Sequence[bytes], bits: int, more: int) -> list[bytes]:

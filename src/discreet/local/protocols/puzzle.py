@@ -115,8 +115,8 @@ class FragmentPuzzle(TextProtocol[Puzzle]):
         are beyond what chance makes of any joined word, and words are sketched independently of fragments.
         """
         *places, words = self._sketches(tally)
-        found = [self._frequent(sketch, place, keep, alphabet) for place, sketch in enumerate(places)]
-        texts = sorted(set(self._joined(found)))
+        fragments = [self._frequent(sketch, place, keep, alphabet) for place, sketch in enumerate(places)]
+        texts = sorted(set(self._joined(fragments)))
         counts = self.estimate(tally, reports, texts)
         variances = self.sketch.estimated_variance(words, reports, self._word_codes(texts))
         real = counts > _reach((1 - confidence) / max(len(texts), 1)) * np.sqrt(variances)
@@ -146,10 +146,10 @@ class FragmentPuzzle(TextProtocol[Puzzle]):
                 yield bytes(part).ljust(piece, b"\0")
 
     @staticmethod
-    def _joined(found: Sequence[Sequence[tuple[bytes, int]]]) -> Iterator[bytes]:
+    def _joined(by_place: Sequence[Sequence[tuple[bytes, int]]]) -> Iterator[bytes]:
         """Words whose fragments were all found with the same hash, which is the word's own."""
         for number in range(_HASHES):
-            at_places = [[part for part, hash_of in fragments if hash_of == number] for fragments in found]
+            at_places = [[part for part, hash_of in fragments if hash_of == number] for fragments in by_place]
             for parts in itertools.product(*at_places):
                 text = b"".join(parts).rstrip(b"\0")
                 if b"\0" not in text and hashlib.sha256(text).digest()[0] == number:
