@@ -251,6 +251,8 @@ def _about(entry: Entry) -> str:
         return f"{names} for {body['analyst'] or 'the owner'}, paid by {payers}"
     if entry.kind == "cap":
         return f"{_name(body['account'])}: ε {body['epsilon']}, δ {body['delta']} ({body['kind']})"
+    if entry.kind == "neighbours":
+        return str(body["relation"])
     if entry.kind == "refresh":
         return f"data version {body['version']}"
     return _name(body.get("account", "")) or f"answer {body.get('sha256', '')[:12]}"

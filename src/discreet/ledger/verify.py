@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from discreet.accounting.filters import Charge, Filter, open_filter
 from discreet.errors import BadInput, LedgerDamaged
+from discreet.ledger import relation
 from discreet.ledger.accounts import DATASET, analyst_account
 from discreet.ledger.entries import GENESIS, Entry
 from discreet.ledger.ledger import Contents, Ledger
@@ -80,6 +81,7 @@ class _Replay:
     requests: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
     answers: dict[str, str] = field(default_factory=dict)
     version: int = 1
+    neighbours: str | None = None
 
     def problems(self, contents: Contents) -> Iterable[str]:
         for entry in contents.entries:
@@ -113,6 +115,10 @@ class _Replay:
                 yield from self._charge(entry)
             case "answer":
                 self.answers[body["question"]] = body["sha256"]
+            case relation.KIND:
+                if self.neighbours is not None:
+                    yield f"entry {entry.seq} names the neighbour relation a second time"
+                self.neighbours = body["relation"]
             case "refresh":
                 self.version += 1
                 if body["version"] != self.version:
