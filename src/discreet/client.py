@@ -158,9 +158,9 @@ def _checked(response: httpx.Response) -> dict[str, Any]:
         raise EngineFailure("The server did not answer in JSON.", next_step="Check the address.") from None
     if response.is_success:
         return facts
-    told = facts.get("error", {})
-    kind = _by_code().get(told.get("code", ""), DiscreetError)
-    raise kind(told.get("message", "The server refused."), next_step=told.get("next_step", "Ask its owner."))
+    refusal = facts.get("error", {})
+    kind = _by_code().get(refusal.get("code", ""), DiscreetError)
+    raise kind(refusal.get("message", "The server refused."), next_step=refusal.get("next_step", "Ask its owner."))
 
 
 def connect(url: str, *, key: str) -> RemoteCurator:

@@ -1,7 +1,9 @@
 """The API: what each status means, that repeats are the same bytes, and that nothing is said that should not be."""
 
+import inspect
 import io
 import json
+import re
 
 import anyio
 import httpx
@@ -9,7 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet
-from discreet.curator import open_curator
+from discreet.client import RemoteCurator
+from discreet.curator import Curator, open_curator
 from discreet.errors import BudgetExceeded, JoinsPeople, NoAccess
 from discreet.samples import write_clinic
 from discreet.server import KeyBook, create_app
@@ -125,29 +128,43 @@ def test_an_explanation_spends_nothing_and_looks_at_no_row(server):
 
 
 def test_the_card_is_public_and_names_nobody(server):
+    server.ask(WARDS)
     card = httpx.get(f"{server.url}/v1/transparency").json()
     assert card["person"] == ["patient_id"]
-    assert card["releases"]
+    assert pytest.approx(0.2) in [release["epsilon"] for release in card["releases"]]
     text = json.dumps(card)
     assert "alice" not in text
     assert "SELECT" not in text
 
 
 def test_the_client_has_the_face_of_a_curator(server):
+    """The same calls give the same answer, whether the curator is at hand or behind a server."""
+    with discreet.connect(server.url, key=server.alice) as far, open_curator(server.config) as near:
+        far.ask(WARDS["sql"], epsilon=0.2)
+        remote, at_hand = (curator.ask(WARDS["sql"], epsilon=0.2) for curator in (far, near))
+        assert remote.replayed
+        assert at_hand.replayed
+        for fact in ("columns", "rows", "loss"):
+            assert getattr(remote, fact) == getattr(at_hand, fact), fact
+        for intervals in ("half_widths", "intervals"):
+            assert getattr(remote, intervals)(0.95) == getattr(at_hand, intervals)(0.95), intervals
+        assert remote.to_arrow().equals(at_hand.to_arrow())
+        assert str(far.table("visits").count("n")) == str(near.table("visits").count("n"))
+    asks_for = inspect.signature(Curator.ask).parameters
+    mine = [name for name in inspect.signature(RemoteCurator.ask).parameters if name != "self"]
+    assert mine == [name for name in asks_for if name not in ("self", "analyst", "asking")]
+
+
+def test_the_client_asks_everything_that_an_analyst_may_ask(server):
     with discreet.connect(server.url, key=server.alice) as curator:
         curator.ask(WARDS["sql"], epsilon=0.2)
-        answer = curator.ask(WARDS["sql"], epsilon=0.2)
-        assert answer.replayed
-        assert answer.half_widths(0.95)[0]["n"] > 0
-        assert answer.intervals(0.95)[0]["ward"] is None
-        assert answer.to_arrow().column_names == ["ward", "n", "n ±", "m", "m ±"]
         assert curator.explain("SELECT COUNT(*) AS n FROM visits WHERE cost > :c", epsilon=0.1, parameters={"c": 5})[
             "columns"
         ] == ["n"]
         assert curator.explain(curator.table("visits").count("n"), epsilon=0.1)["columns"] == ["n"]
         assert curator.budget()[-1]["account"] == "alice"
-        assert curator.history()
-        assert curator.catalog()["tables"]
+        assert WARDS["sql"] in [question["sql"] for question in curator.history()]
+        assert {table["name"] for table in curator.catalog()["tables"]} == {"patients", "visits", "wards"}
         with pytest.raises(JoinsPeople):
             curator.ask("SELECT COUNT(*) FROM visits a JOIN visits b ON a.ward = b.ward", epsilon=0.1)
         with pytest.raises(BudgetExceeded):
@@ -164,6 +181,10 @@ def test_too_long_and_too_deep_requests_are_refused(server):
 
 
 def test_the_servers_log_has_no_question_and_no_key(server):
+    assert server.ask(WARDS).status_code == 200
+    people = {"sql": "SELECT COUNT(*) FROM visits a JOIN visits b ON a.ward = b.ward", "epsilon": 1}
+    assert server.ask(people).status_code == 422
+    server.get("/healthz")  # a request is noted when its answer has left, and so before the next is read
     log = (server.config.parent / "server.log").read_text()
     assert '"route": "/v1/ask", "status": 200' in log
     assert '"code": "joins-people"' in log
@@ -173,8 +194,39 @@ def test_the_servers_log_has_no_question_and_no_key(server):
 
 def test_counts_of_requests_are_for_the_owner(server):
     assert server.get("/metrics").status_code == 403
+    before = answered(server)
+    for _ in range(2):
+        server.ask(WARDS)
+    assert answered(server) == before + 2
+
+
+def answered(server):
+    """How many questions were answered, by the owner's counts."""
     text = server.get("/metrics", key=server.owner).text
-    assert 'discreet_requests_total{route="/v1/ask",status="200"}' in text
+    counts = re.findall(r'^discreet_requests_total\{route="/v1/ask",status="200"\} (\d+)$', text, re.MULTILINE)
+    return sum(map(int, counts))
+
+
+def test_an_analyst_sees_their_own_questions_and_account_and_the_owner_all_of_them(server):
+    owner = {"Authorization": f"Bearer {server.owner}"}
+    carol = httpx.post(f"{server.url}/v1/keys", json={"analyst": "carol"}, headers=owner).json()["key"]
+    httpx.put(f"{server.url}/v1/analysts/carol", json={"epsilon": 1}, headers=owner)
+    hers = {"sql": "SELECT COUNT(*) FROM patients WHERE age > 41", "epsilon": 0.01}
+    server.ask(WARDS)
+    assert server.ask(hers, key=carol).status_code == 200
+
+    def seen(key):
+        return {question["sql"] for question in server.get("/v1/history", key=key).json()["questions"]}
+
+    def accounts(key):
+        return {account["account"] for account in server.get("/v1/budget", key=key).json()["accounts"]}
+
+    assert seen(carol) == {hers["sql"]}
+    assert hers["sql"] not in seen(server.alice)
+    assert {hers["sql"], WARDS["sql"]} <= seen(server.owner)
+    assert accounts(carol) == {"dataset", "carol"}
+    assert accounts(server.alice) == {"dataset", "alice"}
+    assert {"dataset", "alice", "carol"} <= accounts(server.owner)
 
 
 def test_an_answer_comes_as_parquet_too(server):

@@ -1,4 +1,4 @@
-"""The door that an analyst has: attacks on Discreet go through the real curator and see what it answers, nothing else."""
+"""The door that an analyst has: attacks on Discreet go through the real curator and see only what it answers."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ class Analyst:
 class Protected:
     """One world behind the real curator. Each analyst finds books in which nothing is written yet.
 
-    Opening a curator takes 40 ms and a question 6 ms, so a world should serve many trials: other targets, or other noise.
+    Opening a curator takes 40 ms and a question 6 ms, so a world should serve many trials: other targets, or other
+    noise.
     """
 
     def __init__(self, tables: Mapping[str, Mapping[str, Any]], catalog: str, *, budget: Loss) -> None:

@@ -132,5 +132,5 @@ class Catalog:
 
 
 def default_delta(catalog: Catalog) -> Fraction | None:
-    """What selecting groups costs unless a question says otherwise: a hundredth of what the account sets aside for it."""
+    """What selecting groups costs unless a question says otherwise: a hundredth of what the account has for it."""
     return exact(catalog.cap.cap.delta) / 200 if catalog.cap.cap.delta else None

@@ -59,15 +59,15 @@ class _Reader:
         self, parent: Mapping[str, Any], key: str, *, allowed: set[str], path: str, needed: bool = False
     ) -> dict[str, Any]:
         """A table of the file whose keys are all known."""
-        found = parent.get(key, {})
+        table = parent.get(key, {})
         if needed and key not in parent:
             raise self.wrong(path, "is missing", f"Add a [{path}] section.")
-        if not isinstance(found, dict):
+        if not isinstance(table, dict):
             raise self.wrong(path, "must be a table", f"Write it as [{path}].")
-        for name in found:
+        for name in table:
             if allowed and name not in allowed:
                 raise self.wrong(f"{path}.{name}", "is no known key", f"Use one of: {', '.join(sorted(allowed))}.")
-        return found
+        return table
 
     def catalog(self, document: dict[str, Any]) -> Catalog:
         top = {"version", "source", "ledger", "budget", "tables", "neighbours", "limits", "engine"}
@@ -271,7 +271,7 @@ class _Reader:
             raise self.wrong(
                 path, "has a bad nullable or max_length", "Give true or false, and a length from 1 to 4096."
             )
-        made = Column(
+        described = Column(
             name=name,
             type=kind,
             lower=lower,
@@ -281,9 +281,9 @@ class _Reader:
             granularity=self.granularity(path, about.get("granularity")),
             max_length=max_length,
         )
-        if made.is_bounded_number and max(map(abs, made.steps)) > LARGEST_STEP:
+        if described.is_bounded_number and max(map(abs, described.steps)) > LARGEST_STEP:
             raise self.wrong(path, "has bounds too far from zero for its grid", "Give a larger granularity.")
-        return made
+        return described
 
     def bounds(self, path: str, kind: Type, about: Mapping[str, Any]) -> tuple[Any, Any]:
         given: list[Any] = [about.get("lower"), about.get("upper")]

@@ -62,9 +62,15 @@ def ask(
     widths = answer.half_widths(_CONFIDENCE)
     if as_json:
         known = [{name: None if w is None or math.isinf(w) else w for name, w in row.items()} for row in widths]
-        facts = {"columns": answer.columns, "rows": answer.rows, "half_widths": known, "confidence": _CONFIDENCE,
-                 "loss": {"epsilon": answer.loss.epsilon, "delta": answer.loss.delta}, "replayed": answer.replayed,
-                 "receipt": answer.receipt}  # fmt: skip
+        facts = {
+            "columns": answer.columns,
+            "rows": answer.rows,
+            "half_widths": known,
+            "confidence": _CONFIDENCE,
+            "loss": {"epsilon": answer.loss.epsilon, "delta": answer.loss.delta},
+            "replayed": answer.replayed,
+            "receipt": answer.receipt,
+        }
         typer.echo(json.dumps(facts))
         return
     console = Console(highlight=False)
@@ -81,7 +87,10 @@ def show_table(console: Console, answer: Answer) -> None:
 def show_answer(console: Console, curator: Curator, answer: Answer, analyst: str | None) -> None:
     """The table with its ±, what a person is, and what it cost."""
     show_table(console, answer)
-    says = f"  in {100 * _CONFIDENCE:g} of 100 answers the bounded value is inside ±, which covers noise, not rows cut by limits"
+    says = (
+        f"  in {100 * _CONFIDENCE:g} of 100 answers the bounded value is inside ±, "
+        "which covers noise, not rows cut by limits"
+    )
     console.print(Text(says, style="dim"))
     console.print()
     console.print(_read(answer.plan))

@@ -122,16 +122,16 @@ def verify_books(
     anchor: Annotated[str | None, typer.Option("--anchor", help="A head noted earlier, number:hash.")] = None,
 ) -> None:
     """Recompute the chain, every price, every total and every answer's hash."""
-    found = verify(open_books(where, config), anchor=anchor)
+    verification = verify(open_books(where, config), anchor=anchor)
     if as_json:
-        typer.echo(json.dumps({**asdict(found), "sound": found.sound}))
-    elif found.sound:
-        typer.echo(f"sound: {found.entries} entries, head {found.head[:16]}")
+        typer.echo(json.dumps({**asdict(verification), "sound": verification.sound}))
+    elif verification.sound:
+        typer.echo(f"sound: {verification.entries} entries, head {verification.head[:16]}")
     else:
-        for problem in found.problems:
+        for problem in verification.problems:
             typer.echo(f"problem: {problem}")
         typer.echo("The books are not sound. Grant nothing until the owner has found out why.")
-    if not found.sound:
+    if not verification.sound:
         raise typer.Exit(ExitCode.FAILURE)
 
 
@@ -247,9 +247,12 @@ def _about(entry: Entry) -> str:
     body = entry.body
     if entry.kind == "charge":
         names = ", ".join(release["mechanism"] for release in body["releases"])
-        return f"{names} for {body['analyst'] or 'the owner'}, paid by {', '.join(map(_name, body['accounts'])) or 'nobody'}"
+        payers = ", ".join(map(_name, body["accounts"])) or "nobody"
+        return f"{names} for {body['analyst'] or 'the owner'}, paid by {payers}"
     if entry.kind == "cap":
         return f"{_name(body['account'])}: ε {body['epsilon']}, δ {body['delta']} ({body['kind']})"
+    if entry.kind == "neighbours":
+        return str(body["relation"])
     if entry.kind == "refresh":
         return f"data version {body['version']}"
     return _name(body.get("account", "")) or f"answer {body.get('sha256', '')[:12]}"

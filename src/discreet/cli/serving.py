@@ -99,10 +99,10 @@ def _ask_for_emoji(ledger: str) -> None:
 
 def _check_books(ledger: Ledger) -> None:
     """A server grants nothing on books that do not add up."""
-    found = verify(ledger)
-    if not found.sound:
+    verification = verify(ledger)
+    if not verification.sound:
         raise LedgerDamaged(
-            "The books are not sound: " + "; ".join(found.problems) + ".",
+            "The books are not sound: " + "; ".join(verification.problems) + ".",
             next_step="Run `discreet ledger verify`, and grant nothing until the owner has found out why.",
         )
 
@@ -139,13 +139,13 @@ def revoke_key(
 @key.command("list")
 def list_keys(*, config: ConfigOption = _CONFIG, as_json: JsonOption = False) -> None:
     """List keys by their number, without what opens the door."""
-    found = _book(config).all()
+    keys = _book(config).all()
     if as_json:
-        typer.echo(json.dumps([asdict(one) for one in found]))
+        typer.echo(json.dumps([asdict(issued) for issued in keys]))
         return
-    for one in found:
-        state = "revoked" if one.revoked else f"until {one.expires[:10]}"
-        typer.echo(f"{one.id}  {one.analyst}  {one.role}  {state}")
+    for issued in keys:
+        state = "revoked" if issued.revoked else f"until {issued.expires[:10]}"
+        typer.echo(f"{issued.id}  {issued.analyst}  {issued.role}  {state}")
 
 
 def _book(config: Path) -> KeyBook:

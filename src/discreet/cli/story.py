@@ -80,7 +80,8 @@ def tell_story(console: Console) -> None:
     _say(
         console,
         "Your own data: discreet init visits.parquet, edit discreet.toml, then discreet ask.\n"
-        "More attacks: discreet attack list. People who trust nobody: discreet collect new. The page: discreet serve --demo.",
+        "More attacks: discreet attack list. People who trust nobody: discreet collect new. "
+        "The page: discreet serve --demo.",
     )
 
 

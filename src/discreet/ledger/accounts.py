@@ -59,7 +59,9 @@ class Account:
                 f"The answer would bring {whose} above its cap of epsilon {self.cap.epsilon:g}"
                 + (f", delta {self.cap.delta:g}" if self.cap.delta else "")
                 + f"; epsilon {self.spent.epsilon:.4g} is spent.",
-                next_step="Ask for a smaller epsilon, repeat an earlier question (free), or ask the owner to raise the cap.",
+                next_step=(
+                    "Ask for a smaller epsilon, repeat an earlier question (free), or ask the owner to raise the cap."
+                ),
             )
         return replace(self, total=total)
 
@@ -79,7 +81,7 @@ def load(t: Transaction, name: str) -> Account:
         orders = tuple(int(amount) for amount in json.loads(renyi))
         total = Charge(None if pure is None else int(pure), int(rho), int(aside), orders) + Charge()
     except (ValueError, TypeError, ZeroDivisionError, DiscreetError):
-        raise LedgerDamaged("An account cannot be read.", next_step="Run `discreet ledger verify`.") from None
+        raise LedgerDamaged("An account cannot be read.", next_step="Ask the owner to verify the books.") from None
     return Account(name, account_filter, total, bool(frozen))
 
 

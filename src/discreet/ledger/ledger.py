@@ -1,15 +1,14 @@
 """The ledger: the charge is on disk before the data is read, there is no refund, and the same question is free.
 
-The protocol is reserve, read, finish. `reserve` charges and commits; only then may the data be read. `finish` stores the
-answer and returns the one that is stored: an answer leaves only after it is on disk, and of several computed for one
-question only the first is ever seen. So a crash anywhere over-counts, never under-counts, and whoever asks again gets the
-same bytes for one charge.
+The protocol is reserve, read, finish. `reserve` charges and commits; only then may the data be read. `finish` stores
+the answer and returns the one that is stored: an answer leaves only after it is on disk, and of several computed for
+one question only the first is ever seen. So a crash anywhere over-counts, never under-counts, and whoever asks again
+gets the same bytes for one charge.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -20,12 +19,14 @@ from typing import Any
 from discreet.accounting.filters import Charge, Filter
 from discreet.errors import BadInput, LedgerDamaged, RequestConflict, StoreUnavailable
 from discreet.exact import exact
+from discreet.ledger import chain, formats, relation
 from discreet.ledger.accounts import DATASET, Account, analyst_account, load, save
 from discreet.ledger.anchor import Anchor
-from discreet.ledger.entries import Entry, canonical
+from discreet.ledger.entries import Entry
 from discreet.ledger.releases import describe
 from discreet.ledger.requests import Request, Reservation, check_text
-from discreet.store import Row, Store, Transaction, open_store
+from discreet.loss import Neighbours
+from discreet.store import Store, Transaction, open_store
 
 _SCHEMA = [
     """
@@ -40,10 +41,10 @@ _SCHEMA = [
         PRIMARY KEY (analyst, request));
     CREATE TABLE ledger_questions (question TEXT PRIMARY KEY, answer {blob});
     CREATE TABLE ledger_paid (analyst TEXT NOT NULL, question TEXT NOT NULL, PRIMARY KEY (analyst, question));
-    """
+    """,
+    "",  # the tables stay; entries may name neighbours and formats, which version 1 cannot replay
 ]
 _CLOCK_SKEW = timedelta(minutes=5)
-_COLUMNS = "seq, time, kind, body, previous, hash"
 
 
 def _utc_now() -> datetime:
@@ -66,28 +67,43 @@ class Contents:
 
 
 class Ledger:
-    """The books of one dataset, shared by any number of threads and processes."""
+    """The books of one dataset, shared by any number of threads and processes.
+
+    `neighbours` is the relation that every price in them is for. The first to name it has it written into the chain,
+    and whoever names another is refused. Those who only look at the books need not name it.
+    """
 
     def __init__(
         self,
         store: Store,
         *,
+        neighbours: Neighbours | None = None,
         anchor: str | Path | None = None,
         now: Callable[[], datetime] = _utc_now,
         on_step: Callable[[str], None] = _no_step,
     ) -> None:
         self._store, self._now, self._step = store, now, on_step
         self._anchor = Anchor(anchor)
+        self._paid_before: dict[tuple[int, int], frozenset[bytes]] = {}
         try:
             store.migrate("ledger", _SCHEMA)
             with store.transaction() as t:
-                self._anchor.check(lambda seq: _entry_at(t, seq))
+                self._anchor.check(lambda seq: chain.entry_at(t, seq))
+            if neighbours is not None:
+                self._keep(neighbours)
         except BaseException:
             store.close()
             raise
 
     @classmethod
-    def open(cls, where: str | Path, *, anchor: str | Path | None = None, must_exist: bool = False) -> Ledger:
+    def open(
+        cls,
+        where: str | Path,
+        *,
+        neighbours: Neighbours | None = None,
+        anchor: str | Path | None = None,
+        must_exist: bool = False,
+    ) -> Ledger:
         """The ledger at a path or postgresql:// URL, made if it is not there (or refused, if it must be)."""
         store = open_store(where)
         if must_exist and not store.has("ledger"):
@@ -95,11 +111,26 @@ class Ledger:
             raise BadInput(
                 "There is no ledger there.", next_step="Check the path; a ledger is made with the first question."
             )
-        return cls(store, anchor=anchor)
+        return cls(store, neighbours=neighbours, anchor=anchor)
 
     def close(self) -> None:
         """Let go of the database."""
         self._store.close()
+
+    # Neighbours
+
+    def neighbours(self) -> Neighbours | None:
+        """The relation of the books; None in those that nobody opened with one."""
+        with self._store.transaction() as t:
+            return relation.recorded(t)
+
+    def _keep(self, declared: Neighbours) -> None:
+        with self._writing() as t:
+            kept = relation.recorded(t)
+            if kept is None:
+                self._append(t, relation.KIND, {"relation": declared.value})
+            else:
+                relation.check_same(kept, declared)
 
     # Accounts
 
@@ -151,19 +182,19 @@ class Ledger:
     def data_version(self) -> int:
         """The number of the data that questions are asked of: 1, and one more for each refresh."""
         with self._store.transaction() as t:
-            return _data_version(t)
+            return chain.data_version(t)
 
     def refresh(self) -> int:
         """Begin a new data version: the same questions are new ones, and accounts go on as they are."""
         with self._writing() as t:
-            version = _data_version(t) + 1
+            version = chain.data_version(t) + 1
             self._append(t, "refresh", {"version": version})
             return version
 
     # Questions
 
     def reserve(self, request: Request) -> Reservation:
-        """Charge for a question, durably; or find that it is paid, or refuse. Nothing may be read before this returns."""
+        """Charge for a question, durably; or find that it is paid, or refuse. Nothing may be read before it returns."""
         charge = Charge.of(request.releases)
         analyst, key = request.analyst or "", request.key
         with self._writing() as t:
@@ -205,6 +236,7 @@ class Ledger:
             "analyst": request.analyst,
             "request": request.id,
             "question": key,
+            "format": request.format,
             "label": request.label,
             "releases": [describe(release) for release in request.releases],
         }
@@ -233,33 +265,43 @@ class Ledger:
         self._step("finish: committed")
         return answer
 
+    def paid_under_earlier_format(self, label: str, *, question_format: int, data_version: int) -> bool:
+        """Whether anybody paid for a question of these very words, about this data, before digests had this format.
+
+        Its answer is stored, but under a digest that is not made any more, so it is not replayed. Nothing is written
+        under an earlier format any more, so what was written is read once.
+        """
+        known = (question_format, data_version)
+        if known not in self._paid_before:
+            with self._store.transaction() as t:
+                self._paid_before[known] = formats.paid_before(
+                    t, question_format=question_format, data_version=data_version
+                )
+        return bool(label) and formats.digest_of(label) in self._paid_before[known]
+
     # The chain
 
     def head(self) -> Entry | None:
         """The last entry: its number and hash, noted elsewhere, make a later truncation visible."""
         with self._store.transaction() as t:
-            return _last_entry(t)
+            return chain.last_entry(t)
 
     def entry(self, seq: int) -> Entry | None:
         """One entry by its number."""
         with self._store.transaction() as t:
-            return _entry_at(t, seq)
+            return chain.entry_at(t, seq)
 
     def history(self, *, last: int | None = None) -> list[Entry]:
         """Entries in order, or the last few of them."""
         with self._store.transaction() as t:
-            if last is None or last < 0:
-                rows = t.run(f"SELECT {_COLUMNS} FROM ledger_entries ORDER BY seq")  # noqa: S608  our own constant
-            else:
-                rows = t.run(f"SELECT {_COLUMNS} FROM ledger_entries ORDER BY seq DESC LIMIT ?", last)[::-1]  # noqa: S608
-            return [_entry(row) for row in rows]
+            return chain.all_entries(t) if last is None or last < 0 else chain.last_entries(t, last)
 
     def contents(self) -> Contents:
         """Everything at one moment, for verification."""
         with self._store.transaction() as t:
             names = [row[0] for row in t.run("SELECT name FROM ledger_accounts")]
             return Contents(
-                entries=[_entry(row) for row in t.run(f"SELECT {_COLUMNS} FROM ledger_entries ORDER BY seq")],  # noqa: S608
+                entries=chain.all_entries(t),
                 accounts={name: load(t, name) for name in names},
                 requests={
                     (a, r): (q, h)
@@ -272,55 +314,27 @@ class Ledger:
     @contextmanager
     def _writing(self) -> Iterator[Transaction]:
         with self._store.transaction() as t:
-            self._anchor.check(lambda seq: _entry_at(t, seq))
+            self._anchor.check(lambda seq: chain.entry_at(t, seq))
             yield t
-            head = _last_entry(t)
+            head = chain.last_entry(t)
         self._anchor.note(head)
 
     def _append(self, t: Transaction, kind: str, body: Mapping[str, Any]) -> Entry:
-        last = _last_entry(t)
+        last = chain.last_entry(t)
         now = self._now()
         if last is not None:
-            if not last.intact:
-                raise LedgerDamaged(
-                    "The last entry of the books was changed.", next_step="Run `discreet ledger verify`."
-                )
+            chain.check_intact(last, "The last entry of the books was changed.")
             then = datetime.fromisoformat(last.time)
             if now < then - _CLOCK_SKEW:
                 raise StoreUnavailable("The clock is behind the last entry of the books.", next_step="Set the clock.")
             now = max(now, then)
         entry = Entry.following(last, time=now.isoformat(), kind=kind, body=body)
-        values = (entry.seq, entry.time, entry.kind, canonical(entry.body), entry.previous, entry.hash)
-        t.run(f"INSERT INTO ledger_entries ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)", *values)  # noqa: S608
+        chain.append(t, entry)
         return entry
 
 
 def _bytes(answer: Any) -> bytes | None:
-    """A stored answer; SQLite would give text back as text if somebody put it there."""
-    return answer.encode() if isinstance(answer, str) else None if answer is None else bytes(answer)
-
-
-def _entry(row: Row) -> Entry:
-    seq, time, kind, text, previous, link = row
-    try:
-        body = json.loads(text)
-        if canonical(body) != text:
-            body = {}
-    except ValueError:
-        body = {}  # not the text that was written, so the hash must not fit either
-    return Entry(int(seq), time, kind, body, previous, link)
-
-
-def _last_entry(t: Transaction) -> Entry | None:
-    rows = t.run(f"SELECT {_COLUMNS} FROM ledger_entries ORDER BY seq DESC LIMIT 1")  # noqa: S608
-    return _entry(rows[0]) if rows else None
-
-
-def _data_version(t: Transaction) -> int:
-    rows = t.run("SELECT COUNT(*) FROM ledger_entries WHERE kind = 'refresh'")
-    return 1 + int(rows[0][0])
-
-
-def _entry_at(t: Transaction, seq: int) -> Entry | None:
-    rows = t.run(f"SELECT {_COLUMNS} FROM ledger_entries WHERE seq = ?", seq)  # noqa: S608
-    return _entry(rows[0]) if rows else None
+    """A stored answer, whatever it means. SQLite gives text back as text if somebody put it there: we never did."""
+    if isinstance(answer, str):
+        raise LedgerDamaged("A stored answer is not bytes.", next_step="Ask the owner to verify the books.")
+    return None if answer is None else bytes(answer)

@@ -1,4 +1,4 @@
-"""Verification: the books replayed from the first entry on, by somebody who trusts only the hashes and the arithmetic."""
+"""Verification: the books replayed from the first entry on, by somebody who trusts only hashes and arithmetic."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from discreet.accounting.filters import Charge, Filter, open_filter
 from discreet.errors import BadInput, LedgerDamaged
+from discreet.ledger import relation
 from discreet.ledger.accounts import DATASET, analyst_account
 from discreet.ledger.entries import GENESIS, Entry
 from discreet.ledger.ledger import Contents, Ledger
@@ -49,7 +50,7 @@ def verify(ledger: Ledger, *, anchor: str | None = None) -> Verification:
 def _parsed(anchor: str) -> tuple[int, str]:
     number, colon, noted = anchor.partition(":")
     if not number.isdecimal() or not colon:
-        raise BadInput("A noted head is number:hash.", next_step="Give what `discreet ledger head` printed.")
+        raise BadInput("A noted head is number:hash.", next_step="Give it as it was noted, such as 7:9f86d08…")
     return int(number), noted
 
 
@@ -80,6 +81,7 @@ class _Replay:
     requests: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
     answers: dict[str, str] = field(default_factory=dict)
     version: int = 1
+    neighbours: str | None = None
 
     def problems(self, contents: Contents) -> Iterable[str]:
         for entry in contents.entries:
@@ -113,6 +115,10 @@ class _Replay:
                 yield from self._charge(entry)
             case "answer":
                 self.answers[body["question"]] = body["sha256"]
+            case relation.KIND:
+                if self.neighbours is not None:
+                    yield f"entry {entry.seq} names the neighbour relation a second time"
+                self.neighbours = body["relation"]
             case "refresh":
                 self.version += 1
                 if body["version"] != self.version:
