@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import math
-import threading
-from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from discreet.accounting import Composed
+from discreet.algebra.digest import FORMAT
 from discreet.answering.answer import Answer
 from discreet.answering.books import balances, card, history
 from discreet.answering.estimate import bins_question, ends_of
-from discreet.answering.explaining import bounding_of, groups_of, keys_of, measures_of, person_of, tables_of
-from discreet.answering.face import CONFIDENCE, Balance, Card, CatalogFacts, Explanation, PastRelease
+from discreet.answering.explaining import explained
+from discreet.answering.face import Balance, Card, CatalogFacts, Explanation, PastRelease
 from discreet.answering.pipeline import Asking, Pipeline, SqlRelease
 from discreet.answering.plan import Plan
 from discreet.answering.planning import at_price, digest_of
-from discreet.answering.view import expected_width, width_of
+from discreet.answering.readings import Readings
+from discreet.answering.widths import width_of
 from discreet.catalog import Catalog, load_catalog
 from discreet.catalog.public import facts_of
 from discreet.engines import DuckEngine, Engine, with_public_columns
@@ -30,13 +30,14 @@ from discreet.ledger import Ledger
 from discreet.loss import Loss
 from discreet.mechanisms.base import least
 from discreet.sql import Table
-from discreet.sql.queries import Reading, read_question
 from discreet.sql.text import Parameters
 
-__all__ = ["Asking", "Curator", "Estimate", "open_curator", "refresh"]
+__all__ = ["Asking", "Curator", "Estimate", "curators_with_new_books", "open_curator", "refresh"]
 
-_READINGS = 512
-"""Questions whose meaning is remembered: it depends on text, catalog and public tables, none of which change."""
+_EARLIER = (
+    "this very text was paid for in books of an earlier release; that answer is not replayed, because it was measured on rows that were "
+    "not yet canonical and under another name"
+)
 
 
 class Estimate(NamedTuple):
@@ -54,9 +55,7 @@ class Curator:
     ) -> None:
         self.declared, self.ledger, self.version, self.dataset = catalog, ledger, version, dataset
         self._engine, self._pipeline = engine, Pipeline(ledger, engine)
-        self._readings: OrderedDict[str, Reading] = OrderedDict()
-        self._remembering = threading.Lock()
-        self._today = ledger.data_day()
+        self._readings = Readings(catalog, engine, today=ledger.data_day())
 
     def __enter__(self) -> Self:
         return self
@@ -83,25 +82,8 @@ class Curator:
         parameters: Parameters = (),
     ) -> Plan:
         """What a question would read, measure and cost. Spends nothing and looks at no protected row."""
-        reading = self._read(str(sql), parameters)
+        reading = self._readings.read(str(sql), parameters)
         return at_price(reading, self.declared, epsilon=epsilon, delta=delta, mechanism=mechanism)
-
-    def _read(self, sql: str, parameters: Parameters) -> Reading:
-        """The meaning of a text, found bindable by the engine; remembered, because it is asked again and again."""
-        key = repr((sql, dict(parameters) if isinstance(parameters, Mapping) else tuple(parameters)))
-        with self._remembering:
-            known = self._readings.get(key)
-            if known is not None:
-                self._readings.move_to_end(key)
-                return known
-        reading = read_question(sql, self.declared, self._engine, parameters=parameters, today=self._today)
-        for question in reading.questions:
-            self._engine.bind(question)
-        with self._remembering:
-            self._readings[key] = reading
-            while len(self._readings) > _READINGS:
-                self._readings.popitem(last=False)
-        return reading
 
     def epsilon_within(self, sql: str | Table, *, within: Number, confidence: Number, **details: Any) -> float:
         """The least epsilon at which every number of the answer is within ± `within` in `confidence` of all answers."""
@@ -116,7 +98,13 @@ class Curator:
         return least(close_enough, precision=1e-4)
 
     def _priced(
-        self, sql: str | Table, *, epsilon: Number | None, within: Number | None, confidence: Number | None, **details: Any
+        self,
+        sql: str | Table,
+        *,
+        epsilon: Number | None,
+        within: Number | None,
+        confidence: Number | None,
+        **details: Any,
     ) -> Plan:
         """The plan at the price that was named, or at the price of the accuracy that was named."""
         if (epsilon is not None and within is not None) or (within is None) != (confidence is None):
@@ -152,8 +140,9 @@ class Curator:
         paid = self._pipeline.answer(wanted, analyst=analyst, request_id=request_id, asking=asking)
         books = paid.reservation
         if books is None:
-            return Answer(plan, paid.stored, Loss(0), replayed=True, receipt="")
-        return Answer(plan, paid.stored, self.loss(plan), books.replayed, books.receipt, books.request.key)
+            return Answer(plan, paid.stored, loss=Loss(0), replayed=True, receipt="")
+        loss = self.loss(plan)
+        return Answer(plan, paid.stored, loss=loss, replayed=books.replayed, receipt=books.request.key)
 
     def _release(self, plan: Plan, label: str) -> SqlRelease:
         return SqlRelease(plan, digest_of(plan, self.declared, data_version=self.version), label)
@@ -173,24 +162,15 @@ class Curator:
         """What a question would read, measure and cost. Spends nothing and looks at no protected row."""
         details = {"delta": delta, "mechanism": mechanism, "parameters": parameters}
         plan = self._priced(sql, epsilon=epsilon, within=within, confidence=confidence, **details)
-        loss = self.loss(plan)
-        return Explanation(
-            tables=tables_of(plan),
-            person=person_of(plan, self.declared),
-            rows_per_person=max(question.limits.rows for question in plan.questions),
-            bounding=bounding_of(plan),
+        earlier = self.ledger.paid_under_earlier_format(str(sql), question_format=FORMAT, data_version=self.version)
+        return explained(
+            plan,
+            self.declared,
             data_version=self.version,
-            keys=keys_of(plan),
-            groups=groups_of(plan),
-            measures=measures_of(plan),
-            columns=tuple(plan.columns),
-            half_widths={name: expected_width(plan, name, CONFIDENCE) for name in plan.columns},
-            confidence=CONFIDENCE,
-            loss=loss,
-            in_words=loss.in_words(),
-            asked_before=self.ledger.is_paid(self._release(plan, str(sql)).request_key, analyst=analyst),
-            accounts=tuple(self.budget(analyst=analyst)),
-            notes=plan.notes,
+            loss=self.loss(plan),
+            asked_before=self._pipeline.is_paid(self._release(plan, str(sql)), analyst=analyst),
+            accounts=self.budget(analyst=analyst),
+            notes=[_EARLIER] if earlier else [],
         )
 
     def budget(self, *, analyst: str | None = None) -> list[Balance]:
@@ -236,24 +216,46 @@ def open_curator(
 ) -> Curator:
     """The curator that a catalog describes: its accounts opened, its snapshot at hand.
 
-    With `frames`, tables are pandas, polars or Arrow frames instead of the catalog's source.
+    With `frames`, tables are pandas, polars or Arrow frames instead of the catalog's source. The dataset is called as
+    the folder that its catalog is in.
     """
-    given = catalog if isinstance(catalog, Catalog) else load_catalog(catalog or config)
+    place = None if isinstance(catalog, Catalog) else Path(catalog or config)
+    given = catalog if isinstance(catalog, Catalog) else load_catalog(place or config)
     declared = with_public_columns(given, frames)
     ledger = open_books(declared)
     try:
         version = ledger.data_version()
         engine = DuckEngine(declared, salt=_salt(ledger, version), version=version, frames=frames)
-        return Curator(declared, ledger, engine, version=version)
+        dataset = "dataset" if place is None else place.resolve().parent.name
+        return Curator(declared, ledger, engine, version=version, dataset=dataset)
     except BaseException:
         ledger.close()
         raise
 
 
+def curators_with_new_books(catalog: Catalog, *, frames: Mapping[str, Any]) -> Generator[Curator, None, None]:
+    """One curator after another over the same data, each as if nothing had ever been asked; the books of the one before are closed.
+
+    For experiments on generated data, and only where books are in memory.
+    """
+    if catalog.ledger != ":memory:":
+        raise BadInput(
+            "Books that are kept cannot be begun anew: what was spent is spent.",
+            next_step='Experiment on generated data, with ledger.path = ":memory:".',
+        )
+    declared = with_public_columns(catalog, frames)
+    with closing(open_books(declared)) as ledger:
+        salt = _salt(ledger, 1)
+    with closing(DuckEngine(declared, salt=salt, frames=frames)) as engine:
+        while True:
+            with closing(open_books(declared)) as ledger:
+                yield Curator(declared, ledger, engine)
+
+
 def refresh(config: str | Path = "discreet.toml") -> int:
     """Begin a new data version, for the owner: the source is read anew, and answers of before are not replayed."""
     catalog = with_public_columns(load_catalog(config))
-    with closing(Ledger.open(catalog.ledger, anchor=catalog.anchor)) as ledger:
+    with closing(Ledger.open(catalog.ledger, neighbours=catalog.neighbours, anchor=catalog.anchor)) as ledger:
         ledger.open_account(catalog.cap)
         version = ledger.refresh()
         DuckEngine(catalog, salt=_salt(ledger, version), version=version).close()
@@ -262,7 +264,7 @@ def refresh(config: str | Path = "discreet.toml") -> int:
 
 def open_books(catalog: Catalog) -> Ledger:
     """The ledger, with an account for the dataset and one for each analyst who has a cap."""
-    ledger = Ledger.open(catalog.ledger, anchor=catalog.anchor)
+    ledger = Ledger.open(catalog.ledger, neighbours=catalog.neighbours, anchor=catalog.anchor)
     try:
         ledger.open_account(catalog.cap)
         for analyst, cap in catalog.analysts.items():

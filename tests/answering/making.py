@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.algebra.after import Apply, ColumnOf, Constant, Estimate, KeyOf, Over, Release
-from discreet.algebra.facts import AS_READ, Facts
+from discreet.algebra.facts import Facts
 from discreet.algebra.question import Key, Kind, Limits, Measure, Question, quantile_of
 from discreet.algebra.relations import Scan
 from discreet.algebra.steps import Steps
@@ -64,7 +64,11 @@ def question(keys=(), measures=(COUNT,), sets=None, rows=1):
     """`keys` are (column's name, its values or None)."""
     made = tuple(Key(COLUMNS[name], None if values is None else tuple(values)) for name, values in keys)
     return Question(
-        rows=ROWS, keys=made, measures=tuple(measures), limits=Limits(rows=rows), sets=sets or (tuple(range(len(made))),)
+        rows=ROWS,
+        keys=made,
+        measures=tuple(measures),
+        limits=Limits(rows=rows),
+        sets=sets or (tuple(range(len(made))),),
     )
 
 
@@ -72,7 +76,9 @@ def mechanisms(measure, epsilon, *, gaussian=False):
     if measure.kind is Kind.QUANTILE:
         middle, *ends = (quantile_of(measure, epsilon=Fraction(epsilon) / part) for part in (2, 4, 4))
         far = Fraction(ends[0].error(1 - (1 - QUANTILE_LEVEL) / 2))
-        shifted = [quantile_of(measure, epsilon=end.epsilon, shift=side * far) for side, end in zip((-1, 1), ends, strict=True)]
+        shifted = [
+            quantile_of(measure, epsilon=end.epsilon, shift=side * far) for side, end in zip((-1, 1), ends, strict=True)
+        ]
         return (middle, *shifted)
     if gaussian:
         return (Gaussian(sensitivity=measure.largest, variance=(measure.largest / Fraction(epsilon)) ** 2, size=2),)
@@ -120,11 +126,11 @@ def _is_wide(values):
 
 def shown(plan, *sets_of_questions):
     """The answer to a plan, over what left of each question."""
-    return Answer(plan, stored_form(list(sets_of_questions)), Loss(1), False, "")
+    return Answer(plan, stored_form(list(sets_of_questions)), loss=Loss(1), replayed=False, receipt="")
 
 
 def drawn(plan, exact, bits):
-    return Answer(plan, stored_form(release(plan, exact, bits)), Loss(1), False, "")
+    return Answer(plan, stored_form(release(plan, exact, bits)), loss=Loss(1), replayed=False, receipt="")
 
 
 def column(op, *args):

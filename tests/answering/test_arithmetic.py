@@ -79,7 +79,26 @@ def test_every_operator_is_covered():
     assert {op for op, *_ in VALUES} == set(MOST_ARGUMENTS)
 
 
-AWKWARD = [None, 0, 1, -1, 2**63, -(2**63), 2**126, 10**400, 0.5, -0.5, 1e308, -1e308, 5e-324, True, "", "text", "12", date(1, 1, 1)]
+AWKWARD = [
+    None,
+    0,
+    1,
+    -1,
+    2**63,
+    -(2**63),
+    2**126,
+    10**400,
+    0.5,
+    -0.5,
+    1e308,
+    -1e308,
+    5e-324,
+    True,
+    "",
+    "text",
+    "12",
+    date(1, 1, 1),
+]
 
 
 @pytest.mark.parametrize("op", MOST_ARGUMENTS)
@@ -89,7 +108,9 @@ def test_no_value_makes_an_operator_fail_and_every_result_is_canonical(op):
         grids = np.meshgrid(*[np.arange(len(AWKWARD))] * count, indexing="ij")
         rows = [[AWKWARD[at] for at in grid.reshape(-1)] for grid in grids]
         mixed = [exact(*values) for values in rows]
-        columns = [mixed, *([exact(value) for value in given] for given in zip(*rows, strict=True))] if count < 3 else [mixed]
+        columns = (
+            [mixed, *([exact(value) for value in given] for given in zip(*rows, strict=True))] if count < 3 else [mixed]
+        )
         for args in columns:
             made = applied(op, args)
             for value in made.python:
@@ -107,8 +128,6 @@ def test_what_is_computed_together_is_what_is_computed_alone():
         together = result(op, exact(*(a for a, _ in pairs)), exact(*(b for _, b in pairs)))
         alone = [result(op, exact(a), exact(b))[0] for a, b in pairs]
         assert together == alone, op
-
-
 
 
 def test_intervals_follow_the_arguments():

@@ -109,8 +109,13 @@ def allowed_misses(times=TIMES, level=LEVEL):
     return times * (1 - level) + 6.2 * math.sqrt(times * (1 - level) * level)
 
 
-@pytest.mark.parametrize("gaussian", [False, True])
-@pytest.mark.parametrize("output", OUTPUTS)
+@pytest.mark.parametrize(
+    ("output", "gaussian"),
+    [
+        *((output, False) for output in OUTPUTS),
+        *((output, True) for output in ("count", "sum", "average", "std_samp", "corr")),
+    ],
+)
 def test_an_interval_covers_the_bounded_truth_as_often_as_it_says(output, gaussian):
     after, truth = OUTPUTS[output]
     measures = MEASURES if output == "median" else MEASURES[:-1]  # drawing quantiles takes time
@@ -140,8 +145,7 @@ def test_every_answer_is_within_what_the_bounds_allow():
         for row, intervals in zip(answer.rows, answer.intervals(0.95), strict=True):
             for (low, high), value, interval in zip(ends.values(), row.values(), intervals.values(), strict=True):
                 assert value is None or low - 1e-9 <= value <= high + 1e-9
-                half = 0.25 if (low, high) == (0, 100) else 0.0  # candidates are rounded values
-                assert low - half - 1e-9 <= interval[0] <= interval[1] <= high + half + 1e-9
+                assert low - 1e-9 <= interval[0] <= interval[1] <= high + 1e-9
 
 
 def test_above_the_level_they_were_drawn_for_quantiles_have_the_columns_bounds():
@@ -233,7 +237,9 @@ def test_a_sum_of_many_groups_is_far_better_known_than_by_adding_their_widths():
     bits = SeededBits("width")
     total = drawn(groups_plan(MADE["folded"][0]), [[groups_exact()]], bits).half_widths(0.95)[0]["y"]
     each = drawn(groups_plan(TABLE), [[groups_exact()]], bits).half_widths(0.95)[0]["c1"]
-    union = drawn(groups_plan(Folded(TABLE, (), (("y", "sum", TWICE),))), [[groups_exact()]], bits).half_widths(0.95)[0]["y"]
+    union = drawn(groups_plan(Folded(TABLE, (), (("y", "sum", TWICE),))), [[groups_exact()]], bits).half_widths(0.95)[
+        0
+    ]["y"]
     assert total < GROUPS * each / 5
     assert union > 10 * total
 
@@ -254,10 +260,12 @@ def test_the_reach_of_a_sum_is_never_too_short(kind):
 
 
 def chance_within(kinds, count, width):
-    z = np.arange(-2**12, 2**12)
+    z = np.arange(-(2**12), 2**12)
     spectrum = np.ones(2**13 // 2 + 1, complex)
     for mechanism, _ in kinds:
-        weight = np.exp(-(z**2) / 60) if isinstance(mechanism, Gaussian) else np.exp(-np.abs(z) / float(mechanism.scale))
+        weight = (
+            np.exp(-(z**2) / 60) if isinstance(mechanism, Gaussian) else np.exp(-np.abs(z) / float(mechanism.scale))
+        )
         spectrum *= np.fft.rfft(np.fft.ifftshift(weight / weight.sum())) ** count
     law = np.fft.fftshift(np.fft.irfft(spectrum, 2**13))
     return law[np.abs(z) <= width].sum()

@@ -39,7 +39,12 @@ def still(plan):
     """The same plan with so little noise that there is none."""
     quiet = tuple(
         tuple(
-            Priced(p.keys, tuple((Laplace(sensitivity=1, epsilon=1000, size=2),) for _ in p.mechanisms), p.selection, p.selections)
+            Priced(
+                p.keys,
+                tuple((Laplace(sensitivity=1, epsilon=1000, size=2),) for _ in p.mechanisms),
+                p.selection,
+                p.selections,
+            )
             for p in sets
         )
         for sets in plan.priced
@@ -73,7 +78,14 @@ def test_a_product_has_its_last_key_turn_fastest():
 
 
 def test_values_are_told_apart_by_type():
-    for name, values in (("i", [1, True]), ("i", [1.0]), ("x", [1]), ("b", [1]), ("d", ["2024-01-01"]), ("s", ["a", "a"])):
+    for name, values in (
+        ("i", [1, True]),
+        ("i", [1.0]),
+        ("x", [1]),
+        ("b", [1]),
+        ("d", ["2024-01-01"]),
+        ("s", ["a", "a"]),
+    ):
         with pytest.raises(ValueError):
             plan_of(question([(name, values)]), released(KeyOf(0), measured()))
     plan = plan_of(question([("i", [0, 1])]), released(KeyOf(0), measured()))
@@ -99,7 +111,9 @@ def test_the_order_of_the_rows_of_the_data_changes_nothing():
         back = np.argsort(order)
         bins = np.arange(300) % 201
         histogram = {2: (back[np.arange(300)], bins, counts)}
-        exact = exact_rows([texts(*names[order])], [counts[order], counts[order] * 3, counts * 0], counts[order], histogram)
+        exact = exact_rows(
+            [texts(*names[order])], [counts[order], counts[order] * 3, counts * 0], counts[order], histogram
+        )
         return release(plan, [[exact]], SeededBits("order"))[0][0]
 
     first, second = answer(np.arange(300)), answer(rng.permutation(300))
@@ -127,7 +141,9 @@ def test_integers_of_any_size_get_their_noise_exactly():
 def test_whether_integers_are_wide_is_decided_by_what_could_be():
     """A total next to 2**63 is not clamped where its neighbour would not be."""
     plan = plan_of(question([], [SUM], rows=10**6), released(measured()), epsilon=Fraction(1, 1000))
-    edge = [release(plan, [[exact_rows([], [[2**63 - 1]])]], SeededBits(at))[0][0].measures[0][0, 0] for at in range(20)]
+    edge = [
+        release(plan, [[exact_rows([], [[2**63 - 1]])]], SeededBits(at))[0][0].measures[0][0, 0] for at in range(20)
+    ]
     assert max(edge) > 2**63 > min(edge)
 
 

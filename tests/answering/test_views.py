@@ -1,7 +1,9 @@
 """Tables made of released tables: conditions, windows, folds, pairs, order; values and intervals."""
 
 import math
+from dataclasses import replace
 from datetime import date
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +25,7 @@ from discreet.algebra.after import (
     Sorted,
     Stacked,
 )
+from discreet.algebra.steps import Steps
 from discreet.answering.view import expected_width, width_of
 from discreet.errors import NotAllowed, TooLarge
 from tests.answering.making import (
@@ -143,7 +146,12 @@ def test_min_and_max_are_of_any_type_and_skip_null():
 
 def test_folds_put_rows_together_in_the_order_of_their_keys():
     key = column("in", ColumnOf(0), number("b"), number("c"))
-    folds = (("sum", "sum", ColumnOf(1)), ("avg", "avg", ColumnOf(1)), ("min", "min", ColumnOf(1)), ("n", "count", None))
+    folds = (
+        ("sum", "sum", ColumnOf(1)),
+        ("avg", "avg", ColumnOf(1)),
+        ("min", "min", ColumnOf(1)),
+        ("n", "count", None),
+    )
     made = answer_to(Folded(BASE, (("k", key),), folds))
     assert made.rows == [
         {"k": False, "sum": 50, "avg": 25.0, "min": 10, "n": 2},
@@ -184,7 +192,9 @@ def test_pairs_are_joined_by_their_equalities_and_all_pairs_without():
 def test_a_join_of_large_tables_is_quick_and_all_their_pairs_are_refused():
     size = 10**5
     big = released(KeyOf(0), measured())
-    same = Select(Pairs(big, big), (("d", column("-", ColumnOf(1), ColumnOf(3))),), column("=", ColumnOf(0), ColumnOf(2)))
+    same = Select(
+        Pairs(big, big), (("d", column("-", ColumnOf(1), ColumnOf(3))),), column("=", ColumnOf(0), ColumnOf(2))
+    )
     left = noisy([pa.array(np.arange(size))], np.arange(size))
     one = question([("i", None)])
     assert set(shown(plan_of(one, same), [left]).to_arrow().column("d").to_pylist()) == {0}
@@ -251,6 +261,21 @@ def test_a_median_of_dates_is_a_date_with_an_interval_of_dates():
     assert answer.intervals(0.99) == [{"c0": ("2024-01-01", "2024-12-31")}]
 
 
+@pytest.mark.parametrize(
+    ("first", "last"), [(date(1, 1, 1), date(1, 1, 1)), (date(9999, 12, 31), date(9999, 12, 31)), (date.min, date.max)]
+)
+def test_dates_never_leave_the_calendar(first, last):
+    steps = Steps(Fraction(1), first.toordinal(), last.toordinal())
+    measure = replace(MEDIAN_DAY, steps=(steps,))
+    plan = plan_of(question([], [measure]), released(Estimate("quantile", (0,))))
+    candidates = len(plan.priced[0][0].mechanisms[0][0].candidates)
+    for draws in ([0, 0, candidates - 1], [candidates - 1, 0, candidates - 1]):
+        answer = shown(plan, [noisy([], [draws])])
+        assert first.isoformat() <= answer.rows[0]["c0"] <= last.isoformat()
+        assert [first.isoformat() <= end <= last.isoformat() for end in answer.intervals(0.9)[0]["c0"]] == [True, True]
+        assert first <= answer.to_arrow().column("c0").to_pylist()[0] <= last
+
+
 def test_counts_and_totals_of_ones_are_integers_and_others_are_not():
     view = released(measured(0), measured(1), measured(2))
     row = answer_to(view, [[5] * 4, [6] * 4, [7] * 4], (COUNT, INTEGERS, SUM)).rows[0]
@@ -288,7 +313,13 @@ def test_what_is_not_known_is_refused_before_anything_is_charged(view):
 
 @pytest.mark.parametrize(
     "view",
-    [released(measured(7)), released(KeyOf(3)), Select(BASE, (("x", ColumnOf(2)),)), released(Estimate("corr", (0,))), released(ColumnOf(0))],
+    [
+        released(measured(7)),
+        released(KeyOf(3)),
+        Select(BASE, (("x", ColumnOf(2)),)),
+        released(Estimate("corr", (0,))),
+        released(ColumnOf(0)),
+    ],
 )
 def test_a_view_of_what_is_not_there_cannot_be_made(view):
     with pytest.raises(ValueError):
@@ -309,6 +340,24 @@ def test_crashes_of_before_are_answers_now():
     assert made.rows[3] == {"c0": 2000, "c1": "many", "c2": None, "c3": None}
     assert made.half_widths(0.95)[1]["c1"] is None
     assert made.to_arrow().num_rows == 4
+
+
+def test_nothing_can_be_doubled_without_end():
+    view = released(Constant("text"))
+    for _ in range(40):
+        view = Select(view, (("x", column("concat", ColumnOf(0), ColumnOf(0))),))
+    assert answer_to(view).rows[0] == {"x": ""}  # too long was NULL, and NULLs are left out
+    view = released(measured())
+    for _ in range(40):
+        view = Select(view, (("x", column("*", ColumnOf(0), ColumnOf(0))),))
+    assert answer_to(view).rows[0] == {"x": None}
+    wide = rows = released(measured())
+    for _ in range(40):
+        wide, rows = Pairs(wide, wide), Stacked((rows, rows))
+    with pytest.raises(TooLarge):
+        plan_of(question([("s", WARDS)]), wide)
+    with pytest.raises(TooLarge):
+        len(answer_to(rows))
 
 
 # Widths beforehand

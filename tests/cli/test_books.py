@@ -64,13 +64,11 @@ def test_the_budget_shows_what_is_left_and_who_spent_it_on_what(books):
 
 def test_the_budget_as_json(books):
     facts = json.loads(run("budget", "--ledger", books, "--json"))
-    assert [account["account"] for account in facts["accounts"]] == ["dataset", "analyst:alice", "analyst:bob"]
+    assert [account["account"] for account in facts["accounts"]] == ["dataset", "alice", "bob"]
     assert facts["accounts"][1]["spent"] == {"epsilon": 0.5, "delta": 0.0}
-    assert [question["charged"] for question in facts["questions"]] == [
-        ["dataset", "analyst:alice"],
-        ["dataset", "analyst:bob"],
-        [],
-    ]
+    paid_by = [question["paid_by"] for question in facts["questions"]]
+    assert paid_by == [["dataset", "alice"], ["dataset", "bob"], []]
+    assert [question["sql"] for question in facts["questions"]][1] == "SELECT AVG(cost) FROM visits"
 
 
 def test_the_configuration_says_where_the_ledger_is(books):

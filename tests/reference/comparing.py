@@ -138,35 +138,29 @@ class Bench:
 
 def _smaller(question: Question) -> Iterator[Question]:
     """Questions with one part less, over the same or a lower relation."""
-    every = ((tuple(range(len(question.keys))),), ((),))
-    for sets in (
-        *((one,) for one in question.sets if len(question.sets) > 1),
-        *(sets for sets in every if sets != question.sets and len(question.sets) > 1),
-    ):
-        yield replace(question, sets=sets)
-    for measures in ((Measure(kind=Kind.ROWS),), *((measure,) for measure in question.measures)):
-        if len(question.measures) > 1:
-            yield replace(question, measures=measures)
-    if question.limits.groups is not None:
-        yield replace(question, limits=Limits(rows=question.limits.rows))
+    yield from _fewer_parts(question)
     for at in range(len(question.keys)):
         keys = question.keys[:at] + question.keys[at + 1 :]
         yield replace(question, keys=keys, sets=(tuple(range(len(keys))),))
-    for relation in relations_in(question.rows):
-        if relation is not question.rows and not relation.is_public and len(question.measures) == 1:
-            for keys in ((), (Key(relation.field(0), None),)):
-                yield replace(
-                    question,
-                    rows=relation,
-                    keys=keys,
-                    measures=(Measure(kind=Kind.ROWS),),
-                    sets=(tuple(range(len(keys))),),
-                )
     for at, measure in enumerate(question.measures):
         if measure.where is not None:
-            yield replace(
-                question, measures=(*question.measures[:at], replace(measure, where=None), *question.measures[at + 1 :])
-            )
+            plain = replace(measure, where=None)
+            yield replace(question, measures=(*question.measures[:at], plain, *question.measures[at + 1 :]))
+    rows = (Measure(kind=Kind.ROWS),)
+    for relation in relations_in(question.rows):
+        if relation is not question.rows and not relation.is_public and len(question.measures) == 1:
+            yield replace(question, rows=relation, keys=(), measures=rows, sets=((),))
+            yield replace(question, rows=relation, keys=(Key(relation.field(0), None),), measures=rows, sets=((0,),))
+
+
+def _fewer_parts(question: Question) -> Iterator[Question]:
+    if len(question.sets) > 1:
+        yield from (replace(question, sets=(chosen,)) for chosen in question.sets)
+    if len(question.measures) > 1:
+        yield replace(question, measures=(Measure(kind=Kind.ROWS),))
+        yield from (replace(question, measures=(measure,)) for measure in question.measures)
+    if question.limits.groups is not None:
+        yield replace(question, limits=Limits(rows=question.limits.rows))
 
 
 def _values_of(relation: Relation, expression: Expression) -> Question | None:

@@ -209,7 +209,7 @@ def read_snapshot(engine: Any, catalog: Catalog) -> Snapshot:
     """The rows, ranks and numbers of an engine's own snapshot; the interpreter then shares its data but none of its code."""
     protected, public = {}, {}
     for name, table in catalog.tables.items():
-        relation = engine._snapshot.connection.table(f'data."{name}"')  # noqa: SLF001
+        relation = engine._snapshot.connection.table(f'data."{name}"')
         stored = [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
         by_owner: dict[Any, list[StoredRow]] = {}
         for row in sorted(stored, key=lambda row: row["r"]):
@@ -225,7 +225,7 @@ def read_snapshot(engine: Any, catalog: Catalog) -> Snapshot:
 
 def stored_steps(engine: Any, table: Table) -> list[tuple[Any, Any, Column]]:
     """Pairs of a stored value and its stored steps, with the column, for every bounded number of a protected table."""
-    relation = engine._snapshot.connection.table(f'data."{table.name}"')  # noqa: SLF001
+    relation = engine._snapshot.connection.table(f'data."{table.name}"')
     stored = [dict(zip(relation.columns, row, strict=True)) for row in relation.fetchall()]
     bounded = [(at, column) for at, column in enumerate(table.columns.values(), start=1) if column.is_bounded_number]
     return [(row[f"c{at}"], row[f"s{at}"], column) for row in stored for at, column in bounded]

@@ -1,6 +1,5 @@
 """The API: what each status means, that repeats are the same bytes, and that nothing is said that should not be."""
 
-import inspect
 import io
 import json
 import re
@@ -10,10 +9,7 @@ import httpx
 import pyarrow.parquet as pq
 import pytest
 
-import discreet
-from discreet.client import RemoteCurator
-from discreet.curator import Curator, open_curator
-from discreet.errors import BudgetExceeded, JoinsPeople, NoAccess
+from discreet.curator import open_curator
 from discreet.samples import write_clinic
 from discreet.server import KeyBook, create_app
 
@@ -24,7 +20,9 @@ def test_an_answer_has_rows_intervals_and_a_price_and_a_repeat_is_the_same_bytes
     first = server.ask(WARDS, **{"Idempotency-Key": "one"})
     assert first.status_code == 200
     facts = first.json()
-    assert set(facts) == {"columns", "rows", "half_widths", "intervals", "confidence", "loss", "receipt", "notes"}
+    assert set(facts) == {
+        "columns", "types", "rows", "half_widths", "intervals", "confidence", "loss", "receipt", "notes",
+    }  # fmt: skip
     assert [row["ward"] for row in facts["rows"]] == ["ER", "ICU", "Surgery"]
     assert facts["loss"] == {"epsilon": 0.2, "delta": 0.0}
     assert "discreet-replayed" not in first.headers
@@ -46,7 +44,9 @@ def test_an_answer_has_rows_intervals_and_a_price_and_a_repeat_is_the_same_bytes
         ({"sql": "SELECT * FROM visits", "epsilon": 1}, 422, "not-allowed"),
         ({"sql": "SELECT COUNT(*) FROM visits a JOIN visits b ON a.ward = b.ward", "epsilon": 1}, 422, "joins-people"),
         *(({"sql": "SELECT COUNT(*) FROM visits", "epsilon": e}, 422, "bad-input") for e in ("1", True, None, 0, -1, [1])),
-        ({"sql": "SELECT COUNT(*) FROM visits"}, 422, "bad-input"),
+        ({"sql": "SELECT COUNT(*) FROM visits"}, 422, "bad-epsilon"),
+        ({"sql": "SELECT COUNT(*) FROM visits", "epsilon": 1, "level": 1}, 422, "bad-input"),
+        ({"sql": "SELECT COUNT(*) FROM visits WHERE date > ?", "epsilon": 1, "parameters": [{"date": "x"}]}, 422, "bad-input"),
         ({"sql": "SELECT COUNT(*) FROM visits", "epsilon": 1, "within": 5, "confidence": 0.9}, 422, "bad-input"),
         ({"sql": "SELECT COUNT(*) FROM visits", "within": 5}, 422, "bad-input"),
         ({"sql": "SELECT COUNT(*) FROM visits", "epsilon": 1, "trust": True}, 422, "bad-input"),
@@ -124,6 +124,8 @@ def test_an_explanation_spends_nothing_and_looks_at_no_row(server):
     assert told["half_widths"]["n"] > 0
     assert told["half_widths"]["m"] is None
     assert told["loss"]["epsilon"] == pytest.approx(0.2)
+    assert (told["rows_per_person"], told["measures"][0]["sensitivity"]) == (20, 20)
+    assert told["measures"][0]["scale"] > 0
     assert server.get("/v1/budget").json() == before
 
 
@@ -135,42 +137,6 @@ def test_the_card_is_public_and_names_nobody(server):
     text = json.dumps(card)
     assert "alice" not in text
     assert "SELECT" not in text
-
-
-def test_the_client_has_the_face_of_a_curator(server):
-    """The same calls give the same answer, whether the curator is at hand or behind a server."""
-    with discreet.connect(server.url, key=server.alice) as far, open_curator(server.config) as near:
-        far.ask(WARDS["sql"], epsilon=0.2)
-        remote, at_hand = (curator.ask(WARDS["sql"], epsilon=0.2) for curator in (far, near))
-        assert remote.replayed
-        assert at_hand.replayed
-        for fact in ("columns", "rows", "loss"):
-            assert getattr(remote, fact) == getattr(at_hand, fact), fact
-        for intervals in ("half_widths", "intervals"):
-            assert getattr(remote, intervals)(0.95) == getattr(at_hand, intervals)(0.95), intervals
-        assert remote.to_arrow().equals(at_hand.to_arrow())
-        assert str(far.table("visits").count("n")) == str(near.table("visits").count("n"))
-    asks_for = inspect.signature(Curator.ask).parameters
-    mine = [name for name in inspect.signature(RemoteCurator.ask).parameters if name != "self"]
-    assert mine == [name for name in asks_for if name not in ("self", "analyst", "asking")]
-
-
-def test_the_client_asks_everything_that_an_analyst_may_ask(server):
-    with discreet.connect(server.url, key=server.alice) as curator:
-        curator.ask(WARDS["sql"], epsilon=0.2)
-        assert curator.explain("SELECT COUNT(*) AS n FROM visits WHERE cost > :c", epsilon=0.1, parameters={"c": 5})[
-            "columns"
-        ] == ["n"]
-        assert curator.explain(curator.table("visits").count("n"), epsilon=0.1)["columns"] == ["n"]
-        assert curator.budget()[-1]["account"] == "alice"
-        assert WARDS["sql"] in [question["sql"] for question in curator.history()]
-        assert {table["name"] for table in curator.catalog()["tables"]} == {"patients", "visits", "wards"}
-        with pytest.raises(JoinsPeople):
-            curator.ask("SELECT COUNT(*) FROM visits a JOIN visits b ON a.ward = b.ward", epsilon=0.1)
-        with pytest.raises(BudgetExceeded):
-            curator.ask("SELECT COUNT(*) FROM visits", epsilon=300)
-    with discreet.connect(server.url, key="dk_no_body") as stranger, pytest.raises(NoAccess):
-        stranger.budget()
 
 
 def test_too_long_and_too_deep_requests_are_refused(server):

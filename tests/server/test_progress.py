@@ -12,8 +12,7 @@ from discreet.curator import Asking, open_curator
 from discreet.errors import Cancelled
 from discreet.samples import write_clinic
 from discreet.server import KeyBook, create_app
-
-FOREVER = "SELECT count(*) FROM range(1000000000) a, range(1000000) b WHERE a.range + b.range = 7"
+from tests.inside import read_forever
 
 
 def test_steps_are_told_and_the_last_line_is_the_answer(server):
@@ -40,8 +39,7 @@ def curator(tmp_path):
 
 
 def test_a_question_that_is_taken_back_stops_stays_paid_and_is_free_when_asked_again(curator, monkeypatch):
-    monkeypatch.setattr("discreet.engines.duck.integers", lambda plan, one: FOREVER)
-    monkeypatch.setattr(curator._engine, "bind", lambda plan: None)
+    read_forever(curator, monkeypatch)
     paid, stopped = threading.Event(), []
     asking = Asking(lambda step: paid.set() if step == "paid" else None)
 
@@ -87,7 +85,7 @@ class ReadsUntilTakenBack:
 
 
 def test_only_ones_own_questions_can_be_taken_back(curator, monkeypatch):
-    keys = KeyBook.open(curator.catalog.ledger)
+    keys = KeyBook.open(curator.declared.ledger)
     alice, bob, olga = keys.create("alice"), keys.create("bob"), keys.create("olga", role="owner")
     reading = ReadsUntilTakenBack()
     monkeypatch.setattr(curator, "ask", reading)

@@ -18,7 +18,7 @@ def without_noise(plan, exact):
         [_noisy(question, priced, rows) for priced, rows in zip(sets, results, strict=True)]
         for question, sets, results in zip(plan.questions, plan.priced, exact, strict=True)
     ]
-    return Answer(plan, stored_form(noisy), Loss(1), False, "")
+    return Answer(plan, stored_form(noisy), loss=Loss(1), replayed=False, receipt="")
 
 
 def _noisy(question, priced, rows):

@@ -2,49 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from fractions import Fraction
-from html import escape
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from discreet.answering import warnings
 from discreet.answering.columns import Column, Sides, days, numbers, to_arrow
 from discreet.answering.plan import Plan
+from discreet.answering.shown import CONFIDENCE, Interval, Shown
 from discreet.answering.stored import read_stored, stored_form
 from discreet.answering.view import Table, table_of
 from discreet.exact import Number, read_level
-from discreet.loss import Loss
 
 __all__ = ["Answer", "Interval", "read_stored", "stored_form"]
-Interval: TypeAlias = tuple[float, float] | tuple[str, str]
-"""Where the bounded truth lies; dates as text."""
-_SHOWN_LEVEL = 0.95
 _EPOCH = date(1970, 1, 1)
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """A private answer. ± covers the noise around the bounded, clamped value, not rows that limits cut off."""
+class Answer(Shown):
+    """An answer at hand: what was stored, read by its plan."""
 
     plan: Plan
     stored: bytes
-    loss: Loss
-    replayed: bool
-    receipt: str
-    question: str = ""
-    """The canonical question's hash, under which the ledger has every charge for it."""
     _computed: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __len__(self) -> int:
         return self._table.size
-
-    def __bool__(self) -> bool:
-        return True  # an answer without rows is one
 
     @property
     def _table(self) -> Table:
@@ -60,56 +49,29 @@ class Answer:
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """In order, one dict a row; dates as text."""
         return self._by_row([_shown_values(column) for column in self._table.columns])
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        columns = self._table.columns
+        widths = [half_width(column, CONFIDENCE) for column in columns]
+        return (*self.plan.notes, *warnings.of_price(self.loss), *warnings.of_widths(self.columns, columns, widths))
+
     def intervals(self, level: Number) -> list[dict[str, Interval | None]]:
-        """(low, high) for every noisy cell, None for keys."""
         return self._by_row([_shown_sides(column, level) for column in self._table.columns])
 
     def half_widths(self, level: Number) -> list[dict[str, float | None]]:
-        """The larger side of every interval; of dates in days."""
         return self._by_row([_shown_widths(column, level) for column in self._table.columns])
 
     def _by_row(self, columns: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
         names = self.plan.columns
         return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
-    def to_arrow(self) -> Any:
-        """An Arrow table of the values; ± columns are named `name ±`."""
-        names, arrays = [], []
+    def arrays(self) -> Iterator[tuple[str, pa.Array, pa.Array | None]]:
         for name, column in zip(self.plan.columns, self._table.columns, strict=True):
-            names.append(name)
-            arrays.append(to_arrow(column))
-            widths = half_width(column, _SHOWN_LEVEL)
-            if widths is not None and not np.isnan(widths).all():
-                names.append(f"{name} ±")
-                arrays.append(pa.array(widths, mask=np.isnan(widths)))
-        return pa.table(arrays, names=names)
-
-    def to_polars(self) -> Any:
-        """The same as a polars frame; needs polars."""
-        import polars  # noqa: PLC0415
-
-        return polars.from_arrow(self.to_arrow())
-
-    def to_pandas(self) -> Any:
-        """The same as a data frame; needs pandas."""
-        return self.to_arrow().to_pandas()
-
-    def _repr_html_(self) -> str:
-        """A table with its ± for notebooks."""
-        table = self.to_arrow()
-        head = "".join(f"<th>{escape(name)}</th>" for name in table.column_names)
-        columns = [column.to_pylist() for column in table.columns]
-        body = "".join(
-            "<tr>" + "".join(f"<td>{escape(_shown(value))}</td>" for value in row) + "</tr>"
-            for row in zip(*columns, strict=True)
-        )
-        note = f"± in {100 * _SHOWN_LEVEL:g} of 100 answers; ε {self.loss.epsilon:g}" + (
-            ", replayed" if self.replayed else ""
-        )
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{note}</p>"
+            widths = half_width(column, CONFIDENCE)
+            is_noisy = widths is not None and not np.isnan(widths).all()
+            yield name, to_arrow(column), pa.array(widths, mask=np.isnan(widths)) if is_noisy else None
 
 
 def sides_at(column: Column, level: Number) -> Sides | None:
@@ -160,9 +122,3 @@ def _shown_widths(column: Column, level: Number) -> list[float | None]:
     if widths is None:
         return [None] * len(column)
     return [None if np.isnan(width) else width for width in widths.tolist()]
-
-
-def _shown(value: Any) -> str:
-    if value is None:
-        return "—"
-    return f"{value:,.6g}" if isinstance(value, float) else f"{value:,}" if type(value) is int else str(value)

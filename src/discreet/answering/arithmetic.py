@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.algebra.facts import LONGEST_TEXT
 from discreet.answering import choosing, logic, rules, sides
 from discreet.answering.columns import Around, Column, Sides, as_text, numbers, objects_of, remembered
 
@@ -74,8 +75,6 @@ def _numeric(operator: Operator, args: Sequence[Column]) -> Column:
     return Column(values, valid, events, combined(args, operator.ends), _steady(args, operator.total or not events))
 
 
-
-
 def combined(args: Sequence[Column], ends: Callable[..., Sides]) -> Around | None:
     """The interval of a result; None where an argument has none."""
     arounds = [arg.around for arg in args if arg.around is not None]
@@ -118,11 +117,12 @@ def _text(column: Column) -> Column:
 
 
 def _concatenated(*args: Column) -> Column:
-    """NULLs are left out."""
+    """NULLs are left out; a text that is too long is NULL, so that none can be doubled without end."""
     size = len(args[0])
     texts: list[Any] = [as_text(arg) for arg in args]
     joined = objects_of(("".join(parts) for parts in zip(*texts, strict=True)), size)
-    return Column(joined, np.ones(size, np.bool_), logic.joint_events(args))
+    short = np.fromiter((len(text) <= LONGEST_TEXT for text in joined.tolist()), np.bool_, size)
+    return Column(np.where(short, joined, ""), short, logic.joint_events(args))
 
 
 _SINGLE: dict[str, tuple[Callable[..., Column], tuple[int, int]]] = {

@@ -7,19 +7,25 @@ import math
 from discreet.accounting import Composed
 from discreet.answering.face import Balance, Card, PastRelease
 from discreet.catalog import Catalog
-from discreet.ledger import Account, Entry, Ledger
+from discreet.ledger import Entry, Ledger
 from discreet.ledger.releases import rebuild
 from discreet.loss import Loss
 
 
 def balances(ledger: Ledger, analyst: str | None) -> list[Balance]:
     """The dataset's account and the analyst's; all of them for the owner."""
-    shown = [account for account in ledger.accounts() if analyst is None or _name(account) in ("dataset", analyst)]
-    return [Balance(_name(account), account.cap, account.spent, account.frozen) for account in shown]
+    shown = [
+        account for account in ledger.accounts() if analyst is None or holder(account.name) in ("dataset", analyst)
+    ]
+    return [
+        Balance(holder(account.name), account.cap, account.spent, account.frozen, account.filter.kind)
+        for account in shown
+    ]
 
 
-def _name(account: Account) -> str:
-    return account.name.removeprefix("analyst:")
+def holder(account: str) -> str:
+    """Whose an account is, as people say it."""
+    return account.removeprefix("analyst:")
 
 
 def history(ledger: Ledger, analyst: str | None) -> list[PastRelease]:
@@ -41,6 +47,7 @@ def _release(entry: Entry, *, tell: bool) -> PastRelease:
         receipt=entry.body["question"],
         sql=entry.body["label"] if tell else None,
         analyst=entry.body["analyst"] if tell else None,
+        paid_by=tuple(map(holder, entry.body["accounts"])) if tell else (),
     )
 
 

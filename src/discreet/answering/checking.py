@@ -36,6 +36,7 @@ ESTIMATES: dict[str, tuple[int, int]] = {
 }  # fmt: skip
 """How many measures an estimate is read from, at least and at most."""
 _DEEPEST = 200
+_MOST_COLUMNS = 2_000
 
 
 def names_of(view: View) -> tuple[str, ...]:
@@ -53,40 +54,58 @@ def names_of(view: View) -> tuple[str, ...]:
             return names_of(view.table)
 
 
-def check_view(view: View, questions: Sequence[Question], depth: int = 0) -> None:
-    """Refuse a table with an operator, a column or a measure that is not known."""
+def check_view(view: View, questions: Sequence[Question]) -> None:
+    """Refuse a table with an operator, a column or a measure that is not known, or with too many columns."""
+    _checked(view, questions, {}, 0)
+
+
+def _checked(view: View, questions: Sequence[Question], widths: dict[int, int], depth: int) -> int:
+    """The number of columns; a table that stands many times is looked at once."""
+    if id(view) in widths:
+        return widths[id(view)]
     if depth > _DEEPEST:
         raise TooLarge("The question is nested too deeply.", next_step="Say it in fewer levels.")
-    if isinstance(view, Release):
-        question = questions[view.question]
-        for after in (*(after for _, after in view.columns), *_some(view.having)):
-            for part in parts_of(after):
-                _check_part(part)
-                _check_released(part, question)
-        return
-    below: tuple[View, ...]
-    match view:
-        case Pairs():
-            below = (view.left, view.right)
-        case Stacked():
-            below = view.tables
-        case _:
-            below = (view.table,)
-    for table in below:
-        check_view(table, questions, depth + 1)
-    if isinstance(view, Stacked) and len({len(names_of(table)) for table in below}) != 1:
-        raise NotAllowed("Tables below each other need the same number of columns.", next_step="Select the same columns.")
+    below = [_checked(table, questions, widths, depth + 1) for table in _below(view)]
+    if isinstance(view, Stacked) and len(set(below)) != 1:
+        raise NotAllowed(
+            "Tables below each other need the same number of columns.", next_step="Select the same columns."
+        )
     if isinstance(view, Folded) and any(op not in FOLDS or (op != "count" and of is None) for _, op, of in view.folds):
         raise _unknown()
-    width = sum(len(names_of(table)) for table in below) if isinstance(view, Pairs) else len(names_of(below[0]))
     for after in _expressions(view):
         for part in parts_of(after):
             _check_part(part)
-            _check_column(part, width)
+            if isinstance(view, Release):
+                _check_released(part, questions[view.question])
+            else:
+                _check_column(part, below[0])
+    widths[id(view)] = (
+        sum(below)
+        if isinstance(view, Pairs)
+        else below[0]
+        if isinstance(view, Sorted | Stacked)
+        else len(names_of(view))
+    )
+    if widths[id(view)] > _MOST_COLUMNS:
+        raise TooLarge("There are too many columns.", next_step="Select fewer columns.")
+    return widths[id(view)]
+
+
+def _below(view: View) -> tuple[View, ...]:
+    match view:
+        case Release():
+            return ()
+        case Pairs():
+            return view.left, view.right
+        case Stacked():
+            return view.tables
+    return (view.table,)
 
 
 def _expressions(view: View) -> list[After]:
     match view:
+        case Release():
+            return [*(after for _, after in view.columns), *_some(view.having)]
         case Select():
             return [*(after for _, after in view.columns), *_some(view.where)]
         case Folded():
@@ -106,13 +125,17 @@ def _check_part(part: After) -> None:
         if not least <= len(part.args) <= most:
             raise _unknown()
     if isinstance(part, Over):
-        wanted = (0, 1) if part.op == "count" else (1, 1) if part.op in FOLDS else (0, 0) if part.op in RANKS else (1, 0)
+        wanted = (
+            (0, 1) if part.op == "count" else (1, 1) if part.op in FOLDS else (0, 0) if part.op in RANKS else (1, 0)
+        )
         if not wanted[0] <= len(part.args) <= wanted[1]:
             raise _unknown()
 
 
 def _check_column(part: After, width: int) -> None:
-    if isinstance(part, KeyOf | Grouping | Estimate | Known) or (isinstance(part, ColumnOf) and not 0 <= part.at < width):
+    if isinstance(part, KeyOf | Grouping | Estimate | Known) or (
+        isinstance(part, ColumnOf) and not 0 <= part.at < width
+    ):
         message = "an expression names what its table does not have"
         raise ValueError(message)
 

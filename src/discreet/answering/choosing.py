@@ -61,7 +61,7 @@ def _chosen_noises(columns: Sequence[Column], chosen: Choice) -> Noises | None:
     noisy = [(at, column.noises) for at, column in enumerate(columns) if column.is_noisy]
     kinds: list[Any] = []
     sources: frozenset[Any] = frozenset()
-    which, seen = np.full(len(chosen), -1, np.int64), {}
+    which, seen = np.full(len(chosen), -1, np.int64), dict[int, int]()
     for at, noises in noisy:
         if noises is None or (id(noises) not in seen and noises.sources & sources):
             return None
@@ -89,14 +89,18 @@ def nullif(column: Column, other: Column) -> Column:
     """NULL where both are equal."""
     same, comparable = compare(operator.eq, column, other)
     events = joint_events((column, other))
-    return Column(column.values, column.valid & ~(same & comparable), events, column.around, not events and column.steady)
+    return Column(
+        column.values, column.valid & ~(same & comparable), events, column.around, not events and column.steady
+    )
 
 
 def least(*args: Column) -> Column:
+    """The least value that is not NULL."""
     return _extreme(args, operator.lt, np.fmin)
 
 
 def greatest(*args: Column) -> Column:
+    """The largest value that is not NULL."""
     return _extreme(args, operator.gt, np.fmax)
 
 

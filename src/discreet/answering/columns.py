@@ -77,7 +77,7 @@ class Column:
     def take(self, rows: NDArray[Any], *, chosen_by_noise: bool = False) -> Column:
         """Some rows, in this order; what noise chose is no longer independent."""
         around, noises = self.around, self.noises
-        if noises is not None and (chosen_by_noise or _repeats(rows)):
+        if noises is not None and (chosen_by_noise or _repeats(rows, len(self))):
             noises = None
         return replace(
             self,
@@ -88,8 +88,10 @@ class Column:
         )
 
 
-def _repeats(rows: NDArray[Any]) -> bool:
-    return rows.dtype != bool and len(rows) > 1 and len(np.unique(rows)) < len(rows)
+def _repeats(rows: NDArray[Any], size: int) -> bool:
+    if rows.dtype == bool or len(rows) < 2:
+        return False
+    return len(rows) > size or bool(np.bincount(rows).max() > 1)
 
 
 def _taken(sides: Sides, rows: NDArray[Any]) -> Sides:
@@ -147,16 +149,16 @@ def from_python(given: Sequence[Any]) -> tuple[Values, Mask]:
     types = {type(value) for value in values} - {type(None)}
     if not types:
         return np.zeros(len(values), np.float64), valid
-    fills: dict[type, Any] = {int: 0, float: 0.0, bool: False, str: "", date: date(1970, 1, 1)}
-    kind = next(iter(types)) if len(types) == 1 else None
-    filled = [fills[kind] if value is None else value for value in values] if kind in fills else values
-    if kind is int:
+    filled = [_FILLS[next(iter(types))] if value is None else value for value in values] if len(types) == 1 else values
+    if types == {int}:
         return narrowed(objects_of(filled, len(values))), valid
-    if kind is float or kind is bool:
-        return np.array(filled, kind), valid
-    if kind is date:
-        return np.array(filled, "datetime64[D]"), valid
+    if types in ({float}, {bool}, {date}):
+        return np.array(filled, _DTYPES[next(iter(types))]), valid
     return objects_of(filled, len(values)), valid
+
+
+_FILLS: dict[type, Any] = {int: 0, float: 0.0, bool: False, str: "", date: date(1970, 1, 1)}
+_DTYPES: dict[type, str] = {float: "float64", bool: "bool", date: "datetime64[D]"}
 
 
 def narrowed(integers: Values) -> Values:

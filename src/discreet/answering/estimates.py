@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -27,18 +26,13 @@ from discreet.answering import pairs, sides
 from discreet.answering.columns import Column, Mask, Noises, Sides, Values, remembered
 from discreet.answering.plan import QUANTILE_LEVEL, Priced
 from discreet.answering.release import Noisy
+from discreet.answering.tails import error_at
 from discreet.catalog import Type
 from discreet.mechanisms import Mechanism, Quantile
 
 Floats: TypeAlias = NDArray[np.float64]
 _EPOCH = 719_163
 """1970-01-01, as `date.toordinal` counts days."""
-
-
-@lru_cache(maxsize=4096)
-def _error(mechanism: Mechanism, level: Fraction) -> int:
-    """Exact, and so worth remembering: the answers of a day share a few mechanisms."""
-    return int(mechanism.error(level))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +59,7 @@ class Cells:
     def width(self, index: int, level: Fraction) -> int:
         """How far the noise of a measure reaches; what is public has none."""
         mechanisms = self.priced.mechanisms[index]
-        return _error(mechanisms[0], level) if mechanisms else 0
+        return error_at(mechanisms[0], level) if mechanisms else 0
 
     def around(self, index: int, level: Fraction) -> Sides:
         middle, width = self.floats(index), self.width(index, level)
@@ -111,7 +105,8 @@ def _is_mixed(values: Sequence[Values]) -> bool:
 def _noises(estimate: Estimate, sets: Sequence[Cells]) -> Noises:
     """A plain measure: one draw a group."""
     (index,) = estimate.measures
-    kinds, which = [], []
+    kinds: list[tuple[Mechanism, float]] = []
+    which = []
     for cells in sets:
         mechanisms = cells.priced.mechanisms[index]
         which.append(np.full(len(cells), len(kinds) if mechanisms else -1, np.int64))
@@ -151,16 +146,16 @@ def _quantile(cells: Cells, estimate: Estimate) -> Read:
     first = mechanism.candidates[0]
     is_date = measure.values[0].facts.type is Type.DATE
     offset = _EPOCH if is_date else 0
-    middle, low, high = ((cells.draws(index, draw) + first) * step - offset for draw in range(3))
+    least, most = (float(end * steps.step) - offset for end in (steps.low, steps.high))
+    middle, low, high = (np.clip((cells.draws(index, draw) + first) * step - offset, least, most) for draw in range(3))
 
     def around(level: Fraction) -> Sides:
-        ends = [np.full(len(cells), float(end * steps.step) - offset) for end in (steps.low, steps.high)]
-        if level <= QUANTILE_LEVEL:
-            half = step / 2  # values were rounded to the nearest candidate
-            ends = [np.minimum(low, middle) - half, np.maximum(high, middle) + half]
-        return (np.floor(ends[0]), np.ceil(ends[1])) if is_date else (ends[0], ends[1])
+        half = step / 2 if level <= QUANTILE_LEVEL else np.inf  # values were rounded to the nearest candidate
+        below = np.clip(np.minimum(low, middle) - half, least, most)
+        above = np.clip(np.maximum(high, middle) + half, least, most)
+        return (np.floor(below), np.ceil(above)) if is_date else (below, above)
 
-    values = np.floor(middle).astype(np.int64).view("datetime64[D]") if is_date else middle.astype(np.float64)
+    values = np.floor(middle).astype(np.int64).view("datetime64[D]") if is_date else middle
     return values, _there(cells), around
 
 
@@ -220,7 +215,10 @@ def _paired(cells: Cells, estimate: Estimate) -> Read:
         """The box of all sums; without a level, the point in its middle."""
         if level is None:
             sums = pairs.Sums(*((part, part) for part in (cells.floats(index) for index in (x, y, count))))
-            point = [(part, part) for part in (cells.floats(i) * 2.0 ** cells.measure(i).coarser for i in (products, *squares))]
+            point = [
+                (part, part)
+                for part in (cells.floats(i) * 2.0 ** cells.measure(i).coarser for i in (products, *squares))
+            ]
             return sums.floored(), point[0], point[1:]
         sums = pairs.Sums(*(cells.around(index, level) for index in (x, y, count)))
         most = np.maximum(sums.count[1], 0.0)

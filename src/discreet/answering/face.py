@@ -2,27 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from discreet.answering.shown import CONFIDENCE, Interval, Shown
 from discreet.exact import Number
 from discreet.loss import Loss
 from discreet.sql.builder import Table
 from discreet.sql.text import Parameters
 
-CONFIDENCE = 0.95
-"""The share of answers that shown ± cover."""
+__all__ = [
+    "CONFIDENCE",
+    "Balance",
+    "Card",
+    "CatalogFacts",
+    "CuratorFace",
+    "Explanation",
+    "GroupFacts",
+    "Interval",
+    "MeasureFacts",
+    "PastRelease",
+    "Shown",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """An account: what may be spent, what is spent, and whether it is stopped."""
+    """An account: what may be spent, what is spent, whether it is stopped, and by which theorem it adds up."""
 
     account: str
     cap: Loss
     spent: Loss
     frozen: bool
+    kept_by: str
+
+    def after(self, loss: Loss) -> float:
+        """The epsilon that is left when so much more is spent, added up plainly."""
+        return max(self.cap.epsilon - self.spent.epsilon - loss.epsilon, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +56,8 @@ class PastRelease:
     sql: str | None = None
     """The text, for those who asked it."""
     analyst: str | None = None
+    paid_by: tuple[str, ...] = ()
+    """The accounts that were charged; like names and texts, not on the card."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +70,7 @@ class GroupFacts:
 
 @dataclass(frozen=True, slots=True)
 class MeasureFacts:
-    """One measure of one grouping: by which mechanism, how far a person moves it, and how wide its noise is.
+    """One measure of one grouping: what is measured, by which keys, by which mechanism, how far a person moves it, how wide its noise is.
 
     `scale` is the noise's scale (Laplace) or deviation (Gaussian), `half_width` the ± at 95 %, in the measure's own unit; None for quantiles,
     whose error is `ranks`.
@@ -73,6 +92,7 @@ class Explanation:
     tables: tuple[str, ...]
     person: str
     rows_per_person: int
+    """The most rows of one person that count in any part of the question."""
     bounding: str
     data_version: int
     keys: tuple[GroupFacts, ...]
@@ -94,7 +114,7 @@ class CatalogFacts:
 
     dataset: str
     version: int
-    tables: Sequence[Mapping[str, Any]]
+    tables: tuple[Mapping[str, Any], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,33 +132,10 @@ class Card:
     head: str
 
 
-class Shown(Protocol):
-    """An answer, near or far."""
-
-    @property
-    def columns(self) -> list[str]: ...
-
-    @property
-    def rows(self) -> list[dict[str, Any]]: ...
-
-    @property
-    def loss(self) -> Loss: ...
-
-    @property
-    def replayed(self) -> bool: ...
-
-    @property
-    def receipt(self) -> str: ...
-
-    def half_widths(self, level: float) -> list[dict[str, float | None]]: ...
-
-    def intervals(self, level: float) -> list[dict[str, tuple[float, float] | None]]: ...
-
-    def to_arrow(self) -> Any: ...
-
-
 class CuratorFace(Protocol):
     """What an analyst can do, wherever the data is."""
+
+    def table(self, name: str) -> Table: ...
 
     def ask(
         self,

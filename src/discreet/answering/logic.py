@@ -29,6 +29,7 @@ def joint_events(args: Sequence[Column]) -> Mapping[Hashable, int]:
 
 
 def comparison(op: str) -> Callable[[Column, Column], Column]:
+    """The operator of a comparison."""
     rule = _RULES[op]
 
     def compared(a: Column, b: Column) -> Column:
@@ -89,6 +90,7 @@ def disjunction(*args: Column) -> Column:
 
 
 def negation(column: Column) -> Column:
+    """True where it is false."""
     true, false = truth(column)
     return Column(false, true | false, column.events, None, column.steady)
 
@@ -99,16 +101,20 @@ def _settled(args: Sequence[Column]) -> bool:
 
 
 def is_null(column: Column) -> Column:
+    """Never NULL itself; noise only where noise decides which cells are NULL."""
     return Column(~column.valid, np.ones(len(column), np.bool_), {} if column.steady else column.events)
 
 
 def not_null(column: Column) -> Column:
+    """The contrary of `is_null`."""
     return Column(column.valid, np.ones(len(column), np.bool_), {} if column.steady else column.events)
 
 
 def between(column: Column, low: Column, high: Column) -> Column:
+    """At least the one and at most the other."""
     return conjunction(comparison(">=")(column, low), comparison("<=")(column, high))
 
 
 def among(column: Column, *values: Column) -> Column:
+    """Equal to one of the values."""
     return disjunction(*(comparison("=")(column, value) for value in values))

@@ -16,7 +16,7 @@ from discreet.errors import TooLarge
 Rows = NDArray[np.int64]
 Side: TypeAlias = tuple[Sequence[Column], int]
 """Columns, and how many rows they have."""
-MOST_PAIRS = 10**7
+MOST_ROWS = 10**7
 
 
 def matching_rows(first: Side, second: Side, where: After | None) -> tuple[Rows, Rows]:
@@ -32,7 +32,10 @@ def matching_rows(first: Side, second: Side, where: After | None) -> tuple[Rows,
     codes, _ = groups([Column(*concatenated([left[a], right[b]])) for a, b in shared], ours + theirs)
     order = np.argsort(codes[ours:], kind="stable")
     ordered = codes[ours:][order]
-    begins, ends = np.searchsorted(ordered, codes[:ours], side="left"), np.searchsorted(ordered, codes[:ours], side="right")
+    begins, ends = (
+        np.searchsorted(ordered, codes[:ours], side="left"),
+        np.searchsorted(ordered, codes[:ours], side="right"),
+    )
     counts = ends - begins
     check_size(int(counts.sum()))
     rows = np.repeat(np.arange(ours), counts)
@@ -40,10 +43,10 @@ def matching_rows(first: Side, second: Side, where: After | None) -> tuple[Rows,
     return rows, order[np.repeat(begins, counts) + within]
 
 
-def check_size(pairs: int) -> None:
-    """A table of all pairs must fit into memory; how many rows have left is no secret any more."""
-    if pairs > MOST_PAIRS:
-        raise TooLarge("There would be more than ten million pairs of rows.", next_step="Join the tables on equal keys.")
+def check_size(rows: int) -> None:
+    """A table must fit into memory; how many rows have left is no secret any more."""
+    if rows > MOST_ROWS:
+        raise TooLarge("There would be more than ten million rows.", next_step="Join the tables on equal keys.")
 
 
 def _equalities(where: After | None) -> Iterator[tuple[int, int]]:

@@ -60,10 +60,13 @@ def groups(columns: Sequence[Column], size: int) -> tuple[Codes, int]:
         if count * width >= 2**62:
             codes, count = _dense(codes)
         codes, count = codes * width + more, count * width
-    different, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
-    places = np.empty(len(different), np.int64)
-    places[np.argsort(first, kind="stable")] = np.arange(len(different))
-    return places[inverse.reshape(-1)], len(different)
+    if count > 2 * size:
+        codes, count = _dense(codes)
+    first = np.full(count, size)
+    first[codes[::-1]] = np.arange(size)[::-1]
+    places, present = np.empty(count, np.int64), int(np.count_nonzero(first < size))
+    places[np.argsort(first, kind="stable")] = np.arange(count)
+    return places[codes], present
 
 
 def _dense(codes: Codes) -> tuple[Codes, int]:

@@ -62,7 +62,7 @@ class Sums:
 
     @property
     def _correction(self) -> Sides:
-        """n / (n - 1), which falls with n."""
+        """N / (n - 1), which falls with n."""
         fewest, most = self.count
         return most / np.maximum(most - 1, 1.0), fewest / np.maximum(fewest - 1, 1.0)
 
@@ -107,7 +107,10 @@ class Paired:
         if self.kind == "slope":
             return slope[0] * (self.y.step / self.x.step), slope[1] * (self.y.step / self.x.step)
         mean_x, mean_y = sums.mean(sums.x), sums.mean(sums.y)
-        places = mean_x[0] * self.x.step + self.x.centre * self.x.step, mean_x[1] * self.x.step + self.x.centre * self.x.step
+        places = (
+            mean_x[0] * self.x.step + self.x.centre * self.x.step,
+            mean_x[1] * self.x.step + self.x.centre * self.x.step,
+        )
         rise = self.y.step / self.x.step
         low, high = sides.minus(
             (mean_y[0] * self.y.step, mean_y[1] * self.y.step), sides.times((slope[0] * rise, slope[1] * rise), places)

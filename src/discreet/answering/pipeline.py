@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from discreet.algebra.digest import FORMAT
 from discreet.answering.answer import stored_form
 from discreet.answering.plan import Plan
 from discreet.answering.release import release
@@ -102,19 +103,16 @@ class Pipeline:
         steps.on_step("planned")
         if not wanted.releases:
             return Paid(self._fresh(wanted, analyst, steps), None)
-        request = Request(
-            id=request_id or os.urandom(16).hex(),
-            question=wanted.digest,
-            releases=wanted.releases,
-            analyst=analyst,
-            label=wanted.label,
-        )
-        reservation = self.ledger.reserve(request)
+        reservation = self.ledger.reserve(_request(wanted, analyst, request_id))
         steps.on_step("paid")
         stored = reservation.answer
         if stored is None:
             stored = self.ledger.finish(reservation, self._fresh(wanted, analyst, steps))
         return Paid(stored, reservation)
+
+    def is_paid(self, wanted: Releasable, *, analyst: str | None) -> bool:
+        """Whether a release would cost nothing: public, or answered and paid for before."""
+        return not wanted.releases or self.ledger.is_paid(_request(wanted, analyst, None))
 
     def take_back(self, asking: Asking) -> None:
         """Stop reading for a question that somebody else is asking; its price stays paid."""
@@ -132,3 +130,14 @@ class Pipeline:
                     self.ledger.freeze(analyst)
             raise
         return wanted.noisy(exact, self._bits)
+
+
+def _request(wanted: Releasable, analyst: str | None, request_id: str | None) -> Request:
+    return Request(
+        id=request_id or os.urandom(16).hex(),
+        question=wanted.digest,
+        releases=wanted.releases,
+        analyst=analyst,
+        label=wanted.label,
+        format=FORMAT,
+    )

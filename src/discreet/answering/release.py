@@ -17,6 +17,7 @@ from discreet.answering.columns import narrowed
 from discreet.answering.plan import Plan, Priced
 from discreet.catalog import Type
 from discreet.mechanisms import Gaussian, Laplace, Mechanism, PartitionSelection, Quantile
+from discreet.mechanisms.histograms import Histograms
 from discreet.noise import RandomBits
 
 if TYPE_CHECKING:
@@ -121,7 +122,11 @@ def _value_numbers(array: pa.Array, key: Key) -> Rows:
 
 
 def _selected(
-    found: Sequence[pa.Array], keys: Sequence[Key], people: NDArray[np.int64] | None, selection: PartitionSelection, bits: RandomBits
+    found: Sequence[pa.Array],
+    keys: Sequence[Key],
+    people: NDArray[np.int64] | None,
+    selection: PartitionSelection,
+    bits: RandomBits,
 ) -> tuple[list[pa.Array], Rows]:
     """Groups that may be shown, in an order that says nothing about the rows' own; each is drawn for once."""
     assert people is not None  # noqa: S101  engines count people where keys are private
@@ -140,6 +145,9 @@ def _selected(
 
 
 def _sorted(found: Sequence[pa.Array]) -> Rows:
+    if len(found) == 1:
+        alone: Rows = pc.array_sort_indices(found[0]).to_numpy()
+        return alone
     table = pa.table(list(found), names=[str(at) for at in range(len(found))])
     order: Rows = pc.sort_indices(table, sort_keys=[(name, "ascending") for name in table.column_names]).to_numpy()
     return order
@@ -181,23 +189,13 @@ def _chosen(
     """For each group and each draw, the number of the candidate."""
     group, candidate, count = (np.asarray(part).astype(np.int64) for part in histogram)
     shown = places[group] >= 0
-    cells = places[group][shown], candidate[shown], count[shown]
-    draws = []
-    for mechanism in mechanisms:
-        assert isinstance(mechanism, Quantile)  # noqa: S101  the plan has checked it
-        draws.append(_candidates(mechanism, cells, groups, bits))
-    return np.stack(draws, axis=1)
+    width = len(_quantile(mechanisms[0]).candidates)
+    histograms = Histograms.of_cells(
+        places[group][shown], candidate[shown], count[shown], groups=groups, candidates=width
+    )
+    return np.stack([_quantile(mechanism).choose_many(histograms, bits) for mechanism in mechanisms], axis=1)
 
 
-def _candidates(mechanism: Quantile, cells: tuple[Rows, Rows, Rows], groups: int, bits: RandomBits) -> Rows:
-    """Cells are a group, a candidate and how many values it has."""
-    group, candidate, count = cells
-    order = np.argsort(group, kind="stable")
-    ends = np.searchsorted(group[order], np.arange(groups + 1))
-    chosen = np.zeros(groups, np.int64)
-    for at in range(groups):
-        counts = np.zeros(len(mechanism.candidates), np.int64)
-        own = order[ends[at] : ends[at + 1]]
-        np.add.at(counts, candidate[own], count[own])
-        chosen[at] = mechanism.choose(counts, bits)
-    return chosen
+def _quantile(mechanism: Mechanism) -> Quantile:
+    assert isinstance(mechanism, Quantile)  # noqa: S101  the plan has checked it
+    return mechanism

@@ -23,10 +23,12 @@ _FINEST_DIGITS = 308
 
 
 def floats(values: Values) -> NDArray[np.float64]:
+    """The numbers as doubles."""
     return values.astype(np.float64, copy=False)
 
 
 def everywhere(values: Values) -> Mask:
+    """Defined in every row."""
     return np.ones(len(values), np.bool_)
 
 
@@ -46,6 +48,7 @@ def integral(rule: Callable[..., Any]) -> Callable[..., Ruled]:
 
 
 def divided(a: Values, b: Values) -> Ruled:
+    """NULL for a divisor of 0."""
     result = floats(a) / floats(b)
     return result, (floats(b) != 0) & np.isfinite(result)
 
@@ -103,10 +106,12 @@ def ends_rounded(values: NDArray[np.float64], places: NDArray[np.float64]) -> ND
 
 
 def logarithm(a: Values) -> Ruled:
+    """NULL for 0 and below."""
     return np.log(np.where(floats(a) > 0, floats(a), 1.0)), floats(a) > 0
 
 
 def exponential(a: Values) -> Ruled:
+    """NULL beyond the doubles."""
     result = np.exp(floats(a))
     return result, np.isfinite(result)
 
@@ -135,6 +140,7 @@ def cast_int(column: Column) -> Ruled:
 
 
 def cast_real(column: Column) -> Ruled:
+    """NULL for text that is no number, and beyond the doubles."""
     if types_of(column) == {str}:
         texts = as_text(column).tolist()
         valid = np.fromiter((bool(_REAL.fullmatch(text)) for text in texts), np.bool_, len(texts)) & column.valid

@@ -22,6 +22,7 @@ def anywhere(sides: Sides, *, known: NDArray[np.bool_]) -> Sides:
 
 
 def known_in_all(sides: Sequence[Sides]) -> NDArray[np.bool_]:
+    """Where every argument has an interval."""
     known: NDArray[np.bool_] = ~np.isnan(sides[0][0])
     for low, high in sides[1:]:
         known = known & ~np.isnan(low) & ~np.isnan(high)
@@ -41,18 +42,22 @@ def corners(rule: Ends, a: Sides, b: Sides) -> Sides:
 
 
 def plus(a: Sides, b: Sides) -> Sides:
+    """Ends are added."""
     return a[0] + b[0], a[1] + b[1]
 
 
 def minus(a: Sides, b: Sides) -> Sides:
+    """The low end less the other high one."""
     return a[0] - b[1], a[1] - b[0]
 
 
 def negated(a: Sides) -> Sides:
+    """The ends change places."""
     return -a[1], -a[0]
 
 
 def times(a: Sides, b: Sides) -> Sides:
+    """The extremes are products of ends."""
     return corners(_product, a, b)
 
 
@@ -69,6 +74,7 @@ def over(a: Sides, b: Sides) -> Sides:
 
 
 def quotient(a: Sides, b: Sides) -> Sides:
+    """Division towards zero never falls where division does not."""
     low, high = over(a, b)
     return np.trunc(low), np.trunc(high)
 
@@ -83,6 +89,7 @@ def remainder(a: Sides, b: Sides) -> Sides:
 
 
 def magnitude(a: Sides) -> Sides:
+    """From 0 where it lies within."""
     lows, highs = np.abs(a[0]), np.abs(a[1])
     return np.where((a[0] <= 0) & (a[1] >= 0), 0.0, np.minimum(lows, highs)), np.maximum(lows, highs)
 

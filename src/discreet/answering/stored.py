@@ -110,4 +110,6 @@ def _old_set(keys: list[list[Any]], measures: list[list[list[int]]]) -> Noisy:
 
 
 def _unreadable(how: str) -> BadData:
-    return BadData(f"The answer was stored {how}.", next_step="Ask the question again: it has a new name, and is paid for anew.")
+    return BadData(
+        f"The answer was stored {how}.", next_step="Ask the question again: it has a new name, and is paid for anew."
+    )

@@ -30,7 +30,7 @@ from discreet.answering.arithmetic import applied
 from discreet.answering.columns import Column, Mask, Sides, concatenated, constant, exact_column, from_arrow, remembered
 from discreet.answering.estimates import Cells, estimated
 from discreet.answering.logic import joint_events, truth
-from discreet.answering.matching import matching_rows
+from discreet.answering.matching import check_size, matching_rows
 from discreet.answering.ordering import sort_keys, sorted_rows
 from discreet.answering.plan import Plan
 from discreet.answering.release import Noisy
@@ -78,7 +78,9 @@ class _Viewer:
             case Release():
                 return self._released(view)
             case Select():
-                table = self._paired(view.table, view.where) if isinstance(view.table, Pairs) else self.table(view.table)
+                table = (
+                    self._paired(view.table, view.where) if isinstance(view.table, Pairs) else self.table(view.table)
+                )
                 return _selected(table, [after for _, after in view.columns], view.where, _columns_of)
             case Folded():
                 return _folded(self.table(view.table), view)
@@ -151,7 +153,9 @@ def _leaves(expressions: Sequence[After | None]) -> list[After]:
 def _key(key: int, sets: Sequence[Cells]) -> Column:
     """A key over all sets, NULL where it is rolled up."""
     parts = [
-        from_arrow(cells.noisy.keys[cells.priced.keys.index(key)]) if key in cells.priced.keys else constant(None, len(cells))
+        from_arrow(cells.noisy.keys[cells.priced.keys.index(key)])
+        if key in cells.priced.keys
+        else constant(None, len(cells))
         for cells in sets
     ]
     return _below_each_other(parts)
@@ -226,6 +230,7 @@ def _nothing(view: Folded) -> Table:
 
 
 def _stacked(tables: Sequence[Table]) -> Table:
+    check_size(sum(table.size for table in tables))
     columns = tuple(_below_each_other(parts) for parts in zip(*(table.columns for table in tables), strict=True))
     chosen = any(table.chosen_by_noise for table in tables)
     return Table(columns, sum(t.size for t in tables), sum(t.population for t in tables), chosen)

@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from discreet.algebra.after import After, ColumnOf, Estimate, Folded, Pairs, Release, Select, Sorted, Stacked, View, parts_of
+from discreet.algebra.after import (
+    After,
+    ColumnOf,
+    Estimate,
+    Folded,
+    Pairs,
+    Release,
+    Select,
+    Sorted,
+    Stacked,
+    View,
+    parts_of,
+)
 from discreet.algebra.question import Kind
 from discreet.answering.checking import names_of
 from discreet.answering.plan import Plan

@@ -75,7 +75,7 @@ def frames_of(
     """The frames of a window, or of groups. `population` is how many rows there might have been."""
     codes, _ = groups(partition, size)
     keys = sort_keys(order)
-    rows = sorted_rows([codes, *keys], size)
+    rows = sorted_rows([codes, *keys] if partition else keys, size)
     changes = np.flatnonzero(np.diff(codes[rows], prepend=-1)) if size else np.zeros(0, np.int64)
     lengths = np.diff(np.append(changes, size))
     is_noisy = chosen_by_noise or any(column.is_noisy for column in (*partition, *(column for column, _ in order)))
@@ -140,8 +140,7 @@ def _sum(op: str, column: Column, frames: Frames, event: Hashable) -> Column:
         exact = exact_column(result, valid)
         return Column(exact.values, exact.valid, {}, exact.around, steady)
     if column.noises is not None and not frames.is_noisy and column.steady:
-        around = _independent(column, frames, totals, divisor)
-        return Column(result, valid, {event: 1}, around, steady)
+        return Column(result, valid, {event: 1}, _independent(column, frames, totals, divisor), steady)
     around = _each(column, lambda ends: frames.folded(np.add, np.where(there, ends, 0.0)) / divisor)
     return Column(result, valid, {event: _draws(column, frames)}, around, steady)
 
@@ -150,7 +149,11 @@ def _added(values: Values, frames: Frames) -> Values:
     if values.dtype.kind == "f":
         return frames.folded(np.add, values)
     safe = np.abs(values.astype(np.float64)).sum() < _SAFE
-    return frames.folded(np.add, values) if safe and values.dtype != object else narrowed(frames.folded(np.add, values.astype(object)))
+    return (
+        frames.folded(np.add, values)
+        if safe and values.dtype != object
+        else narrowed(frames.folded(np.add, values.astype(object)))
+    )
 
 
 def _draws(column: Column, frames: Frames) -> int:
@@ -163,7 +166,8 @@ def _independent(column: Column, frames: Frames, totals: Values, divisor: Codes)
     noises = column.noises
     assert noises is not None  # noqa: S101  asked before
     counts = [
-        frames.folded(np.add, ((noises.which == kind) & column.valid).astype(np.int64)) for kind in range(len(noises.kinds))
+        frames.folded(np.add, ((noises.which == kind) & column.valid).astype(np.int64))
+        for kind in range(len(noises.kinds))
     ]
     table = np.stack(counts, axis=1) if counts else np.zeros((len(totals), 0), np.int64)
     middle = totals.astype(np.float64)
@@ -176,9 +180,12 @@ def _independent(column: Column, frames: Frames, totals: Values, divisor: Codes)
 
 
 def _each(column: Column, rule: Callable[[NDArray[np.float64]], Any]) -> Callable[[Fraction], Sides] | None:
-    """The ends of a result from the ends of every row; what is not known of a row is infinite."""
+    """The ends of a result from the ends of every row; what is not known of a row is infinite.
+
+    Exact values of rows that noise chose have none: there is no saying which rows the truth would have chosen.
+    """
     inner = column.around
-    if inner is None:
+    if inner is None or not column.is_noisy:
         return None
 
     def around(level: Fraction) -> Sides:
@@ -204,5 +211,7 @@ def _extreme(op: str, column: Column, frames: Frames, event: Hashable) -> Column
     steady = column.steady and not frames.is_noisy
     nothing = np.inf if op == "min" else -np.inf
     around = _each(column, lambda ends: frames.folded(rule, np.where(column.valid, ends, nothing)))
-    noisy = column.is_noisy or frames.is_noisy
-    return Column(values, valid, {event: _draws(column, frames)} if noisy else {}, around, steady)
+    if not column.is_noisy and not frames.is_noisy:
+        exact = exact_column(values, valid)
+        return Column(exact.values, exact.valid, {}, exact.around, steady)
+    return Column(values, valid, {event: _draws(column, frames)}, around, steady)

@@ -53,7 +53,7 @@ def serve(
     import uvicorn  # noqa: PLC0415
 
     with tempfile.TemporaryDirectory() as folder:
-        place = write_clinic(folder) if demo else config
+        place = write_clinic(Path(folder) / "clinic") if demo else config
         catalog = load_catalog(place)
         if catalog.ledger.endswith(":memory:"):
             raise BadInput("A server needs a ledger that lasts.", next_step="Give [ledger] path a file or a database.")
@@ -62,10 +62,8 @@ def serve(
             if demo:
                 typer.echo(f"the key of alice, for this page and until it stops: {keys.create('alice')}")
                 _ask_for_emoji(catalog.ledger)
-        dataset = "clinic" if demo else place.resolve().parent.name
         settings = {
             "config": str(place.resolve()),
-            "dataset": dataset,
             "rate": rate,
             "at_once": at_once,
             "quantum": quantum,

@@ -10,7 +10,7 @@ import duckdb
 
 from discreet.catalog import Catalog
 from discreet.engines.kernel import Statement
-from discreet.engines.snapshot import empty_tables
+from discreet.engines.snapshot import UNSAFE_OPTIMIZERS, empty_tables
 from discreet.errors import NotAllowed
 
 _REMEMBERED = 1024
@@ -23,6 +23,7 @@ class Binder:
     def __init__(self, catalog: Catalog) -> None:
         self._connection = duckdb.connect(":memory:")
         empty_tables(self._connection, catalog)
+        self._connection.execute(f"SET disabled_optimizers = '{UNSAFE_OPTIMIZERS}'")
         self._bound: OrderedDict[bytes, None] = OrderedDict()
         self._tables: OrderedDict[str, None] = OrderedDict()
         self._lock = threading.Lock()
@@ -51,6 +52,6 @@ class Binder:
             if table.name not in self._tables:
                 self._connection.execute(f"CREATE TABLE {table.name} AS {table.sql}")
                 self._tables[table.name] = None
-        self._connection.sql(statement.sql, params=dict(statement.values) or None)  # bound, and not run before somebody reads it
+        self._connection.execute(statement.sql, dict(statement.values) or None).fetchall()  # optimizers refuse things, too
         while len(self._tables) > _TABLES:
             self._connection.execute(f"DROP TABLE {self._tables.popitem(last=False)[0]}")

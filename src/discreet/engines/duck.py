@@ -140,7 +140,9 @@ class DuckEngine:
         kinds = [question.keys[index].expression.facts.type for index in grouping.keys]
         count = question.groups_in(grouping.keys)
         with self._reading(cursor, grouping.integers, asked):
-            integers = self._integers(cursor, grouping.integers, kinds, is_small=count is not None and count < _FEW // 2)
+            integers = self._integers(
+                cursor, grouping.integers, kinds, is_small=count is not None and count < _FEW // 2
+            )
         histograms = {}
         for index, statement in grouping.histograms.items():
             with self._reading(cursor, statement, asked):
@@ -151,7 +153,9 @@ class DuckEngine:
         return ExactRows(tuple(keys), measures, next(numbers) if grouping.counts_people else None, histograms)
 
     @contextmanager
-    def _reading(self, cursor: duckdb.DuckDBPyConnection, statement: Statement, asked: threading.Event) -> Iterator[None]:
+    def _reading(
+        self, cursor: duckdb.DuckDBPyConnection, statement: Statement, asked: threading.Event
+    ) -> Iterator[None]:
         with self._public.holding(statement.tables, asked), self._watch.reading(cursor, asked):
             if asked.is_set():
                 raise _taken_back()
@@ -186,7 +190,13 @@ def _values(statement: Statement) -> dict[str, Any] | None:
 
 def _column(table: pa.Table, at: int) -> pa.Array:
     column = table.column(at)
-    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+    return (
+        column.chunk(0)
+        if column.num_chunks == 1
+        else pa.concat_arrays(column.chunks)
+        if column.num_chunks
+        else pa.array([], column.type)
+    )
 
 
 def _histogram(table: pa.Table) -> Histogram:

@@ -38,7 +38,13 @@ class ExactRows:
         return "ExactRows(hidden)"
 
 
-ARROW = {Type.INTEGER: pa.int64(), Type.REAL: pa.float64(), Type.TEXT: pa.string(), Type.DATE: pa.date32(), Type.BOOLEAN: pa.bool_()}
+ARROW = {
+    Type.INTEGER: pa.int64(),
+    Type.REAL: pa.float64(),
+    Type.TEXT: pa.string(),
+    Type.DATE: pa.date32(),
+    Type.BOOLEAN: pa.bool_(),
+}
 
 
 def from_rows(rows: Sequence[tuple[Any, ...]], kinds: Sequence[Type], *, width: int) -> list[Any]:
@@ -63,4 +69,6 @@ def whole(column: pa.Array) -> Integers:
     if bool(np.all(high == low >> 63)):
         return low.copy()
     unsigned = low.astype(np.uint64)
-    return np.array([(int(upper) << 64) + int(lower) for upper, lower in zip(high, unsigned, strict=True)], dtype=object)
+    return np.array(
+        [(int(upper) << 64) + int(lower) for upper, lower in zip(high, unsigned, strict=True)], dtype=object
+    )

@@ -12,13 +12,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from discreet.algebra.question import Key, Kind, Measure, Question
-from discreet.catalog import Type
+from discreet.engines.cutting import Cut
 from discreet.engines.dialects import duckdb as dialect
 from discreet.engines.levels import Levels
 from discreet.engines.render import Prepared, Renderer, checked, ids
 
-_LISTED = 64
-"""Declared values beyond so many are passed beside the statement."""
 _SMALL = 2**62
 
 
@@ -54,10 +52,9 @@ class _Rows:
     """One row for each row of a person: the owner `o`, keys `k0 …`, what measures look at `x1 …`, conditions `f1 …`; cut to the limits."""
 
     def __init__(self, question: Question, *, salt: str) -> None:
-        self._question, self._salt = question, salt
+        self._question = question
         self._renderer = Renderer()
         self._levels = self._renderer.levels()
-        self._values: dict[str, list[Any]] = {}
         self._operands: dict[str, str] = {}
         keys = [self._key(index, key) for index, key in enumerate(question.keys)]
         self._measured = [self._aggregate(measure) for measure in question.measures]
@@ -65,7 +62,8 @@ class _Rows:
         order = ids(question.rows) if question.is_cut else []
         relation = self._renderer.relation(question.rows, {"o", *order, *self._levels.used})
         source = f"SELECT {', '.join([*parts, *order])} FROM {self._levels.source(f'({relation})')}"
-        self._sql = self._cut(f"({source})") if question.is_cut else f"({source})"
+        self._cut = Cut(question, salt=salt)
+        self._sql = self._cut.of(f"({source})") if question.is_cut else f"({source})"
 
     def grouping(self, keys: tuple[int, ...]) -> Grouping:
         measures = self._question.measures
@@ -76,7 +74,7 @@ class _Rows:
         return Grouping(keys, private, self._statement(integers), histograms)
 
     def _statement(self, sql: str) -> Statement:
-        return Statement(checked(sql), self._values, tuple(self._renderer.tables.values()))
+        return Statement(checked(sql), self._cut.values, tuple(self._renderer.tables.values()))
 
     # What stands in each row
 
@@ -93,14 +91,22 @@ class _Rows:
         return self._operand(text)
 
     def _aggregate(self, measure: Measure) -> _Folds:
-        where = None if measure.where is None else self._operand(f"coalesce({self._levels.text(measure.where)}, false)", "f")
+        where = (
+            None
+            if measure.where is None
+            else self._operand(f"coalesce({self._levels.text(measure.where)}, false)", "f")
+        )
         match measure.kind:
             case Kind.PRESENT:
                 return _Folds(measure.kind, self._operand(self._levels.text(measure.values[0])), where)
             case Kind.DISTINCT:
                 names = [self._operand(_canonical_value(self._levels, value)) for value in measure.values]
                 present = " AND ".join(f"{name} IS NOT NULL" for name in names)
-                return _Folds(measure.kind, names[0] if len(names) == 1 else f"row({', '.join(names)})", " AND ".join(part for part in (present, where) if part))
+                return _Folds(
+                    measure.kind,
+                    names[0] if len(names) == 1 else f"row({', '.join(names)})",
+                    " AND ".join(part for part in (present, where) if part),
+                )
             case Kind.TOTAL:
                 return _Folds(measure.kind, _centred(self._steps(measure, 0), measure.centres[0]), where)
             case Kind.SQUARES | Kind.PRODUCTS:
@@ -113,81 +119,13 @@ class _Rows:
                 return _Folds(measure.kind, name, where)
         return _Folds(measure.kind, None, where)
 
-    # Which rows count
-
-    def _is_declared(self, index: int, key: Key) -> str:
-        name, kind = f"k{index}", key.expression.facts.type
-        if key.values is None:
-            return f"{name} IS NOT NULL"
-        listed = [value for value in key.values if value is not None]
-        if len(listed) > _LISTED:
-            self._values[name] = listed
-            inside = f"{name} IN (SELECT unnest(CAST(${name} AS {dialect.TYPES[kind]}[])))"
-        elif listed:
-            inside = f"{name} IN ({', '.join(dialect.literal(kind, value) for value in listed)})"
-        else:
-            inside = "false"
-        return f"({inside} OR {name} IS NULL)" if None in key.values else inside
-
-    def _cut(self, rows: str) -> str:
-        """Rows of declared keys only, and of these a person's first; where groups are limited, the first of the first groups."""
-        limits = self._question.limits
-        declared = " AND ".join(self._is_declared(index, key) for index, key in enumerate(self._question.keys)) or "true"
-        if limits.groups is None or limits.rows_per_group is None:
-            return _first(f"(SELECT * FROM {rows} WHERE {declared})", self._order(), limits.rows)
-        if not self._question.keys:
-            return _first(rows, self._order(), min(limits.rows, limits.rows_per_group))
-        chosen, order = self._in_first_groups(rows, declared, limits.groups, limits.rows_per_group)
-        return _first(chosen, order, limits.rows) if limits.rows < limits.groups * limits.rows_per_group else chosen
-
-    def _in_first_groups(self, rows: str, declared: str, groups: int, rows_per_group: int) -> tuple[str, str]:
-        """The first rows of a person's first groups, in the order of their first row; and the order of rows.
-
-        The groups of each person are found first, and rows joined with them: a window over all rows needs far more memory. Keys that are not
-        declared are dropped among the groups, of which there are fewer than rows.
-        """
-        position, rows = self._position(rows)
-        keys = [f"k{index}" for index in range(len(self._question.keys))]
-        by, order = ", ".join(keys), f"{position} NULLS LAST"
-        found = f"SELECT o, {by}, min({position}) AS p FROM every GROUP BY o, {by}"
-        kept = (
-            f"SELECT o, {by} FROM ({found}) WHERE {declared} "
-            f"QUALIFY row_number() OVER (PARTITION BY o ORDER BY p NULLS LAST) <= {groups}"
-        )
-        same = " AND ".join(["every.o = kept.o", *(f"every.{key} IS NOT DISTINCT FROM kept.{key}" for key in keys)])
-        chosen = (
-            f"(WITH every AS NOT MATERIALIZED (SELECT * FROM {rows}), kept AS ({kept}) SELECT * FROM every SEMI JOIN kept ON {same} "
-            f"QUALIFY row_number() OVER (PARTITION BY o, {by} ORDER BY {order}) <= {rows_per_group})"
-        )
-        return chosen, order
-
-    def _position(self, rows: str) -> tuple[str, str]:
-        """One column that orders a person's rows: the only id, or the number of the row by all of them."""
-        kinds = self._question.rows.shape.ids
-        if kinds == (Type.INTEGER,):
-            return "i1", rows
-        if not kinds:
-            return "p", f"(SELECT *, 1 AS p FROM {rows})"
-        return "p", f"(SELECT *, row_number() OVER (PARTITION BY o ORDER BY {self._order()}) AS p FROM {rows})"
-
-    def _order(self) -> str:
-        """A total order of one person's rows: by ids; where these are values, by a salted hash of them first."""
-        kinds = self._question.rows.shape.ids
-        names = [f"i{at}" for at in range(1, len(kinds) + 1)]
-        order = [f"{name} NULLS LAST" for name in names]
-        if any(kind is not Type.INTEGER for kind in kinds):
-            texts = [dialect.content(name, kind) for name, kind in zip(names, kinds, strict=True)]
-            order = [dialect.hashed([dialect.text(self._salt), *texts]), *order]
-        return ", ".join(order)
-
     # Groups
 
     def _integers(self, keys: tuple[int, ...], *, private: bool, ordered: bool) -> str:
         names = [f"k{index}" for index in keys]
         folds = [fold for fold in self._measured if fold.kind is not Kind.QUANTILE]
-        kinds = {fold.kind for fold in folds}
-        if (private or Kind.PEOPLE in kinds) and Kind.DISTINCT not in kinds:
-            return _by_people(folds, names, self._sql, private=private) + _sorted(names, ordered=ordered)
+        if private and all(fold.kind is not Kind.DISTINCT for fold in folds):
+            return _by_people(folds, names, self._sql) + _sorted(names, ordered=ordered)
         parts = [*names, *(fold.over_rows for fold in folds), *(["count(DISTINCT o)"] if private else [])]
         return f"SELECT {', '.join(parts) or 'count(*)'} FROM {self._sql}{_grouped(names)}{_sorted(names, ordered=ordered)}"
 
@@ -245,11 +183,11 @@ class _Folds:
         return f"CAST(coalesce(sum({name}), 0) AS BIGINT)" if self._is_count else _exactly(f"sum({name})")
 
 
-def _by_people(folds: Sequence[_Folds], names: list[str], rows: str, *, private: bool) -> str:
-    """Grouped by person first: how many people a group has is then how many of these rows, without a set of them for each group."""
+def _by_people(folds: Sequence[_Folds], names: list[str], rows: str) -> str:
+    """Grouped by person first: how many people a group has is then how many of these rows. It is faster where groups are many."""
     own = [f"{fold.of_person} AS a{at}" for at, fold in enumerate(folds)]
     people = f"SELECT {', '.join([*names, *own]) or '1'} FROM {rows} GROUP BY {', '.join([*names, 'o'])}"
-    parts = [*names, *(fold.over_people(f"a{at}") for at, fold in enumerate(folds)), *(["count(*)"] if private else [])]
+    parts = [*names, *(fold.over_people(f"a{at}") for at, fold in enumerate(folds)), "count(*)"]
     return f"SELECT {', '.join(parts)} FROM ({people}){_grouped(names)}"
 
 
@@ -271,15 +209,13 @@ def _centred(name: str, centre: int) -> str:
 
 def _product(first: str, second: str, measure: Measure) -> str:
     """A product of two integers, in 128 bits where 64 could be too few, in the coarser unit."""
-    reach = [max(abs(steps.low - centre), abs(steps.high - centre)) for steps, centre in zip(measure.steps, measure.centres, strict=True)]
+    reach = [
+        max(abs(steps.low - centre), abs(steps.high - centre))
+        for steps, centre in zip(measure.steps, measure.centres, strict=True)
+    ]
     wide = "BIGINT" if reach[0] * reach[-1] + (1 << measure.coarser) < _SMALL else "HUGEINT"
     return dialect.shifted(f"(CAST({first} AS {wide}) * {second})", measure.coarser)
 
 
 def _canonical_value(levels: Levels, value: Any) -> str:
     return dialect.canonical(levels.name(value), value.facts.type)
-
-
-def _first(rows: str, order: str, most: int) -> str:
-    window = "PARTITION BY o" + (f" ORDER BY {order}" if order else "")
-    return f"(SELECT * FROM {rows} QUALIFY row_number() OVER ({window}) <= {most})"

@@ -22,7 +22,8 @@ def _template(call: Call) -> Template:
     template = call.function.engines[dialect.NAME]
     if template is None:
         raise NotAllowed(
-            f"{call.function.spelled[0]} is not available on this engine.", next_step="See the list of functions in the documentation of SQL."
+            f"{call.function.spelled[0]} is not available on this engine.",
+            next_step="See the list of functions in the documentation of SQL.",
         )
     return template
 

@@ -37,7 +37,9 @@ class PublicTables:
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, watch: Watch) -> None:
         self._connection, self._watch = connection, watch
-        self._tables: _Kept[int] = _Kept(_TABLES, most_weight=2 * MOST_PUBLIC_ROWS, weigh=lambda rows: rows, drop=self._drop)
+        self._tables: _Kept[int] = _Kept(
+            _TABLES, most_weight=2 * MOST_PUBLIC_ROWS, weigh=lambda rows: rows, drop=self._drop
+        )
         self._facts: _Kept[list[Any]] = _Kept(_FACTS, most_weight=100 * _LISTED, weigh=len, drop=lambda _: None)
 
     @contextmanager
@@ -62,7 +64,10 @@ class PublicTables:
     def distinct_values(self, relation: Relation, expression: Expression, *, outer: bool) -> tuple[Value | None, ...]:
         values = _values(relation, expression)
         if outer:
-            nulls = ", ".join(f"{dialect.literal(column.facts.type, None)} AS c{at}" for at, column in enumerate(relation.columns, start=1))
+            nulls = ", ".join(
+                f"{dialect.literal(column.facts.type, None)} AS c{at}"
+                for at, column in enumerate(relation.columns, start=1)
+            )
             values += f" UNION ALL {_values_of(expression, f'SELECT {nulls}')}"
         rows = self._looked_up(f"SELECT DISTINCT v FROM ({values}) ORDER BY v NULLS LAST LIMIT {_LISTED}")
         return tuple(row[0] for row in rows)

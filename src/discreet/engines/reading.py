@@ -53,7 +53,9 @@ def exactly(column: Column, types: Mapping[str, str], *, as_column: Column) -> s
     raw, kind = f"s.{quoted(column.name)}", as_column.type
     if kind is Type.TEXT:
         value = f"TRY_CAST({raw} AS VARCHAR)"
-        return f"(CASE WHEN length({value}) <= {as_column.max_length} AND NOT contains({value}, chr(0)) THEN {value} END)"
+        return (
+            f"(CASE WHEN length({value}) <= {as_column.max_length} AND NOT contains({value}, chr(0)) THEN {value} END)"
+        )
     if kind is not Type.INTEGER:
         return f"TRY_CAST({raw} AS {TYPES[kind]})"
     given = types.get(column.name.lower(), "")

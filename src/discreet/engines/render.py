@@ -45,6 +45,7 @@ def prepared(relation: Relation, keys: Iterable[int]) -> Prepared:
 
 
 def checked(statement: str) -> str:
+    """The statement, unless it is longer than anybody needs."""
     if len(statement) > LONGEST_STATEMENT:
         raise TooLarge("The question is too long.", next_step="Ask it in parts.")
     return statement
@@ -102,7 +103,11 @@ class Renderer:
             if f"c{at}" in kept:
                 parts.append(f"{levels.text(expression)} AS c{at}")
             if isinstance(expression, Field):
-                parts += [f"{levels.column(letter, expression.at)} AS {letter}{at}" for letter in "su" if f"{letter}{at}" in kept]
+                parts += [
+                    f"{levels.column(letter, expression.at)} AS {letter}{at}"
+                    for letter in "su"
+                    if f"{letter}{at}" in kept
+                ]
         return f"{_select(parts)} FROM {levels.source(f'({self.relation(relation.rows, need | levels.used)})')}"
 
     def _stack(self, relation: Stack, kept: list[str]) -> str:
@@ -111,7 +116,9 @@ class Renderer:
         plain = [name for name in kept if name[0] != "i"]
         for number, part in enumerate(relation.parts):
             own = range(start, start + len(part.shape.ids))
-            texts = [f"i{at - start + 1}" if at in own else dialect.literal(kind, None) for at, kind in enumerate(kinds)]
+            texts = [
+                f"i{at - start + 1}" if at in own else dialect.literal(kind, None) for at, kind in enumerate(kinds)
+            ]
             texts = [dialect.integer(number), *texts]
             named = [f"{text} AS i{at}" for at, text in enumerate(texts, start=1) if f"i{at}" in kept]
             below = self.relation(part, {*plain, *(ids(part) if named else ())})
@@ -123,7 +130,9 @@ class Renderer:
 
     def _join(self, join: Join, kept: list[str]) -> str:
         if join.on is not None and join.how is How.INNER:
-            return self._keep(join.on, kept, lambda need: self._pairs(join, [name for name in columns(join) if name in need], None))
+            return self._keep(
+                join.on, kept, lambda need: self._pairs(join, [name for name in columns(join) if name in need], None)
+            )
         return self._pairs(join, kept, join.on)
 
     def _pairs(self, join: Join, kept: list[str], on: Expression | None) -> str:
@@ -162,14 +171,18 @@ class Renderer:
         self.tables[table.name] = table
         return levels.source(table.name)
 
-    def _matching(self, node: Join | Mark, a: Relation, b: Relation, names: tuple[str, str], sides: tuple[Levels, Levels]) -> list[str]:
+    def _matching(
+        self, node: Join | Mark, a: Relation, b: Relation, names: tuple[str, str], sides: tuple[Levels, Levels]
+    ) -> list[str]:
         """Owners, keys, and how many public rows one row may meet."""
         conditions = []
         if not a.is_public and not b.is_public:
             conditions.append(f"{names[0]}.o = {names[1]}.o")
             for levels in sides:
                 levels.used.add("o")
-        conditions += [f"{_of(names[0], sides[0], ours)} = {_of(names[1], sides[1], theirs)}" for ours, theirs in node.keys]
+        conditions += [
+            f"{_of(names[0], sides[0], ours)} = {_of(names[1], sides[1], theirs)}" for ours, theirs in node.keys
+        ]
         if a.is_public != b.is_public:
             conditions.append(f"{names[0] if a.is_public else names[1]}.nth <= {node.fan_out}")
         return conditions
@@ -182,7 +195,9 @@ class Renderer:
         keys = [(levels.name(key), f"k{at}") for at, key in enumerate(relation.keys, start=1)]
         names = [*owner, *(name for _, name in keys)]
         start = len(names) + 1
-        asked = [(f"c{at}", aggregate) for at, aggregate in enumerate(relation.aggregates, start=start) if f"c{at}" in kept]
+        asked = [
+            (f"c{at}", aggregate) for at, aggregate in enumerate(relation.aggregates, start=start) if f"c{at}" in kept
+        ]
         raw, done = self._folds([aggregate for _, aggregate in asked], levels, relation.rows)
         inner = [*owner, *(f"{key} AS {name}" for key, name in keys), *raw]
         source = levels.source(f"({self.relation(relation.rows, levels.used)})")
@@ -193,7 +208,9 @@ class Renderer:
         outer += [f"{text} AS {name}" for text, (name, _) in zip(done, asked, strict=True)]
         return f"{_select([part for part in outer if part.split()[-1] in kept])} FROM ({grouped})"
 
-    def _folds(self, aggregates: Sequence[Aggregate], levels: Levels, rows: Relation, window: str = "") -> tuple[list[str], list[str]]:
+    def _folds(
+        self, aggregates: Sequence[Aggregate], levels: Levels, rows: Relation, window: str = ""
+    ) -> tuple[list[str], list[str]]:
         """The folds that the engine computes, under names of their own; and what each aggregate is, given these."""
         raw, done = [], []
         for aggregate in aggregates:

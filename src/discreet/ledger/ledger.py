@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -184,6 +184,13 @@ class Ledger:
         with self._store.transaction() as t:
             return chain.data_version(t)
 
+    def data_day(self) -> date:
+        """The day that the data version was begun: what CURRENT_DATE means, the same for as long as the version lasts."""
+        with self._store.transaction() as t:
+            begun = t.run("SELECT time FROM ledger_entries WHERE kind = 'refresh' ORDER BY seq DESC LIMIT 1")
+            first = begun or t.run("SELECT time FROM ledger_entries WHERE seq = 1")
+        return datetime.fromisoformat(first[0][0]).date() if first else self._now().date()
+
     def refresh(self) -> int:
         """Begin a new data version: the same questions are new ones, and accounts go on as they are."""
         with self._writing() as t:
@@ -264,6 +271,13 @@ class Ledger:
             self._step("finish: written")
         self._step("finish: committed")
         return answer
+
+    def is_paid(self, request: Request) -> bool:
+        """Whether a question would cost its asker nothing: it is answered, and they have paid for it."""
+        with self._store.transaction() as t:
+            answered = t.run("SELECT answer FROM ledger_questions WHERE question = ?", request.key)
+            paid = t.run("SELECT question FROM ledger_paid WHERE analyst = ? AND question = ?", request.analyst or "", request.key)
+        return bool(answered) and answered[0][0] is not None and (request.analyst is None or bool(paid))
 
     def paid_under_earlier_format(self, label: str, *, question_format: int, data_version: int) -> bool:
         """Whether anybody paid for a question of these very words, about this data, before digests had this format.

@@ -30,7 +30,6 @@ class Service:
     curator: Curator
     keys: KeyBook
     guard: Guard
-    dataset: str
     quantum: float
     collections: CollectorBooks
     config: Path | None = None
@@ -45,7 +44,7 @@ class Service:
 
     def check_dataset(self, given: str | None) -> None:
         """An unknown dataset and a forbidden one look the same."""
-        if given not in (None, self.dataset):
+        if given not in (None, self.curator.dataset):
             raise UnknownDataset(
                 "There is no such dataset for you.", next_step="Leave `dataset` out, or see /v1/catalog."
             )

@@ -30,7 +30,7 @@ def capped(relation: Relation) -> Relation:
     if isinstance(relation, PerPerson):
         aggregates = tuple(_folded(part, rows) for part in relation.aggregates)
         return PerPerson(rows, tuple(_anew(key, rows) for key in relation.keys), aggregates)
-    return Windowed(rows, tuple(_window(part, rows) for part in relation.windows))
+    return Windowed(rows, tuple(window_anew(part, rows) for part in relation.windows))
 
 
 def _anew(expression: Expression, rows: Relation) -> Expression:
@@ -50,7 +50,8 @@ def _folded(aggregate: Aggregate, rows: Relation) -> Aggregate:
     return replace(aggregate, value=value, where=where)
 
 
-def _window(window: Window, rows: Relation) -> Window:
+def window_anew(window: Window, rows: Relation) -> Window:
+    """The same window over what a relation has become."""
     return replace(
         window,
         what=_folded(window.what, rows) if isinstance(window.what, Aggregate) else window.what,

@@ -8,23 +8,19 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from discreet.algebra.expressions import Expression, Field, call, moved
-from discreet.algebra.relations import How, Join
+from discreet.algebra.expressions import Expression, moved
+from discreet.algebra.relations import How
 from discreet.errors import JoinsPeople, NotAllowed, UnknownName
-from discreet.sql.capping import capped
 from discreet.sql.expressions import conjuncts, predicate
 from discreet.sql.linking import (
     Pair,
-    Parts,
     names_the_person,
     refuse_further,
-    side_by_side,
     split,
-    with_field,
-    without_owners,
 )
+from discreet.sql.meeting import joined, marked
 from discreet.sql.model import Context, Names
-from discreet.sql.scope import MOST_COVERS, OUTER, Scope, all_of
+from discreet.sql.scope import MOST_COVERS, OUTER, Scope
 from discreet.sql.types import apply
 
 SPECIAL = (exp.Exists, exp.Subquery, exp.Select, exp.Window)
@@ -59,6 +55,12 @@ class Asked:
         return kind if kind in ("SEMI", "ANTI") else side or "INNER"
 
     @property
+    def conditions(self) -> list[exp.Expr]:
+        """The parts of ON."""
+        on = self.node.args.get("on")
+        return [] if on is None else conjuncts(on)
+
+    @property
     def is_bare(self) -> bool:
         """Whether there is neither ON nor USING."""
         return self.node.args.get("on") is None and not self.node.args.get("using")
@@ -79,9 +81,10 @@ def join(scope: Scope, other: Scope, asked: Asked) -> None:
         scope.keep([mark if how == "SEMI" else apply("NOT", mark)])
         return
     kind = _kind(left, right, how, asked.context)
-    relation = _joined(left, right, kind, parts, asked)
+    relation = joined(left, right, kind, parts, asked.context, keeps_left=how != "INNER")
     _put_together(scope, left, right, asked, kind)
     scope.relation = relation
+    _keep_later(scope, asked)
 
 
 @contextmanager
@@ -114,13 +117,10 @@ def _own(side: Scope, name: str) -> Expression:
 
 
 def _on(scope: Scope, left: Scope, right: Scope, asked: Asked) -> Iterator[Expression]:
-    """The parts of ON. Of an inner join, what needs more than the two sides is read with WHERE, which means the same."""
-    on = asked.node.args.get("on")
-    for node in conjuncts(on) if on is not None else ():
+    """The parts of ON. Of an inner join, what needs more than the two sides is read after it, which means the same."""
+    for node in asked.conditions:
         if node.find(*SPECIAL) is not None:
-            if asked.how == "INNER":
-                scope.pending.append(node)
-            else:
+            if asked.how != "INNER":
                 yield _of_one_side(node, left, right, asked)
             continue
         condition = predicate(node, right, asked.context, asked.names)
@@ -128,6 +128,12 @@ def _on(scope: Scope, left: Scope, right: Scope, asked: Asked) -> Iterator[Expre
             scope.pending.append(node)
         else:
             yield condition
+
+
+def _keep_later(scope: Scope, asked: Asked) -> None:
+    """The conditions of an inner join that have subqueries, once both sides are there."""
+    nodes = [node for node in asked.conditions if node.find(*SPECIAL) is not None] if asked.how == "INNER" else []
+    scope.keep([predicate(node, scope, asked.context, asked.names) for node in nodes])
 
 
 def _of_one_side(node: exp.Expr, left: Scope, right: Scope, asked: Asked) -> Expression:
@@ -211,48 +217,6 @@ def _kind(left: Scope, right: Scope, how: str, context: Context) -> How:
     return How.LEFT
 
 
-def _joined(left: Scope, right: Scope, how: How, parts: Parts, asked: Asked) -> Join:
-    if not left.is_public and not right.is_public:
-        left.relation, right.relation = capped(left.relation), capped(right.relation)
-    rest = list(parts.rest)
-    if how is How.FULL:
-        rest += parts.inner
-    else:
-        right.keep(parts.inner)
-    if asked.how == "INNER":
-        left.keep(parts.outer)
-    else:  # of an outer join, it decides about pairs only: also where public rows are left that stand as groups
-        rest += [moved(condition, OUTER) for condition in parts.outer]
-    keys = [_key(left, right, pair) for pair in _needed(left, right, parts.keys)]
-    pairs = tuple((left.fresh(ours), right.fresh(theirs)) for ours, theirs in keys)
-    on = side_by_side(rest, left.relation, right.relation)
-    return Join(left.relation, right.relation, how, pairs, on, _fan_out(left, right, pairs, asked.context))
-
-
-def _needed(left: Scope, right: Scope, pairs: Sequence[Pair]) -> list[Pair]:
-    distinct = list(dict.fromkeys(pairs))
-    return distinct if left.is_public or right.is_public else without_owners(distinct)
-
-
-def _key(left: Scope, right: Scope, pair: Pair) -> Pair:
-    """The public side of a key is a column."""
-    ours, theirs = pair
-    return with_field(left, ours) if left.is_public else ours, with_field(right, theirs) if right.is_public else theirs
-
-
-def _fan_out(left: Scope, right: Scope, pairs: Sequence[Pair], context: Context) -> int:
-    if not left.is_public and not right.is_public:
-        return 1
-    public, side = (right, 1) if right.is_public else (left, 0)
-    return multiplicity(public, [pair[side] for pair in pairs], context)
-
-
-def multiplicity(public: Scope, keys: Sequence[Expression], context: Context) -> int:
-    """How many rows of a public relation one row can meet: those that share the columns equated with it."""
-    places = tuple(sorted({key.at for key in keys if isinstance(key, Field)}))
-    return max(1, context.facts.largest_multiplicity(public.relation, places))
-
-
 def _put_together(scope: Scope, left: Scope, right: Scope, asked: Asked, how: How) -> None:
     """Names and positions of both sides: the right one stands behind the left."""
     names = [name.name.lower() for name in asked.node.args.get("using") or ()]
@@ -271,16 +235,3 @@ def _put_together(scope: Scope, left: Scope, right: Scope, asked: Asked, how: Ho
 
 def _places(side: Scope, name: str) -> tuple[int, ...]:
     return side.merged.get(name) or tuple(at for source in side.sources for at in source.positions(name))
-
-
-def marked(outer: Scope, inner: Scope, parts: Parts, context: Context) -> Expression:
-    """A column of the outer side: whether the inner side has a row that fits. True or false, never NULL."""
-    refuse_further(parts)
-    inner.keep(parts.inner)
-    pairs = without_owners(parts.keys) if not inner.is_public else list(parts.keys)
-    keys = [(ours, with_field(inner, theirs) if inner.is_public else inner.fresh(theirs)) for ours, theirs in pairs]
-    on = side_by_side(parts.rest, outer.relation, inner.relation)
-    many = on is not None and inner.is_public and not outer.is_public
-    fan_out = multiplicity(inner, [theirs for _, theirs in keys], context) if many else 1
-    mark: Expression = outer.mark(inner, keys, on, fan_out=fan_out)
-    return all_of([*(call("is_true", condition) for condition in parts.outer), mark])

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from discreet.algebra.question import Limits
 from discreet.algebra.relations import MOST_ROWS, Compute, Join, Keep, Mark, Relation, Scan, Stack
-from discreet.catalog import Catalog
+from discreet.catalog import Catalog, Table
 from discreet.errors import NotAllowed, TooLarge
 from discreet.sql.text import Options
 
@@ -20,8 +20,8 @@ def limits_of(rows: Relation, options: Options, catalog: Catalog, *, has_keys: b
         raise NotAllowed("max_rows_per_group needs max_groups_contributed.", next_step="Give both.")
     asked = [limit for limit in (catalog.rows_per_person, options.max_rows_contributed) if limit is not None]
     derived = rows.shape.most_rows
-    if derived is None and not asked and (groups is None or per_group is None):
-        asked = [_largest_declared(rows)]
+    if not asked and (groups is None or per_group is None) and any(not table.is_bounded_once for table in _tables(rows)):
+        asked = [max(table.max_rows for table in _tables(rows))]
     bounds = [*asked, *([] if derived is None else [derived])]
     if groups is not None and per_group is not None:
         bounds.append(groups * per_group)
@@ -43,16 +43,13 @@ def tightened(rows: Relation, limits: Limits) -> Relation:
     return rows
 
 
-def _largest_declared(rows: Relation) -> int:
-    return max(_declared(rows))
-
-
-def _declared(rows: Relation) -> list[int]:
+def _tables(rows: Relation) -> list[Table]:
+    """The protected tables whose rows these are; what a mark looks at adds none."""
     match rows:
         case Scan():
-            return [] if rows.table.is_public else [rows.table.max_rows]
+            return [] if rows.table.is_public else [rows.table]
         case Join():
-            return [*_declared(rows.left), *_declared(rows.right)]
+            return [*_tables(rows.left), *_tables(rows.right)]
         case Stack():
-            return [number for part in rows.parts for number in _declared(part)]
-    return _declared(rows.rows)
+            return [table for part in rows.parts for table in _tables(part)]
+    return _tables(rows.rows)

@@ -146,10 +146,10 @@ class Measuring:
         )  # fmt: skip
         rows = self._index(Measure(kind=Kind.ROWS, where=kept))
         sums = [self._index(total) for total in totals]
-        squares = [self._squares(total) for total in totals]
-        return Computed(
-            Estimate(_PAIRED[type(node)], (*sums, rows, *squares, self._index(_coarsened(product)))), Type.REAL
-        )
+        squared = {"corr": totals, "slope": totals[:1], "intercept": totals[:1]}.get(_PAIRED[type(node)], [])
+        squares = [self._squares(total) for total in squared]
+        measures = (*sums, rows, *squares, self._index(_coarsened(product)))
+        return Computed(Estimate(_PAIRED[type(node)], measures), Type.REAL)
 
     def _extreme(self, node: exp.Expr, where: Expression | None) -> Computed:
         low = isinstance(node, exp.Min)

@@ -15,7 +15,7 @@ from discreet.errors import NotAllowed, TooLarge
 from discreet.sql.facts import PublicFacts
 from discreet.sql.model import Context, IsRelease, Names, Released, Rows
 from discreet.sql.releases import limit_of, ordered, read_release, sorted_view
-from discreet.sql.rows import read_rows
+from discreet.sql.rows import context_of, is_grouped, read_rows
 from discreet.sql.scope import Scope
 from discreet.sql.sets import read_sets
 from discreet.sql.text import Options, Parameters, read_text
@@ -44,10 +44,10 @@ def read_question(
     `parameters` stand for ? and :name; `today` is the day of the data version, which CURRENT_DATE means.
     """
     text = read_text(sql, parameters)
-    context = Context(catalog=catalog, facts=facts, today=today)
+    context = context_of(catalog, facts, today=today)
     reader = _Reader(context, text.options)
     context.read = reader.read
-    meaning = reader.read(text.query, {}, None)
+    meaning = reader.outermost(text.query, {})
     if isinstance(meaning, Rows):
         raise _rows_only(meaning)
     return Reading(tuple(context.questions), meaning.view, meaning.names, text.options, tuple(dict.fromkeys(context.notes)))
@@ -75,6 +75,22 @@ class _Reader:
         self._known[id(query)] = query, meaning
         return meaning
 
+    def outermost(self, query: exp.Expr, names: Names) -> Rows | Released:
+        """The query that is answered: where it groups, it counts across people, by the person too."""
+        if isinstance(query, exp.SetOperation):
+            for side in (query.left, query.right):
+                self.outermost(side, self._with_names(query, names))
+        elif isinstance(query, exp.Select) and is_grouped(query):
+            known = self._with_names(query, names)
+            if not self._released_sources(query, known):
+                self._known[id(query)] = query, self._release(query, known)
+        return self.read(query, names)
+
+    def _release(self, query: exp.Select, names: Names) -> Released:
+        if len(self._context.questions) >= MOST_QUESTIONS:
+            raise TooLarge("There are too many releases in one question.", next_step="Ask for fewer at once.")
+        return read_release(query, names, self._context, self._options)
+
     def _read(self, query: exp.Expr, names: Names) -> Rows | Released:
         if isinstance(query, exp.Subquery) and not query.alias:
             return self.read(query.this, names)
@@ -91,9 +107,7 @@ class _Reader:
         try:
             return read_rows(query, names, self._context)
         except IsRelease:
-            if len(self._context.questions) >= MOST_QUESTIONS:
-                raise TooLarge("There are too many releases in one question.", next_step="Ask for fewer at once.") from None
-            return read_release(query, names, self._context, self._options)
+            return self._release(query, names)
 
     def _with_names(self, query: exp.Expr, names: Names) -> Names:
         """The names of a WITH, on top of those outside."""

@@ -15,7 +15,7 @@ from discreet.algebra.aggregates import Window
 from discreet.algebra.expressions import Call, Expression, Field, Literal, call, fields_of, moved, over
 from discreet.algebra.relations import Join, Keep, Mark, Relation, Windowed
 from discreet.errors import NotAllowed, UnknownName
-from discreet.sql.capping import capped
+from discreet.sql.capping import capped, window_anew
 
 if TYPE_CHECKING:
     from discreet.sql.model import Here, Rows
@@ -57,7 +57,7 @@ class Scope:
     windows: dict[str, exp.Expr] = field(default_factory=dict)
     """What WINDOW names."""
     pending: list[exp.Expr] = field(default_factory=list)
-    """Conditions of inner joins that are read with WHERE."""
+    """Conditions of inner joins that read the SELECT around this one, and are read with WHERE."""
     consumed: set[int] = field(default_factory=set)
     """Equalities of WHERE that are keys of an inner join."""
     beside: Scope | None = None
@@ -189,6 +189,7 @@ class Scope:
         """A column for a window, the same one where it was asked for before."""
         if not self.is_public:
             self.relation = capped(self.relation)
+            window = window_anew(window, self.relation)
         below = self.relation
         if isinstance(below, Windowed):
             width = len(below.rows.columns)
@@ -219,3 +220,8 @@ def mapped(expression: Expression, places: dict[int, Field]) -> Expression:
     if isinstance(expression, Literal):
         return expression
     return Call(expression.function, tuple(mapped(arg, places) for arg in expression.args))
+
+
+def positions(expression: Expression) -> set[int]:
+    """Where the columns that an expression reads stand."""
+    return {part.at for part in fields_of(expression)}

@@ -26,7 +26,7 @@ def open_from(select: exp.Select, names: Names, context: Context, parent: Scope 
     scope = _source(origin.this, names, context, nth=0)
     scope.parent = parent
     waiting = [Asked(node, where, context, names) for node in select.args.get("joins") or ()]
-    brings_back = any(asked.how in ("RIGHT", "FULL") for asked in waiting)
+    brings_back = _brings_back(waiting)
     others = [(_source(asked.node.this, names, context, nth=nth), asked) for nth, asked in enumerate(waiting, start=1)]
     _check_names([scope, *(other for other, _ in others)])
     while others:
@@ -35,8 +35,23 @@ def open_from(select: exp.Select, names: Names, context: Context, parent: Scope 
         others = others[max(run, 1) :]
     if brings_back:  # such a join may bring rows that an equality in WHERE takes away
         scope.consumed.clear()
+        if scope.pending:
+            raise NotAllowed(
+                "The subquery's joins are too involved to read a column from outside.", next_step="Use it in WHERE."
+            )
     check_size(scope.relation)
     return scope
+
+
+def _brings_back(joins: Sequence[Asked]) -> bool:
+    """Whether there is a right or full join. Behind a comma these would mean something else than they look like."""
+    at = next((at for at, asked in enumerate(joins) if asked.how in ("RIGHT", "FULL")), None)
+    if at is not None and any(asked.is_bare and not asked.node.kind for asked in joins[:at]):
+        raise NotAllowed(
+            "A right or full join stands behind a comma in FROM.",
+            next_step="Write CROSS JOIN, or put it into a subquery.",
+        )
+    return at is not None
 
 
 def _join_all(scope: Scope, others: list[tuple[Scope, Asked]]) -> None:

@@ -8,14 +8,13 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
-from discreet.algebra.aggregates import Aggregate, Fold
+from discreet.algebra.aggregates import Aggregate, Fold, Place, Window
 from discreet.algebra.expressions import Expression, Literal, call, moved
 from discreet.algebra.relations import How, Join, PerPerson, Relation
 from discreet.catalog import Type
 from discreet.errors import JoinsPeople, NotAllowed
 from discreet.sql.capping import capped
 from discreet.sql.expressions import conjuncts, predicate
-from discreet.sql.joins import marked, multiplicity
 from discreet.sql.linking import (
     Pair,
     Parts,
@@ -26,9 +25,10 @@ from discreet.sql.linking import (
     with_field,
     without_owners,
 )
+from discreet.sql.meeting import joined, marked, multiplicity
 from discreet.sql.model import Context, Here, Names, Released
 from discreet.sql.personal import aggregate, aggregates_in, fresh_aggregate
-from discreet.sql.scope import OUTER, Scope, Source
+from discreet.sql.scope import OUTER, Scope, Source, positions
 from discreet.sql.types import apply
 
 Opening: TypeAlias = Callable[[exp.Select, Names, Context, Scope | None], Scope]
@@ -150,14 +150,21 @@ def _check_people(outer: Scope, inner: Scope, parts: Parts) -> None:
 
 
 def _aggregated(node: exp.Expr, nodes: Sequence[exp.Expr], inner: Scope, parts: Parts, here: Here) -> Expression:
-    """Aggregates by what is equated with the row outside, joined to it; a count of nothing is 0."""
-    if parts.rest:
-        raise NotAllowed(
-            "An aggregate in a subquery is compared with the row outside by more than equalities.",
-            next_step="Equate columns only, or join in FROM and group by the person.",
-        )
-    pairs = _needed(inner, parts.keys)
+    """Aggregates for each row outside; a count of nothing is 0."""
     folds = [aggregate(part, replace(here, scope=inner)) for part in nodes]
+    reads_outside = any(at >= OUTER for fold in folds for part in fold.parts for at in positions(part))
+    by = _by_row if parts.rest or reads_outside else _by_keys
+    first = by(here, inner, parts, folds)
+    values = {
+        id(part): _of_nothing(here.scope.relation.field(first + at), fold)
+        for at, (part, fold) in enumerate(zip(nodes, folds, strict=True))
+    }
+    return here.reading(node, replace(here, scope=_Folded(here.scope.relation, [], values=values)))
+
+
+def _by_keys(here: Here, inner: Scope, parts: Parts, folds: Sequence[Aggregate]) -> int:
+    """Aggregates by what is equated with the row outside, joined to it by that."""
+    pairs = _needed(inner, parts.keys)
     relation = PerPerson(
         inner.relation,
         tuple(inner.fresh(theirs) for _, theirs in pairs),
@@ -165,12 +172,28 @@ def _aggregated(node: exp.Expr, nodes: Sequence[exp.Expr], inner: Scope, parts: 
     )
     before = 0 if relation.is_public else 1
     keys = [(ours, relation.field(before + at)) for at, (ours, _) in enumerate(pairs)]
-    first = _append(here.scope, relation, keys, _outside(parts)) + before + len(pairs)
-    values = {
-        id(part): _of_nothing(here.scope.relation.field(first + at), fold)
-        for at, (part, fold) in enumerate(zip(nodes, folds, strict=True))
-    }
-    return here.reading(node, replace(here, scope=_Folded(here.scope.relation, [], values=values)))
+    return _append(here.scope, relation, keys, _outside(parts)) + before + len(pairs)
+
+
+def _by_row(here: Here, inner: Scope, parts: Parts, folds: Sequence[Aggregate]) -> int:
+    """Where more than equalities is said, or the row outside is in what is aggregated: the rows outside are numbered, each meets what fits
+    it, and the aggregates of each number are joined to its row.
+    """
+    outer = here.scope
+    number = outer.window(Window(Place.ROW_NUMBER, None, 0, (), (), None))
+    left = Scope(outer.relation, [])
+    pairs = joined(left, inner, How.INNER, replace(parts, inner=[], outer=[]), here.context, keeps_left=True)
+    both = Scope(pairs, [])
+    aggregates = tuple(fresh_aggregate(both, _over_both(fold, left.relation, inner.relation)) for fold in folds)
+    relation = PerPerson(pairs, (pairs.field(number.at),), aggregates)
+    before = 0 if relation.is_public else 1
+    return _append(outer, relation, [(number, relation.field(before))], _outside(parts)) + before + 1
+
+
+def _over_both(fold: Aggregate, outer: Relation, inner: Relation) -> Aggregate:
+    value = None if fold.value is None else side_by_side([fold.value], outer, inner)
+    where = None if fold.where is None else side_by_side([fold.where], outer, inner)
+    return replace(fold, value=value, where=where)
 
 
 def _of_nothing(value: Expression, fold: Aggregate) -> Expression:

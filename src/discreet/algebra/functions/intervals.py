@@ -19,13 +19,13 @@ _ROOT_BITS = 64
 
 
 def negated(bounds: Bounds) -> Bounds:
-    """-x."""
+    """Of -x."""
     low, high = bounds
     return (None if high is None else -high), (None if low is None else -low)
 
 
 def summed(a: Bounds, b: Bounds) -> Bounds:
-    """x + y."""
+    """Of x + y."""
     return _plus(a[0], b[0]), _plus(a[1], b[1])
 
 
@@ -34,7 +34,7 @@ def _plus(x: Fraction | None, y: Fraction | None) -> Fraction | None:
 
 
 def multiplied(a: Bounds, b: Bounds) -> Bounds:
-    """x · y, by the corners; 0 times an end that is not there is 0."""
+    """Of x · y, by the corners; 0 times an end that is not there is 0."""
     return _bounds([_times(x, y) for x in _ends(a) for y in _ends(b)])
 
 
@@ -57,7 +57,7 @@ def _times(x: End, y: End) -> End:
 
 
 def inverted(bounds: Bounds) -> Bounds:
-    """1 / y for y other than 0: nothing is known near 0 but the sign."""
+    """Of 1 / y for y other than 0: nothing is known near 0 but the sign."""
     low, high = bounds
     if low is not None and low >= 0 and high != 0:
         return (Fraction(0) if high is None else 1 / high), (1 / low if low > 0 else None)
@@ -67,12 +67,12 @@ def inverted(bounds: Bounds) -> Bounds:
 
 
 def divided(a: Bounds, b: Bounds) -> Bounds:
-    """x / y for y other than 0."""
+    """Of x / y for y other than 0."""
     return multiplied(a, inverted(b))
 
 
 def wholly_divided(a: Bounds, b: Bounds) -> Bounds:
-    """x / y truncated, for a whole y: its positive and its negative values apart, because none is between -1 and 1."""
+    """Of x / y truncated, for a whole y: its positive and its negative values apart, because none is between -1 and 1."""
     low, high = b
     parts = []
     if high is None or high >= 1:
@@ -83,7 +83,7 @@ def wholly_divided(a: Bounds, b: Bounds) -> Bounds:
 
 
 def magnitude(bounds: Bounds) -> Bounds:
-    """|x|."""
+    """Of |x|."""
     low, high = bounds
     if low is not None and low >= 0:
         return bounds
@@ -93,7 +93,7 @@ def magnitude(bounds: Bounds) -> Bounds:
 
 
 def remainder(a: Bounds, most: Fraction | None) -> Bounds:
-    """x % y where |x % y| is at most `most`: no further from 0 than x, and on its side."""
+    """Of x % y where |x % y| is at most `most`: no further from 0 than x, and on its side."""
     low, high = a
     least = Fraction(0) if low is not None and low >= 0 else largest([_opposite(low), _opposite(most)])
     return least, Fraction(0) if high is not None and high <= 0 else smallest([high, most])
@@ -159,7 +159,7 @@ def _held(end: Fraction) -> Fraction:
 def is_held(bounds: Bounds) -> bool:
     """Whether 64 bits hold everything in it."""
     low, high = bounds
-    return low is not None and high is not None and -LARGEST_INTEGER <= low and high <= LARGEST_INTEGER
+    return low is not None and high is not None and low >= -LARGEST_INTEGER and high <= LARGEST_INTEGER
 
 
 def holds_zero(bounds: Bounds) -> bool:

@@ -36,13 +36,15 @@ def upper(text: str) -> str:
 # a character that its own rule changes and ours does not, go the short way. These are such characters, and a few that are not.
 _ODD_CAPITALS = (
     "\u0130\u01c5\u01c8\u01cb\u01f2\u023a\u023e\u03f4\u0531-\u0556\u10a0-\u10cf\u13a0-\u13f7\u1c90-\u1cbf\u1f00-\u1fff\u2126-\u2183"
-    "\u24b6-\u24cf\u2c00-\u2cff\ua640-\ua69f\ua720-\ua7ff\uff21-\uff3a\U00010400-\U0001e943" + "".join(map(chr, range(0x1E00, 0x1F00, 2)))
+    "\u24b6-\u24cf\u2c00-\u2cff\ua640-\ua69f\ua720-\ua7ff\uff21-\uff3a\U00010400-\U0001e943"
+    + "".join(map(chr, range(0x1E00, 0x1F00, 2)))
 )
 _ODD_SMALL = (
     "\u00b5\u00df\u0131\u017f\u01c5\u01c8\u01cb\u01f2\u023f\u0240\u0250\u0251\u0252\u025c\u0261\u0265\u0266\u026a"
     "\u026b\u026c\u0271\u027d\u0282\u0287\u029d\u029e\u0345\u03c2\u03d0\u03d1\u03d5\u03d6\u03f0\u03f1\u03f5"
     "\u0561-\u0587\u10d0-\u10ff\u13f8-\u13ff\u1c80-\u1c8f\u1d79-\u1d8e\u1f00-\u1fff\u214e-\u2184\u24d0-\u24e9\u2c30-\u2d2f\ua640-\ua69f"
-    "\ua720-\ua7ff\uab30-\uabbf\ufb00-\ufb17\uff41-\uff5a\U00010400-\U0001e943" + "".join(map(chr, range(0x1E01, 0x1F00, 2)))
+    "\ua720-\ua7ff\uab30-\uabbf\ufb00-\ufb17\uff41-\uff5a\U00010400-\U0001e943"
+    + "".join(map(chr, range(0x1E01, 0x1F00, 2)))
 )
 
 

@@ -13,7 +13,15 @@ from discreet.algebra.functions.intervals import hull, largest, overlap, smalles
 from discreet.algebra.functions.rules import (
     Domain,
     Rule,
-    counted, image, is_null, is_nullable, longest_of, reach_of, text, truth, union,
+    counted,
+    image,
+    is_null,
+    is_nullable,
+    longest_of,
+    reach_of,
+    text,
+    truth,
+    union,
 )
 from discreet.algebra.registry import Function, Nulls, Signature, Template, register
 from discreet.catalog import Type
@@ -166,8 +174,17 @@ RECORDS = (
     _logical("and", "AND", "both; NULL where that is not decided"),
     _logical("or", "OR", "one or both; NULL where that is not decided"),
     _of_one("not", "NOT", usage="NOT a", nulls=Nulls.IF_ANY, template="(NOT {0})", says="the opposite"),
-    _of_one("is_true", "IS TRUE", usage="a IS TRUE", nulls=Nulls.NEVER, template="({0} IS TRUE)", says="true, and not NULL"),
-    _of_one("is_false", "IS FALSE", usage="a IS FALSE", nulls=Nulls.NEVER, template="({0} IS FALSE)", says="false, and not NULL"),
+    _of_one(
+        "is_true", "IS TRUE", usage="a IS TRUE", nulls=Nulls.NEVER, template="({0} IS TRUE)", says="true, and not NULL"
+    ),
+    _of_one(
+        "is_false",
+        "IS FALSE",
+        usage="a IS FALSE",
+        nulls=Nulls.NEVER,
+        template="({0} IS FALSE)",
+        says="false, and not NULL",
+    ),
     Function(
         name="case",
         version=1,

@@ -19,7 +19,17 @@ from discreet.algebra.functions.intervals import (
     summed,
     wholly_divided,
 )
-from discreet.algebra.functions.rules import Domain, Rule, counted, image, integer, is_nullable, listed_image, reach_of, real
+from discreet.algebra.functions.rules import (
+    Domain,
+    Rule,
+    counted,
+    image,
+    integer,
+    is_nullable,
+    listed_image,
+    reach_of,
+    real,
+)
 from discreet.algebra.registry import Function, Nulls, Signature, register
 from discreet.catalog import Type
 
@@ -74,7 +84,7 @@ def _of_whole(bounds: Callable[[Bounds], Bounds], value: Callable[[int], int]) -
 
 
 def truncated(a: int, b: int) -> int | None:
-    """a / b towards zero."""
+    """The quotient, towards zero."""
     if b == 0:
         return None
     return abs(a) // abs(b) if (a < 0) == (b < 0) else -(abs(a) // abs(b))
@@ -148,7 +158,12 @@ def _divided(args: Sequence[Facts], _: Type) -> Facts:
     a, b = args
     values = _listed(args, lambda x, y: x / y if y else None)
     nullable = is_nullable(args) or holds_zero(b.bounds)
-    return real(loosened(divided(a.bounds, b.bounds)), _quotient_reach(reach_of(a), reach_of(b)), nullable=nullable, values=values)
+    return real(
+        loosened(divided(a.bounds, b.bounds)),
+        _quotient_reach(reach_of(a), reach_of(b)),
+        nullable=nullable,
+        values=values,
+    )
 
 
 def _remainder(args: Sequence[Facts], _: Type) -> Facts:

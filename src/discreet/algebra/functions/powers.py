@@ -74,7 +74,7 @@ def _power(args: Sequence[Facts], _: Type) -> Facts:
     if bounds is None:
         bounds = _positive_power(base, exponent)
     low, high = reaching_zero(loosened(bounds, COARSE), 2 * _LEAST)
-    return real(overlap((low, high), (-_LARGEST, _LARGEST)) if (low, high) != UNBOUNDED else UNBOUNDED, AS_READ, nullable=True)
+    return real(overlap((low, high), (-_LARGEST, _LARGEST)), AS_READ, nullable=True)
 
 
 def _whole_power(base: Bounds, exponent: Bounds) -> Bounds | None:
@@ -97,7 +97,9 @@ def _positive_power(base: Bounds, exponent: Bounds) -> Bounds:
     if base[0] == 0 or base[1] is None or exponent[0] is None or exponent[1] is None:
         is_rising = exponent[0] is not None and exponent[0] >= 0 and base[1] is not None and exponent[1] is not None
         ends = [_corner(base[1], power) for power in exponent] if is_rising else []
-        return Fraction(0), None if not ends or None in ends else max(Fraction(1), *(end for end in ends if end is not None))
+        return Fraction(0), None if not ends or None in ends else max(
+            Fraction(1), *(end for end in ends if end is not None)
+        )
     corners = [_corner(x, y) for x in base for y in exponent]
     known = [corner for corner in corners if corner is not None]
     return hull([(corner, corner) for corner in known]) if len(known) == len(corners) else (Fraction(0), None)
@@ -137,7 +139,9 @@ def _of_one(name: str, spelled: tuple[str, ...], *, nulls: Nulls, facts: Rule, t
 
 def _log_record(name: str, spelled: tuple[str, ...], log: Callable[[float], float], says: str) -> Function:
     template = f"(CASE WHEN ({{0}} > 0) THEN {_coarse(f'{name}({{0}})')} END)"
-    return _of_one(name, spelled, nulls=Nulls.RULE, facts=_logarithm(log), template=template, says=f"{says}; NULL for 0 and below")
+    return _of_one(
+        name, spelled, nulls=Nulls.RULE, facts=_logarithm(log), template=template, says=f"{says}; NULL for 0 and below"
+    )
 
 
 RECORDS = (

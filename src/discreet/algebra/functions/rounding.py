@@ -73,7 +73,9 @@ def _tens(args: Sequence[Facts], _: Type) -> Facts:
     digits = constant_of(args[1])
     assert isinstance(digits, int)  # noqa: S101  `accepts` has seen to it
     bounds = stepped(args[0].bounds, lambda end: to_tens(int(end), digits))
-    return integer(bounds, nullable=args[0].nullable, values=listed_image(args, lambda value, n: _held(to_tens(value, n))))
+    return integer(
+        bounds, nullable=args[0].nullable, values=listed_image(args, lambda value, n: _held(to_tens(value, n)))
+    )
 
 
 def to_tens(value: int, digits: int) -> int:

@@ -70,7 +70,8 @@ def text(longest: int, *, nullable: bool, values: Domain = None) -> Facts:
     """A text of at most so many characters, or a refusal where that is too long."""
     if longest > LONGEST_TEXT:
         raise TooLarge(
-            f"A text could become longer than {LONGEST_TEXT:,} characters.", next_step="Cut its parts first: LEFT(x, 100)."
+            f"A text could become longer than {LONGEST_TEXT:,} characters.",
+            next_step="Cut its parts first: LEFT(x, 100).",
         )
     return Facts(type=Type.TEXT, longest=longest, values=values, nullable=nullable)
 
@@ -114,7 +115,9 @@ def last_day(facts: Facts) -> date | None:
 
 def ordinals(first: date | None, last: date | None) -> Bounds:
     """Dates as bounds."""
-    return (None if first is None else Fraction(first.toordinal())), (None if last is None else Fraction(last.toordinal()))
+    return (None if first is None else Fraction(first.toordinal())), (
+        None if last is None else Fraction(last.toordinal())
+    )
 
 
 def is_null(facts: Facts) -> bool:
@@ -147,7 +150,9 @@ def image(args: Sequence[Facts], rule: Callable[..., Value | None]) -> Domain:
 
 def listed_image(args: Sequence[Facts], rule: Callable[..., Value | None]) -> Domain:
     """The same where an argument that is no constant has listed values: of whole intervals, the bounds say enough."""
-    is_interval = any(arg.values is None for arg in args) and all(arg.values is None or _is_constant(arg) for arg in args)
+    is_interval = any(arg.values is None for arg in args) and all(
+        arg.values is None or _is_constant(arg) for arg in args
+    )
     return None if is_interval else image(args, rule)
 
 
@@ -172,7 +177,11 @@ def union(parts: Sequence[Facts]) -> Domain:
 
 def ends_of(values: Domain) -> Bounds:
     """The ends of listed numbers or dates."""
-    numbers = [Fraction(v.toordinal() if isinstance(v, date) else v) for v in values or () if v is not None and not isinstance(v, str)]
+    numbers = [
+        Fraction(v.toordinal() if isinstance(v, date) else v)
+        for v in values or ()
+        if v is not None and not isinstance(v, str)
+    ]
     return (min(numbers), max(numbers)) if numbers else UNBOUNDED
 
 

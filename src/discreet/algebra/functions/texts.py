@@ -36,7 +36,9 @@ def _shortened(value: Callable[..., Value | None], *, least: int = 0) -> Rule:
 
     def rule(args: Sequence[Facts], _: Type) -> Facts:
         numbers = [arg for arg in args if arg.type is _I]
-        undefined = any(number.low is None or number.low < bound for number, bound in zip(numbers, (least, 0), strict=False))
+        undefined = any(
+            number.low is None or number.low < bound for number, bound in zip(numbers, (least, 0), strict=False)
+        )
         return text(_cut(args), nullable=is_nullable(args) or undefined, values=image(args, value))
 
     return rule

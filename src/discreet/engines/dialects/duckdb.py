@@ -37,18 +37,22 @@ def quoted(identifier: str) -> str:
 
 
 def text(value: str) -> str:
+    """A text constant: quotes are doubled, nothing else means anything."""
     return "CAST('" + value.replace("'", "''") + "' AS VARCHAR)"
 
 
 def integer(value: int) -> str:
+    """A constant of 64 bits; DuckDB would take a shorter type for a small number, and overflow."""
     return f"CAST({value} AS BIGINT)"
 
 
 def real(value: float) -> str:
+    """A constant that is a double, never a DECIMAL."""
     return f"CAST('{value!r}' AS DOUBLE)"
 
 
 def day(value: date) -> str:
+    """A constant day."""
     return f"CAST('{value.isoformat()}' AS DATE)"
 
 
@@ -79,7 +83,9 @@ def clamped(name: str, low: object, high: object) -> str:
 def steps_of(name: str, kind: Type, steps: Steps) -> str:
     """A value as whole steps: clamped, divided, rounded by floor(v + 1/2), clamped again."""
     if kind is Type.REAL:
-        inside = f"least(greatest({name}, {real(float(steps.low * steps.step))}), {real(float(steps.high * steps.step))})"
+        inside = (
+            f"least(greatest({name}, {real(float(steps.low * steps.step))}), {real(float(steps.high * steps.step))})"
+        )
         whole = f"CAST(floor({inside} / {real(float(steps.step))} + {real(0.5)}) AS BIGINT)"
         return _where_present(name, f"least(greatest({whole}, {integer(steps.low)}), {integer(steps.high)})")
     number = name
