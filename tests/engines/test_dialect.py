@@ -49,7 +49,8 @@ def test_steps_are_clamped_rounded_up_at_the_half_and_clamped_again(kind, steps)
     reals = [rng.uniform(-9, 9) for _ in range(50)] if kind is Type.REAL else []
     values = [*EXTREMES[kind], *reals, *([rng.randint(-(10**6), 10**6) for _ in range(50)] if kind is Type.INTEGER else [])]
     for value in values:
-        named = f"(SELECT {dialect.steps_of('v', kind, steps)} FROM (SELECT {dialect.literal(kind, value)} AS v))"
+        formula = dialect.clamped("w", steps.low, steps.high)
+        named = f"(SELECT {formula} FROM (SELECT {dialect.steps_of('v', kind, steps)} AS w FROM (SELECT {dialect.literal(kind, value)} AS v)))"
         assert given(named) == in_python(value, kind, steps), value
 
 

@@ -249,7 +249,7 @@ def sizes_of(world: World) -> dict[str, int]:
     return {name: len(rows) for name, rows in world.rows.items()}
 
 
-def compare(seed: int, count: int, *, per_world: int = 100, stop: int = 20) -> list[Disagreement]:
+def compare(seed: int, count: int, *, per_world: int = 150, stop: int = 20) -> list[Disagreement]:
     """`count` random questions over random worlds, through the engine and the interpreter."""
     from discreet.engines import DuckEngine
 

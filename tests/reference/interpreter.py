@@ -15,7 +15,7 @@ from datetime import date
 from typing import Any
 
 from discreet.algebra.expressions import Call, Expression, Field, Literal
-from discreet.algebra.question import Kind, Measure, Question
+from discreet.algebra.question import Bins, Kind, Measure, Question
 from discreet.algebra.relations import Compute, How, Join, Keep, Mark, PerPerson, Relation, Scan, Stack, Windowed
 from discreet.catalog import Type
 from tests.reference.folds import fold, steps_of, window
@@ -254,7 +254,8 @@ class Interpreter:
             return set(present)
         steps = [tuple(map(steps_of, values, measure.steps)) for values in present]
         if measure.kind is Kind.QUANTILE:
-            return Counter(_bin(measure, whole) for (whole,) in steps)
+            bins = measure.bins if steps else None
+            return Counter(_bin(bins, whole) for (whole,) in steps)
         return sum(_added(measure, whole) for whole in steps)
 
     def answer(self, question: Question) -> list[dict[Key, Cell]]:
@@ -307,8 +308,7 @@ def _added(measure: Measure, steps: tuple[int, ...]) -> int:
     return (product + 2**measure.coarser // 2) // 2**measure.coarser
 
 
-def _bin(measure: Measure, steps: int) -> int:
-    bins = measure.bins
+def _bin(bins: Bins, steps: int) -> int:
     return min(max((steps + bins.factor // 2) // bins.factor, bins.first), bins.last) - bins.first
 
 

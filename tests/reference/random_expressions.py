@@ -90,8 +90,30 @@ class Expressions:
         pools: dict[Type, list[Any]] = {Type.TEXT: _TEXT_CONSTANTS, Type.INTEGER: _SMALL, Type.REAL: _ENDS}
         return Literal(kind, self.rng.choice(pools.get(kind, EXTREMES[kind])))
 
+    def label(self, kind: Type, columns: Columns, depth: int) -> Expression:
+        """CASE with constants, as people write it, and as optimizers like to rewrite it."""
+        parts: list[Expression] = []
+        for _ in range(self.rng.choice([1, 1, 2])):
+            parts += [self.draw(Type.BOOLEAN, columns, depth), Literal(kind, self.rng.choice(EXTREMES[kind][:6]))]
+        last = Literal(kind, self.rng.choice([None, *EXTREMES[kind][:6]]))
+        if self.rng.random() < 0.2:
+            return call("nullif", parts[1], self.draw(kind, columns, depth))
+        return call("case", *parts, last)
+
+    def about_label(self, columns: Columns, depth: int) -> Expression:
+        """A question about such a CASE: is it one of a few, like something, above something."""
+        kind = self.rng.choice([Type.TEXT, Type.TEXT, Type.INTEGER, Type.REAL, Type.DATE])
+        label = self.label(kind, columns, depth)
+        some = [Literal(kind, value) for value in self.rng.sample(EXTREMES[kind][:6], 3)]
+        if kind is Type.TEXT and self.rng.random() < 0.4:
+            return call("like", label, Literal(kind, self.rng.choice(_PATTERNS[:9])))
+        name = self.rng.choice(["in", "in", "eq", "lt", "between", "differs"])
+        return call(name, label, *some[: {"in": self.rng.randint(1, 3), "between": 2}.get(name, 1)])
+
     def condition(self, columns: Columns, depth: int) -> Expression:
         """A condition that is true often enough to leave rows: half of them are widened by OR."""
+        if self.rng.random() < 0.15:
+            return self.about_label(columns, depth - 1)
         drawn = self.draw(Type.BOOLEAN, columns, depth)
         chance = self.rng.random()
         if chance < 0.3:

@@ -53,7 +53,11 @@ class Questions:
 
     def _key(self, rows: Relation) -> Key:
         columns = fields(rows)
-        expression = self.expressions.draw(self.rng.choice(_TYPES), columns, self.rng.choice([0, 0, 0, 2, 3]))
+        kind = self.rng.choice(_TYPES)
+        if self.rng.random() < 0.15 and kind is not Type.BOOLEAN:
+            expression = self.expressions.label(kind, columns, 2)
+        else:
+            expression = self.expressions.draw(kind, columns, self.rng.choice([0, 0, 0, 2, 3]))
         known = every_value(expression.facts)
         if known is not None and len(known) <= 2_000 and self.rng.random() < 0.7:
             return Key(expression, known)

@@ -362,17 +362,6 @@ def scan(table: Table, catalog: Catalog, *, size: int = 0) -> Scan:
     return Scan(table, person, table.max_rows if table.is_bounded_once else None, unique, 0, each_once)
 
 
-def capped(relation: Relation) -> Relation:
-    """The same relation, with every table that nothing bounds yet cut by rank: before joins, marks and windows."""
-    if isinstance(relation, Scan):
-        return replace(relation, most=CAP) if relation.most is None and relation.person is not None else relation
-    if isinstance(relation, Keep | Compute | Windowed | PerPerson | Mark):
-        return replace(relation, rows=capped(relation.rows))
-    if isinstance(relation, Stack):
-        return replace(relation, parts=tuple(capped(part) for part in relation.parts))
-    return relation
-
-
 def hull(several: Sequence[Facts]) -> Facts:
     """What holds for all of them."""
     lows, highs = [facts.low for facts in several], [facts.high for facts in several]
@@ -397,6 +386,8 @@ def _declared(column: Declared, table: Table, *, unique: bool) -> Column:
     low = high = None
     if isinstance(column.lower, Fraction) and isinstance(column.upper, Fraction):
         low, high = column.lower, column.upper
+        if column.type is Type.REAL:  # clamped to doubles, and 0.1 lies above a tenth
+            low, high = Fraction(float(low)), Fraction(float(high))
     elif isinstance(column.lower, date) and isinstance(column.upper, date):
         low, high = Fraction(column.lower.toordinal()), Fraction(column.upper.toordinal())
     person = table.unit is not None and not table.unit.path and table.unit.column == column.name

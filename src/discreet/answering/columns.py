@@ -106,7 +106,7 @@ def remembered(around: Around) -> Around:
 def exact_column(values: Values, valid: Mask | None = None) -> Column:
     """A column without noise; a number lies at itself."""
     there = np.ones(len(values), np.bool_) if valid is None else valid
-    if values.dtype.kind in "ifb":
+    if values.dtype.kind in "ifb" or (len(values) and all(type(value) is int for value in values)):
         return Column(values, there, around=remembered(lambda _: degenerate(values, there)))
     if values.dtype.kind == "M":
         return Column(values, there, around=remembered(lambda _: degenerate(days(values), there)))

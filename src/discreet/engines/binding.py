@@ -52,6 +52,8 @@ class Binder:
             if table.name not in self._tables:
                 self._connection.execute(f"CREATE TABLE {table.name} AS {table.sql}")
                 self._tables[table.name] = None
-        self._connection.execute(statement.sql, dict(statement.values) or None).fetchall()  # optimizers refuse things, too
+        self._connection.execute(
+            statement.sql, dict(statement.values) or None
+        ).fetchall()  # optimizers refuse things, too
         while len(self._tables) > _TABLES:
             self._connection.execute(f"DROP TABLE {self._tables.popitem(last=False)[0]}")

@@ -69,6 +69,13 @@ class Levels:
         text, level = self._text(expression)
         return self._moved_below(text, level)[0] if isinstance(expression, Call) else text
 
+    def computed(self, expression: Expression, formula: Callable[[str], str]) -> str:
+        """The name of a formula over the value of an expression."""
+        text, level = self._text(expression)
+        if isinstance(expression, Call):
+            text, level = self._moved_below(text, level)
+        return self._moved_below(formula(text), level)[0]
+
     def column(self, letter: str, at: int) -> str:
         """The name of a column of the source, or of what is stored beside it."""
         name = f"{letter}{at + 1}"

@@ -85,8 +85,10 @@ class Renderer:
     def steps(self, levels: Levels, rows: Relation, value: Expression, steps: Steps) -> str:
         """A value of a row as whole steps: the stored ones where there are, clamped all the same."""
         if isinstance(value, Field) and rows.columns[value.at].step == steps.step:
-            return dialect.clamped(levels.column("s", value.at), steps.low, steps.high)
-        return dialect.steps_of(levels.name(value), value.facts.type, steps)
+            name = levels.column("s", value.at)
+        else:
+            name = levels.computed(value, lambda name: dialect.steps_of(name, value.facts.type, steps))
+        return dialect.clamped(name, steps.low, steps.high)
 
     # Rows of one relation
 

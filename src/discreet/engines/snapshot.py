@@ -20,7 +20,7 @@ import duckdb
 
 from discreet.algebra.steps import Steps
 from discreet.catalog import Catalog, Column, Table
-from discreet.engines.dialects.duckdb import TYPES, content, hashed, quoted, steps_of
+from discreet.engines.dialects.duckdb import TYPES, clamped, content, hashed, quoted, steps_of
 from discreet.engines.reading import canonical_as_read, cast, exactly, person, within_bounds
 from discreet.engines.sources import attach, detach, fingerprint, source_of, types_of
 from discreet.errors import BadCatalog, SourceChanged
@@ -264,7 +264,8 @@ def _unique(catalog: Catalog, table: Table) -> list[int]:
 
 
 def _steps(at: int, column: Column) -> str:
-    return steps_of(f"c{at}", column.type, Steps(column.grid_step, *column.steps))
+    low, high = column.steps
+    return clamped(steps_of(f"c{at}", column.type, Steps(column.grid_step, low, high)), low, high)
 
 
 def _steps_type(column: Column) -> str:

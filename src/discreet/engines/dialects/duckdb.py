@@ -76,45 +76,30 @@ def literal(kind: Type, value: Value | None) -> str:
 
 
 def clamped(name: str, low: object, high: object) -> str:
-    """A value brought between two constants; the first branch is the usual one, and statistics can decide it for all rows."""
-    return f"(CASE WHEN {name} BETWEEN {low} AND {high} THEN {name} WHEN {name} < {low} THEN {low} WHEN {name} > {high} THEN {high} END)"
+    """A value brought between two constants; NULL is neither below nor above. LEAST and GREATEST are slower, and skip NULL."""
+    return f"(CASE WHEN {name} < {low} THEN {low} WHEN {name} > {high} THEN {high} ELSE {name} END)"
 
 
 def steps_of(name: str, kind: Type, steps: Steps) -> str:
-    """A value as whole steps: clamped, divided, rounded by floor(v + 1/2), clamped again."""
+    """A value as whole steps, by floor(v + 1/2); still to be clamped. What is divided is clamped before, which keeps it in range."""
     if kind is Type.REAL:
-        inside = (
-            f"least(greatest({name}, {real(float(steps.low * steps.step))}), {real(float(steps.high * steps.step))})"
-        )
-        whole = f"CAST(floor({inside} / {real(float(steps.step))} + {real(0.5)}) AS BIGINT)"
-        return _where_present(name, f"least(greatest({whole}, {integer(steps.low)}), {integer(steps.high)})")
-    number = name
-    if kind is Type.DATE:
-        number = f"({name} - {day(date(1970, 1, 1))} + {integer(_EPOCH)})"
-    elif kind is Type.BOOLEAN:
-        number = f"CAST({name} AS BIGINT)"
+        inside = clamped(name, real(float(steps.low * steps.step)), real(float(steps.high * steps.step)))
+        return f"CAST(floor({inside} / {real(float(steps.step))} + {real(0.5)}) AS BIGINT)"
+    number = _number(name, kind)
     if steps.step == 1:
-        return _where_present(name, _between(number, steps.low, steps.high))
-    return _where_present(name, _divided(number, steps))
-
-
-def _divided(number: str, steps: Steps) -> str:
-    """An integer in steps of a power of two. It is clamped first, which changes nothing and keeps the rest in 64 bits."""
+        return number
     if steps.step > 1:
         size, first, last = int(steps.step), int(steps.low * steps.step), int(steps.high * steps.step)
-        return f"(({_between(number, first, last)} - {integer(first)} + {integer(size // 2)}) // {integer(size)} + {integer(steps.low)})"
-    many = int(1 / steps.step)
-    inside = _between(number, math.floor(steps.low * steps.step), math.ceil(steps.high * steps.step))
-    return _between(f"({inside} * {integer(many)})", steps.low, steps.high)
+        return f"(({clamped(number, first, last)} - {integer(first)} + {integer(size // 2)}) // {integer(size)} + {integer(steps.low)})"
+    inside = clamped(number, math.floor(steps.low * steps.step), math.ceil(steps.high * steps.step))
+    return f"({inside} * {integer(int(1 / steps.step))})"
 
 
-def _between(number: str, low: int, high: int) -> str:
-    return f"least(greatest({number}, {integer(low)}), {integer(high)})"
-
-
-def _where_present(name: str, formula: str) -> str:
-    """NULL where the value is: LEAST and GREATEST would skip it."""
-    return f"(CASE WHEN {name} IS NOT NULL THEN {formula} END)"
+def _number(name: str, kind: Type) -> str:
+    """Days are counted as `date.toordinal` does."""
+    if kind is Type.DATE:
+        return f"({name} - {day(date(1970, 1, 1))} + {integer(_EPOCH)})"
+    return f"CAST({name} AS BIGINT)" if kind is Type.BOOLEAN else name
 
 
 def shifted(product: str, coarser: int) -> str:
@@ -125,8 +110,7 @@ def shifted(product: str, coarser: int) -> str:
 def bin_of(name: str, *, factor: int, first: int, last: int) -> str:
     """The number of the candidate next to a whole number of steps, from 0; `//` rounds towards 0, so that it is moved above 0 first."""
     low, high = first * factor, last * factor
-    inside = _between(name, low, high)
-    return _where_present(name, f"(({inside} - {integer(low)} + {integer(factor // 2)}) // {integer(factor)})")
+    return f"(({clamped(name, low, high)} - {integer(low)} + {integer(factor // 2)}) // {integer(factor)})"
 
 
 # Folds: integers first, then one division or product at the end
