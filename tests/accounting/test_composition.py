@@ -178,3 +178,53 @@ def test_a_delta_below_the_noise_of_the_transform_falls_back_to_renyi():
     tiny = accounting.compose(parts, delta=1e-14).epsilon
     assert math.isfinite(tiny)
     assert tiny > accounting.compose(parts, delta=1e-6).epsilon
+
+
+@pytest.mark.parametrize(("count", "rho"), [(1, 0.02), (30, 0.001), (1000, 0.00053)])
+def test_gaussian_vectors_cost_what_their_rho_converts_to(count, rho):
+    """A vector's profile is only a bound, which a distribution would compose badly: 1,000 of them to 78 instead of 5."""
+    vector = Gaussian.for_rho(sensitivity=1, rho=rho, size=5)
+    together = Composed.of([vector] * count)
+    by_rho = accounting.epsilon_of_rho(together.rho, delta=DELTA)
+    assert together.epsilon_at(DELTA) <= by_rho
+    assert together.epsilon_at(DELTA) == pytest.approx(by_rho, rel=0.01)
+    assert together.profile(by_rho) <= DELTA * (1 + 1e-6)
+
+
+MIXES = {
+    "scalars": [Gaussian.for_rho(sensitivity=1, rho=0.01)] * 20 + [Laplace(sensitivity=1, epsilon=0.2)] * 20,
+    "scalars and vectors": [Gaussian.for_rho(sensitivity=1, rho=0.01, size=2)] * 20 + [RandomizedResponse(epsilon=0.2)],
+    "selections": [PartitionSelection(epsilon=0.1, delta=1e-8)] * 50,
+    "choices": [Exponential(sensitivity=1, epsilon=0.1, size=9)] * 200,
+    "tiny": [Laplace(sensitivity=1, epsilon=1e-9)] * 3,
+    "huge": [Laplace(sensitivity=1, epsilon=5000)] * 3,
+}
+
+
+@pytest.mark.parametrize("name", MIXES)
+def test_no_account_that_we_have_says_less_than_the_composition_does(name):
+    together = Composed.of(MIXES[name])
+    left = DELTA - float(together.delta)
+    said = together.epsilon_at(DELTA)
+    assert said <= together.pure_epsilon
+    assert said <= accounting.epsilon_of_rho(together.rho, delta=left) * (1 + 1e-9)
+    for order in (1.5, 8, 64):
+        assert said <= accounting.epsilon_of_renyi(together.renyi(order), order=order, delta=left) * (1 + 1e-9)
+    assert together.profile(together.pure_epsilon if math.isfinite(together.pure_epsilon) else 100.0) <= DELTA
+
+
+@pytest.mark.parametrize("categories", [3, 10, 1000])
+def test_an_answer_among_many_categories_costs_less_than_a_bit(categories):
+    """Its own probabilities count: the other categories are as likely on both sides."""
+    many, bit = RandomizedResponse(epsilon=1, categories=categories), RandomizedResponse(epsilon=1)
+    for at in (0.0, 0.5, 0.9):
+        exactly = (math.e - math.exp(at)) / (math.e + categories - 1)
+        assert exactly <= many.profile(at) <= exactly * (1 + 1e-12)
+        assert many.profile(at) < bit.profile(at)
+    ours = accounting.compose([many] * 50, delta=DELTA).epsilon
+    assert ours < 0.95 * accounting.compose([bit] * 50, delta=DELTA).epsilon
+    accountant = dp_accounting.pld.PLDAccountant(dp_accounting.NeighboringRelation.REPLACE_ONE)
+    noise = categories / (math.e + categories - 1)  # the chance of a category at random, the true one included
+    for _ in range(50):  # it takes no notice of a count here
+        accountant.compose(dp_accounting.RandomizedResponseDpEvent(noise, categories))
+    assert ours == pytest.approx(accountant.get_epsilon(DELTA), rel=0.01)

@@ -163,7 +163,7 @@ CASES = [
     Case("noisy max", NoisyMax(sensitivity=1, epsilon=1, size=3), (_array(0, 1, 2), _array(1, 0, 1)), _noisy_max),
     Case("noisy max, tie", NoisyMax(sensitivity=1, epsilon=2, size=2), (_array(3, 3), _array(2, 4)), _noisy_max),
     Case("Warner", RandomizedResponse(epsilon=1), (_array(0), _array(1)), _response, tight=True),
-    Case("ten categories", RandomizedResponse(epsilon=2, categories=10), (_array(3), _array(7)), _response),
+    Case("ten categories", RandomizedResponse(epsilon=2, categories=10), (_array(3), _array(7)), _response, tight=True),
     Case("two coin flips", BiasedCoin.coin_flip(), (_array(0), _array(1)), _biased, tight=True),
     Case("1/2 + 1/10", BiasedCoin(gamma=0.1), (_array(1), _array(0)), _biased, tight=True),
     Case(

@@ -3,6 +3,7 @@
 import math
 import threading
 import time
+from dataclasses import fields, replace
 from fractions import Fraction
 
 import numpy as np
@@ -21,6 +22,7 @@ from discreet.mechanisms import (
     RandomizedResponse,
     sensitivity,
 )
+from tests.mechanisms.cases import CASES
 from tests.sources import SeededBits, UntouchableBits
 
 
@@ -68,6 +70,17 @@ def test_fractions_in_disguise_are_no_integers(values):
     ):
         with pytest.raises(BadData):
             release(disguised, UntouchableBits())
+
+
+FLAGGED = [(case.mechanism, f.name) for case in CASES for f in fields(case.mechanism) if f.type == "bool"]
+
+
+@pytest.mark.parametrize(("mechanism", "flag"), FLAGGED, ids=lambda x: x if isinstance(x, str) else type(x).__name__)
+@pytest.mark.parametrize("value", ["no", "", 0, 1, None, np.True_, []])
+def test_a_flag_is_true_or_false_and_nothing_that_counts_as_such(mechanism, flag, value):
+    """The text "no" counts as true, and would halve the noise of a watch."""
+    with pytest.raises(BadInput, match=flag):
+        replace(mechanism, **{flag: value})
 
 
 def test_floats_are_no_categories():

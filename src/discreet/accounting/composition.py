@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 
-from discreet.accounting.conversions import epsilon_of_renyi
+from discreet.accounting.conversions import epsilon_of_renyi, epsilon_of_rho
 from discreet.accounting.pld import LossDistribution, composed
 from discreet.errors import BadDelta, ScaleOutOfRange
 from discreet.exact import Number, exact, read_delta, rounded_up
 from discreet.loss import Loss
+from discreet.mechanisms import curves
 from discreet.mechanisms.base import Guarantee
 from discreet.mechanisms.curves import Floats
 
@@ -51,47 +53,61 @@ class Composed(Guarantee):
     @property
     def exact_pure_epsilon(self) -> Fraction | None:
         total = Fraction(0)
-        for part in self.parts:
+        for part, count in self._counts.items():
             if part.exact_pure_epsilon is None:
                 return None
-            total += part.exact_pure_epsilon
+            total += count * part.exact_pure_epsilon
         return total
 
     @property
     def rho(self) -> float:
         """ZCDP adds up (Bun, Steinke 2016, lemma 2.3)."""
-        return rounded_up(sum((exact(part.rho) for part in self.parts), exact(0)))
+        return rounded_up(sum((count * exact(part.rho) for part, count in self._counts.items()), exact(0)))
 
     def renyi(self, order: float) -> float:
         """Rényi divergences of one order add up (Mironov 2017, proposition 1)."""
-        return math.fsum(part.renyi(order) for part in self.parts) * (1 + 1e-12)
+        return math.fsum(count * part.renyi(order) for part, count in self._counts.items()) * (1 + 1e-12)
 
     def deltas(self, epsilons: Floats) -> Floats:
-        """By the privacy-loss distribution."""
+        """By the privacy-loss distribution, by rho or by the plain sum, whichever says least."""
         if not self.parts:
             return np.zeros(epsilons.shape)
-        return self._distribution.deltas(epsilons)
+        least = curves.zcdp_deltas(self.rho, epsilons)
+        if math.isfinite(self.pure_epsilon):
+            least = np.minimum(least, curves.pure_deltas(self.pure_epsilon, epsilons))
+        least = np.minimum(1.0, rounded_up(exact(self.delta)) + least)
+        with suppress(ScaleOutOfRange):
+            least = np.minimum(least, self._distribution.deltas(epsilons))
+        return least
 
     def epsilon_at(self, delta: float) -> float:
-        """The least epsilon at `delta`: by the distribution or the plain sum, or by Rényi where delta is below its noise."""
+        """The least epsilon at `delta` that any of our accounts gives: the plain sum, the distribution, Rényi, rho.
+
+        None is best everywhere. The distribution is tightest for mechanisms whose profiles are exact; it loses where a
+        profile is only a bound (Gaussian vectors), below its own rounding, and where losses are too large for its grid.
+        """
         if not self.parts:
             return 0.0
         left = read_delta(delta) - exact(self.delta)
         if left <= 0:
             return math.inf
-        try:
-            best = min(self._distribution.epsilon_at(float(delta)), self.pure_epsilon)
-        except ScaleOutOfRange:  # losses so large that only their sum is worth knowing
-            best = self.pure_epsilon
-        if math.isfinite(best):
-            return best
-        return min(epsilon_of_renyi(self.renyi(order), order=order, delta=float(left)) for order in ORDERS)
+        best = self.pure_epsilon
+        with suppress(ScaleOutOfRange):
+            best = min(best, self._distribution.epsilon_at(float(delta)))
+        with suppress(BadDelta):  # too little is left to convert with
+            most = float(left) * (1 - 2.0**-50)
+            best = min(best, epsilon_of_rho(self.rho, delta=most))
+            best = min(best, *(epsilon_of_renyi(self.renyi(order), order=order, delta=most) for order in ORDERS))
+        return best
+
+    @cached_property
+    def _counts(self) -> Counter[Guarantee]:
+        return Counter(self.parts)
 
     @cached_property
     def _distribution(self) -> LossDistribution:
-        counts = Counter(self.parts)
         step = self._step()
-        return composed([LossDistribution.of(part, step=step).times(count) for part, count in counts.items()])
+        return composed([LossDistribution.of(part, step=step).times(count) for part, count in self._counts.items()])
 
     def _step(self) -> float:
         """A grid so fine that connecting dots adds less than 2e-3 to the variance of the whole loss; a power of two."""

@@ -38,12 +38,27 @@ def pure_renyi(epsilon: float, order: float) -> float:
 
     Citation: Mironov 2017 (arXiv:1702.07476), proposition 5; never above order * epsilon * tanh(epsilon / 2), see below.
     """
+    return response_renyi(epsilon, order, categories=2)
+
+
+def response_renyi(epsilon: float, order: float, *, categories: int) -> float:
+    """The Rényi divergence of randomized response over `categories`, in closed form.
+
+    Its moment, (e^(order epsilon) + e^((1-order) epsilon) + categories - 2) / (e^epsilon + categories - 1), is 1 +
+    (1 - e^((1-order) epsilon)) (e^(order epsilon) - 1) / (e^epsilon + categories - 1): nothing here cancels.
+    """
     check_order(order)
     if math.isinf(order):
         return epsilon
-    log_moment = _log_add(order * epsilon, (1 - order) * epsilon) - _log_add(0.0, epsilon)
-    divergence = _padded(log_moment, order * epsilon + 1) / (order - 1)
-    return min(epsilon, _padded(order * epsilon * math.tanh(epsilon / 2)), divergence)
+    terms = (
+        math.log(-math.expm1((1 - order) * epsilon)),
+        order * epsilon,
+        math.log(-math.expm1(-order * epsilon)),
+        -_log_add(epsilon, math.log(categories - 1)),
+    )
+    log_moment = _log_add(0.0, math.fsum(terms))
+    padding = 1 + _PAD * (1 + sum(map(abs, terms)))
+    return min(epsilon, _padded(order * epsilon * math.tanh(epsilon / 2)), log_moment * padding / (order - 1))
 
 
 @lru_cache(maxsize=4096)
@@ -64,7 +79,13 @@ def pure_deltas(epsilon: float, at: Floats) -> Floats:
 
     Citation: Kairouz, Oh, Viswanath 2015 (arXiv:1311.0776).
     """
-    return np.maximum(0.0, -np.expm1(np.minimum(at - epsilon, 0.0)) / (1 + math.exp(-epsilon)) * (1 + _PAD))
+    return response_deltas(epsilon, at, categories=2)
+
+
+def response_deltas(epsilon: float, at: Floats, *, categories: int) -> Floats:
+    """delta(at) of randomized response over `categories`: only the one answer that is likelier counts."""
+    others = (categories - 1) * math.exp(-epsilon)
+    return np.maximum(0.0, -np.expm1(np.minimum(at - epsilon, 0.0)) / (1 + others) * (1 + _PAD))
 
 
 def bounded_range_deltas(epsilon: float, at: Floats) -> Floats:

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from discreet.errors import BadData, BadProbability
 from discreet.exact import Number, exact, finite, read_count, read_epsilon, read_level
+from discreet.mechanisms import curves
 from discreet.mechanisms.adding import as_int64
 from discreet.mechanisms.base import PureMechanism, SolvedForEpsilon
+from discreet.mechanisms.curves import Floats
 from discreet.noise import Probability, RandomBits, flip, uniform_below
 
 
@@ -25,6 +27,12 @@ class _Response(PureMechanism):
     @property
     def _lie(self) -> Probability:
         raise NotImplementedError
+
+    def renyi(self, order: float) -> float:
+        return curves.response_renyi(self.pure_epsilon, order, categories=self.categories)
+
+    def deltas(self, epsilons: Floats) -> Floats:
+        return curves.response_deltas(self.pure_epsilon, epsilons, categories=self.categories)
 
     @property
     def truth_probability(self) -> float:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.errors import BadData, BadInput
-from discreet.exact import Number, exact, read_count, read_epsilon, read_level, read_sensitivity
+from discreet.exact import Number, exact, read_count, read_epsilon, read_flag, read_level, read_sensitivity
 from discreet.mechanisms.base import SolvedForEpsilon
 from discreet.mechanisms.laplace import Laplace
 from discreet.noise import RandomBits, discrete_laplace
@@ -37,6 +37,7 @@ class AboveThreshold(SolvedForEpsilon):
         read_epsilon(self.epsilon)
         read_sensitivity(self.sensitivity)
         object.__setattr__(self, "positives", read_count(self.positives, name="positives"))
+        read_flag(self.monotone, name="monotone")
         if type(self.threshold) is not int:
             raise BadInput(
                 "The threshold must be an int.", next_step="Give the threshold in the queries' integer unit."
