@@ -85,8 +85,8 @@ def values(engine, relation):
     return sorted(rows, key=lambda row: [(value is None, "" if value is None else str(value)) for value in row])
 
 
-def question(rows, *, keys=(), measures=(Measure(kind=Kind.ROWS),), sets=None, **limits):
-    return Question(rows=rows, keys=tuple(keys), measures=tuple(measures), limits=Limits(**limits), sets=sets or (tuple(range(len(keys))),))
+def question(relation, *, keys=(), measures=(Measure(kind=Kind.ROWS),), sets=None, **limits):
+    return Question(rows=relation, keys=tuple(keys), measures=tuple(measures), limits=Limits(**limits), sets=sets or (tuple(range(len(keys))),))
 
 
 def cells(exact):

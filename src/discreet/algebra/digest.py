@@ -21,7 +21,7 @@ from discreet.algebra.steps import Steps
 from discreet.catalog import Column, Table
 
 FORMAT = 2
-Json: TypeAlias = None | bool | int | str | list["Json"] | dict[str, "Json"]
+Json: TypeAlias = bool | int | str | list["Json"] | dict[str, "Json"] | None
 
 
 def digest(parts: Mapping[str, Json]) -> str:
@@ -36,13 +36,16 @@ def canonical(parts: Json) -> str:
 
 def question_tree(question: Question) -> Json:
     """A question as JSON."""
-    return {
+    tree: dict[str, Json] = {
         "rows": relation_tree(question.rows),
         "keys": [_key(key) for key in question.keys],
         "measures": [_measure(measure) for measure in question.measures],
         "limits": _limits(question.limits),
         "sets": [list(keys) for keys in question.sets],
     }
+    if question.choose is not None:
+        tree["choose"] = [question.choose.measure, question.choose.count]
+    return tree
 
 
 def relation_tree(relation: Relation) -> Json:

@@ -116,15 +116,27 @@ class Limits:
     rows_per_group: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Choose:
+    """Only the keys of the best groups leave: `count` of them, by the largest `measure`, which is measured and never shown."""
+
+    measure: int
+    count: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """Rows, keys, measures, limits, and the sets of keys (by number) that are grouped by together."""
+    """Rows, keys, measures, limits, and the sets of keys (by number) that are grouped by together.
+
+    With `choose` the groups compete, and only the winners leave.
+    """
 
     rows: Relation
     keys: tuple[Key, ...]
     measures: tuple[Measure, ...]
     limits: Limits
     sets: tuple[tuple[int, ...], ...] = ((),)
+    choose: Choose | None = None
 
     def __post_init__(self) -> None:
         if self.rows.is_public:

@@ -11,7 +11,7 @@ from discreet.algebra.after import View
 from discreet.algebra.question import Key, Kind, Measure, Question
 from discreet.answering.checking import check_view, names_of
 from discreet.catalog import Type
-from discreet.mechanisms import Gaussian, Laplace, Mechanism, PartitionSelection, Quantile
+from discreet.mechanisms import Gaussian, Laplace, Mechanism, PartitionSelection, PermuteAndFlip, Quantile
 
 QUANTILE_LEVEL = Fraction(95, 100)
 """How often the interval of a quantile covers: fixed when it is drawn."""
@@ -32,12 +32,14 @@ class Priced:
     mechanisms: tuple[tuple[Mechanism, ...], ...]
     selection: PartitionSelection | None = None
     selections: int = 0
+    choices: tuple[PermuteAndFlip, ...] = ()
+    """One for each winner, where groups compete; the measure that they compete by has no mechanism, and never leaves."""
 
     @property
     def releases(self) -> tuple[Mechanism, ...]:
         """Every mechanism that is charged."""
         selected = (self.selection,) * self.selections if self.selection is not None else ()
-        return (*selected, *chain.from_iterable(self.mechanisms))
+        return (*selected, *self.choices, *chain.from_iterable(self.mechanisms))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +90,13 @@ def _check_priced(question: Question, priced: Priced) -> None:
     if any(question.keys[index].values is None for index in priced.keys) != (priced.selection is not None):
         message = "groups are selected where, and only where, keys are private"
         raise ValueError(message)
-    for measure, mechanisms in zip(question.measures, priced.mechanisms, strict=True):
+    wanted = 0 if question.choose is None else question.choose.count
+    if len(priced.choices) != wanted or (wanted and priced.selection is not None):
+        message = "there is a choice for each winner among declared groups, and no other"
+        raise ValueError(message)
+    for index, (measure, mechanisms) in enumerate(zip(question.measures, priced.mechanisms, strict=True)):
+        if question.choose is not None and index == question.choose.measure and not mechanisms:
+            continue
         if not _fits(question, measure, priced, mechanisms):
             message = "a measure has mechanisms that do not fit it"
             raise ValueError(message)

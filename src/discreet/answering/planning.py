@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.algebra.digest import Json, digest, question_tree
+from discreet.answering.competing import as_choice
 from discreet.answering.plan import Plan
 from discreet.answering.pricing import priced, selection_delta
 from discreet.catalog import Catalog, default_delta
@@ -45,6 +46,9 @@ def at_price(
     """A reading with its mechanisms."""
     options = reading.options
     _check_unit(reading, catalog)
+    drawn_by = _said_once(mechanism, options.mechanism, "mechanism") or "laplace"
+    if drawn_by == "choose":
+        reading, drawn_by = as_choice(reading), "laplace"
     total = read_epsilon(_said_once(epsilon, options.epsilon, "epsilon"))
     given = _said_once(delta, options.delta, "delta")
     aside = selection_delta(
@@ -56,7 +60,7 @@ def at_price(
             reading.questions,
             epsilon=total,
             delta=aside,
-            mechanism=_said_once(mechanism, options.mechanism, "mechanism") or "laplace",
+            mechanism=drawn_by,
             neighbours=catalog.neighbours,
         ),
         view=reading.view,
@@ -83,7 +87,7 @@ def digest_of(plan: Plan, catalog: Catalog, *, data_version: int) -> str:
 def _price(part: Any) -> Json:
     selection = None if part.selection is None else describe(part.selection)
     mechanisms: list[Json] = [[describe(mechanism) for mechanism in several] for several in part.mechanisms]
-    return [list(part.keys), mechanisms, selection, part.selections]
+    return [list(part.keys), mechanisms, selection, part.selections, [describe(choice) for choice in part.choices]]
 
 
 def _said_once(given: Any, option: Fraction | str | None, name: str) -> Any:

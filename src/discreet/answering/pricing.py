@@ -11,7 +11,7 @@ from discreet.algebra.question import MOST_GROUPS, Kind, Measure, Question, quan
 from discreet.answering.plan import QUANTILE_LEVEL, Priced
 from discreet.errors import NeedsDelta, NotAllowed, TooLarge
 from discreet.loss import Neighbours
-from discreet.mechanisms import Gaussian, Laplace, Mechanism, PartitionSelection
+from discreet.mechanisms import Gaussian, Laplace, Mechanism, PartitionSelection, PermuteAndFlip
 
 _PEOPLE = 2**40
 _MOST_WORK = 10**9
@@ -56,17 +56,25 @@ def priced(
     `delta` is what selecting groups may cost in all; None where no group is selected.
     """
     if mechanism not in MECHANISMS:
-        raise NotAllowed("That mechanism is not known.", next_step=f"Use {' or '.join(MECHANISMS)}.")
+        raise NotAllowed("That mechanism is not known.", next_step="Use laplace, gaussian or choose.")
     every_set = [(question, keys) for question in questions for keys in question.sets]
     selecting = [is_selected(question, keys) for question, keys in every_set]
-    paid = [not is_free(question, measure, keys) for question, keys in every_set for measure in question.measures]
-    price = Price(epsilon, sum(paid) + sum(selecting), mechanism == "gaussian", neighbours)
+    paid = sum(_shares(question, keys) for question, keys in every_set)
+    price = Price(epsilon, paid + sum(selecting), mechanism == "gaussian", neighbours)
     _check_work(every_set)
     per_set = iter(
         _with_selection(_measuring(question, keys, price), question, price, delta, sum(selecting))
         for question, keys in every_set
     )
     return tuple(tuple(next(per_set) for _ in question.sets) for question in questions)
+
+
+def _shares(question: Question, keys: tuple[int, ...]) -> int:
+    """How many things are paid for in one grouping: measures, and a choice for each winner in place of what they compete by."""
+    measures = [index for index, measure in enumerate(question.measures) if not is_free(question, measure, keys)]
+    if question.choose is None:
+        return len(measures)
+    return len([index for index in measures if index != question.choose.measure]) + question.choose.count
 
 
 def is_free(question: Question, measure: Measure, keys: tuple[int, ...]) -> bool:
@@ -137,8 +145,8 @@ def _measuring(question: Question, keys: tuple[int, ...], price: Price) -> Price
         raise TooLarge("There would be more than a million groups.", next_step="Group by fewer columns.")
     size = 2 if groups is None else groups  # any number but one: how many will be selected is not known yet
     mechanisms: list[tuple[Mechanism, ...]] = []
-    for measure in question.measures:
-        if is_free(question, measure, keys):
+    for index, measure in enumerate(question.measures):
+        if is_free(question, measure, keys) or (question.choose is not None and index == question.choose.measure):
             mechanisms.append(())
             continue
         if measure.kind is Kind.QUANTILE:
@@ -148,7 +156,24 @@ def _measuring(question: Question, keys: tuple[int, ...], price: Price) -> Price
         if norm.l1 * _PEOPLE >= 2**126:
             raise TooLarge("The sum could overflow.", next_step="Ask the owner for narrower bounds or a coarser grid.")
         mechanisms.append((_adding(norm, price, size),))
-    return Priced(keys, tuple(mechanisms))
+    return Priced(keys, tuple(mechanisms), choices=_choices(question, size, price))
+
+
+def _choices(question: Question, groups: int, price: Price) -> tuple[PermuteAndFlip, ...]:
+    """One choice for each winner, among those that are left. A person moves the score of any one group by so much at most,
+    however many groups they are in; and, where people only come or go, all scores in one direction.
+    """
+    if question.choose is None:
+        return ()
+    measure, limits = question.measures[question.choose.measure], question.limits
+    rows = 1 if measure.kind is Kind.PEOPLE else min(limits.rows, limits.rows_per_group or limits.rows)
+    moves = rows * measure.largest
+    if moves * _PEOPLE >= 2**62:
+        raise TooLarge("The sum could overflow.", next_step="Ask the owner for narrower bounds or a coarser grid.")
+    return tuple(
+        PermuteAndFlip(sensitivity=moves, epsilon=price.share, size=groups - taken)
+        for taken in range(question.choose.count)
+    )
 
 
 def _adding(norm: Norms, price: Price, size: int) -> Mechanism:

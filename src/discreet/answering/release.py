@@ -16,7 +16,7 @@ from discreet.algebra.question import Key, Question
 from discreet.answering.columns import narrowed
 from discreet.answering.plan import Plan, Priced
 from discreet.catalog import Type
-from discreet.mechanisms import Gaussian, Laplace, Mechanism, PartitionSelection, Quantile
+from discreet.mechanisms import Gaussian, Laplace, Mechanism, PartitionSelection, PermuteAndFlip, Quantile
 from discreet.mechanisms.histograms import Histograms
 from discreet.noise import RandomBits
 
@@ -65,14 +65,34 @@ def _grouping(question: Question, priced: Priced, exact: ExactRows, bits: Random
     else:
         shown, places = _selected(found, keys, exact.people, priced.selection, bits)
         groups = int(np.count_nonzero(places >= 0))
-    measures = []
+    measures: list[NDArray[Any]] = []
     for index, mechanisms in enumerate(priced.mechanisms):
-        if mechanisms and isinstance(mechanisms[0], Quantile):
+        if question.choose is not None and index == question.choose.measure and not mechanisms:
+            measures.append(np.zeros((groups, 1), np.int64))  # what groups compete by never leaves
+        elif mechanisms and isinstance(mechanisms[0], Quantile):
             measures.append(_chosen(mechanisms, exact.histograms[index], places, groups, bits))
         else:
             wide = question.measures[index].largest * question.limits.rows * _PEOPLE >= 2**63
             measures.append(_added(mechanisms, _fitting(exact.measures[index], wide=wide), places, groups, bits))
-    return Noisy(tuple(shown), tuple(measures))
+    if question.choose is None:
+        return Noisy(tuple(shown), tuple(measures))
+    winners = _winners(priced.choices, exact.measures[question.choose.measure], places, groups, bits)
+    return Noisy(tuple(key.take(pa.array(winners)) for key in shown), tuple(values[winners] for values in measures))
+
+
+def _winners(
+    choices: Sequence[PermuteAndFlip], exact: NDArray[Any], places: Rows, groups: int, bits: RandomBits
+) -> Rows:
+    """The places of the winners, in the order in which they won; who has won competes no more."""
+    scores = np.zeros(groups, np.int64)
+    shown = places >= 0
+    scores[places[shown]] = exact[shown].astype(np.int64)
+    left, winners = np.arange(groups), []
+    for choice in choices:
+        at = choice.release(scores[left], bits)
+        winners.append(int(left[at]))
+        left = np.delete(left, at)
+    return np.array(winners, np.int64)
 
 
 def _typed(array: pa.Array, key: Key) -> pa.Array:

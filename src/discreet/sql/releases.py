@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from discreet.algebra.after import After, ColumnOf, Grouping, KeyOf, Release, Select, Sorted, View
 from discreet.algebra.expressions import Expression
-from discreet.algebra.question import Key, Question
+from discreet.algebra.question import Choose, Key, Kind, Measure, Question
 from discreet.catalog import Type
 from discreet.errors import NotAllowed, TooLarge
 from discreet.sql.afterwards import AfterReader, Computed, has_aggregate
@@ -104,6 +104,8 @@ def read_release(select: exp.Select, names: Names, context: Context, options: Op
             next_step="Read a protected table, or look at the public file itself.",
         )
     reader = GroupReader(scope, context, names)
+    if any(isinstance(node.unalias(), exp.Mode) for node in select.expressions):
+        return _mode(select, reader, options)
     sets = sets_of(select, reader.key)
     shown = [(name, reader.read(node)) for name, node in named_outputs(select)]
     outputs = [(name, computed.after) for name, computed in shown]
@@ -124,6 +126,27 @@ def read_release(select: exp.Select, names: Names, context: Context, options: Op
     number = len(context.questions) - 1
     view = sorted_view(lambda columns: Release(number, columns, having), outputs, order, limit_of(select))
     return Released(view, tuple(name for name, _ in shown), tuple(computed.type for _, computed in shown))
+
+
+def _mode(select: exp.Select, reader: GroupReader, options: Options) -> Released:
+    """MODE(x) alone: the values of x compete by their rows, and only the winner leaves."""
+    scope, context = reader.scope, reader.context
+    ((name, node), *others) = named_outputs(select)
+    if others or any(select.args.get(clause) for clause in ("group", "having", "order", "limit")):
+        raise NotAllowed("MODE is asked for by itself.", next_step="Write SELECT MODE(ward) FROM visits.")
+    value = reader.expression(node.this)
+    listed = values_of(value, context.facts)
+    if listed is None:
+        raise NotAllowed("MODE is of values that are declared.", next_step="Ask the owner to declare the column's values.")
+    key = Key(value, tuple(part for part in listed if part is not None))
+    limits = limits_of(scope.relation, options, context.catalog, has_keys=True)
+    rows = tightened(scope.relation, limits)
+    measures = (Measure(kind=Kind.ROWS),)
+    context.questions.append(
+        Question(rows=rows, keys=(key,), measures=measures, limits=limits, sets=((0,),), choose=Choose(0, 1))
+    )
+    view = Release(len(context.questions) - 1, ((name, KeyOf(0)),))
+    return Released(view, (name,), (value.facts.type,))
 
 
 def _having(select: exp.Select, reader: GroupReader) -> After | None:
