@@ -54,11 +54,18 @@ NOTES = [(10, 1), (10, 3), (11, None), (30, 9), (99, 2)]
 EVENTS = [(1, "x", 5), (1, "x", 6), (1, "y", 7), (1, "z", 8), (1, "w", 9), (2, "x", 1), (2, None, 2), (3, "w", 3)]
 WARDS = [("A", 1), ("A", 2), ("B", 1), (None, 9), ("D", 4)]
 
+ROWS = Measure(kind=Kind.ROWS)
+
 
 def table(name, rows):
     kinds = {"integer": pa.int64(), "real": pa.float64(), "text": pa.string(), "date": pa.date32()}
     columns = CATALOG.tables[name].columns.values()
-    return pa.table({column.name: pa.array([row[at] for row in rows], kinds[column.type.value]) for at, column in enumerate(columns)})
+    return pa.table(
+        {
+            column.name: pa.array([row[at] for row in rows], kinds[column.type.value])
+            for at, column in enumerate(columns)
+        }
+    )
 
 
 def frames(**rows):
@@ -85,8 +92,14 @@ def values(engine, relation):
     return sorted(rows, key=lambda row: [(value is None, "" if value is None else str(value)) for value in row])
 
 
-def question(relation, *, keys=(), measures=(Measure(kind=Kind.ROWS),), sets=None, **limits):
-    return Question(rows=relation, keys=tuple(keys), measures=tuple(measures), limits=Limits(**limits), sets=sets or (tuple(range(len(keys))),))
+def question(relation, *, keys=(), measures=(ROWS,), sets=None, **limits):
+    return Question(
+        rows=relation,
+        keys=tuple(keys),
+        measures=tuple(measures),
+        limits=Limits(**limits),
+        sets=sets or (tuple(range(len(keys))),),
+    )
 
 
 def cells(exact):

@@ -47,14 +47,20 @@ def in_python(value, kind, steps):
 def test_steps_are_clamped_rounded_up_at_the_half_and_clamped_again(kind, steps):
     rng = random.Random(7)
     reals = [rng.uniform(-9, 9) for _ in range(50)] if kind is Type.REAL else []
-    values = [*EXTREMES[kind], *reals, *([rng.randint(-(10**6), 10**6) for _ in range(50)] if kind is Type.INTEGER else [])]
+    values = [
+        *EXTREMES[kind],
+        *reals,
+        *([rng.randint(-(10**6), 10**6) for _ in range(50)] if kind is Type.INTEGER else []),
+    ]
     for value in values:
         formula = dialect.clamped("w", steps.low, steps.high)
         named = f"(SELECT {formula} FROM (SELECT {dialect.steps_of('v', kind, steps)} AS w FROM (SELECT {dialect.literal(kind, value)} AS v)))"
         assert given(named) == in_python(value, kind, steps), value
 
 
-@pytest.mark.parametrize("value", [0, 1, -1, 2**53 + 1, 2**62, 2**63 + 1025, -(2**63) - 1025, 3 * 2**70 + 2**17 + 1, 10**37 + 1, -(10**37)])
+@pytest.mark.parametrize(
+    "value", [0, 1, -1, 2**53 + 1, 2**62, 2**63 + 1025, -(2**63) - 1025, 3 * 2**70 + 2**17 + 1, 10**37 + 1, -(10**37)]
+)
 def test_a_wide_integer_becomes_the_double_next_to_it(value):
     assert given(f"(SELECT {dialect.nearest_double('v')} FROM (SELECT {value}::HUGEINT AS v))") == float(value)
 

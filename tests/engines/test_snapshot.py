@@ -17,7 +17,9 @@ from tests.reference.snapshot import read_snapshot, snapshot_of
 from tests.reference.worlds import random_world
 
 HEAD = '[source]\npath = "."\n[budget]\nepsilon = 1\n'
-WIDE = parse_catalog(HEAD + """
+WIDE = parse_catalog(
+    HEAD
+    + """
 [tables.t]
 privacy_unit = "person"
 max_rows = 100
@@ -29,7 +31,8 @@ columns.d = { type = "date" }
 columns.age = { type = "integer", lower = -0.5, upper = 5.5 }
 columns.cost = { type = "real", lower = 0, upper = 2, granularity = 0.5 }
 columns.day = { type = "date", lower = 2000-01-01, upper = 2001-01-01 }
-""")
+"""
+)
 
 
 def stored(catalog, columns, name="t"):
@@ -52,8 +55,32 @@ def column(name, values, kind=None):
 
 
 def test_reals_have_one_form():
-    values = [float("nan"), float("inf"), float("-inf"), -0.0, 1e300, 2.0**100, 1.0001 * 2.0**100, 2.0**-100, 1e-31, -1e-40, 0.1]
-    assert list(map(repr, column("r", values))) == ["None", "None", "None", "0.0", "None", repr(2.0**100), "None", repr(2.0**-100), "0.0", "0.0", "0.1"]
+    values = [
+        float("nan"),
+        float("inf"),
+        float("-inf"),
+        -0.0,
+        1e300,
+        2.0**100,
+        1.0001 * 2.0**100,
+        2.0**-100,
+        1e-31,
+        -1e-40,
+        0.1,
+    ]
+    assert list(map(repr, column("r", values))) == [
+        "None",
+        "None",
+        "None",
+        "0.0",
+        "None",
+        repr(2.0**100),
+        "None",
+        repr(2.0**-100),
+        "0.0",
+        "0.0",
+        "0.1",
+    ]
 
 
 def test_the_least_integer_is_null():
@@ -77,7 +104,11 @@ def test_text_is_cut_by_characters_and_a_nul_makes_it_null():
 def test_bounded_values_are_clamped_where_conditions_see_them():
     assert column("age", [-9, 0, 3, 99, None]) == [0, 0, 3, 5, None]
     assert column("cost", [-1.0, 1.3, 9.0, float("nan")]) == [0.0, 1.3, 2.0, None]
-    assert column("day", [date(1999, 5, 1), date(2000, 5, 1), date(2020, 1, 1)]) == [date(2000, 1, 1), date(2000, 5, 1), date(2001, 1, 1)]
+    assert column("day", [date(1999, 5, 1), date(2000, 5, 1), date(2020, 1, 1)]) == [
+        date(2000, 1, 1),
+        date(2000, 5, 1),
+        date(2001, 1, 1),
+    ]
 
 
 def test_what_does_not_fit_the_type_is_null_and_never_an_error():
@@ -90,7 +121,10 @@ def test_what_does_not_fit_the_type_is_null_and_never_an_error():
 
 
 def people(values, kind=None, *, declared="integer"):
-    catalog = parse_catalog(HEAD + f'[tables.t]\nprivacy_unit = "person"\nmax_rows = 9\ncolumns.person = {{ type = "{declared}", max_length = 3 }}\n')
+    catalog = parse_catalog(
+        HEAD
+        + f'[tables.t]\nprivacy_unit = "person"\nmax_rows = 9\ncolumns.person = {{ type = "{declared}", max_length = 3 }}\n'
+    )
     return sorted(row[0] for row in stored(catalog, {"person": pa.array(values, kind)}))
 
 
@@ -112,11 +146,15 @@ def test_an_id_that_would_be_rounded_or_cut_is_nobody():
 
 
 def test_an_id_outside_of_its_bounds_is_nobody_and_never_somebody_else():
-    catalog = parse_catalog(HEAD + '[tables.t]\nprivacy_unit = "p"\ncolumns.p = { type = "integer", lower = 0, upper = 9 }\n')
+    catalog = parse_catalog(
+        HEAD + '[tables.t]\nprivacy_unit = "p"\ncolumns.p = { type = "integer", lower = 0, upper = 9 }\n'
+    )
     assert sorted(stored(catalog, {"p": [-5, 0, 9, 10, 11]})) == [(0,), (9,)]
 
 
-PATH = HEAD + """
+PATH = (
+    HEAD
+    + """
 [tables.visits]
 privacy_unit = "person"
 max_rows = 9
@@ -128,6 +166,7 @@ max_rows = 9
 columns.visit = { type = "NOTE" }
 columns.n = { type = "integer" }
 """
+)
 
 
 @pytest.mark.parametrize(("theirs", "ours"), [("text", "integer"), ("integer", "text"), ("integer", "integer")])
@@ -139,7 +178,10 @@ def test_a_path_between_two_types_leads_where_it_can_and_fails_for_nobody(theirs
         "notes": pa.table({"visit": ["7", "60", "61", "oops", None], "n": [1, 2, 3, 4, 5]}),
     }
     engine = DuckEngine(catalog, salt="s", frames=given)
-    assert engine._data.execute("SELECT o, c2 FROM data.notes ORDER BY ALL").fetchall() == [(1, 1), (2, 2)]  # 60 is not clamped on the way
+    assert engine._data.execute("SELECT o, c2 FROM data.notes ORDER BY ALL").fetchall() == [
+        (1, 1),
+        (2, 2),
+    ]  # 60 is not clamped on the way
     engine.close()
 
 
@@ -166,7 +208,9 @@ def test_the_snapshot_is_what_its_rules_say(seed):
 
 def test_the_empty_tables_have_the_types_of_the_snapshot():
     def types(connection):
-        rows = connection.execute("SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE database_name = 'data'").fetchall()
+        rows = connection.execute(
+            "SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE database_name = 'data'"
+        ).fetchall()
         return sorted(row for row in rows if not row[0].startswith("$"))
 
     engine = opened()
@@ -188,7 +232,8 @@ def test_the_file_is_its_owners_alone_and_is_made_once(tmp_path):
             connection.execute(f"COPY (SELECT * FROM frame) TO '{tmp_path / name}.parquet'")
     catalog = parse_catalog(
         f'[source]\npath = "{tmp_path}"\nsnapshot = "{tmp_path}/it\'s here.snapshot"\n[budget]\nepsilon = 1\n'
-        '[tables.visits]\nprivacy_unit = "person"\nmax_rows = 4\n' + "".join(f'columns.{name} = {{ type = "text" }}\n' for name in columns)
+        '[tables.visits]\nprivacy_unit = "person"\nmax_rows = 4\n'
+        + "".join(f'columns.{name} = {{ type = "text" }}\n' for name in columns)
     )
     first = open_snapshot(catalog, salt="s", version=1)
     file = tmp_path / "it's here.snapshot"
@@ -196,7 +241,9 @@ def test_the_file_is_its_owners_alone_and_is_made_once(tmp_path):
     made = file.stat().st_mtime_ns
     second = open_snapshot(catalog, salt="s", version=1)  # beside the first, which is open
     assert file.stat().st_mtime_ns == made
-    assert second.connection.execute("SELECT count(*) FROM data.visits").fetchone() == (sum(row[0] is not None for row in VISITS),)
+    assert second.connection.execute("SELECT count(*) FROM data.visits").fetchone() == (
+        sum(row[0] is not None for row in VISITS),
+    )
     with pytest.raises(duckdb.Error):
         second.connection.execute("CREATE TABLE data.more AS SELECT 1")
     with pytest.raises(duckdb.Error):

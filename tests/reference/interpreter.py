@@ -140,15 +140,16 @@ class Interpreter:
             elif relation.is_unique_left:
                 meeting_left = self._first_of_unique(left, relation.left, ours)
         pairs = [(a, b) for a in meeting_left for b in meeting_right if self._fits(a, b, relation)]
-        rows = [Row(a.ids + b.ids, a.values + b.values, a.nth + b.nth) for a, b in pairs]
+        rows = [(_beside(a, b), 1) for a, b in pairs]
         nobody = _nulls(relation.left), _nulls(relation.right)
         if relation.how is not How.INNER:
             met = {id(a) for a, _ in pairs}
-            rows += [_beside(a, nobody[1]) for a in left if id(a) not in met]
-        if relation.how is How.FULL:
-            met = {id(b) for _, b in pairs}
-            rows += [_beside(nobody[0], b) for b in right if id(b) not in met]
-        return rows
+            rows += [(_beside(a, nobody[1]), 2) for a in left if id(a) not in met]
+        if relation.how is not How.FULL:
+            return [row for row, _ in rows]
+        met = {id(b) for _, b in pairs}
+        rows += [(_beside(nobody[0], b), 3) for b in right if id(b) not in met]
+        return [Row((*row.ids, side), row.values, row.nth) for row, side in rows]
 
     def _mark(self, relation: Mark, person: Any) -> list[Row]:
         rows, others = self.rows_of(relation.rows, person), self.rows_of(relation.others, person)

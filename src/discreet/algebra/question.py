@@ -115,6 +115,11 @@ class Limits:
     groups: int | None = None
     rows_per_group: int | None = None
 
+    def __post_init__(self) -> None:
+        if any(limit is not None and limit < 1 for limit in (self.rows, self.groups, self.rows_per_group)):
+            message = "a limit is at least 1"
+            raise ValueError(message)
+
 
 @dataclass(frozen=True, slots=True)
 class Choose:

@@ -9,72 +9,26 @@ What is derived here about sizes (`most_rows`) is enforced by the statement itse
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date
 from enum import Enum
-from fractions import Fraction
 from typing import TypeAlias
 
 from discreet.algebra.aggregates import Aggregate, Window
-from discreet.algebra.expressions import Call, Expression, Field, Literal, conjuncts, fields_of
-from discreet.algebra.facts import AS_READ, Facts, Origin
+from discreet.algebra.deriving import (
+    check_capped,
+    check_keys,
+    check_reads,
+    is_unique,
+    joined_columns,
+    most_by_number,
+    out_of_place,
+)
+from discreet.algebra.expressions import Expression, Field, conjuncts, fields_of
+from discreet.algebra.facts import AS_READ, Facts
+from discreet.algebra.shapes import Column, Shape, declared_column, hull
 from discreet.catalog import Catalog, Table, Type
-from discreet.catalog import Column as Declared
-from discreet.errors import NotAllowed, TooLarge
+from discreet.errors import NotAllowed
 from discreet.loss import Neighbours
-
-MOST_ROWS = 10**6
-"""The most rows of one person in any relation."""
-MOST_FAN_OUT = 1_000
-"""The most public rows that one row may meet, all joins and subqueries together: it must not be heard in the time."""
-MOST_PUBLIC_ROWS = 10**7
-MOST_NODES = 200
-CAP = 1_000
-"""The rows of a person that a table bounded by each question brings to joins and windows."""
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column of a relation. `step` is the grid whose stored steps come along; `unique` that a stored number of its repeats does."""
-
-    facts: Facts
-    step: Fraction | None = None
-    unique: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
-    """What is derived of a relation: its columns, whose its rows are, what tells them apart, and how many there can be.
-
-    `person` is what is known of the owner, None for public relations. `most_rows` is the most that one person can have, None where nothing
-    bounds them yet; `fan_out` the most public rows that one row has met. `size` is the most rows of a public relation. `each_once` says that
-    every person has exactly one row.
-    """
-
-    columns: tuple[Column, ...]
-    person: Facts | None
-    ids: tuple[Type, ...]
-    most_rows: int | None
-    fan_out: int = 1
-    size: int = 0
-    each_once: bool = False
-    nodes: int = 1
-    """How many relations it is made of, one that is read twice counted twice."""
-
-    def __post_init__(self) -> None:
-        if self.nodes > MOST_NODES:
-            raise TooLarge(
-                "The question grows too long when its parts are put together.", next_step="Use fewer references to one part."
-            )
-        if self.most_rows is not None and self.most_rows > MOST_ROWS:
-            raise TooLarge("One person could have too many rows.", next_step="Join on a key with fewer repeats.")
-        if self.fan_out > MOST_FAN_OUT:
-            raise TooLarge(
-                "One row could meet too many rows of public tables.", next_step="Join public tables on keys with fewer repeats."
-            )
-        if self.person is None and self.size > MOST_PUBLIC_ROWS:
-            raise TooLarge("A join of public tables would be too large.", next_step="Join them on a key.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +67,7 @@ class Scan(_Relation):
 
     def __post_init__(self) -> None:
         declared = self.table.columns.values()
-        columns = tuple(_declared(column, self.table, unique=column.name in self.unique) for column in declared)
+        columns = tuple(declared_column(column, self.table, unique=column.name in self.unique) for column in declared)
         ids = (Type.INTEGER,)
         each_once = self.each_once and self.person is not None and self.most == 1
         self._set(
@@ -129,11 +83,11 @@ class Keep(_Relation):
     condition: Expression
 
     def __post_init__(self) -> None:
-        _check(self.rows, self.condition)
+        check_reads(self.rows, self.condition)
         if self.condition.facts.type is not Type.BOOLEAN:
             raise NotAllowed("A condition must be true or false.", next_step="Compare something: x > 0.")
         inner = self.rows.shape
-        numbered = [n for n in map(_most_by_number, conjuncts(self.condition)) if n is not None]
+        numbered = [n for n in map(most_by_number, conjuncts(self.condition)) if n is not None]
         most = min((n for n in (*numbered, inner.most_rows) if n is not None), default=None)
         self._set(replace(inner, most_rows=most if inner.person is not None else inner.most_rows, each_once=False), self.rows)
 
@@ -146,7 +100,7 @@ class Compute(_Relation):
     expressions: tuple[Expression, ...]
 
     def __post_init__(self) -> None:
-        _check(self.rows, *self.expressions)
+        check_reads(self.rows, *self.expressions)
         self._set(replace(self.rows.shape, columns=tuple(map(self._column, self.expressions))), self.rows)
 
     def _column(self, expression: Expression) -> Column:
@@ -165,7 +119,8 @@ class How(Enum):
 class Join(_Relation):
     """Pairs of rows, the columns of the left before those of the right.
 
-    Two protected relations are joined within the same owner, whatever else is asked. `keys` are pairs of expressions, of the left alone and
+    Two protected relations are joined within the same owner, whatever else is asked; the last id of a full join says which side is there (1 both,
+    2 the left, 3 the right), because ids of a side may be NULL themselves. `keys` are pairs of expressions, of the left alone and
     of the right alone, that must be equal; `on` is a further condition over both. Of a public side at most `fan_out` rows are met: its rows
     are numbered within its key columns, and the statement compares the number.
     """
@@ -179,15 +134,15 @@ class Join(_Relation):
 
     def __post_init__(self) -> None:
         a, b = self.left.shape, self.right.shape
-        _check_keys(self.left, self.right, self.keys)
+        check_keys(self.left, self.right, self.keys)
         left_outer, right_outer = self.how is How.FULL, self.how is not How.INNER
         meets_one = (b.most_rows == 1 if b.person is not None else self.fan_out == 1) and a.person is not None
         columns = (
-            *_joined(self.left, outer=left_outer, meets_people=b.person is not None, meets_one=meets_one),
-            *_joined(self.right, outer=right_outer, meets_people=a.person is not None, meets_one=False),
+            *joined_columns(self.left, outer=left_outer, meets_people=b.person is not None, meets_one=meets_one),
+            *joined_columns(self.right, outer=right_outer, meets_people=a.person is not None, meets_one=False),
         )
         if self.on is not None and any(column.at >= len(columns) for column in fields_of(self.on)):
-            raise _out_of_place()
+            raise out_of_place()
         if a.person is not None and b.person is not None:
             shape = self._of_people(a, b, columns)
         elif a.person is None and b.person is None:
@@ -197,8 +152,8 @@ class Join(_Relation):
         self._set(shape, self.left, self.right)
 
     def _of_people(self, a: Shape, b: Shape, columns: tuple[Column, ...]) -> Shape:
-        _check_capped(self.left, self.right)
-        ours, theirs = a.most_rows or 0, b.most_rows or 0
+        check_capped(self.left, self.right)
+        ours, theirs = max(a.most_rows or 1, 1), max(b.most_rows or 1, 1)  # a row that meets none stays in an outer join
         most = ours * theirs
         if self.is_unique_right:
             most = ours
@@ -207,19 +162,24 @@ class Join(_Relation):
         elif self.how is How.FULL:
             most = max(most, ours + theirs)
         each_once = self.how is How.LEFT and a.each_once and theirs == 1
-        return Shape(columns=columns, person=a.person, ids=(*a.ids, *b.ids), most_rows=most, fan_out=a.fan_out * b.fan_out, each_once=each_once)
+        ids = (*a.ids, *b.ids, Type.INTEGER) if self.how is How.FULL else (*a.ids, *b.ids)
+        return Shape(
+            columns=columns, person=a.person, ids=ids, most_rows=most, fan_out=a.fan_out * b.fan_out, each_once=each_once
+        )  # fmt: skip
 
     @property
     def is_unique_right(self) -> bool:
         """Whether a key of the right side stands once in a person's rows, so that a row meets at most one."""
-        return self.how is not How.FULL and any(_is_unique(self.right, key) for _, key in self.keys)
+        return self.how is not How.FULL and any(is_unique(self.right, key) for _, key in self.keys)
 
     @property
     def is_unique_left(self) -> bool:
-        return self.how is How.INNER and not self.is_unique_right and any(_is_unique(self.left, key) for key, _ in self.keys)
+        return self.how is How.INNER and not self.is_unique_right and any(is_unique(self.left, key) for key, _ in self.keys)
 
     def _of_public(self, a: Shape, b: Shape, columns: tuple[Column, ...]) -> Shape:
-        size = a.size * max(1, self.fan_out) + (b.size if self.how is How.FULL else 0)
+        if self.how is How.FULL:
+            raise NotAllowed("Public tables are not joined by FULL JOIN.", next_step="Use a left join, or UNION ALL.")
+        size = a.size * max(1, self.fan_out)
         return Shape(columns=columns, person=None, ids=(*a.ids, *b.ids), most_rows=None, size=size)
 
     def _with_public(self, a: Shape, b: Shape, columns: tuple[Column, ...]) -> Shape:
@@ -228,7 +188,7 @@ class Join(_Relation):
                 "This join keeps public rows that belong to nobody.", next_step="Use a left join from the protected table."
             )
         if any(not isinstance(key[0 if a.person is None else 1], Field) for key in self.keys):
-            raise _out_of_place()
+            raise out_of_place()
         owned = a if a.person is not None else b
         most = None if owned.most_rows is None else owned.most_rows * self.fan_out
         return Shape(
@@ -252,15 +212,15 @@ class Mark(_Relation):
 
     def __post_init__(self) -> None:
         a, b = self.rows.shape, self.others.shape
-        _check_keys(self.rows, self.others, self.keys)
+        check_keys(self.rows, self.others, self.keys)
         if self.on is not None and any(column.at >= len(a.columns) + len(b.columns) for column in fields_of(self.on)):
-            raise _out_of_place()
+            raise out_of_place()
         if b.person is not None:
             if a.person is None:
                 raise NotAllowed("A public row cannot look at people.", next_step="Start from the protected table.")
-            _check_capped(self.rows, self.others)
+            check_capped(self.rows, self.others)
         elif any(not isinstance(key, Field) for _, key in self.keys):
-            raise _out_of_place()
+            raise out_of_place()
         mark = Column(Facts(type=Type.BOOLEAN, nullable=False))
         work = self.fan_out if b.person is None and a.person is not None else 1
         self._set(replace(a, columns=(*a.columns, mark), fan_out=a.fan_out * work * b.fan_out), self.rows, self.others)
@@ -279,7 +239,7 @@ class PerPerson(_Relation):
 
     def __post_init__(self) -> None:
         inner = self.rows.shape
-        _check(self.rows, *self.keys, *(part for aggregate in self.aggregates for part in aggregate.parts))
+        check_reads(self.rows, *self.keys, *(part for aggregate in self.aggregates for part in aggregate.parts))
         owner = () if inner.person is None else (Column(replace(inner.person, person=True, nullable=False)),)
         keys = tuple(Column(replace(key.facts, numbering=False)) for key in self.keys)
         grouped = bool(self.keys) or inner.person is not None
@@ -307,9 +267,9 @@ class Windowed(_Relation):
 
     def __post_init__(self) -> None:
         inner = self.rows.shape
-        _check(self.rows, *(part for window in self.windows for part in window.parts))
+        check_reads(self.rows, *(part for window in self.windows for part in window.parts))
         if inner.person is not None:
-            _check_capped(self.rows)
+            check_capped(self.rows)
         most = inner.most_rows if inner.person is not None else inner.size
         new = tuple(Column(window.facts(most, owned=inner.person is not None)) for window in self.windows)
         self._set(replace(inner, columns=(*inner.columns, *new)), self.rows)
@@ -360,110 +320,3 @@ def scan(table: Table, catalog: Catalog, *, size: int = 0) -> Scan:
     unique = frozenset(step.key for unit in units for step in unit.path if step.table == table.name)
     each_once = table.lists_people and catalog.neighbours is Neighbours.REPLACE_ONE
     return Scan(table, person, table.max_rows if table.is_bounded_once else None, unique, 0, each_once)
-
-
-def hull(several: Sequence[Facts]) -> Facts:
-    """What holds for all of them."""
-    lows, highs = [facts.low for facts in several], [facts.high for facts in several]
-    lengths = [facts.longest for facts in several if facts.longest is not None]
-    reaches = [facts.reach for facts in several if facts.reach is not None]
-    known = [facts.values for facts in several]
-    values = None if any(part is None for part in known) else tuple(dict.fromkeys(value for part in known for value in part or ()))
-    return Facts(
-        type=several[0].type,
-        low=None if None in lows else min(low for low in lows if low is not None),
-        high=None if None in highs else max(high for high in highs if high is not None),
-        values=values,
-        nullable=any(facts.nullable for facts in several),
-        longest=max(lengths) if lengths else None,
-        reach=replace(reaches[0], large=max(r.large for r in reaches), fine=max(r.fine for r in reaches)) if reaches else None,
-        person=all(facts.person for facts in several),
-    )
-
-
-def _declared(column: Declared, table: Table, *, unique: bool) -> Column:
-    """A column of the snapshot. The person's own column is never NULL, because a row of nobody is dropped."""
-    low = high = None
-    if isinstance(column.lower, Fraction) and isinstance(column.upper, Fraction):
-        low, high = column.lower, column.upper
-        if column.type is Type.REAL:  # clamped to doubles, and 0.1 lies above a tenth
-            low, high = Fraction(float(low)), Fraction(float(high))
-    elif isinstance(column.lower, date) and isinstance(column.upper, date):
-        low, high = Fraction(column.lower.toordinal()), Fraction(column.upper.toordinal())
-    person = table.unit is not None and not table.unit.path and table.unit.column == column.name
-    values = column.values
-    facts = Facts(
-        type=column.type,
-        low=low,
-        high=high,
-        values=None if values is None else (*values, *([None] if column.nullable and None not in values else [])),
-        nullable=not person,
-        longest=column.max_length if column.type is Type.TEXT else None,
-        reach=AS_READ if column.type is Type.REAL else None,
-        person=person,
-    )
-    step = column.grid_step if column.is_bounded_number and not table.is_public else None
-    return Column(facts, step, unique)
-
-
-def _check(rows: Relation, *expressions: Expression) -> None:
-    """Expressions read columns that are there, as they are there."""
-    for expression in expressions:
-        for part in fields_of(expression):
-            if part.at >= len(rows.columns) or part.facts != rows.columns[part.at].facts:
-                raise _out_of_place()
-
-
-def _out_of_place() -> ValueError:
-    return ValueError("an expression does not belong to the relation that it is put on")
-
-
-def _check_keys(left: Relation, right: Relation, keys: Sequence[tuple[Expression, Expression]]) -> None:
-    for ours, theirs in keys:
-        _check(left, ours)
-        _check(right, theirs)
-        if ours.facts.type is not theirs.facts.type:
-            raise NotAllowed("The types of the question do not fit together.", next_step="Compare like with like.")
-
-
-def _check_capped(*relations: Relation) -> None:
-    if any(relation.shape.person is not None and relation.shape.most_rows is None for relation in relations):
-        message = "a relation whose rows nothing bounds must be capped first"
-        raise ValueError(message)
-
-
-def _joined(relation: Relation, *, outer: bool, meets_people: bool, meets_one: bool) -> tuple[Column, ...]:
-    """The columns of one side of a join: NULL where the side is missing, public if they are, and numbering rows no longer.
-
-    A side whose rows meet one row at most keeps its facts, so that columns can be joined to it while expressions over it are read.
-    """
-    columns = []
-    for at, column in enumerate(relation.columns):
-        facts = replace(column.facts, numbering=column.facts.numbering and meets_one and not outer)
-        if relation.is_public and meets_people:
-            facts = replace(facts, origin=Origin(relation, relation.field(at), outer=False))
-        if outer:
-            values = facts.values if facts.values is None or None in facts.values else (*facts.values, None)
-            origin = None if facts.origin is None else replace(facts.origin, outer=True)
-            facts = replace(facts, nullable=True, values=values, origin=origin)
-        columns.append(Column(facts, column.step, column.unique and meets_one and not outer))
-    return tuple(columns)
-
-
-def _is_unique(relation: Relation, key: Expression) -> bool:
-    return isinstance(key, Field) and relation.columns[key.at].unique
-
-
-def _most_by_number(condition: Expression) -> int | None:
-    """The n of a condition `number = n`, `number <= n` or `number < n` on a column that numbers a person's rows."""
-    if not isinstance(condition, Call) or condition.function.name not in ("eq", "le", "lt", "ge", "gt"):
-        return None
-    name, (left, right) = condition.function.name, condition.args
-    if isinstance(left, Literal):
-        left, right, name = right, left, {"ge": "le", "gt": "lt"}.get(name, "eq" if name == "eq" else "")
-    if not isinstance(left, Field) or not left.facts.numbering or not isinstance(right, Literal) or right.value is None:
-        return None
-    if name not in ("eq", "le", "lt") or type(right.value) is not int:
-        return None
-    return 1 if name == "eq" else max(0, right.value - (name == "lt"))
-

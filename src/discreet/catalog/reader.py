@@ -87,6 +87,8 @@ class _Reader:
         read = {name: self.table(name, facts) for name, facts in tables.items()}
         resolved = {name: self.with_path_to_person(read, table) for name, table in read.items()}
         self.check_people(resolved)
+        if sum(table.lists_people for table in resolved.values()) > 1:
+            raise self.wrong("tables", "has two tables with people = true", "Keep it for the one that lists everybody.")
         return Catalog(
             source=self.place(source, "source.path", default="."),
             snapshot=self.snapshot(source, ledger),

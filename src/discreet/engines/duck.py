@@ -63,6 +63,7 @@ class DuckEngine:
             for cursor in self._cursors:
                 cursor.close()
             self._cursors.clear()
+        self._watch.close()
         self._data.close()
         self._binder.close()
 
@@ -81,7 +82,7 @@ class DuckEngine:
         try:
             with self._places, self._cursor() as cursor:
                 return [self._grouping(cursor, question, grouping, asked) for grouping in self._groupings(question)]
-        except (duckdb.Error, MemoryError, TooLarge):
+        except (duckdb.Error, MemoryError, TooLarge, Cancelled):
             if asked.is_set():
                 raise _taken_back() from None
             raise EngineFailure(

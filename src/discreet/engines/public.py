@@ -18,7 +18,8 @@ import duckdb
 
 from discreet.algebra.expressions import Expression
 from discreet.algebra.facts import MOST_VALUES, Value
-from discreet.algebra.relations import MOST_PUBLIC_ROWS, Relation
+from discreet.algebra.relations import Relation
+from discreet.algebra.shapes import MOST_PUBLIC_ROWS
 from discreet.catalog import Table, Type
 from discreet.engines.dialects import duckdb as dialect
 from discreet.engines.render import Prepared, Renderer, checked, prepared

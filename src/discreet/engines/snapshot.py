@@ -159,7 +159,7 @@ def _fill(connection: duckdb.DuckDBPyConnection, catalog: Catalog, secret: str, 
     connection.execute("SET TimeZone = 'UTC'")  # so that the date of an instant is the same everywhere
     attach(connection, catalog, frames)
     door = _Door(connection, catalog, frames)
-    for table in catalog.tables.values():
+    for table in sorted(catalog.tables.values(), key=lambda table: not table.lists_people):  # who is listed decides who is there
         made = f"CREATE TABLE {DATA}.{quoted(table.name)} AS "
         if table.is_public:
             connection.execute(made + door.public_rows(table))
@@ -189,7 +189,7 @@ class _Door:
             for at, column in _numbered(table)
             if column.is_bounded_number
         ]
-        whole = f"SELECT {', '.join(['o', *names, *steps])} FROM ({self._canonical(table, self._owned(table), ('o',))}) WHERE o IS NOT NULL"
+        whole = f"SELECT {', '.join(['o', *names, *steps])} FROM ({self._canonical(table, self._owned(table), ('o',))}) WHERE o IS NOT NULL{self._listed(table)}"
         row = hashed(["$salt", *(_content(at, column) for at, column in _numbered(table))])
         order = ", ".join([row, *(f"{name} NULLS LAST" for name in names)])
         kept = f" QUALIFY r <= {table.max_rows}" if table.is_bounded_once else ""
@@ -199,6 +199,13 @@ class _Door:
             for at in _unique(self._catalog, table)
         ]
         return f"SELECT *{''.join(numbers)} FROM ({ranked})" if numbers else ranked
+
+    def _listed(self, table: Table) -> str:
+        """Only rows of people whom the table of all people has, where there is one."""
+        everybody = next((other for other in self._catalog.tables.values() if other.lists_people), None)
+        if everybody is None or everybody is table:
+            return ""
+        return f" AND o IN (SELECT o FROM {DATA}.{quoted(everybody.name)})"
 
     def _cast(self, table: Table, further: Mapping[str, str]) -> str:
         parts = [f"{cast(column)} AS c{at}" for at, column in _numbered(table)]

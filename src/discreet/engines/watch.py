@@ -12,6 +12,8 @@ import duckdb
 
 _AGAIN = 0.02
 """Seconds between two interrupts of the same reading: the first may come before its statement has begun."""
+_IDLE = 5.0
+"""Seconds after which a thread that has nothing to look at ends; the next reading starts another."""
 
 
 @dataclass(slots=True, eq=False)
@@ -21,7 +23,6 @@ class Reading:
     cursor: duckdb.DuckDBPyConnection
     question: threading.Event
     until: float
-    is_interrupted: bool = False
 
 
 class Watch:
@@ -32,7 +33,8 @@ class Watch:
         self._change = threading.Condition()
         self._readings: set[Reading] = set()
         self._thread: threading.Thread | None = None
-        self._next_look = float("inf")
+        self._next_look = self._last_seen = 0.0
+        self._is_closed = False
 
     @contextmanager
     def reading(self, cursor: duckdb.DuckDBPyConnection, question: threading.Event) -> Iterator[Reading]:
@@ -57,27 +59,32 @@ class Watch:
                     self._wake(0.0)
 
     def _wake(self, time_of_look: float) -> None:
+        self._last_seen = time.monotonic()
         if self._thread is None:
             self._thread = threading.Thread(target=self._look, name="discreet-watch", daemon=True)
             self._thread.start()
         elif time_of_look < self._next_look:
             self._change.notify()
 
+    def close(self) -> None:
+        """End the thread, if there is one."""
+        with self._change:
+            self._is_closed = True
+            self._change.notify()
+
     def _look(self) -> None:
         with self._change:
-            while True:
-                now = time.monotonic()
-                late = [entry for entry in self._readings if entry.until <= now]
-                for entry in late:
-                    entry.is_interrupted = True
-                    entry.cursor.interrupt()
-                soonest = min((entry.until for entry in self._readings), default=now + 60.0)
-                self._next_look = now + _AGAIN if late else soonest
-                self._change.wait(self._next_look - now)
-                if not self._readings and self._is_idle(now):
-                    self._thread = None
-                    return
+            while not self._is_closed and (self._readings or self._last_seen + _IDLE > time.monotonic()):
+                self._next_look = self._interrupt_late()
+                self._change.wait(self._next_look - time.monotonic())
+            self._thread = None
 
-    def _is_idle(self, since: float) -> bool:
-        """Nobody has read anything for a while: the thread ends, and the next reading starts another."""
-        return time.monotonic() - since >= 60.0
+    def _interrupt_late(self) -> float:
+        """Interrupt whose time is up; when to look again."""
+        now = time.monotonic()
+        soonest = now + _IDLE
+        for entry in self._readings:
+            if entry.until <= now:
+                entry.cursor.interrupt()
+            soonest = min(soonest, max(entry.until, now + _AGAIN))
+        return soonest

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from discreet.algebra.aggregates import Aggregate, Order, Window
 from discreet.algebra.expressions import Expression, over
-from discreet.algebra.relations import CAP, Compute, Join, Keep, Mark, PerPerson, Relation, Scan, Stack, Windowed
+from discreet.algebra.relations import Compute, Join, Keep, Mark, PerPerson, Relation, Scan, Stack, Windowed
+from discreet.algebra.shapes import CAP
 
 
 def capped(relation: Relation) -> Relation:

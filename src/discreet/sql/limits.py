@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from discreet.algebra.question import Limits
-from discreet.algebra.relations import MOST_ROWS, Compute, Join, Keep, Mark, Relation, Scan, Stack
+from discreet.algebra.relations import Compute, Join, Keep, Mark, Relation, Scan, Stack
+from discreet.algebra.shapes import MOST_ROWS
 from discreet.catalog import Catalog, Table
 from discreet.errors import NotAllowed, TooLarge
 from discreet.sql.text import Options

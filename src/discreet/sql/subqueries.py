@@ -46,14 +46,11 @@ class Subqueries:
     def __call__(self, node: exp.Expr, here: Here) -> Expression | None:
         """What a subquery stands for; None for anything else."""
         if isinstance(node, exp.Exists):
-            return self._exists(node.this, here)
+            return self._exists(_bare(node.this), here)
         if isinstance(node, exp.In) and node.args.get("query") is not None:
             return self._in(node, here)
         if isinstance(node, exp.Subquery):
-            query = node.this
-            while isinstance(query, exp.Subquery):
-                query = query.this
-            return self._scalar(query, here)
+            return self._scalar(_bare(node), here)
         return None
 
     def _exists(self, query: exp.Expr, here: Here) -> Expression:
@@ -73,7 +70,7 @@ class Subqueries:
             around = around.parent
         if isinstance(around, exp.Not):
             here.context.note("NOT IN is read as NOT EXISTS: a NULL in the subquery decides nothing.")
-        query = node.args["query"].this
+        query = _bare(node.args["query"])
         wanted = node.this.expressions if isinstance(node.this, exp.Tuple) else [node.this]
         values = [here.read(part) for part in wanted]
         conditions: list[Expression] = []
@@ -117,6 +114,13 @@ class Subqueries:
         _check_people(here.scope, inner, parts)
         inner.keep(parts.inner)
         return _aggregated(node, nodes, inner, parts, here) if nodes else _alone(node, inner, parts, here)
+
+
+def _bare(query: exp.Expr) -> exp.Expr:
+    """A query without the brackets around it."""
+    while isinstance(query, exp.Subquery):
+        query = query.this
+    return query
 
 
 def _is_simple(query: exp.Select) -> bool:
