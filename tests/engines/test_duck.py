@@ -184,6 +184,17 @@ def test_few_groups_and_many_are_read_alike(engine, monkeypatch):
         assert small.measures[0].dtype == large.measures[0].dtype == "int64"
 
 
+def test_groups_that_nobody_declared_may_be_many():
+    many = opened(visits=[(number, number, f"ward {number}", 1.0, None) for number in range(5000)])
+    rows = scanned("visits")
+    made = question(rows, keys=(Key(rows.field(WARD), ("ward 7", "A")),), rows=4)
+    for _ in range(2):
+        (exact,) = many.run(made)
+        assert len(exact) == 5000
+        assert cells(exact)["ward 7",] == (1,)
+    many.close()
+
+
 def test_what_is_exact_is_not_shown(engine):
     assert repr(engine.run(visits())) == "[ExactRows(hidden)]"
 

@@ -249,6 +249,11 @@ def sizes_of(world: World) -> dict[str, int]:
     return {name: len(rows) for name, rows in world.rows.items()}
 
 
+def world_of(seed: int, number: int) -> World:
+    """Worlds in turn: people named by integers and by text, everybody listed in a table in every third."""
+    return random_world(seed, text_people=bool(number % 2), is_listed=number % 3 == 2)
+
+
 def compare(seed: int, count: int, *, per_world: int = 150, stop: int = 20) -> list[Disagreement]:
     """`count` random questions over random worlds, through the engine and the interpreter."""
     from discreet.engines import DuckEngine
@@ -256,7 +261,7 @@ def compare(seed: int, count: int, *, per_world: int = 150, stop: int = 20) -> l
     found: list[Disagreement] = []
     for start in range(0, count, per_world):
         place = seed * 1_000_003 + start
-        world = random_world(place, text_people=bool(start // per_world % 2))
+        world = world_of(place, start // per_world)
         engine = DuckEngine(world.catalog, salt=SALT, frames=world.frames())
         bench, questions = Bench(world, engine), Questions(place, world.catalog, sizes_of(world))
         for number in range(min(per_world, count - start)):

@@ -59,6 +59,8 @@ def broken_relations(oracle: Interpreter, top: Relation) -> Iterator[str]:
                 yield f"ids repeat in {written(relation)}"
             if not relation.is_public and most is not None and len(rows) > most:
                 yield f"{len(rows)} rows where {most} are the most: {written(relation)}"
+            if relation.shape.each_once and len(rows) != 1:
+                yield f"{len(rows)} rows where everybody has one: {written(relation)}"
             for at, column in enumerate(relation.columns):
                 values = [row.values[at] for row in rows]
                 if column.facts.numbering and len(set(values)) != len(values):

@@ -34,7 +34,9 @@ def snapshot_of(catalog: Catalog, frames: Mapping[str, Sequence[RawRow]], *, sal
             public[name] = tuple(_stored(place, row, {}) for place, row in enumerate(rows, start=1))
         else:
             protected[name] = _ranked(catalog, table, _owned(catalog, table, frames), salt=salt)
-    return Snapshot(protected, public)
+    everybody = [protected[name] for name, table in catalog.tables.items() if table.lists_people]
+    snapshot = Snapshot(protected, public)
+    return snapshot.only(everybody[0]) if everybody else snapshot
 
 
 # Canonical values

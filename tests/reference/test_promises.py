@@ -1,17 +1,16 @@
 """Facts, sizes and limits that the algebra derives, held against what the interpreter computes; no engine is needed."""
 
-from tests.reference.comparing import SALT, sizes_of
+from tests.reference.comparing import SALT, sizes_of, world_of
 from tests.reference.interpreter import Interpreter
 from tests.reference.promises import broken_expressions, broken_limits, broken_relations
 from tests.reference.random_questions import Questions
 from tests.reference.snapshot import snapshot_of
-from tests.reference.worlds import random_world
 
 WORLDS, EACH = 30, 40
 
 
 def questions(seed):
-    world = random_world(seed, text_people=bool(seed % 2))
+    world = world_of(seed, seed)
     oracle = Interpreter(snapshot_of(world.catalog, world.rows, salt=SALT), salt=SALT)
     drawn = Questions(seed, world.catalog, sizes_of(world))
     return oracle, [drawn.draw() for _ in range(EACH)]

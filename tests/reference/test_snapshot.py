@@ -123,6 +123,14 @@ def test_public_rows_have_their_place_by_all_columns_nulls_last():
     ]
 
 
+def test_where_everybody_is_listed_nobody_else_has_rows():
+    world = random_world(4, is_listed=True)
+    rows = {**world.rows, "people": world.rows["people"][:1]}
+    snapshot = snapshot_of(world.catalog, rows, salt="s")
+    assert snapshot.persons == [rows["people"][0][0]]
+    assert len(snapshot_of(world.catalog, {**rows, "people": []}, salt="s").persons) == 0
+
+
 def test_the_order_of_raw_rows_does_not_matter():
     for seed in range(20):
         world = random_world(seed)

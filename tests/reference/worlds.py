@@ -143,10 +143,17 @@ class World:
         return replace(self, rows={name: rng.sample(rows, len(rows)) for name, rows in self.rows.items()})
 
 
-def random_world(seed: int, *, people: int = 5, text_people: bool = False) -> World:
+def listed(text: str) -> str:
+    """The same catalog with a table of everybody, under replace-one."""
+    told = text.replace("[tables.people]", "[tables.people]\npeople = true")
+    return told.replace("[source]", 'neighbours = "replace-one"\n[source]')
+
+
+def random_world(seed: int, *, people: int = 5, text_people: bool = False, is_listed: bool = False) -> World:
     """A few people with up to five rows in each table, and small public tables with repeated keys."""
     rng = random.Random(seed)
-    catalog = parse_catalog(TEXT_PEOPLE if text_people else INTEGER_PEOPLE)
+    text = TEXT_PEOPLE if text_people else INTEGER_PEOPLE
+    catalog = parse_catalog(listed(text) if is_listed else text)
     names = ["", "p", "P", "é", "p ", "\\N", "|"] if text_people else [1, 2, 3, -4, 2**62, 0, -(2**63 - 1)]
     persons = rng.sample(names, min(people, len(names)))
     visits = [rng.randint(1, 9) for _ in range(6)]

@@ -51,7 +51,9 @@ class Aggregate:
             or (self.fold in (Fold.ANY, Fold.EVERY) and kind is not Type.BOOLEAN)
             or (summed and kind not in (Type.INTEGER, Type.REAL))
         ):
-            raise NotAllowed("An aggregate does not take values of this type.", next_step="Sum numbers; count anything.")
+            raise NotAllowed(
+                "An aggregate does not take values of this type.", next_step="Sum numbers; count anything."
+            )
         if (self.steps is not None) != (summed and kind is Type.REAL):
             message = "reals, and only reals, are summed on a grid"
             raise ValueError(message)
@@ -80,7 +82,11 @@ class Aggregate:
         return Facts(type=kind, low=low, high=high, reach=_wider(value.facts.reach) if kind is Type.REAL else None)
 
     def _ends(self, facts: Facts) -> Bounds:
-        return facts.bounds if self.steps is None else (self.steps.low * self.steps.step, self.steps.high * self.steps.step)
+        return (
+            facts.bounds
+            if self.steps is None
+            else (self.steps.low * self.steps.step, self.steps.high * self.steps.step)
+        )
 
 
 def _wider(reach: Reach | None) -> Reach:
@@ -92,7 +98,9 @@ def _wider(reach: Reach | None) -> Reach:
 def _summed(low: Fraction | None, high: Fraction | None, most: int | None) -> Bounds:
     """Between one row and all of them; without a limit only the sign is known."""
     if most is None:
-        return (Fraction(0) if low is not None and low >= 0 else None), (Fraction(0) if high is not None and high <= 0 else None)
+        return (Fraction(0) if low is not None and low >= 0 else None), (
+            Fraction(0) if high is not None and high <= 0 else None
+        )
     return (None if low is None else min(low, low * most)), (None if high is None else max(high, high * most))
 
 
@@ -175,7 +183,9 @@ class Window:
         if isinstance(self.what, Aggregate):
             return self.what.facts(most, grouped=self.frame is None)
         if self.value is not None:
-            return replace(self.value.facts, nullable=True, numbering=False, origin=None, person=self.value.facts.person and owned)
+            return replace(
+                self.value.facts, nullable=True, numbering=False, origin=None, person=self.value.facts.person and owned
+            )
         high = Fraction(self.offset) if self.what is Place.NTILE else None if most is None else Fraction(most)
         numbering = self.what is Place.ROW_NUMBER and owned and not self.partition
         return Facts(type=Type.INTEGER, low=Fraction(1), high=high, nullable=False, numbering=numbering)

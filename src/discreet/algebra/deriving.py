@@ -79,4 +79,3 @@ def most_by_number(condition: Expression) -> int | None:
     if name not in ("eq", "le", "lt") or type(right.value) is not int:
         return None
     return 1 if name == "eq" else max(1, right.value - (name == "lt"))
-

@@ -52,7 +52,7 @@ def relation_tree(relation: Relation) -> Json:
     """A relation as JSON: its node, then what it is made of."""
     match relation:
         case Scan():
-            return ["scan", _table(relation.table), relation.most, sorted(relation.unique)]
+            return ["scan", _table(relation.table), relation.most, [*sorted(relation.unique)]]
         case Keep():
             return ["keep", relation_tree(relation.rows), expression_tree(relation.condition)]
         case Compute():
@@ -65,7 +65,12 @@ def relation_tree(relation: Relation) -> Json:
             return ["mark", *sides, _pairs(relation), _optional(relation.on), relation.fan_out]
         case PerPerson():
             keys = [expression_tree(key) for key in relation.keys]
-            return ["per person", relation_tree(relation.rows), keys, [_aggregate(part) for part in relation.aggregates]]
+            return [
+                "per person",
+                relation_tree(relation.rows),
+                keys,
+                [_aggregate(part) for part in relation.aggregates],
+            ]
         case Windowed():
             return ["windowed", relation_tree(relation.rows), [_window(window) for window in relation.windows]]
         case Stack():
@@ -137,8 +142,10 @@ def _limits(limits: Limits) -> Json:
 
 
 def _table(table: Table) -> Json:
-    unit = None if table.unit is None else [table.unit.column, [[s.column, s.table, s.key] for s in table.unit.path]]
-    return [table.name, unit, table.max_rows, table.is_bounded_once, [_column(column) for column in table.columns.values()]]
+    path: list[Json] = [[step.column, step.table, step.key] for step in table.unit.path] if table.unit is not None else []
+    unit: Json = None if table.unit is None else [table.unit.column, path]
+    columns: list[Json] = [_column(column) for column in table.columns.values()]
+    return [table.name, unit, table.max_rows, table.is_bounded_once, columns]
 
 
 def _column(column: Column) -> Json:
@@ -162,4 +169,3 @@ def _value(value: Value | None) -> Json:
             return ["date", value.isoformat()]
         case str():
             return ["text", value]
-

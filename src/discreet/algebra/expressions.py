@@ -41,7 +41,9 @@ class Literal:
 
     def __post_init__(self) -> None:
         if self.value is not None and not _is_canonical(self.type, self.value):
-            raise NotAllowed("A constant is out of range.", next_step="Write a smaller number, or a date in years 1 to 9999.")
+            raise NotAllowed(
+                "A constant is out of range.", next_step="Write a smaller number, or a date in years 1 to 9999."
+            )
         object.__setattr__(self, "facts", _literal_facts(self.type, self.value))
 
 
@@ -162,14 +164,20 @@ def _call_facts(made: Function, args: tuple[Expression, ...]) -> Facts:
         raise NotAllowed(refusal, next_step="See the list of functions in the documentation of SQL.")
     nullable = made.nulls is Nulls.MAYBE or (made.nulls is Nulls.IF_ANY and any(fact.nullable for fact in facts))
     derived = made.facts(facts, result)
-    return replace(derived, nullable=nullable if made.nulls is not Nulls.RULE else derived.nullable, origin=_origin(made, args))
+    return replace(
+        derived, nullable=nullable if made.nulls is not Nulls.RULE else derived.nullable, origin=_origin(made, args)
+    )
 
 
 def _origin(made: Function, args: tuple[Expression, ...]) -> Origin | None:
     """The one public relation that all columns come from, if there is one."""
     reading = [arg for arg in args if next(fields_of(arg), None) is not None]
     origins = [arg.facts.origin for arg in reading if arg.facts.origin is not None]
-    if not origins or len(origins) < len(reading) or any(origin.relation is not origins[0].relation for origin in origins):
+    if (
+        not origins
+        or len(origins) < len(reading)
+        or any(origin.relation is not origins[0].relation for origin in origins)
+    ):
         return None
     parts = tuple(arg.facts.origin.expression if arg.facts.origin is not None else arg for arg in args)
     return Origin(origins[0].relation, Call(made, parts), any(origin.outer for origin in origins))

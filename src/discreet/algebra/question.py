@@ -9,6 +9,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import Any
 
+from discreet.algebra.deriving import check_reads
 from discreet.algebra.expressions import Expression
 from discreet.algebra.facts import Value
 from discreet.algebra.relations import Relation
@@ -147,6 +148,9 @@ class Question:
         if self.rows.is_public:
             message = "a question is about people"
             raise ValueError(message)
+        check_reads(
+            self.rows, *(key.expression for key in self.keys), *(p for measure in self.measures for p in measure.parts)
+        )
 
     @property
     def is_cut(self) -> bool:

@@ -9,6 +9,7 @@ What is derived here about sizes (`most_rows`) is enforced by the statement itse
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TypeAlias
@@ -48,8 +49,11 @@ class _Relation:
         return Field(at, self.shape.columns[at].facts)
 
     def _set(self, shape: Shape, *parts: Relation) -> None:
-        nodes = 1 + sum(part.shape.nodes for part in parts)
-        object.__setattr__(self, "shape", replace(shape, nodes=nodes))
+        nodes, depth = (
+            1 + sum(part.shape.nodes for part in parts),
+            1 + max((part.shape.depth for part in parts), default=0),
+        )
+        object.__setattr__(self, "shape", replace(shape, nodes=nodes, depth=depth))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +75,9 @@ class Scan(_Relation):
         ids = (Type.INTEGER,)
         each_once = self.each_once and self.person is not None and self.most == 1
         self._set(
-            Shape(columns=columns, person=self.person, ids=ids, most_rows=self.most, size=self.size, each_once=each_once)
+            Shape(
+                columns=columns, person=self.person, ids=ids, most_rows=self.most, size=self.size, each_once=each_once
+            )
         )
 
 
@@ -89,7 +95,9 @@ class Keep(_Relation):
         inner = self.rows.shape
         numbered = [n for n in map(most_by_number, conjuncts(self.condition)) if n is not None]
         most = min((n for n in (*numbered, inner.most_rows) if n is not None), default=None)
-        self._set(replace(inner, most_rows=most if inner.person is not None else inner.most_rows, each_once=False), self.rows)
+        self._set(
+            replace(inner, most_rows=most if inner.person is not None else inner.most_rows, each_once=False), self.rows
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +144,8 @@ class Join(_Relation):
         a, b = self.left.shape, self.right.shape
         check_keys(self.left, self.right, self.keys)
         left_outer, right_outer = self.how is How.FULL, self.how is not How.INNER
-        meets_one = (b.most_rows == 1 if b.person is not None else self.fan_out == 1) and a.person is not None
+        single = b.most_rows == 1 or _is_grouped_by(self.right, [key for _, key in self.keys])
+        meets_one = (single if b.person is not None else self.fan_out == 1) and a.person is not None
         columns = (
             *joined_columns(self.left, outer=left_outer, meets_people=b.person is not None, meets_one=meets_one),
             *joined_columns(self.right, outer=right_outer, meets_people=a.person is not None, meets_one=False),
@@ -153,9 +162,14 @@ class Join(_Relation):
 
     def _of_people(self, a: Shape, b: Shape, columns: tuple[Column, ...]) -> Shape:
         check_capped(self.left, self.right)
-        ours, theirs = max(a.most_rows or 1, 1), max(b.most_rows or 1, 1)  # a row that meets none stays in an outer join
+        ours, theirs = (
+            max(a.most_rows or 1, 1),
+            max(b.most_rows or 1, 1),
+        )  # a row that meets none stays in an outer join
         most = ours * theirs
-        if self.is_unique_right:
+        if self.is_unique_right or (
+            self.how is not How.FULL and _is_grouped_by(self.right, [key for _, key in self.keys])
+        ):
             most = ours
         elif self.is_unique_left:
             most = theirs
@@ -174,7 +188,11 @@ class Join(_Relation):
 
     @property
     def is_unique_left(self) -> bool:
-        return self.how is How.INNER and not self.is_unique_right and any(is_unique(self.left, key) for key, _ in self.keys)
+        return (
+            self.how is How.INNER
+            and not self.is_unique_right
+            and any(is_unique(self.left, key) for key, _ in self.keys)
+        )
 
     def _of_public(self, a: Shape, b: Shape, columns: tuple[Column, ...]) -> Shape:
         if self.how is How.FULL:
@@ -185,7 +203,8 @@ class Join(_Relation):
     def _with_public(self, a: Shape, b: Shape, columns: tuple[Column, ...]) -> Shape:
         if self.how is How.FULL or (self.how is How.LEFT and a.person is None):
             raise NotAllowed(
-                "This join keeps public rows that belong to nobody.", next_step="Use a left join from the protected table."
+                "This join keeps public rows that belong to nobody.",
+                next_step="Use a left join from the protected table.",
             )
         if any(not isinstance(key[0 if a.person is None else 1], Field) for key in self.keys):
             raise out_of_place()
@@ -289,8 +308,14 @@ class Stack(_Relation):
             )
         kinds = [[column.facts.type for column in shape.columns] for shape in shapes]
         if any(kind != kinds[0] for kind in kinds):
-            raise NotAllowed("Both sides of UNION ALL need the same columns, of the same types.", next_step="Select the same columns.")
-        columns = tuple(Column(hull([column.facts for column in several])) for several in zip(*(shape.columns for shape in shapes), strict=True))
+            raise NotAllowed(
+                "Both sides of UNION ALL need the same columns, of the same types.",
+                next_step="Select the same columns.",
+            )
+        columns = tuple(
+            Column(hull([column.facts for column in several]))
+            for several in zip(*(shape.columns for shape in shapes), strict=True)
+        )
         counts = [shape.most_rows for shape in shapes]
         most = None if None in counts else sum(count or 0 for count in counts)
         ids = (Type.INTEGER, *(kind for shape in shapes for kind in shape.ids))
@@ -301,6 +326,14 @@ class Stack(_Relation):
             ),
             *self.parts,
         )  # fmt: skip
+
+
+def _is_grouped_by(relation: Relation, keys: Sequence[Expression]) -> bool:
+    """Whether a relation has one row for each person and each combination of these keys, because it was grouped by no others."""
+    places = {key.at for key in keys if isinstance(key, Field)}
+    return (
+        isinstance(relation, PerPerson) and not relation.is_public and places >= set(range(1, 1 + len(relation.keys)))
+    )
 
 
 Relation: TypeAlias = Scan | Keep | Compute | Join | Mark | PerPerson | Windowed | Stack

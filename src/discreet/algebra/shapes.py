@@ -18,6 +18,7 @@ MOST_FAN_OUT = 1_000
 """The most public rows that one row may meet, all joins and subqueries together: it must not be heard in the time."""
 MOST_PUBLIC_ROWS = 10**7
 MOST_NODES = 200
+DEEPEST = 60
 CAP = 1_000
 """The rows of a person that a table bounded by each question brings to joins and windows."""
 
@@ -49,17 +50,20 @@ class Shape:
     each_once: bool = False
     nodes: int = 1
     """How many relations it is made of, one that is read twice counted twice."""
+    depth: int = 1
 
     def __post_init__(self) -> None:
-        if self.nodes > MOST_NODES:
+        if self.nodes > MOST_NODES or self.depth > DEEPEST:
             raise TooLarge(
-                "The question grows too long when its parts are put together.", next_step="Use fewer references to one part."
+                "The question grows too long when its parts are put together.",
+                next_step="Use fewer references to one part.",
             )
         if self.most_rows is not None and self.most_rows > MOST_ROWS:
             raise TooLarge("One person could have too many rows.", next_step="Join on a key with fewer repeats.")
         if self.fan_out > MOST_FAN_OUT:
             raise TooLarge(
-                "One row could meet too many rows of public tables.", next_step="Join public tables on keys with fewer repeats."
+                "One row could meet too many rows of public tables.",
+                next_step="Join public tables on keys with fewer repeats.",
             )
         if self.person is None and self.size > MOST_PUBLIC_ROWS:
             raise TooLarge("A join of public tables would be too large.", next_step="Join them on a key.")
@@ -67,7 +71,9 @@ class Shape:
 
 def hull(several: Sequence[Facts]) -> Facts:
     """What holds for all of them."""
-    bounded = [facts for facts in several if facts.values != (None,)]  # a written NULL bounds nothing, and needs no bound
+    bounded = [
+        facts for facts in several if facts.values != (None,)
+    ]  # a written NULL bounds nothing, and needs no bound
     lows, highs = [facts.low for facts in bounded] or [None], [facts.high for facts in bounded] or [None]
     lengths = [facts.longest for facts in several if facts.longest is not None]
     reaches = [facts.reach for facts in several if facts.reach is not None]
@@ -83,7 +89,9 @@ def hull(several: Sequence[Facts]) -> Facts:
         values=values,
         nullable=any(facts.nullable for facts in several),
         longest=max(lengths) if lengths else None,
-        reach=replace(reaches[0], large=max(r.large for r in reaches), fine=max(r.fine for r in reaches)) if reaches else None,
+        reach=replace(reaches[0], large=max(r.large for r in reaches), fine=max(r.fine for r in reaches))
+        if reaches
+        else None,
         person=all(facts.person for facts in several),
     )
 

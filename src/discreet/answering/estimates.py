@@ -24,8 +24,8 @@ from discreet.algebra.after import Estimate
 from discreet.algebra.question import Kind, Measure, Question
 from discreet.answering import pairs, sides
 from discreet.answering.columns import Column, Mask, Noises, Sides, Values, remembered
+from discreet.answering.noisy import Noisy
 from discreet.answering.plan import QUANTILE_LEVEL, Priced
-from discreet.answering.release import Noisy
 from discreet.answering.tails import error_at
 from discreet.catalog import Type
 from discreet.mechanisms import Mechanism, Quantile

@@ -88,7 +88,9 @@ def is_selected(question: Question, keys: tuple[int, ...]) -> bool:
     return any(question.keys[index].values is None for index in keys)
 
 
-def selection_delta(questions: Sequence[Question], *, given: Fraction | None, usual: Fraction | None) -> Fraction | None:
+def selection_delta(
+    questions: Sequence[Question], *, given: Fraction | None, usual: Fraction | None
+) -> Fraction | None:
     """What selecting groups may cost: as said, or as usual; None where nothing is selected."""
     if not any(is_selected(question, keys) for question in questions for keys in question.sets):
         return None

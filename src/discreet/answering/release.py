@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from discreet.algebra.question import Key, Question
 from discreet.answering.columns import narrowed
+from discreet.answering.noisy import ARROW, Noisy
 from discreet.answering.plan import Plan, Priced
-from discreet.catalog import Type
 from discreet.mechanisms import Gaussian, Laplace, Mechanism, PartitionSelection, PermuteAndFlip, Quantile
 from discreet.mechanisms.histograms import Histograms
 from discreet.noise import RandomBits
@@ -23,28 +23,9 @@ from discreet.noise import RandomBits
 if TYPE_CHECKING:
     from discreet.engines.exact_rows import ExactRows
 
-ARROW: dict[Type, pa.DataType] = {
-    Type.INTEGER: pa.int64(), Type.REAL: pa.float64(), Type.TEXT: pa.string(), Type.DATE: pa.date32(), Type.BOOLEAN: pa.bool_(),
-}  # fmt: skip
 Rows = NDArray[np.int64]
 _PEOPLE = 2**40
 _INT64 = np.iinfo(np.int64)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Noisy:
-    """What left of one grouping set: its keys, and for each measure the noisy integers, groups by draws.
-
-    A quantile has three draws: the candidates chosen for itself and for the ends of its interval; everything else has one. Integers that do not
-    fit 64 bits are Python's.
-    """
-
-    keys: tuple[pa.Array, ...]
-    measures: tuple[NDArray[Any], ...]
-
-    @property
-    def groups(self) -> int:
-        return len(self.keys[0]) if self.keys else len(self.measures[0])
 
 
 def release(plan: Plan, exact: Sequence[Sequence[ExactRows]], bits: RandomBits) -> list[list[Noisy]]:

@@ -16,7 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.answering.columns import exact_column, from_python, narrowed, objects_of, to_arrow
-from discreet.answering.release import Noisy
+from discreet.answering.noisy import Noisy
 from discreet.errors import BadData
 
 FORMAT = 2

@@ -31,9 +31,9 @@ from discreet.answering.columns import Column, Mask, Sides, concatenated, consta
 from discreet.answering.estimates import Cells, estimated
 from discreet.answering.logic import joint_events, truth
 from discreet.answering.matching import check_size, matching_rows
+from discreet.answering.noisy import Noisy
 from discreet.answering.ordering import sort_keys, sorted_rows
 from discreet.answering.plan import Plan
-from discreet.answering.release import Noisy
 from discreet.answering.widths import expected_width, width_of
 from discreet.answering.windows import fold, frames_of, ranked
 

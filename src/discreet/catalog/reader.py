@@ -160,11 +160,15 @@ class _Reader:
         """Whether a table says that it lists everybody once."""
         lists = section.get("people", False)
         if lists not in (True, False):
-            raise self.wrong(f"{path}.people", "must be true or false", "Leave it out where people may have several rows.")
+            raise self.wrong(
+                f"{path}.people", "must be true or false", "Leave it out where people may have several rows."
+            )
         whole = unit is not None and not unit.path and section.get("max_rows", 1) == 1 and "bounding" not in section
         if lists and not whole:
             raise self.wrong(
-                f"{path}.people", "needs one row a person, named in the table itself", "Leave max_rows and bounding out."
+                f"{path}.people",
+                "needs one row a person, named in the table itself",
+                "Leave max_rows and bounding out.",
             )
         return bool(lists)
 

@@ -170,6 +170,7 @@ class DuckEngine:
             rows = cursor.execute(statement.sql, _values(statement)).fetchmany(_FEW)
             if len(rows) < _FEW:
                 return from_rows(rows, kinds, width=len(cursor.description))
+            cursor.abort()  # there are many undeclared groups
         table = _table(cursor, statement)
         columns = [_column(table, at) for at in range(table.num_columns)]
         return [*columns[: len(kinds)], *map(whole, columns[len(kinds) :])]

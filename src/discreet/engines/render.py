@@ -314,8 +314,8 @@ def _both(join: Join, kept: list[str], names: tuple[str, str], sides: tuple[Leve
             yield f"coalesce({either}) AS o" if join.how is How.FULL else f"{names[owned[0]]}.o"
             continue
         if join.how is How.FULL and name == f"i{len(join.shape.ids)}":
-            for side in sides:
-                side.used.add("o")
+            for levels in sides:
+                levels.used.add("o")
             yield f"CASE WHEN {names[1]}.o IS NULL THEN 2 WHEN {names[0]}.o IS NULL THEN 3 ELSE 1 END AS {name}"
             continue
         at, width = int(name[1:]) - 1, widths.get(name[0], len(join.left.columns))

@@ -159,7 +159,9 @@ def _fill(connection: duckdb.DuckDBPyConnection, catalog: Catalog, secret: str, 
     connection.execute("SET TimeZone = 'UTC'")  # so that the date of an instant is the same everywhere
     attach(connection, catalog, frames)
     door = _Door(connection, catalog, frames)
-    for table in sorted(catalog.tables.values(), key=lambda table: not table.lists_people):  # who is listed decides who is there
+    for table in sorted(
+        catalog.tables.values(), key=lambda table: not table.lists_people
+    ):  # who is listed decides who is there
         made = f"CREATE TABLE {DATA}.{quoted(table.name)} AS "
         if table.is_public:
             connection.execute(made + door.public_rows(table))

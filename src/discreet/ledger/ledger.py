@@ -276,7 +276,11 @@ class Ledger:
         """Whether a question would cost its asker nothing: it is answered, and they have paid for it."""
         with self._store.transaction() as t:
             answered = t.run("SELECT answer FROM ledger_questions WHERE question = ?", request.key)
-            paid = t.run("SELECT question FROM ledger_paid WHERE analyst = ? AND question = ?", request.analyst or "", request.key)
+            paid = t.run(
+                "SELECT question FROM ledger_paid WHERE analyst = ? AND question = ?",
+                request.analyst or "",
+                request.key,
+            )
         return bool(answered) and answered[0][0] is not None and (request.analyst is None or bool(paid))
 
     def paid_under_earlier_format(self, label: str, *, question_format: int, data_version: int) -> bool:

@@ -69,18 +69,6 @@ class AfterReader(ABC):
 
     def _applied(self, node: exp.Expr, depth: int) -> Computed:
         kind = type(node)
-        if kind in _COMPARISONS:
-            return self._compared(_COMPARISONS[kind], [node.this, node.expression], depth)
-        if isinstance(node, exp.Between):
-            return self._compared("between", [node.this, node.args["low"], node.args["high"]], depth)
-        if isinstance(node, exp.In) and node.expressions and not node.args.get("query"):
-            return self._compared("in", [node.this, *node.expressions], depth)
-        if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
-            return Computed(Apply("is_null", (self.read(node.this, depth + 1).after,)), Type.BOOLEAN)
-        if isinstance(node, exp.Case | exp.If):
-            return self._case(node, depth)
-        if isinstance(node, exp.Cast | exp.TryCast):
-            return self._cast(node, depth)
         if kind in _LOGIC:
             return self._typed(_LOGIC[kind], _operands(node), {Type.BOOLEAN}, depth, gives=Type.BOOLEAN)
         if kind in _OPERATORS or kind in _NUMERIC:
@@ -88,9 +76,24 @@ class AfterReader(ABC):
             return self._typed(op, _operands(node), _NUMBERS, depth, gives=Type.REAL)
         if kind in _ALIKE:
             return self._alike(_ALIKE[kind], _operands(node), depth)
+        if isinstance(node, exp.Case | exp.If):
+            return self._case(node, depth)
+        if isinstance(node, exp.Cast | exp.TryCast):
+            return self._cast(node, depth)
         if isinstance(node, exp.DPipe | exp.Concat):
             args = tuple(self.read(part, depth + 1).after for part in _operands(node))
             return Computed(Apply("concat", args), Type.TEXT)
+        return self._condition(node, depth)
+
+    def _condition(self, node: exp.Expr, depth: int) -> Computed:
+        if type(node) in _COMPARISONS:
+            return self._compared(_COMPARISONS[type(node)], [node.this, node.expression], depth)
+        if isinstance(node, exp.Between):
+            return self._compared("between", [node.this, node.args["low"], node.args["high"]], depth)
+        if isinstance(node, exp.In) and node.expressions and not node.args.get("query"):
+            return self._compared("in", [node.this, *node.expressions], depth)
+        if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
+            return Computed(Apply("is_null", (self.read(node.this, depth + 1).after,)), Type.BOOLEAN)
         raise NotAllowed(
             "That cannot be computed from noisy numbers here.",
             next_step="Use arithmetic, comparisons, CASE, CAST, ROUND, ABS, LEAST, GREATEST or COALESCE over aggregates.",
@@ -131,7 +134,9 @@ class AfterReader(ABC):
 
     def _window(self, node: exp.Window, depth: int) -> Computed:
         if node.args.get("spec") or node.args.get("alias") or node.args.get("first"):
-            raise NotAllowed("Windows with frames or names are not known over noisy rows.", next_step="Leave the frame out.")
+            raise NotAllowed(
+                "Windows with frames or names are not known over noisy rows.", next_step="Leave the frame out."
+            )
         function = node.this
         partition = tuple(self.read(part, depth + 1).after for part in node.args.get("partition_by") or ())
         ordered = node.args["order"].expressions if node.args.get("order") else []
@@ -140,7 +145,8 @@ class AfterReader(ABC):
             return Computed(Over(_RANKS[type(function)], (), partition, order), Type.INTEGER)
         if type(function) not in FOLDS:
             raise NotAllowed(
-                "That window is not known over noisy rows.", next_step="Use SUM, AVG, MIN, MAX, COUNT, ROW_NUMBER or RANK."
+                "That window is not known over noisy rows.",
+                next_step="Use SUM, AVG, MIN, MAX, COUNT, ROW_NUMBER or RANK.",
             )
         if isinstance(function, exp.Count) and isinstance(function.this, exp.Star):
             return Computed(Over("count", (), partition, order), Type.INTEGER)
@@ -187,6 +193,6 @@ def _common(types: list[Type | None]) -> Type | None:
 
 def _unlike() -> NotAllowed:
     return NotAllowed(
-        "After the noise, numbers are computed and compared with numbers only.", next_step="Compare columns and text in WHERE."
+        "After the noise, numbers are computed and compared with numbers only.",
+        next_step="Compare columns and text in WHERE.",
     )
-

@@ -30,7 +30,7 @@ def values_of(key: Expression, facts: PublicFacts) -> tuple[Value | None, ...] |
 def sets_of(select: exp.Select, number: Callable[[exp.Expr], int]) -> list[tuple[int, ...]]:
     """Which keys are grouped by together: once for a plain GROUP BY, several times for ROLLUP, CUBE and GROUPING SETS.
 
-    `number` gives a key's number, in the order of the text.
+    `number` gives the number of a key as the question writes it, in the order of the text.
     """
     group = select.args.get("group")
     if group is None:
@@ -39,10 +39,13 @@ def sets_of(select: exp.Select, number: Callable[[exp.Expr], int]) -> list[tuple
         raise NotAllowed("GROUP BY takes columns and expressions.", next_step="Name the columns to group by.")
     choices: list[list[tuple[int, ...]]] = []
     for node in group.expressions:
-        choices.append(_choices(node, lambda part: number(named_in_select(part, select))))
+        choices.append(_choices(node, number))
         if len(choices[-1]) * len(choices) > MOST_SETS:
             raise _too_many()
-    made = [tuple(dict.fromkeys(itertools.chain(*parts))) for parts in itertools.islice(itertools.product(*choices), MOST_SETS + 1)]
+    made = [
+        tuple(dict.fromkeys(itertools.chain(*parts)))
+        for parts in itertools.islice(itertools.product(*choices), MOST_SETS + 1)
+    ]
     if len(made) > MOST_SETS:
         raise _too_many()
     return list(dict.fromkeys(tuple(sorted(keys)) for keys in made))
@@ -66,18 +69,6 @@ def _together(node: exp.Expr, number: Callable[[exp.Expr], int]) -> tuple[int, .
     """(a, b) within ROLLUP or GROUPING SETS."""
     parts = node.expressions if isinstance(node, exp.Tuple) else [node.unnest()]
     return tuple(number(part) for part in parts)
-
-
-def named_in_select(node: exp.Expr, select: exp.Select) -> exp.Expr:
-    """GROUP BY 1 and GROUP BY alias mean what SELECT says."""
-    projections = select.expressions
-    if isinstance(node, exp.Literal) and node.is_int and 1 <= int(node.name) <= len(projections):
-        return projections[int(node.name) - 1].unalias()
-    if isinstance(node, exp.Column) and not node.table:
-        for projection in projections:
-            if isinstance(projection, exp.Alias) and projection.alias.lower() == node.name.lower():
-                return projection.this
-    return node
 
 
 def _too_many() -> TooLarge:

@@ -21,7 +21,11 @@ def limits_of(rows: Relation, options: Options, catalog: Catalog, *, has_keys: b
         raise NotAllowed("max_rows_per_group needs max_groups_contributed.", next_step="Give both.")
     asked = [limit for limit in (catalog.rows_per_person, options.max_rows_contributed) if limit is not None]
     derived = rows.shape.most_rows
-    if not asked and (groups is None or per_group is None) and any(not table.is_bounded_once for table in _tables(rows)):
+    if (
+        not asked
+        and (groups is None or per_group is None)
+        and any(not table.is_bounded_once for table in _tables(rows))
+    ):
         asked = [max(table.max_rows for table in _tables(rows))]
     bounds = [*asked, *([] if derived is None else [derived])]
     if groups is not None and per_group is not None:

@@ -55,18 +55,22 @@ class Measuring:
         if isinstance(node, exp.Count):
             return self._measured(self._count(node.this, where))
         if isinstance(node, exp.Sum):
-            value, steps = self._number(node.this)
-            kind = Type.INTEGER if steps.step == 1 else Type.REAL
-            total = Measure(kind=Kind.TOTAL, values=(value,), where=where, steps=(steps,), centres=(0,))
-            return replace(self._measured(total), type=kind)
+            return self._sum(node.this, where)
         if isinstance(node, exp.Avg):
             return Computed(Estimate("average", self._about_the_middle(node.this, where)), Type.REAL)
         if type(node) in _SPREADS:
             total, count = self._about_the_middle(node.this, where)
             squares = self._squares(self.measures[total])
             return Computed(Estimate(_SPREADS[type(node)], (total, count, squares)), Type.REAL)
-        if type(node) in _PAIRED:
-            return self._paired(node, where)
+        return self._paired(node, where) if type(node) in _PAIRED else self._ranked(node, where)
+
+    def _sum(self, argument: exp.Expr, where: Expression | None) -> Computed:
+        value, steps = self._number(argument)
+        total = Measure(kind=Kind.TOTAL, values=(value,), where=where, steps=(steps,), centres=(0,))
+        return replace(self._measured(total), type=Type.INTEGER if steps.step == 1 else Type.REAL)
+
+    def _ranked(self, node: exp.Expr, where: Expression | None) -> Computed:
+        """What is chosen by rank: extremes, medians and other quantiles."""
         if isinstance(node, exp.Min | exp.Max):
             return self._extreme(node, where)
         if isinstance(node, exp.Median):
@@ -74,7 +78,8 @@ class Measuring:
         if isinstance(node, _QUANTILES):
             return self._quantile(node.this, _share(node.args.get("quantile") or node.args.get("expression")), where)
         raise NotAllowed(
-            f"{type(node).__name__.upper()} is not among the aggregates that can be answered.", next_step=f"Use {_KNOWN}."
+            f"{type(node).__name__.upper()} is not among the aggregates that can be answered.",
+            next_step=f"Use {_KNOWN}.",
         )
 
     def _condition(self, node: exp.Expr) -> Expression:
@@ -91,7 +96,9 @@ class Measuring:
         if value.facts.type is Type.BOOLEAN:
             value = call("to_int", value)
         if value.facts.type is Type.DATE:
-            raise NotAllowed("Dates cannot be added up.", next_step="Take MIN, MAX or MEDIAN of dates, or sum DATE_DIFF.")
+            raise NotAllowed(
+                "Dates cannot be added up.", next_step="Take MIN, MAX or MEDIAN of dates, or sum DATE_DIFF."
+            )
         return value, self._steps(value, node)
 
     def _steps(self, value: Expression, node: exp.Expr) -> Steps:
@@ -137,7 +144,9 @@ class Measuring:
         there = [call("not_null", value) for value in (x, y) if value.facts.nullable]
         kept = both([*_some(where), *there])
         totals = [
-            Measure(kind=Kind.TOTAL, values=(value,), where=kept, steps=(steps,), centres=((steps.low + steps.high) // 2,))
+            Measure(
+                kind=Kind.TOTAL, values=(value,), where=kept, steps=(steps,), centres=((steps.low + steps.high) // 2,)
+            )
             for value, steps in ((x, first), (y, second))
         ]
         product = Measure(

@@ -47,10 +47,15 @@ def read_question(
     context = context_of(catalog, facts, today=today)
     reader = _Reader(context, text.options)
     context.read = reader.read
-    meaning = reader.outermost(text.query, {})
+    try:
+        meaning = reader.outermost(text.query, {})
+    except RecursionError:
+        raise TooLarge("The question is nested too deeply.", next_step="Say it in fewer levels.") from None
     if isinstance(meaning, Rows):
         raise _rows_only(meaning)
-    return Reading(tuple(context.questions), meaning.view, meaning.names, text.options, tuple(dict.fromkeys(context.notes)))
+    return Reading(
+        tuple(context.questions), meaning.view, meaning.names, text.options, tuple(dict.fromkeys(context.notes))
+    )
 
 
 class _Reader:
@@ -61,7 +66,7 @@ class _Reader:
         self._known: dict[int, tuple[exp.Expr, Rows | Released]] = {}  # with the node, so that its id stays its own
         self._depth = 0
 
-    def read(self, query: exp.Expr, names: Names, parent: Scope | None = None) -> Rows | Released:
+    def read(self, query: exp.Expr, names: Names, _outside: Scope | None = None) -> Rows | Released:
         """A query as rows of people or public rows, or as a released table."""
         if id(query) in self._known:
             return self._known[id(query)][1]
@@ -128,14 +133,16 @@ class _Reader:
         if isinstance(left, Rows) and isinstance(right, Rows):
             return read_sets(query, left, right, self._context)
         if isinstance(left, Rows) or isinstance(right, Rows):
-            raise NotAllowed("Rows of people and noisy numbers cannot be put together.", next_step="Ask for each by itself.")
+            raise NotAllowed(
+                "Rows of people and noisy numbers cannot be put together.", next_step="Ask for each by itself."
+            )
         if not isinstance(query, exp.Union) or query.args.get("distinct") or query.args.get("by_name"):
             raise NotAllowed("Noisy rows are put together by UNION ALL only.", next_step="Write UNION ALL.")
         joined = stacked([left, right])
         order = query.args["order"].expressions if query.args.get("order") else []
         rows = RowReader([Source("", joined, 0)])
         outputs = [(name, computed.after) for name, computed in rows.columns()]
-        keys = [ordered(node, exp.Select(), outputs, rows) for node in order]
+        keys = [ordered(node, outputs, rows) for node in order]
         return Released(sorted_view(lambda _: joined.view, outputs, keys, limit_of(query)), joined.names, joined.types)
 
     def _released_sources(self, select: exp.Select, names: Names) -> list[tuple[str, Released]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from sqlglot import exp
@@ -15,12 +15,13 @@ from discreet.catalog import Type
 from discreet.errors import NotAllowed, TooLarge
 from discreet.sql.afterwards import AfterReader, Computed, has_aggregate
 from discreet.sql.expressions import expression
-from discreet.sql.grouping import named_in_select, sets_of, values_of
+from discreet.sql.grouping import sets_of, values_of
 from discreet.sql.limits import limits_of, tightened
 from discreet.sql.measuring import Measuring
 from discreet.sql.model import Context, Names, Released
-from discreet.sql.rows import keep_where, open_from
+from discreet.sql.rows import named_in_select
 from discreet.sql.scope import Scope
+from discreet.sql.sources import keep_where, open_from
 from discreet.sql.text import Options
 
 _CLAUSES = {"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "with_", "kind", "hint"}
@@ -106,18 +107,18 @@ def read_release(select: exp.Select, names: Names, context: Context, options: Op
     reader = GroupReader(scope, context, names)
     if any(isinstance(node.unalias(), exp.Mode) for node in select.expressions):
         return _mode(select, reader, options)
-    sets = sets_of(select, reader.key)
+    sets = sets_of(select, lambda node: reader.key(named_in_select(node, select, scope)))
     shown = [(name, reader.read(node)) for name, node in named_outputs(select)]
     outputs = [(name, computed.after) for name, computed in shown]
     having = _having(select, reader)
-    order = [ordered(node, select, outputs, reader) for node in _listed(select.args.get("order"))]
+    order = [ordered(node, outputs, reader) for node in _listed(select.args.get("order"))]
     if not reader.measuring.measures:
         raise NotAllowed("A question must count, sum or average something.", next_step="Add COUNT(*).")
     limits = limits_of(scope.relation, options, context.catalog, has_keys=bool(reader.keys))
     question = Question(
         rows=tightened(scope.relation, limits),
-        keys=tuple(reader.keys),
-        measures=tuple(reader.measuring.measures),
+        keys=tuple(Key(scope.fresh(key.expression), key.values) for key in reader.keys),
+        measures=tuple(_fresh(measure, scope) for measure in reader.measuring.measures),
         limits=limits,
         sets=tuple(sets),
     )
@@ -126,6 +127,12 @@ def read_release(select: exp.Select, names: Names, context: Context, options: Op
     number = len(context.questions) - 1
     view = sorted_view(lambda columns: Release(number, columns, having), outputs, order, limit_of(select))
     return Released(view, tuple(name for name, _ in shown), tuple(computed.type for _, computed in shown))
+
+
+def _fresh(measure: Measure, scope: Scope) -> Measure:
+    """A measure over what the rows have become while the question was read."""
+    where = None if measure.where is None else scope.fresh(measure.where)
+    return replace(measure, values=tuple(scope.fresh(value) for value in measure.values), where=where)
 
 
 def _mode(select: exp.Select, reader: GroupReader, options: Options) -> Released:
@@ -137,8 +144,10 @@ def _mode(select: exp.Select, reader: GroupReader, options: Options) -> Released
     value = reader.expression(node.this)
     listed = values_of(value, context.facts)
     if listed is None:
-        raise NotAllowed("MODE is of values that are declared.", next_step="Ask the owner to declare the column's values.")
-    key = Key(value, tuple(part for part in listed if part is not None))
+        raise NotAllowed(
+            "MODE is of values that are declared.", next_step="Ask the owner to declare the column's values."
+        )
+    key = Key(scope.fresh(value), tuple(part for part in listed if part is not None))
     limits = limits_of(scope.relation, options, context.catalog, has_keys=True)
     rows = tightened(scope.relation, limits)
     measures = (Measure(kind=Kind.ROWS),)
@@ -155,11 +164,10 @@ def _having(select: exp.Select, reader: GroupReader) -> After | None:
     if clause is None:
         return None
 
-
     def meant(node: exp.Expr) -> exp.Expr:
         if not isinstance(node, exp.Column) or node in reader.written:
             return node
-        named = named_in_select(node, select)
+        named = named_in_select(node, select, reader.scope)
         return node if named is node else exp.paren(named.copy())
 
     read = reader.read(clause.this.transform(meant))
@@ -174,16 +182,16 @@ def named_outputs(select: exp.Select) -> list[tuple[str, exp.Expr]]:
     names: list[str] = []
     for node in select.expressions:
         inner = node.unalias()
-        name = node.alias or (inner.name if isinstance(inner, exp.Column) else inner.sql("duckdb", comments=False).lower())
+        name = node.alias or (
+            inner.name if isinstance(inner, exp.Column) else inner.sql("duckdb", comments=False).lower()
+        )
         names.append(name)
         again = names.count(name)
         named.append((name if again == 1 else f"{name}_{again}", inner))
     return named
 
 
-def ordered(
-    node: exp.Expr, select: exp.Select, outputs: Sequence[tuple[str, After]], reader: AfterReader
-) -> tuple[After, bool]:
+def ordered(node: exp.Expr, outputs: Sequence[tuple[str, After]], reader: AfterReader) -> tuple[After, bool]:
     """ORDER BY an output's name or number, or an expression of its own; True means falling."""
     inner, falling = node.this, bool(node.args.get("desc"))
     if isinstance(inner, exp.Literal) and inner.is_int and 1 <= int(inner.name) <= len(outputs):
@@ -192,11 +200,14 @@ def ordered(
         for name, after in outputs:
             if name.lower() == inner.name.lower():
                 return after, falling
-    return reader.read(named_in_select(inner, select)).after, falling
+    return reader.read(inner).after, falling
 
 
 def sorted_view(
-    table: Callable[[Columns], View], outputs: Sequence[tuple[str, After]], order: Sequence[tuple[After, bool]], limit: int | None
+    table: Callable[[Columns], View],
+    outputs: Sequence[tuple[str, After]],
+    order: Sequence[tuple[After, bool]],
+    limit: int | None,
 ) -> View:
     """The table with these outputs, in an order: what is sorted by and not shown is a column more, dropped in the end."""
     columns = tuple(outputs)

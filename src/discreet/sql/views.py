@@ -10,7 +10,6 @@ from discreet.algebra.after import After, ColumnOf, Folded, Pairs, Select, Stack
 from discreet.catalog import Type
 from discreet.errors import NotAllowed, UnknownName
 from discreet.sql.afterwards import FOLDS, AfterReader, Computed
-from discreet.sql.grouping import named_in_select
 from discreet.sql.model import Released
 from discreet.sql.releases import check_clauses, limit_of, named_outputs, ordered, sorted_view
 
@@ -43,7 +42,9 @@ class RowReader(AfterReader):
 
     def leaf(self, node: exp.Expr) -> Computed | None:
         if isinstance(node, exp.AggFunc | exp.Filter | exp.WithinGroup | exp.Subquery | exp.Exists):
-            raise NotAllowed("That cannot be computed from noisy rows here.", next_step="Use SUM, AVG, MIN, MAX or COUNT.")
+            raise NotAllowed(
+                "That cannot be computed from noisy rows here.", next_step="Use SUM, AVG, MIN, MAX or COUNT."
+            )
         if not isinstance(node, exp.Column):
             return None
         named = [computed for name, computed in self.columns(node.table) if name.lower() == node.name.lower()]
@@ -95,7 +96,8 @@ class FoldReader(AfterReader):
 def read_view(select: exp.Select, sources: list[tuple[str, Released]]) -> Released:
     """A SELECT over released tables, each under the name that the question gives it."""
     check_clauses(select, _CLAUSES, "over a release")
-    placed, first = [], 0
+    placed: list[Source] = []
+    first = 0
     for called, released in sources:
         if any(called.lower() == other.called.lower() for other in placed):
             raise UnknownName("Two tables have the same name.", next_step="Give one of them an alias.")
@@ -110,7 +112,7 @@ def read_view(select: exp.Select, sources: list[tuple[str, Released]]) -> Releas
         return _folded(select, table, where, rows)
     shown = _expanded(select, rows)
     outputs = [(name, computed.after) for name, computed in shown]
-    order = [ordered(node, select, outputs, rows) for node in _listed(select)]
+    order = [ordered(node, outputs, rows) for node in _listed(select)]
     view = sorted_view(lambda columns: Select(table, columns, where), outputs, order, limit_of(select))
     return Released(view, tuple(name for name, _ in shown), tuple(computed.type for _, computed in shown))
 
@@ -119,7 +121,9 @@ def stacked(parts: list[Released]) -> Released:
     """UNION ALL of released tables."""
     first = parts[0]
     if any(len(part.names) != len(first.names) for part in parts):
-        raise NotAllowed("Both sides of UNION ALL need the same number of columns.", next_step="Select the same columns.")
+        raise NotAllowed(
+            "Both sides of UNION ALL need the same number of columns.", next_step="Select the same columns."
+        )
     for kinds in zip(*(part.types for part in parts), strict=True):
         known = {kind for kind in kinds if kind is not None}
         if len(known) > 1 and known != {Type.INTEGER, Type.REAL}:
@@ -145,12 +149,12 @@ def _folded(select: exp.Select, table: View, where: After | None, rows: RowReade
     reader = FoldReader(rows)
     group = select.args.get("group")
     for node in group.expressions if group is not None else ():
-        written = named_in_select(node, select)
+        written = _meant(node, select, rows)
         reader.keys.append((written, rows.read(written)))
     shown = [(name, reader.read(node)) for name, node in named_outputs(select)]
     outputs = [(name, computed.after) for name, computed in shown]
     having = reader.read(select.args["having"].this).after if select.args.get("having") else None
-    order = [ordered(node, select, outputs, reader) for node in _listed(select)]
+    order = [ordered(node, outputs, reader) for node in _listed(select)]
     keys = tuple((f"key {at}", computed.after) for at, (_, computed) in enumerate(reader.keys))
     folds = tuple((f"fold {at}", op, argument) for at, (op, argument) in enumerate(reader.folds))
     view = sorted_view(
@@ -159,12 +163,32 @@ def _folded(select: exp.Select, table: View, where: After | None, rows: RowReade
     return Released(view, tuple(name for name, _ in shown), tuple(computed.type for _, computed in shown))
 
 
+def _meant(node: exp.Expr, select: exp.Select, rows: RowReader) -> exp.Expr:
+    """GROUP BY 1 means what SELECT says, and so does an alias, unless a column of the tables has that name."""
+    if isinstance(node, exp.Literal) and node.is_int and 1 <= int(node.name) <= len(select.expressions):
+        return select.expressions[int(node.name) - 1].unalias()
+    if (
+        isinstance(node, exp.Column)
+        and not node.table
+        and all(name.lower() != node.name.lower() for name, _ in rows.columns())
+    ):
+        aliases = [part for part in select.expressions if isinstance(part, exp.Alias)]
+        return next((part.this for part in aliases if part.alias.lower() == node.name.lower()), node)
+    return node
+
+
 def _conditions(select: exp.Select, rows: RowReader) -> After | None:
     """WHERE, and ON of inner joins."""
     nodes = [select.args["where"].this] if select.args.get("where") else []
     for join in select.args.get("joins") or ():
-        if (join.side or "").upper() or join.args.get("using") or (join.kind or "").upper() not in ("", "INNER", "CROSS"):
-            raise NotAllowed("Released tables are joined by comma, CROSS JOIN or JOIN … ON.", next_step="Write JOIN … ON.")
+        if (
+            (join.side or "").upper()
+            or join.args.get("using")
+            or (join.kind or "").upper() not in ("", "INNER", "CROSS")
+        ):
+            raise NotAllowed(
+                "Released tables are joined by comma, CROSS JOIN or JOIN … ON.", next_step="Write JOIN … ON."
+            )
         nodes += [join.args["on"]] if join.args.get("on") is not None else []
     if not nodes:
         return None
