@@ -303,7 +303,11 @@ def test_the_command_line_asks_explains_and_refuses(tmp_path):
     assert "already" in run(tmp_path, "init", "visits.parquet", code=3)
     told = run(tmp_path, "explain", WARDS, "--epsilon", "0.5")
     assert "at most 20 rows of a patient_id" in told
+    assert "rows by ward: one person moves it by 20; Laplace, scale 120, ± 359" in " ".join(told.split())
     assert "nothing was spent" in told
+    explained = json.loads(run(tmp_path, "explain", WARDS, "--epsilon", "0.5", "--analyst", "alice", "--json"))
+    assert explained["measures"][0]["sensitivity"] == explained["rows_per_person"] == 20
+    assert [account["account"] for account in explained["accounts"]] == ["dataset", "alice"]
     asked = run(tmp_path, "ask", WARDS, "--epsilon", "0.5", "--analyst", "alice")
     assert "± " in asked
     assert "paid ε 0.5" in asked

@@ -174,7 +174,12 @@ def test_no_failure_depends_on_the_least_and_largest_values(engine):
 def test_few_groups_and_many_are_read_alike(engine, monkeypatch):
     rows = scanned("visits")
     for at in range(5):
-        few = question(rows, keys=(Key(rows.field(at), ("A",) if at == WARD else (1,)),), measures=(Measure(kind=Kind.ROWS),), rows=4)
+        few = question(
+            rows,
+            keys=(Key(rows.field(at), ("A",) if at == WARD else (1,)),),
+            measures=(Measure(kind=Kind.ROWS),),
+            rows=4,
+        )
         (small,) = engine.run(few)
         monkeypatch.setattr(duck, "_FEW", 0)
         (large,) = engine.run(few)

@@ -1,9 +1,12 @@
 """Relations to SELECTs: joins, marks, groups, windows, and how long they may become."""
 
+import time
+
 import pytest
 
 from discreet.algebra.aggregates import Aggregate, Fold, Frame, Order, Place
 from discreet.algebra.expressions import Literal, call
+from discreet.algebra.question import Key
 from discreet.algebra.relations import Compute, How, Join, Keep, Mark, PerPerson, Stack, Windowed
 from discreet.algebra.steps import steps_for
 from discreet.catalog import Type
@@ -255,6 +258,47 @@ def test_a_condition_of_an_outer_join_has_a_limit_where_it_mixes_both_sides(engi
     values(engine, one_side)
     inner = Join(visits, notes, How.INNER, (), call("gt", deeply(mixed, 16), Literal(Type.REAL, 0.5)))
     values(engine, inner)
+
+
+def often(expression, times):
+    for _ in range(times):
+        expression = call(
+            "exp", expression
+        )  # which mentions its argument three times, and never fails: DuckDB moves it
+    return expression
+
+
+def test_a_condition_on_heavy_columns_is_not_written_out_by_the_engine(engine):
+    rows, notes = scanned("visits"), scanned("notes")
+    half = Literal(Type.REAL, 0.5)
+    chained = rows
+    for _ in range(14):
+        chained = Compute(
+            chained, (*(chained.field(at) for at in range(3)), call("exp", chained.field(COST)), chained.field(DAY))
+        )
+    heavy = Compute(rows, (often(rows.field(COST), 14), rows.field(VISIT)))
+    sides = Join(heavy, notes, How.LEFT, (), None)
+    made = (
+        Keep(rows, call("gt", often(rows.field(COST), 14), half)),
+        Keep(chained, call("gt", chained.field(COST), half)),
+        Join(heavy, notes, How.LEFT, (), call("gt", sides.field(0), half)),
+        Join(heavy, notes, How.INNER, ((heavy.field(1), notes.field(0)),), call("gt", sides.field(0), half)),
+        Join(heavy, heavy, How.INNER, ((heavy.field(0), half),), None),
+        Mark(heavy, notes, ((heavy.field(1), notes.field(0)),), call("gt", sides.field(0), half)),
+    )  # fmt: skip
+    started = time.monotonic()
+    for relation in made:
+        values(engine, relation)
+    asked(engine, heavy, keys=(Key(heavy.field(0), (1.5,)),), rows=1)
+    asked(engine, heavy, keys=(Key(heavy.field(0), None),), rows=1, groups=1, rows_per_group=1)
+    assert time.monotonic() - started < 20  # it would be days
+
+
+def test_light_conditions_are_left_to_the_engine():
+    rows = scanned("visits")
+    assert "OFFSET" not in Renderer().relation(
+        Keep(rows, call("gt", often(rows.field(COST), 3), Literal(Type.REAL, 0.5)))
+    )
 
 
 def test_a_statement_reads_only_the_columns_that_it_needs():

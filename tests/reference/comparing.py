@@ -95,9 +95,9 @@ class Disagreement:
 class Bench:
     """One world with an engine and the interpreter on it."""
 
-    def __init__(self, world: World, engine: Any) -> None:
+    def __init__(self, world: World, engine: Any, *, salt: str = SALT) -> None:
         self.world, self.engine = world, engine
-        self.oracle = Interpreter(snapshot_of(world.catalog, world.rows, salt=SALT), salt=SALT)
+        self.oracle = Interpreter(snapshot_of(world.catalog, world.rows, salt=salt), salt=salt)
 
     def wrong(self, question: Question) -> list[str]:
         """Where the two part on a question; a failure of the engine is one."""

@@ -83,7 +83,7 @@ def test_a_left_join_keeps_rows_that_meet_nothing():
 def test_a_full_join_keeps_both_sides():
     joined = Join(visits(), table("people"), How.FULL, (), None)
     assert shown(joined, 4) == [(None,) * 5 + (4, None)]
-    assert ids(joined, 4) == [(None, 1)]
+    assert ids(joined, 4) == [(None, 1, 3)]  # the last says which sides are there: both, the left, the right
     assert len(shown(joined, 1)) == 4
 
 
@@ -91,6 +91,13 @@ def test_a_full_join_whose_condition_fails_keeps_each_row_alone():
     rows, people = visits(), table("people")
     joined = Join(rows, people, How.FULL, (), call("lt", rows.field(PERSON), whole(0)))
     assert len(shown(joined, 1)) == 5
+
+
+def test_a_full_join_tells_apart_rows_whose_ids_are_all_null():
+    rows = visits()
+    wards = PerPerson(rows, (rows.field(WARD),), ())
+    joined = Join(wards, wards, How.FULL, ((wards.field(1), wards.field(1)),), None)
+    assert ids(joined, 3) == [("A", "A", 1), (None, None, 2), (None, None, 3)]
 
 
 def test_null_keys_meet_nothing():
@@ -165,10 +172,10 @@ def test_public_tables_join_without_a_limit():
     assert ids(joined) == [(1, 1), (1, 2), (2, 1), (2, 2), (3, 3)]
 
 
-def test_public_tables_join_fully():
+def test_a_left_join_of_public_tables_keeps_rows_without_a_match():
     wards = table("wards")
-    joined = Join(wards, wards, How.FULL, ((wards.field(0), wards.field(0)),), None, 1)
-    assert ids(joined)[-2:] == [(4, None), (None, 4)]
+    joined = Join(wards, wards, How.LEFT, ((wards.field(0), wards.field(0)),), None, 1)
+    assert ids(joined)[-2:] == [(3, 3), (4, None)]
 
 
 # Marks

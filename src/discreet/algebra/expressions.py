@@ -129,7 +129,9 @@ def _is_canonical(kind: Type, value: Value) -> bool:
         case Type.REAL:
             return type(value) is float and (value == 0 or 2.0**-100 <= abs(value) <= 2.0**100) and str(value) != "-0.0"
         case Type.TEXT:
-            return type(value) is str and "\0" not in value
+            return (
+                type(value) is str and "\0" not in value and not any("\ud800" <= letter <= "\udfff" for letter in value)
+            )
         case Type.DATE:
             return type(value) is date
     return type(value) is bool

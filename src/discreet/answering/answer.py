@@ -70,8 +70,10 @@ class Answer(Shown):
     def arrays(self) -> Iterator[tuple[str, pa.Array, pa.Array | None]]:
         for name, column in zip(self.plan.columns, self._table.columns, strict=True):
             widths = half_width(column, CONFIDENCE)
-            is_noisy = widths is not None and not np.isnan(widths).all()
-            yield name, to_arrow(column), pa.array(widths, mask=np.isnan(widths)) if is_noisy else None
+            if widths is None or np.isnan(widths).all():
+                yield name, to_arrow(column), None
+            else:
+                yield name, to_arrow(column), pa.array(widths, mask=np.isnan(widths))
 
 
 def sides_at(column: Column, level: Number) -> Sides | None:

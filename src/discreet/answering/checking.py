@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from discreet.algebra.after import (
@@ -25,6 +26,7 @@ from discreet.algebra.after import (
 )
 from discreet.algebra.question import Question
 from discreet.answering.arithmetic import MOST_ARGUMENTS
+from discreet.answering.matching import check_size, equalities
 from discreet.errors import NotAllowed, TooLarge
 
 FOLDS = frozenset({"sum", "avg", "min", "max", "count"})
@@ -36,6 +38,7 @@ ESTIMATES: dict[str, tuple[int, int]] = {
 }  # fmt: skip
 """How many measures an estimate is read from, at least and at most."""
 _DEEPEST = 200
+_USUAL_GROUPS = 10_000
 _MOST_COLUMNS = 2_000
 
 
@@ -57,6 +60,30 @@ def names_of(view: View) -> tuple[str, ...]:
 def check_view(view: View, questions: Sequence[Question]) -> None:
     """Refuse a table with an operator, a column or a measure that is not known, or with too many columns."""
     _checked(view, questions, {}, 0)
+    _check_sizes(view, questions, {})
+
+
+def _check_sizes(view: View, questions: Sequence[Question], known: dict[int, int], *, is_matched: bool = False) -> int:
+    """How many rows a table can have, where groups are public; too large a one is refused before it is paid for.
+
+    Where groups are private, as many are reckoned with as are usual, and the table is looked at once more when it is made. Pairs that a
+    condition has equal (`is_matched`) are never all made.
+    """
+    if id(view) in known:
+        return known[id(view)]
+    matched = isinstance(view, Select) and any(equalities(view.where))
+    below = [_check_sizes(table, questions, known, is_matched=matched) for table in _below(view)]
+    match view:
+        case Release():
+            counts = [questions[view.question].groups_in(keys) for keys in questions[view.question].sets]
+            rows = sum(_USUAL_GROUPS if count is None else count for count in counts)
+        case Pairs():
+            rows = max(below) if is_matched else math.prod(below)
+        case _:
+            rows = sum(below)
+    known[id(view)] = rows
+    check_size(rows, len(names_of(view)))
+    return rows
 
 
 def _checked(view: View, questions: Sequence[Question], widths: dict[int, int], depth: int) -> int:

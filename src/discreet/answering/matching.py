@@ -16,7 +16,7 @@ from discreet.errors import TooLarge
 Rows = NDArray[np.int64]
 Side: TypeAlias = tuple[Sequence[Column], int]
 """Columns, and how many rows they have."""
-MOST_ROWS = 10**7
+MOST_CELLS = 2 * 10**7
 
 
 def matching_rows(first: Side, second: Side, where: After | None) -> tuple[Rows, Rows]:
@@ -25,9 +25,9 @@ def matching_rows(first: Side, second: Side, where: After | None) -> tuple[Rows,
     The condition is looked at for equalities between the two only; whoever asks applies it to the pairs.
     """
     (left, ours), (right, theirs) = first, second
-    shared = [(a, b - len(left)) for a, b in _equalities(where) if a < len(left) <= b < len(left) + len(right)]
+    shared = [(a, b - len(left)) for a, b in equalities(where) if a < len(left) <= b < len(left) + len(right)]
     if not shared:
-        check_size(ours * theirs)
+        check_size(ours * theirs, len(left) + len(right))
         return np.repeat(np.arange(ours), theirs), np.tile(np.arange(theirs), ours)
     codes, _ = groups([Column(*concatenated([left[a], right[b]])) for a, b in shared], ours + theirs)
     order = np.argsort(codes[ours:], kind="stable")
@@ -37,25 +37,27 @@ def matching_rows(first: Side, second: Side, where: After | None) -> tuple[Rows,
         np.searchsorted(ordered, codes[:ours], side="right"),
     )
     counts = ends - begins
-    check_size(int(counts.sum()))
+    check_size(int(counts.sum()), len(left) + len(right))
     rows = np.repeat(np.arange(ours), counts)
     within = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
     return rows, order[np.repeat(begins, counts) + within]
 
 
-def check_size(rows: int) -> None:
+def check_size(rows: int, columns: int) -> None:
     """A table must fit into memory; how many rows have left is no secret any more."""
-    if rows > MOST_ROWS:
-        raise TooLarge("There would be more than ten million rows.", next_step="Join the tables on equal keys.")
+    if rows * columns > MOST_CELLS:
+        raise TooLarge(
+            "The table would have more than twenty million cells.", next_step="Join the tables on equal keys."
+        )
 
 
-def _equalities(where: After | None) -> Iterator[tuple[int, int]]:
+def equalities(where: After | None) -> Iterator[tuple[int, int]]:
     """Columns that a condition has equal, the first of them first."""
     if not isinstance(where, Apply):
         return
     if where.op == "and":
         for arg in where.args:
-            yield from _equalities(arg)
+            yield from equalities(arg)
     if where.op == "=" and all(isinstance(arg, ColumnOf) for arg in where.args):
         a, b = sorted(arg.at for arg in where.args if isinstance(arg, ColumnOf))
         yield a, b

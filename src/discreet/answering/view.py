@@ -230,7 +230,7 @@ def _nothing(view: Folded) -> Table:
 
 
 def _stacked(tables: Sequence[Table]) -> Table:
-    check_size(sum(table.size for table in tables))
+    check_size(sum(table.size for table in tables), len(tables[0].columns))
     columns = tuple(_below_each_other(parts) for parts in zip(*(table.columns for table in tables), strict=True))
     chosen = any(table.chosen_by_noise for table in tables)
     return Table(columns, sum(t.size for t in tables), sum(t.population for t in tables), chosen)

@@ -54,7 +54,7 @@ def _read(kind: Any, facts: Any) -> Any:
         return None if facts is None else _read(kind, facts)
     if origin is tuple:
         return tuple(_read(inner[0], value) for value in facts)
-    return read_facts(kind, facts) if is_dataclass(kind) else facts
+    return read_facts(kind, facts) if isinstance(kind, type) and is_dataclass(kind) else facts
 
 
 # Questions

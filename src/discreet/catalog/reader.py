@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
 from collections.abc import Mapping
@@ -18,6 +19,7 @@ from discreet.errors import BadCatalog, DiscreetError
 from discreet.exact import finite, power_of_two_below
 from discreet.loss import Neighbours
 
+_LARGEST_REAL = 2**100
 VERSION = 1
 _MEMORY = ":memory:"
 _PYTHON_TYPES: dict[Type, tuple[type, ...]] = {
@@ -316,9 +318,10 @@ class _Reader:
             and not isinstance(value, datetime)
             for value in given
         )
-        if not fits or not given or len(set(given)) != len(given):
+        values = [_canonical(kind, value) for value in given] if fits else []
+        if not values or None in values or len(set(values)) != len(values):
             raise self.wrong(path, "has values that are empty, repeated or of another type", "List each value once.")
-        return tuple(given)
+        return tuple(values)
 
     def granularity(self, path: str, given: Any) -> Fraction | None:
         if given is None:
@@ -327,3 +330,13 @@ class _Reader:
         if step is None or step <= 0 or step != power_of_two_below(step):
             raise self.wrong(path, "has a granularity that is no power of two", "Give one such as 0.25, 1 or 1024.")
         return step
+
+
+def _canonical(kind: Type, value: Any) -> Value | None:
+    """A declared value as rows have it: reals are doubles, without a negative zero; None for what no row can have."""
+    if kind is Type.REAL:
+        number = float(value) + 0.0 if abs(value) < _LARGEST_REAL else math.nan
+        return number if math.isfinite(number) else None
+    if kind is Type.INTEGER:
+        return value if abs(value) < 2**63 else None
+    return None if kind is Type.TEXT and "\0" in value else value

@@ -11,7 +11,8 @@ import duckdb
 from discreet.catalog import Catalog
 from discreet.engines.kernel import Statement
 from discreet.engines.snapshot import UNSAFE_OPTIMIZERS, empty_tables
-from discreet.errors import NotAllowed
+from discreet.engines.watch import Watch
+from discreet.errors import NotAllowed, TooLarge
 
 _REMEMBERED = 1024
 _TABLES = 256
@@ -20,7 +21,8 @@ _TABLES = 256
 class Binder:
     """The snapshot's tables, empty, and what was bound to them lately."""
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: Catalog, watch: Watch) -> None:
+        self._watch = watch
         self._connection = duckdb.connect(":memory:")
         empty_tables(self._connection, catalog)
         self._connection.execute(f"SET disabled_optimizers = '{UNSAFE_OPTIMIZERS}'")
@@ -37,7 +39,12 @@ class Binder:
         with self._lock:
             if digest not in self._bound:
                 try:
-                    self._try(statement)
+                    with self._watch.reading(self._connection, threading.Event()):
+                        self._try(statement)
+                except duckdb.InterruptException:
+                    raise TooLarge(
+                        "The question takes too long to prepare.", next_step="Say it in fewer steps."
+                    ) from None
                 except duckdb.Error:
                     raise NotAllowed(
                         "The types of the question do not fit together.", next_step="Compare and add like with like."
@@ -52,8 +59,7 @@ class Binder:
             if table.name not in self._tables:
                 self._connection.execute(f"CREATE TABLE {table.name} AS {table.sql}")
                 self._tables[table.name] = None
-        self._connection.execute(
-            statement.sql, dict(statement.values) or None
-        ).fetchall()  # optimizers refuse things, too
+        # It is run, too: optimizers refuse things that were bound.
+        self._connection.execute(statement.sql, dict(statement.values) or None).fetchall()
         while len(self._tables) > _TABLES:
             self._connection.execute(f"DROP TABLE {self._tables.popitem(last=False)[0]}")

@@ -44,14 +44,14 @@ class DuckEngine:
         version: int = 1,
         frames: Mapping[str, Any] | None = None,
     ) -> None:
-        self._binder = Binder(catalog)
+        self._watch = Watch(seconds=catalog.seconds)
+        self._binder = Binder(catalog, self._watch)
         try:
             self._snapshot: Snapshot = open_snapshot(catalog, salt=salt, version=version, frames=frames)
         except BaseException:
             self._binder.close()
             raise
         self._data = self._snapshot.connection
-        self._watch = Watch(seconds=catalog.seconds)
         self._public = PublicTables(self._data, self._watch)
         self._places = threading.BoundedSemaphore(_AT_ONCE)
         self._cursors: list[duckdb.DuckDBPyConnection] = []

@@ -16,6 +16,7 @@ from discreet.engines.cutting import Cut
 from discreet.engines.dialects import duckdb as dialect
 from discreet.engines.levels import Levels
 from discreet.engines.render import Prepared, Renderer, checked, ids
+from discreet.engines.weights import is_heavy
 
 _SMALL = 2**62
 
@@ -61,7 +62,8 @@ class _Rows:
         parts = ["o", *keys, *(f"{text} AS {name}" for text, name in self._operands.items())]
         order = ids(question.rows) if question.is_cut else []
         relation = self._renderer.relation(question.rows, {"o", *order, *self._levels.used})
-        source = f"SELECT {', '.join([*parts, *order])} FROM {self._levels.source(f'({relation})')}"
+        closed = question.is_cut and is_heavy([key.expression for key in question.keys], question.rows)
+        source = f"SELECT {', '.join([*parts, *order])} FROM {self._levels.source(f'({relation})', closed=closed)}"
         self._cut = Cut(question, salt=salt)
         self._sql = self._cut.of(f"({source})") if question.is_cut else f"({source})"
 

@@ -82,11 +82,11 @@ class Levels:
         self.used.add(name)
         return name
 
-    def source(self, below: str) -> str:
-        """What stands behind FROM: the source with all levels on top of it."""
+    def source(self, below: str, *, closed: bool = False) -> str:
+        """What stands behind FROM: the source with all levels on top of it; `closed` to conditions from above (see weights.py)."""
         for columns in self._columns:
             below = f"(SELECT *, {', '.join(f'{text} AS {name}' for text, name in columns.items())} FROM {below})"
-        return below
+        return f"(SELECT * FROM {below} OFFSET 0)" if closed else below
 
     def _text(self, expression: Expression) -> tuple[str, int]:
         if isinstance(expression, Field):

@@ -17,7 +17,8 @@ from typing import Any, Generic, TypeVar
 import duckdb
 
 from discreet.algebra.expressions import Expression
-from discreet.algebra.facts import MOST_VALUES, Value
+from discreet.algebra.facts import Value
+from discreet.algebra.question import MOST_GROUPS
 from discreet.algebra.relations import Relation
 from discreet.algebra.shapes import MOST_PUBLIC_ROWS
 from discreet.catalog import Table, Type
@@ -28,7 +29,7 @@ from discreet.engines.watch import Watch
 from discreet.errors import Cancelled, TooLarge
 
 _TABLES, _FACTS = 64, 256
-_LISTED = 10 * MOST_VALUES + 1
+_LISTED = MOST_GROUPS + 1
 """Values that are looked up at most: more are never listed."""
 T = TypeVar("T")
 
@@ -41,7 +42,7 @@ class PublicTables:
         self._tables: _Kept[int] = _Kept(
             _TABLES, most_weight=2 * MOST_PUBLIC_ROWS, weigh=lambda rows: rows, drop=self._drop
         )
-        self._facts: _Kept[list[Any]] = _Kept(_FACTS, most_weight=100 * _LISTED, weigh=len, drop=lambda _: None)
+        self._facts: _Kept[list[Any]] = _Kept(_FACTS, most_weight=5 * _LISTED, weigh=len, drop=lambda _: None)
 
     @contextmanager
     def holding(self, tables: Sequence[Prepared], question: threading.Event | None = None) -> Iterator[None]:

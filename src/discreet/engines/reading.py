@@ -21,9 +21,18 @@ _LARGEST, _SMALLEST = 2.0**100, 2.0**-100
 _WHOLE_NUMBER = "' *[+-]?[0-9]+([.]0*)? *'"
 
 
-def cast(column: Column) -> str:
-    """A column of the source `s` in its declared type: what does not fit is NULL."""
-    return f"TRY_CAST(s.{quoted(column.name)} AS {TYPES[column.type]})"
+def cast(column: Column, types: Mapping[str, str]) -> str:
+    """A column of the source `s` in its declared type: what does not fit is NULL.
+
+    What a cell becomes does not hang on how the source stores its column, which one cell may change for all: a number written as text is
+    rounded as a number is, and a whole number stored as a double is written without a point.
+    """
+    raw, given = f"s.{quoted(column.name)}", types.get(column.name.lower(), "")
+    if column.type is Type.INTEGER and given == "VARCHAR":
+        return f"CASE WHEN regexp_full_match({raw}, {_WHOLE_NUMBER}) THEN TRY_CAST({raw} AS BIGINT) ELSE TRY_CAST(TRY_CAST({raw} AS DOUBLE) AS BIGINT) END"
+    if column.type is Type.TEXT and given in _DOUBLES:
+        return f"CASE WHEN {raw} = floor({raw}) AND abs({raw}) < {real(2.0**53)} THEN CAST(CAST({raw} AS BIGINT) AS VARCHAR) ELSE TRY_CAST({raw} AS VARCHAR) END"
+    return f"TRY_CAST({raw} AS {TYPES[column.type]})"
 
 
 def canonical_as_read(name: str, column: Column) -> str:

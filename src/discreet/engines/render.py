@@ -19,6 +19,7 @@ from discreet.engines import over
 from discreet.engines.dialects import duckdb as dialect
 from discreet.engines.levels import Levels, Sides
 from discreet.engines.snapshot import DATA, WORK
+from discreet.engines.weights import is_heavy
 from discreet.errors import TooLarge
 
 LONGEST_STATEMENT = 200_000
@@ -66,7 +67,10 @@ class Renderer:
             case Scan():
                 return _scan(relation, kept)
             case Keep():
-                return self._keep(relation.condition, kept, lambda need: self.relation(relation.rows, need))
+                closed = is_heavy([relation.condition], relation.rows)
+                return self._keep(
+                    relation.condition, kept, lambda need: self.relation(relation.rows, need), closed=closed
+                )
             case Compute():
                 return self._compute(relation, kept)
             case Join():
@@ -92,10 +96,13 @@ class Renderer:
 
     # Rows of one relation
 
-    def _keep(self, condition: Expression, kept: list[str], below: Callable[[Collection[str]], str]) -> str:
+    def _keep(
+        self, condition: Expression, kept: list[str], below: Callable[[Collection[str]], str], *, closed: bool
+    ) -> str:
         levels = self.levels()
         text = levels.text(condition)
-        return f"{_select(kept)} FROM {levels.source(f'({below({*kept, *levels.used})})')} WHERE {text}"
+        source = levels.source(f"({below({*kept, *levels.used})})", closed=closed)
+        return f"{_select(kept)} FROM {source} WHERE {text}"
 
     def _compute(self, relation: Compute, kept: list[str]) -> str:
         levels = self.levels()
@@ -131,11 +138,13 @@ class Renderer:
     # Two relations
 
     def _join(self, join: Join, kept: list[str]) -> str:
-        if join.on is not None and join.how is How.INNER:
-            return self._keep(
-                join.on, kept, lambda need: self._pairs(join, [name for name in columns(join) if name in need], None)
-            )
-        return self._pairs(join, kept, join.on)
+        if join.on is None or join.how is not How.INNER:
+            return self._pairs(join, kept, join.on)
+        closed = is_heavy([join.on], join.left, join.right)
+        every = columns(join)
+        return self._keep(
+            join.on, kept, lambda need: self._pairs(join, [name for name in every if name in need], None), closed=closed
+        )
 
     def _pairs(self, join: Join, kept: list[str], on: Expression | None) -> str:
         a, b = join.left, join.right
@@ -145,8 +154,9 @@ class Renderer:
         if on is not None:
             conditions.append(Sides(width=len(a.columns), names=names, levels=sides).text(on))
         parts = list(_both(join, kept, names, sides))
-        left = self._side(a, [at for key, _ in join.keys for at in _places(key)], sides[0], meets=b)
-        right = self._side(b, [at for _, key in join.keys for at in _places(key)], sides[1], meets=a)
+        closed = _is_heavy_between(join, a, b, on)
+        left = self._side(a, [at for key, _ in join.keys for at in _places(key)], sides[0], meets=b, closed=closed)
+        right = self._side(b, [at for _, key in join.keys for at in _places(key)], sides[1], meets=a, closed=closed)
         words = {How.INNER: "JOIN", How.LEFT: "LEFT JOIN", How.FULL: "FULL JOIN"}
         return f"{_select(parts)} FROM {left} AS {names[0]} {words[join.how]} {right} AS {names[1]} ON {_every(conditions)}"
 
@@ -159,19 +169,21 @@ class Renderer:
         conditions = self._matching(mark, mark.rows, mark.others, names, sides)
         if mark.on is not None:
             conditions.append(Sides(width=len(mark.rows.columns), names=names, levels=sides).text(mark.on))
-        others = self._side(mark.others, [at for _, key in mark.keys for at in _places(key)], sides[1], meets=mark.rows)
+        closed = _is_heavy_between(mark, mark.rows, mark.others, mark.on)
+        places = [at for _, key in mark.keys for at in _places(key)]
+        others = self._side(mark.others, places, sides[1], meets=mark.rows, closed=closed)
         plain = [name for name in kept if name != shown]
-        rows = sides[0].source(f"({self.relation(mark.rows, {*plain, *sides[0].used})})")
+        rows = sides[0].source(f"({self.relation(mark.rows, {*plain, *sides[0].used})})", closed=closed)
         found = f"EXISTS (SELECT 1 FROM {others} AS {names[1]} WHERE {_every(conditions)}) AS {shown}"
         return f"{_select([*(f'{names[0]}.{name}' for name in plain), found])} FROM {rows} AS {names[0]}"
 
-    def _side(self, relation: Relation, keys: Sequence[int], levels: Levels, *, meets: Relation) -> str:
+    def _side(self, relation: Relation, keys: Sequence[int], levels: Levels, *, meets: Relation, closed: bool) -> str:
         """One side of a join: a public one that meets people is a table that was prepared."""
         if not relation.is_public or meets.is_public:
-            return levels.source(f"({self.relation(relation, levels.used)})")
+            return levels.source(f"({self.relation(relation, levels.used)})", closed=closed)
         table = prepared(relation, keys)
         self.tables[table.name] = table
-        return levels.source(table.name)
+        return levels.source(table.name, closed=closed)
 
     def _matching(
         self, node: Join | Mark, a: Relation, b: Relation, names: tuple[str, str], sides: tuple[Levels, Levels]
@@ -285,6 +297,14 @@ def columns(relation: Relation) -> list[str]:
 def _of(alias: str, levels: Levels, key: Expression) -> str:
     """A key of one side, seen from above both."""
     return levels.name(key) if isinstance(key, Literal) else f"{alias}.{levels.name(key)}"
+
+
+def _is_heavy_between(node: Join | Mark, a: Relation, b: Relation, on: Expression | None) -> bool:
+    """Whether any condition between two sides, or on a key of one, must stay above them."""
+    both = [] if on is None else [on]
+    return (
+        is_heavy(both, a, b) or is_heavy([key for key, _ in node.keys], a) or is_heavy([key for _, key in node.keys], b)
+    )
 
 
 def _places(key: Expression) -> list[int]:

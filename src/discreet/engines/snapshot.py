@@ -210,7 +210,7 @@ class _Door:
         return f" AND o IN (SELECT o FROM {DATA}.{quoted(everybody.name)})"
 
     def _cast(self, table: Table, further: Mapping[str, str]) -> str:
-        parts = [f"{cast(column)} AS c{at}" for at, column in _numbered(table)]
+        parts = [f"{cast(column, self._types[table.name])} AS c{at}" for at, column in _numbered(table)]
         parts += [f"{value} AS {name}" for name, value in further.items()]
         return f"SELECT {', '.join(parts)} FROM {self._sources[table.name]}"
 

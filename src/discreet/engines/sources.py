@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,8 @@ from discreet.engines.dialects.duckdb import quoted
 from discreet.errors import BadCatalog, BadInput
 
 _DATABASES = (".duckdb", ".db")
-_READERS = {".parquet": "read_parquet({})", ".csv": "read_csv({}, all_varchar = true, header = true)"}
+_READERS = (".parquet", ".csv")
+_DELIMITERS = (",", ";", "\t", "|")
 
 
 def attach(connection: duckdb.DuckDBPyConnection, catalog: Catalog, frames: Mapping[str, Any]) -> None:
@@ -28,7 +31,7 @@ def attach(connection: duckdb.DuckDBPyConnection, catalog: Catalog, frames: Mapp
                 next_step="Name frames as the catalog names tables.",
             )
         try:
-            connection.register(f"frame {name}", frame)
+            connection.register(f"frame {name}", _cell_by_cell(frame))
         except duckdb.Error:
             raise BadInput("A frame is of no known kind.", next_step="Give a pandas, polars or Arrow table.") from None
     if not frames and _is_database(catalog):
@@ -61,7 +64,49 @@ def source_of(catalog: Catalog, table: Table, frames: Mapping[str, Any]) -> str:
 
 
 def _read(file: Path) -> str:
-    return f"{_READERS[file.suffix].format(_text(str(file)))} AS s"
+    return f"{_csv(file) if file.suffix == '.csv' else f'read_parquet({_text(str(file))})'} AS s"
+
+
+def _csv(file: Path) -> str:
+    """A CSV file, read by its header line and by nothing else: guessed from the rows, one row could change what all others mean.
+
+    The delimiter is the one that the header has most of; quotes are doubled within quotes; a row that does not fit is left out.
+    """
+    with file.open(encoding="utf-8-sig", newline="") as lines:
+        header = lines.readline().rstrip("\r\n")
+    delimiter = max(_DELIMITERS, key=lambda mark: len(next(csv.reader([header], delimiter=mark), [])))
+    names = next(csv.reader([header], delimiter=delimiter), [])
+    columns = ", ".join(f"{_text(name)}: 'VARCHAR'" for name in names)
+    return (
+        f"read_csv({_text(str(file))}, auto_detect = false, header = true, delim = {_text(delimiter)}, quote = '\"', escape = '\"', "
+        f"nullstr = '', ignore_errors = true, null_padding = true, columns = {{{columns}}})"
+    )
+
+
+def _cell_by_cell(frame: Any) -> Any:
+    """A pandas frame as Arrow: columns of Python objects become text cell by cell, so that no cell decides how another is read."""
+    if type(frame).__module__.partition(".")[0] != "pandas":
+        return frame
+    import pyarrow as pa  # noqa: PLC0415
+
+    return pa.table(
+        {
+            str(name): pa.array([_cell(value) for value in frame[name]], pa.string())
+            if frame[name].dtype == object
+            else pa.array(frame[name], from_pandas=True)
+            for name in frame.columns
+        }
+    )
+
+
+def _cell(value: Any) -> str | None:
+    if value is None or value != value:  # NaN and NaT are no values  # noqa: PLR0124
+        return None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return str(int(value))
+    return value.isoformat() if isinstance(value, date) else str(value)
 
 
 def fingerprint(catalog: Catalog) -> str:

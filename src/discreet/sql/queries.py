@@ -9,6 +9,7 @@ from datetime import date
 from sqlglot import exp
 
 from discreet.algebra.after import View
+from discreet.algebra.functions.rules import listing_at_most
 from discreet.algebra.question import Question
 from discreet.catalog import Catalog
 from discreet.errors import NotAllowed, TooLarge
@@ -23,6 +24,8 @@ from discreet.sql.views import RowReader, Source, read_view, stacked
 
 MOST_QUESTIONS = 16
 _DEEPEST = 40
+_MOST_CANDIDATES = 10**6
+"""Values of dates and numbers that are tried while a question is read: about a second's work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,8 @@ def read_question(
     reader = _Reader(context, text.options)
     context.read = reader.read
     try:
-        meaning = reader.outermost(text.query, {})
+        with listing_at_most(_MOST_CANDIDATES):
+            meaning = reader.outermost(text.query, {})
     except RecursionError:
         raise TooLarge("The question is nested too deeply.", next_step="Say it in fewer levels.") from None
     if isinstance(meaning, Rows):

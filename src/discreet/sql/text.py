@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 import sqlglot
+import sqlglot.dialects.duckdb  # otherwise loaded by the first question, which would wait for it
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]  # made at run time
 

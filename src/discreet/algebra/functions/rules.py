@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from datetime import date
 from fractions import Fraction
@@ -137,6 +139,7 @@ def image(args: Sequence[Facts], rule: Callable[..., Value | None]) -> Domain:
     known = [domain for domain in domains if domain is not None]
     if len(known) < len(domains) or prod(len(domain) for domain in known) > MOST_CANDIDATES:
         return None
+    _spend(prod(len(domain) for domain in known))
     values: dict[Value | None, None] = {}
     for combination in product(*known):
         is_missing = None in combination
@@ -146,6 +149,30 @@ def image(args: Sequence[Facts], rule: Callable[..., Value | None]) -> Domain:
         if len(values) > MOST_VALUES:
             return None
     return tuple(values)
+
+
+_left: ContextVar[list[int] | None] = ContextVar("candidates left", default=None)
+
+
+@contextmanager
+def listing_at_most(candidates: int) -> Iterator[None]:
+    """While it lasts, so many values are tried in all: a question that wants more is refused, before it costs anybody's time."""
+    token = _left.set([candidates])
+    try:
+        yield
+    finally:
+        _left.reset(token)
+
+
+def _spend(candidates: int) -> None:
+    left = _left.get()
+    if left is None:
+        return
+    left[0] -= candidates
+    if left[0] < 0:
+        raise TooLarge(
+            "Too many values of dates and numbers would have to be listed.", next_step="Use fewer functions of them."
+        )
 
 
 def listed_image(args: Sequence[Facts], rule: Callable[..., Value | None]) -> Domain:
