@@ -47,8 +47,8 @@ def changed_parts(patch, before, after):
     patch.setattr(render, "_both", lambda *given: (re.sub(before, after, text) for text in real(*given)))
 
 
-def visits_and_people(how):
-    return lambda c: asked(Join(table(c, "visits"), table(c, "people"), how, (), None))
+def visits_and_people(how, *measures):
+    return lambda c: asked(Join(table(c, "visits"), table(c, "people"), how, (), None), *measures)
 
 
 # Whose rows
@@ -126,15 +126,15 @@ def frames_without_an_order_of_ties(patch):
     patch.setattr(over, "rows_of", lambda asked_window, rows, levels, ids: real(asked_window, rows, levels, []).replace("ROWS", "RANGE"))  # fmt: skip
 
 
-@MUTANTS.caught_by(answers_as_meant(visits_and_people(How.FULL)))
+@MUTANTS.caught_by(answers_as_meant(visits_and_people(How.FULL, Measure(kind=Kind.PEOPLE))))
 def full_joins_that_belong_to_the_left(patch):
     changed_parts(patch, r"coalesce\((t\d+\.o), t\d+\.o\) AS o", r"\1 AS o")
 
 
 def groups_by_null(catalog):
-    people, events = table(catalog, "people"), table(catalog, "events")
-    sides = [PerPerson(rows, (rows.field(1),), ()) for rows in (people, people if not events.columns else people)]
-    return Join(sides[0], sides[1], How.FULL, ((sides[0].field(1), sides[1].field(1)),), None)
+    people = table(catalog, "people")
+    groups = PerPerson(people, (people.field(1),), ())
+    return Join(groups, groups, How.FULL, ((groups.field(1), groups.field(1)),), None)
 
 
 @MUTANTS.caught_by(tells_rows_apart(groups_by_null))
@@ -263,7 +263,7 @@ def centres_that_are_forgotten(patch):
     patch.setattr(kernel, "_centred", lambda name, centre: name)
 
 
-@MUTANTS.caught_by(answers_as_meant(of_age(lambda age: total(age, grid(0, 5), kind=Kind.SQUARES, coarser=2))))
+@MUTANTS.caught_by(answers_as_meant(of_age(lambda age: total(age, grid(0, 5), kind=Kind.SQUARES, coarser=1))))
 def squares_rounded_down(patch):
     patch.setattr(dialect, "shifted", lambda product, coarser: f"({product} >> {coarser})")
 
@@ -280,7 +280,7 @@ def products_rounded_towards_zero(patch):
     patch.setattr(dialect, "shifted", lambda product, coarser: f"(({product} + {2**coarser // 2}) // {2**coarser})")
 
 
-@MUTANTS.caught_by(answers_as_meant(of_age(lambda age: total(call("mul_int", age, Literal(Type.INTEGER, 2**61)), grid(-(2**62), 2**62), kind=Kind.SQUARES))))  # fmt: skip
+@MUTANTS.caught_by(answers_as_meant(of_age(lambda age: total(call("mul_int", age, Literal(Type.INTEGER, 2**40)), grid(0, 2**43), kind=Kind.SQUARES))))  # fmt: skip
 def squares_in_64_bits(patch):
     patch.setattr(kernel, "_SMALL", 2**200)
 

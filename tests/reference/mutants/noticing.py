@@ -293,8 +293,8 @@ def pays_for(sql: str, kind: str = "removed", **details: Any) -> Check:
         except DiscreetError:
             return []
         charged = Composed.of(plan.releases).exact_pure_epsilon
-        if charged is not None and charged > 1:
-            return [f"asked for 1, charged {charged}"]
+        if charged is not None and charged > details.get("epsilon", 1):
+            return [f"charged {charged}"]
         try:
             for engine in engines[:1] if kind == "removed" else engines:
                 check_neighbours(plan, engine, engines)
@@ -305,15 +305,15 @@ def pays_for(sql: str, kind: str = "removed", **details: Any) -> Check:
     return check
 
 
-def pays_for_winners(sql: str) -> Check:
+def pays_for_winners(sql: str, *, epsilon: int) -> Check:
     """The law of the winners, drawn one after the other, moves by no more than what is charged for them."""
 
     def check() -> list[str]:
         catalog, engines = _opened("removed")
-        plan = planned(sql, catalog, engines[0], mechanism="choose")
+        plan = planned(sql, catalog, engines[0], mechanism="choose", epsilon=epsilon)
         charged = Composed.of(plan.releases).exact_pure_epsilon
-        if charged is None or charged > 1:
-            return [f"asked for 1, charged {charged}"]
+        if charged is None or charged > epsilon:
+            return [f"charged {charged}"]
         (question,), ((priced,),) = plan.questions, plan.priced
         laws = [_winners(question, priced.choices, run(plan, engine)[0][0]) for engine in engines]
         paid = float(sum(exact(choice.epsilon) for choice in priced.choices))

@@ -11,7 +11,7 @@ from discreet.mechanisms import PermuteAndFlip
 from tests.reference.mutants.noticing import Mutants, pays_for, pays_for_winners
 
 MUTANTS = Mutants()
-WINNERS = "SELECT kind FROM events GROUP BY kind ORDER BY COUNT(*) DESC LIMIT 2"
+WINNERS = "SELECT kind FROM events GROUP BY kind ORDER BY COUNT(*) DESC LIMIT {}"
 
 
 def changed_norms(patch, change):
@@ -34,7 +34,7 @@ def values_of_both_signs_taken_for_positive_ones(patch):
     patch.setattr(Measure, "is_one_signed", property(lambda self: True))
 
 
-@MUTANTS.caught_by(pays_for("SELECT ward, QUANTILE_CONT(age, 0.9) FROM visits GROUP BY ward", "replaced"))
+@MUTANTS.caught_by(pays_for("SELECT ward, QUANTILE_CONT(age, 0.9) FROM visits GROUP BY ward", "replaced", epsilon=40))
 def quantiles_of_groups_priced_like_one(patch):
     changed_quantiles(patch, grouped=False)
 
@@ -97,12 +97,12 @@ def counts_of_groups_taken_for_public_ones(patch):
     patch.setattr(plan, "_fits", lambda *given: True)
 
 
-@MUTANTS.caught_by(pays_for_winners(WINNERS))
+@MUTANTS.caught_by(pays_for_winners(WINNERS.format(2), epsilon=1))
 def choices_priced_for_one_draw(patch):
     real = pricing._shares
     patch.setattr(pricing, "_shares", lambda question, keys: real(question, keys) - (question.choose.count - 1))
 
 
-@MUTANTS.caught_by(pays_for_winners(WINNERS))
+@MUTANTS.caught_by(pays_for_winners(WINNERS.format(1), epsilon=20))
 def choices_that_one_row_moves(patch):
     patch.setattr(pricing, "PermuteAndFlip", lambda **given: PermuteAndFlip(**{**given, "sensitivity": 1}))

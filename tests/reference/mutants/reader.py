@@ -80,7 +80,7 @@ def having_that_keeps_everybody(patch):
     patch.setattr(rows, "_keep", lambda *given: None)
 
 
-@MUTANTS.caught_by(reads_as_duckdb("SELECT person, visit FROM visits v WHERE EXISTS (SELECT 1 FROM wards w WHERE w.ward = v.ward AND w.floor > v.age)"))  # fmt: skip
+@MUTANTS.caught_by(reads_as_duckdb("SELECT person, visit FROM visits v WHERE EXISTS (SELECT 1 FROM wards w WHERE w.ward = v.ward AND w.floor + v.person > v.person + 1)"))  # fmt: skip
 def public_rows_of_which_only_the_first_is_looked_at(patch):
     patch.setattr(meeting, "multiplicity", lambda *given: 1)
 

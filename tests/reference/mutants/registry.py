@@ -98,7 +98,7 @@ def an_in_without_a_third_value(patch):
     written(patch, "in", "coalesce({0} IN ({1}, {2}), false)")
 
 
-@MUTANTS.caught_by(values_as_meant(of("same", AGE, BIG)))
+@MUTANTS.caught_by(values_as_meant(of("same", AGE, whole(None))))
 def a_null_that_is_not_the_same_as_null(patch):
     written(patch, "same", "coalesce({0} = {1}, false)")
 
@@ -128,7 +128,7 @@ def months_beyond_the_last_year(patch):
     written(patch, "add_months", "CAST(({0} + to_months(CAST({1} AS INTEGER))) AS DATE)")
 
 
-@MUTANTS.caught_by(values_as_meant(of("concat", ZIP, WARD)))
+@MUTANTS.caught_by(values_as_meant(of("concat", ZIP, text(None))))
 def texts_that_are_null_where_one_is(patch):
     written(patch, "concat", "({0} || {1})")
 
