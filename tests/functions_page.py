@@ -15,7 +15,9 @@ def page_with_functions(page):
     _, tail = rest.split(END)
     lines = ["", "| | written | means |", "|---|---|---|"]
     for group, rows in itertools.groupby(listing(), key=lambda row: row[0]):
-        lines += [f"| {group if at == 0 else ''} | {_cell(used)} | {_cell(says)} |" for at, (_, used, says) in enumerate(rows)]
+        lines += [
+            f"| {group if at == 0 else ''} | {_cell(used)} | {_cell(says)} |" for at, (_, used, says) in enumerate(rows)
+        ]
     return head + BEGIN + "\n".join(lines) + "\n" + END + tail
 
 

@@ -73,7 +73,10 @@ def test_what_a_question_measures_pays_or_reads_matters(catalog, engine):
         "SELECT QUANTILE_CONT(cost, 0.25) FROM visits",
     ]
     digests = [_digest(sql, catalog, engine) for sql in questions]
-    digests += [_digest(questions[2], catalog, engine, epsilon=2), _digest(questions[2], catalog, engine, mechanism="gaussian")]
+    digests += [
+        _digest(questions[2], catalog, engine, epsilon=2),
+        _digest(questions[2], catalog, engine, mechanism="gaussian"),
+    ]
     digests.append(digest_of(planned(questions[2], catalog, engine), catalog, data_version=2))
     assert len(set(digests)) == len(digests)
 
@@ -110,7 +113,9 @@ def test_facts_that_decide_the_integers_are_in_it(catalog):
     joined = Join(visits, visits, How.INNER, (), None)
     assert canonical(relation_tree(joined)) != canonical(relation_tree(replace(joined, how=How.LEFT)))
     kept = Keep(visits, call("gt", visits.field(5), Literal(Type.INTEGER, 1)))
-    assert canonical(relation_tree(kept)) != canonical(relation_tree(Keep(visits, call("ge", visits.field(5), Literal(Type.INTEGER, 1)))))
+    assert canonical(relation_tree(kept)) != canonical(
+        relation_tree(Keep(visits, call("ge", visits.field(5), Literal(Type.INTEGER, 1))))
+    )
 
 
 def test_a_question_is_json(catalog, engine):

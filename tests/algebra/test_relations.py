@@ -17,7 +17,9 @@ from discreet.errors import DiscreetError, NotAllowed, TooLarge
 from tests.sql.worlds import catalog_of
 
 CATALOG = catalog_of()
-VISITS, PEOPLE, EVENTS, NOTES = (scan(CATALOG.tables[name], CATALOG) for name in ("visits", "people", "events", "notes"))
+VISITS, PEOPLE, EVENTS, NOTES = (
+    scan(CATALOG.tables[name], CATALOG) for name in ("visits", "people", "events", "notes")
+)
 WARDS = scan(CATALOG.tables["wards"], CATALOG, size=3)
 NUMBER = Window(Place.ROW_NUMBER, None, 0, (), (), None)
 
@@ -61,7 +63,10 @@ def test_a_row_number_bounds_the_rows_that_it_keeps():
     number = numbered.field(len(VISITS.columns))
     for name, value, most in (("eq", 1, 1), ("le", 1, 1), ("lt", 2, 1), ("eq", 2, 1), ("le", 5, 2), ("ge", 1, 2)):
         assert Keep(numbered, call(name, number, _integer(value))).shape.most_rows == most
-    assert Keep(numbered, call("or", call("eq", number, _integer(1)), call("gt", number, _integer(1)))).shape.most_rows == 2
+    assert (
+        Keep(numbered, call("or", call("eq", number, _integer(1)), call("gt", number, _integer(1)))).shape.most_rows
+        == 2
+    )
     within_ward = Windowed(VISITS, (dataclasses.replace(NUMBER, partition=(VISITS.field(2),)),))
     assert Keep(within_ward, call("eq", within_ward.field(8), _integer(1))).shape.most_rows == 2
 
@@ -122,7 +127,13 @@ def test_public_rows_are_met_a_thousand_times_at_most_and_relations_stay_small()
 
 
 def test_nothing_changes_once_it_is_built():
-    for node in (VISITS, Keep(VISITS, VISITS.field(6)), call("gt", VISITS.field(5), _integer(1)), VISITS.shape, VISITS.field(0)):
+    for node in (
+        VISITS,
+        Keep(VISITS, VISITS.field(6)),
+        call("gt", VISITS.field(5), _integer(1)),
+        VISITS.shape,
+        VISITS.field(0),
+    ):
         for field in dataclasses.fields(node):
             with pytest.raises(dataclasses.FrozenInstanceError):
                 setattr(node, field.name, None)
@@ -132,7 +143,10 @@ def test_a_person_is_followed_by_lineage():
     renamed = Compute(VISITS, (VISITS.field(1), VISITS.field(0), call("mod_int", VISITS.field(0), _integer(10))))
     assert [column.facts.person for column in renamed.columns] == [False, True, False]
     joined = Join(PEOPLE, VISITS, How.LEFT, (), None)
-    assert [(column.facts.person, column.facts.nullable) for column in (joined.columns[0], joined.columns[3])] == [(True, False), (True, True)]
+    assert [(column.facts.person, column.facts.nullable) for column in (joined.columns[0], joined.columns[3])] == [
+        (True, False),
+        (True, True),
+    ]
     assert call("coalesce", joined.field(0), joined.field(3)).facts.person
     assert not call("coalesce", joined.field(3), _integer(7)).facts.person
     assert not Stack((Compute(VISITS, (VISITS.field(0),)), Compute(VISITS, (VISITS.field(1),)))).columns[0].facts.person
@@ -208,6 +222,13 @@ def test_values_that_are_declared_are_all_listed_however_many():
 
 
 def test_literals_are_canonical_or_refused():
-    for kind, value in ((Type.INTEGER, 2**63), (Type.REAL, float("nan")), (Type.REAL, -0.0), (Type.REAL, 1e40), (Type.TEXT, "a\0"), (Type.INTEGER, True)):
+    for kind, value in (
+        (Type.INTEGER, 2**63),
+        (Type.REAL, float("nan")),
+        (Type.REAL, -0.0),
+        (Type.REAL, 1e40),
+        (Type.TEXT, "a\0"),
+        (Type.INTEGER, True),
+    ):
         with pytest.raises(DiscreetError):
             Literal(kind, value)

@@ -15,8 +15,8 @@ from discreet.algebra.question import Key, Kind, Limits, Measure, Question, quan
 from discreet.algebra.relations import Scan
 from discreet.algebra.steps import Steps
 from discreet.answering.answer import Answer, stored_form
-from discreet.answering.plan import QUANTILE_LEVEL, Plan, Priced
 from discreet.answering.noisy import Noisy
+from discreet.answering.plan import QUANTILE_LEVEL, Plan, Priced
 from discreet.answering.release import release
 from discreet.catalog import Type, parse_catalog
 from discreet.engines.exact_rows import ExactRows

@@ -59,7 +59,7 @@ def test_every_declared_value_appears_in_order_with_its_own_number(name):
     there = pa.array([values[-1], values[0]], kind)
     (left,) = release(plan, [[exact_rows([there], [[7, 5]])]], SeededBits(1))[0]
     assert left.keys[0].to_pylist() == values
-    assert left.keys[0].type == kind
+    assert left.keys[0].type == (pa.large_string() if kind == pa.string() else kind)
     assert left.measures[0][:, 0].tolist() == [5, *[0] * (len(values) - 2), 7]
 
 

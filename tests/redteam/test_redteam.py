@@ -47,7 +47,8 @@ def _two_zeros(ids):
 def test_a_person_does_not_change_whose_row_of_another_comes_first():
     """-0.0 and 0.0 sort as equal: told apart, they would make an order that was to be total depend on where other rows lie."""
     catalog = parse_catalog(
-        HEAD + '[tables.t]\nprivacy_unit = "id"\nmax_rows = 2\ncolumns.id = { type = "integer" }\ncolumns.x = { type = "real" }\n'
+        HEAD
+        + '[tables.t]\nprivacy_unit = "id"\nmax_rows = 2\ncolumns.id = { type = "integer" }\ncolumns.x = { type = "real" }\n'
     )
     sql = (
         "SELECT id, COUNT(*) FILTER (WHERE r = 1 AND 1 / x < 0) AS n FROM (SELECT id, x, ROW_NUMBER() OVER (PARTITION BY id ORDER BY x) AS r FROM t) GROUP BY id"
@@ -84,7 +85,9 @@ def test_a_public_sum_does_not_follow_the_number_of_people():
     for sql in questions:
         seen = set()
         for people in (52, 300, 1999, 2047, 5000):
-            frame = table(id=(list(range(people)), pa.int64()), k=([number % 7 for number in range(people)], pa.int64()))
+            frame = table(
+                id=(list(range(people)), pa.int64()), k=([number % 7 for number in range(people)], pa.int64())
+            )
             engine = DuckEngine(catalog, salt="fixed", frames={"t": frame, "pub": public})
             try:
                 plan = planned(sql, catalog, engine, delta=1e-6)
@@ -100,8 +103,7 @@ def test_a_public_sum_does_not_follow_the_number_of_people():
 
 def test_planning_on_public_tables_obeys_the_clock_and_waits_for_nobody():
     catalog = parse_catalog(
-        HEAD
-        + '[engine]\nseconds = 2\n[tables.t]\nprivacy_unit = "id"\ncolumns.id = { type = "integer" }\n'
+        HEAD + '[engine]\nseconds = 2\n[tables.t]\nprivacy_unit = "id"\ncolumns.id = { type = "integer" }\n'
         '[tables.c]\npublic = true\ncolumns.code = { type = "integer" }\n'
     )
     frames = {"t": table(id=([1], pa.int64())), "c": table(code=(list(range(2000)), pa.int64()))}
@@ -150,11 +152,16 @@ def test_one_persons_rows_do_not_exhaust_a_self_join():
         + '[engine]\nseconds = 20\n[tables.e]\nprivacy_unit = "id"\nmax_rows = 2\nbounding = "per-query"\ncolumns.id = { type = "integer" }\n'
         'columns.a = { type = "integer", lower = 0, upper = 10 }\n'
     )
-    for sql in ("SELECT COUNT(*) FROM e x JOIN e y ON x.id = y.id JOIN e z ON x.id = z.id", "SELECT COUNT(*) FROM e x JOIN e y ON x.id = y.id"):
+    for sql in (
+        "SELECT COUNT(*) FROM e x JOIN e y ON x.id = y.id JOIN e z ON x.id = z.id",
+        "SELECT COUNT(*) FROM e x JOIN e y ON x.id = y.id",
+    ):
         outcomes = []
         for repeats in (0, 20_000):
             ids = [*range(1, 301), *([0] * repeats)]
-            engine = DuckEngine(catalog, salt="fixed", frames={"e": table(id=(ids, pa.int64()), a=([1] * len(ids), pa.int64()))})
+            engine = DuckEngine(
+                catalog, salt="fixed", frames={"e": table(id=(ids, pa.int64()), a=([1] * len(ids), pa.int64()))}
+            )
             try:
                 plan = planned(sql, catalog, engine)
                 run(plan, engine)
@@ -174,12 +181,17 @@ def test_one_persons_rows_do_not_exhaust_a_self_join():
 )
 def test_end_to_end_a_secret_bit_is_guessed_no_better_than_its_epsilon_allows(sql, tmp_path):
     """At epsilon 0.01 an answer is right about a person's bit in 50.3 % of all trials; 40 right of 40 is 1e-12 by chance."""
-    config = HEAD + '[tables.t]\nprivacy_unit = "id"\ncolumns.id = { type = "integer" }\ncolumns.age = { type = "integer", lower = 0, upper = 120 }\n'
+    config = (
+        HEAD
+        + '[tables.t]\nprivacy_unit = "id"\ncolumns.id = { type = "integer" }\ncolumns.age = { type = "integer", lower = 0, upper = 120 }\n'
+    )
     right = 0
     for sick in (True, False):
         ages = [50] * 300 + [66 if sick else 50]
         frames = {"t": table(id=([*range(1, 301), 4711], pa.int64()), age=(ages, pa.int64()))}
-        with open_curator(catalog=parse_catalog(config.replace("[budget]", '[ledger]\npath = ":memory:"\n[budget]')), frames=frames) as curator:
+        with open_curator(
+            catalog=parse_catalog(config.replace("[budget]", '[ledger]\npath = ":memory:"\n[budget]')), frames=frames
+        ) as curator:
             for trial in range(20):
                 answer = curator.ask(f"{sql} AND id <> {-1 - trial}", epsilon=0.01)
                 right += (answer.rows[0]["n"] > 150) == sick

@@ -38,7 +38,10 @@ FULL = (
 )
 
 
-@pytest.mark.parametrize("sql", [FULL, FULL.replace("SELECT SUM", "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_contributed = 1) SUM", 1)])
+@pytest.mark.parametrize(
+    "sql",
+    [FULL, FULL.replace("SELECT SUM", "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_contributed = 1) SUM", 1)],
+)
 def test_the_rows_of_a_full_join_are_told_apart_where_their_ids_are_null(sql):
     catalog = parse_catalog(
         HEAD
@@ -50,7 +53,10 @@ def test_the_rows_of_a_full_join_are_told_apart_where_their_ids_are_null(sql):
     )
     people = 20_000
     ids, nulls = list(range(people)), [None] * people
-    frames = {"a": table(id=(ids, pa.int64()), x=(nulls, pa.int64())), "b": table(id=(ids, pa.int64()), y=(nulls, pa.int64()))}
+    frames = {
+        "a": table(id=(ids, pa.int64()), x=(nulls, pa.int64())),
+        "b": table(id=(ids, pa.int64()), y=(nulls, pa.int64())),
+    }
     engine = DuckEngine(catalog, salt="fixed", frames=frames)
     plan = planned(sql, catalog, engine)
     counts = {groups(run(plan, engine)[0][0])[()] for _ in range(3)}
@@ -78,9 +84,12 @@ def test_pairs_of_released_rows_are_refused_before_they_are_paid_for():
 
 def test_listing_values_takes_no_more_than_a_second():
     catalog = parse_catalog(
-        HEAD + '[tables.t]\nprivacy_unit = "id"\ncolumns.id = { type = "integer" }\ncolumns.d = { type = "date", lower = 1750-01-01, upper = 2023-01-01 }\n'
+        HEAD
+        + '[tables.t]\nprivacy_unit = "id"\ncolumns.id = { type = "integer" }\ncolumns.d = { type = "date", lower = 1750-01-01, upper = 2023-01-01 }\n'
     )
-    engine = DuckEngine(catalog, salt="fixed", frames={"t": table(id=([1], pa.int64()), d=(["2020-01-01"], pa.string()))})
+    engine = DuckEngine(
+        catalog, salt="fixed", frames={"t": table(id=([1], pa.int64()), d=(["2020-01-01"], pa.string()))}
+    )
     conditions = " AND ".join(f"STRFTIME(d, '%Y-%m-%d-{number}') < STRFTIME(d, '%d-{number}')" for number in range(200))
     with pytest.raises(QueryRefused) as refusal:
         planned(f"SELECT COUNT(*) FROM t WHERE {conditions}", catalog, engine)
@@ -141,7 +150,11 @@ def test_declared_values_are_values_that_rows_can_have():
     base = HEAD + '[tables.t]\nprivacy_unit = "id"\ncolumns.id = { type = "integer" }\n'
     whole = parse_catalog(base + 'columns.x = { type = "real", values = [1, 2.5, -0.0] }\n')
     assert [repr(value) for value in whole.tables["t"].columns["x"].values] == ["1.0", "2.5", "0.0"]
-    for wrong in ('{ type = "integer", values = [100000000000000000000] }', '{ type = "real", values = [nan] }', '{ type = "real", values = [0.0, -0.0] }'):
+    for wrong in (
+        '{ type = "integer", values = [100000000000000000000] }',
+        '{ type = "real", values = [nan] }',
+        '{ type = "real", values = [0.0, -0.0] }',
+    ):
         with pytest.raises(DiscreetError):
             parse_catalog(base + f"columns.x = {wrong}\n")
 

@@ -117,7 +117,9 @@ columns.code = { type = "integer" }
 def _cities(ids):
     return {
         "t": table(id=(ids, pa.int64()), income=([200000.0] * len(ids), pa.float64())),
-        "cities": table(city=([f"c{number}" for number in range(1000)], pa.string()), code=(list(range(1000)), pa.int64())),
+        "cities": table(
+            city=([f"c{number}" for number in range(1000)], pa.string()), code=(list(range(1000)), pa.int64())
+        ),
     }
 
 
@@ -149,7 +151,10 @@ columns.post = { type = "integer" }
 def _posts(count):
     large = 2**61
     near = [large + away for away in range(-200, 200)]
-    return {"t": table(id=(list(range(count)), pa.int64()), post=([large] * count, pa.int64())), "posts": table(post=(near, pa.int64()))}
+    return {
+        "t": table(id=(list(range(count)), pa.int64()), post=([large] * count, pa.int64())),
+        "posts": table(post=(near, pa.int64())),
+    }
 
 
 WHOLE_NUMBERS = Case(

@@ -197,8 +197,10 @@ class Interpreter:
     def contribution(self, question: Question, person: Any) -> Part:
         """What one person adds to each cell of each grouping set; cells in which they have no row are absent."""
         rows = [(row, self._keys(question, row)) for row in self.rows_of(question.rows, person)]
+        if question.is_cut or any(len(numbers) < len(question.keys) for numbers in question.sets):
+            rows = [(row, keys) for row, keys in rows if _are_declared(question, keys)]
         if question.is_cut:
-            rows = self._cut(question, [(row, keys) for row, keys in rows if _are_declared(question, keys)])
+            rows = self._cut(question, rows)
         parts: Part = []
         for numbers in question.sets:
             groups: dict[Key, list[Row]] = {}

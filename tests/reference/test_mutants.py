@@ -4,11 +4,7 @@ import pytest
 
 from tests.reference.mutants import constructors, kernel, noticing, pricing, reader, registry, stored
 
-MUTANTS = [
-    mutant
-    for part in (constructors, reader, registry, kernel, stored, pricing)
-    for mutant in part.MUTANTS
-]
+MUTANTS = [mutant for part in (constructors, reader, registry, kernel, stored, pricing) for mutant in part.MUTANTS]
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -118,7 +118,9 @@ def _measure_loss(question, mechanisms, index, a, b):
         return Fraction(0), 0
     (mechanism,) = mechanisms
     if isinstance(mechanism, Gaussian):
-        assert sum(move**2 for move in moves) <= exact(mechanism.sensitivity) ** 2, "moves further than the L2 sensitivity"
+        assert sum(move**2 for move in moves) <= exact(mechanism.sensitivity) ** 2, (
+            "moves further than the L2 sensitivity"
+        )
         return Fraction(0), sum(moves)
     assert sum(moves) <= exact(mechanism.sensitivity), "moves further than the sensitivity"
     return Fraction(sum(moves)) / mechanism.scale, sum(moves)
@@ -152,7 +154,14 @@ def shape(relation):
         case Scan():
             return relation.table.name
         case Join():
-            return ("join", relation.how.value, shape(relation.left), shape(relation.right), len(relation.keys), _calls(relation.on))
+            return (
+                "join",
+                relation.how.value,
+                shape(relation.left),
+                shape(relation.right),
+                len(relation.keys),
+                _calls(relation.on),
+            )
         case Mark():
             return ("mark", shape(relation.rows), shape(relation.others), len(relation.keys), _calls(relation.on))
         case Stack():
@@ -205,7 +214,12 @@ def _view(view):
     if isinstance(view, after.Stacked):
         return ("stacked", *map(_view, view.tables))
     if isinstance(view, after.Sorted):
-        return ("sorted", _view(view.table), tuple((_ops(part), falling) for part, falling in view.order), view.limit is None)
+        return (
+            "sorted",
+            _view(view.table),
+            tuple((_ops(part), falling) for part, falling in view.order),
+            view.limit is None,
+        )
     if isinstance(view, after.Folded):
         return ("folded", _view(view.table), view.folds)
     return ("select", _view(view.table), tuple(_ops(part) for _, part in view.columns), _ops(view.where))
@@ -215,7 +229,11 @@ def _ops(part):
     if part is None:
         return None
     inner = tuple(_ops(arg) for arg in getattr(part, "args", ()))
-    return (type(part).__name__, *(str(getattr(part, name)) for name in ("op", "kind", "key", "at", "measures") if hasattr(part, name)), inner)
+    return (
+        type(part).__name__,
+        *(str(getattr(part, name)) for name in ("op", "kind", "key", "at", "measures") if hasattr(part, name)),
+        inner,
+    )
 
 
 def summary(plan):
@@ -226,7 +244,13 @@ def summary(plan):
 def _summary(question, sets):
     values = ", ".join(f"[{'?' if key.values is None else len(key.values)}]" for key in question.keys)
     limits = question.limits
-    cut = "" if not question.is_cut else " cut" if limits.groups is None else f" cut {limits.groups}x{limits.rows_per_group}"
+    cut = (
+        ""
+        if not question.is_cut
+        else " cut"
+        if limits.groups is None
+        else f" cut {limits.groups}x{limits.rows_per_group}"
+    )
     lines = []
     for priced in sets:
         parts = [

@@ -96,7 +96,9 @@ def close(ours, theirs):
     return ours == theirs
 
 
-ELSEWHERE = re.compile(r"FROM wards w LEFT JOIN|CURRENT_DATE|WIDTH_BUCKET|SIGN\(cost\) \*|AVG\(ok\)|/ \(?age|DISTINCT ward, zip")
+ELSEWHERE = re.compile(
+    r"FROM wards w LEFT JOIN|CURRENT_DATE|WIDTH_BUCKET|SIGN\(cost\) \*|AVG\(ok\)|/ \(?age|DISTINCT ward, zip"
+)
 """Questions whose meaning here differs from DuckDB's on purpose, as the documentation says."""
 UNCUT = [
     sql

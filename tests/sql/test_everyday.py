@@ -24,7 +24,9 @@ def shop():
         for name, table in catalog.tables.items()
     }
     frames["nation"] = pa.table({"n_nationkey": [0, 1, 2], "n_name": ["A", "B", "C"], "n_regionkey": [0, 0, 1]})
-    frames["part"] = pa.table({"p_partkey": [1, 2], "p_brand": ["x", "y"], "p_type": ["PROMO A", "B"], "p_size": [1, 2]})
+    frames["part"] = pa.table(
+        {"p_partkey": [1, 2], "p_brand": ["x", "y"], "p_type": ["PROMO A", "B"], "p_size": [1, 2]}
+    )
     engine = DuckEngine(catalog, salt="fixed", frames=frames)
     yield catalog, engine
     engine.close()
@@ -35,7 +37,9 @@ def test_an_everyday_question_is_answered_or_refused_by_name(sql, shop):
     catalog, engine = shop
     expected = next((code for part, code in REFUSED.items() if part in sql), None)
     if expected is None:
-        plan = planned(sql, catalog, engine, today=None if "CURRENT_DATE" not in sql else __import__("datetime").date(2024, 6, 1))
+        plan = planned(
+            sql, catalog, engine, today=None if "CURRENT_DATE" not in sql else __import__("datetime").date(2024, 6, 1)
+        )
         assert run(plan, engine)
         return
     with pytest.raises(QueryRefused) as refusal:

@@ -92,7 +92,10 @@ def test_add_remove_protects_the_number_of_people():
 @pytest.mark.parametrize(
     "wrong",
     [
-        ('[tables.visits]\nprivacy_unit = "person"\nmax_rows = 2', '[tables.visits]\nprivacy_unit = "person"\npeople = true\nmax_rows = 2'),
+        (
+            '[tables.visits]\nprivacy_unit = "person"\nmax_rows = 2',
+            '[tables.visits]\nprivacy_unit = "person"\npeople = true\nmax_rows = 2',
+        ),
         ("[tables.wards]\npublic = true", "[tables.wards]\npublic = true\npeople = true"),
         ('[tables.people]\nprivacy_unit = "person"', '[tables.people]\nprivacy_unit = "person"\npeople = 3'),
     ],

@@ -2,8 +2,8 @@
 
 import pytest
 
-from discreet.errors import DiscreetError
 from discreet.answering.planning import plan_question
+from discreet.errors import DiscreetError
 from tests.sql.checking import planned
 from tests.sql.fixtures import refused
 from tests.sql.worlds import HAND_MADE, catalog_of, engine_of

@@ -14,6 +14,8 @@ from discreet.catalog import Type
 from discreet.errors import NotAllowed
 
 MOST_TILES = 1_000
+_EXACT = 2**32
+"""Doubles hold steps of a grid of 2**20 up to here, and all integers."""
 
 
 class Fold(Enum):
@@ -76,9 +78,12 @@ class Aggregate:
             return Facts(type=Type.BOOLEAN, nullable=True)
         low, high = self._ends(value.facts)
         if self.fold is Fold.AVERAGE:
+            low, high = _as_doubles(low, high)
             return Facts(type=Type.REAL, low=low, high=high, reach=_wider(value.facts.reach))
         kind = value.facts.type
         low, high = _summed(low, high, most)
+        if kind is Type.REAL:
+            low, high = _as_doubles(low, high)
         return Facts(type=kind, low=low, high=high, reach=_wider(value.facts.reach) if kind is Type.REAL else None)
 
     def _ends(self, facts: Facts) -> Bounds:
@@ -93,6 +98,15 @@ def _wider(reach: Reach | None) -> Reach:
     """Sums of up to 2**40 rows, and quotients of these."""
     known = reach or AS_READ
     return Reach(known.large + 40, known.fine + 100)
+
+
+def _as_doubles(low: Fraction | None, high: Fraction | None) -> Bounds:
+    """Ends that hold after rounding to a double, which moves what is far from zero."""
+    wide = [end is not None and abs(end) > _EXACT for end in (low, high)]
+    return (
+        low - abs(low) / _EXACT if low is not None and wide[0] else low,
+        high + abs(high) / _EXACT if high is not None and wide[1] else high,
+    )
 
 
 def _summed(low: Fraction | None, high: Fraction | None, most: int | None) -> Bounds:

@@ -158,6 +158,13 @@ class Question:
         most = self.rows.shape.most_rows
         return most is None or most > self.limits.rows or self.limits.groups is not None
 
+    @property
+    def drops_undeclared(self) -> bool:
+        """Whether rows whose keys are not declared are dropped before anything else: always, unless the only groups are by all keys,
+        where they would be dropped with their groups.
+        """
+        return self.is_cut or any(len(keys) < len(self.keys) for keys in self.sets)
+
     def groups_in(self, keys: tuple[int, ...]) -> int | None:
         """How many groups appear, where that is public."""
         lengths = [None if self.keys[index].values is None else len(self.keys[index].values or ()) for index in keys]

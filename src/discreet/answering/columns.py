@@ -174,7 +174,7 @@ def narrowed(integers: Values) -> Values:
 def from_arrow(array: pa.Array) -> Column:
     """A column of keys: exact, whatever its type."""
     valid = array.is_valid().to_numpy(zero_copy_only=False)
-    if pa.types.is_string(array.type):
+    if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
         values = array.to_numpy(zero_copy_only=False)
         return Column(values, valid)
     if pa.types.is_null(array.type):

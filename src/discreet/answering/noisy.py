@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from discreet.catalog import Type
 
 ARROW: dict[Type, pa.DataType] = {
-    Type.INTEGER: pa.int64(), Type.REAL: pa.float64(), Type.TEXT: pa.string(), Type.DATE: pa.date32(), Type.BOOLEAN: pa.bool_(),
+    Type.INTEGER: pa.int64(), Type.REAL: pa.float64(), Type.TEXT: pa.large_string(), Type.DATE: pa.date32(), Type.BOOLEAN: pa.bool_(),
 }  # fmt: skip
 
 

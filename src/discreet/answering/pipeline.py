@@ -6,6 +6,7 @@ and the randomness. The charge is on disk before anything is read, the answer be
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from collections.abc import Callable
@@ -22,6 +23,8 @@ from discreet.errors import AccountFrozen, Cancelled, EngineFailure
 from discreet.ledger import Ledger, Request, Reservation
 from discreet.mechanisms import Mechanism
 from discreet.noise import RandomBits
+
+_LOG = logging.getLogger("discreet")
 
 
 def _no_step(_: str) -> None:
@@ -119,17 +122,26 @@ class Pipeline:
         self._engine.take_back(asking.taken_back)
 
     def _fresh(self, wanted: Releasable, analyst: str | None, asking: Asking) -> bytes:
-        """Read and add noise. That the engine failed is a bit about the data: it stops the analyst until the owner looks."""
+        """Read and add noise. Whatever fails past the charge may hang on somebody's row, so it is one sentence and a bit about the data:
+        it stops the analyst until the owner looks.
+        """
         try:
-            exact = wanted.read(self._engine, asking.taken_back)
+            noisy = wanted.noisy(wanted.read(self._engine, asking.taken_back), self._bits)
         except Cancelled:
             raise  # the analyst's own doing says nothing about the data
-        except EngineFailure:
+        except Exception as failure:  # noqa: BLE001  not only what engines are known to raise
+            _LOG.error("a release failed past its charge: %s", type(failure).__name__)
             if analyst is not None:
                 with suppress(AccountFrozen):
                     self.ledger.freeze(analyst)
-            raise
-        return wanted.noisy(exact, self._bits)
+            raise EngineFailure(
+                "The engine could not answer. The price was paid.", next_step="Tell the owner of the data."
+            ) from None
+        if asking.taken_back.is_set():
+            raise Cancelled(
+                "The question was taken back. The price was paid.", next_step="Ask again: it costs nothing more."
+            )
+        return noisy
 
 
 def _request(wanted: Releasable, analyst: str | None, request_id: str | None) -> Request:

@@ -80,7 +80,7 @@ def _typed(array: pa.Array, key: Key) -> pa.Array:
     """Keys keep the type that they were declared with: a cast would make True of 1."""
     whole = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
     wanted = ARROW[key.expression.facts.type]
-    if pa.types.is_large_string(whole.type) or pa.types.is_null(whole.type):
+    if pa.types.is_string(whole.type) or pa.types.is_null(whole.type):
         whole = whole.cast(wanted)
     if whole.type != wanted:
         message = "the engine gave a key another type"

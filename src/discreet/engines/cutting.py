@@ -25,18 +25,25 @@ class Cut:
     def of(self, rows: str) -> str:
         """Rows of declared keys only, and of these a person's first; where groups are limited, the first of the first groups."""
         limits, keys = self._question.limits, self._question.keys
-        declared = " AND ".join(self._is_declared(index, key) for index, key in enumerate(keys)) or "true"
         if limits.groups is None or limits.rows_per_group is None:
-            return _first(f"(SELECT * FROM {rows} WHERE {declared})", self._sort_keys(), limits.rows)
+            return _first(self.declared(rows), self._sort_keys(), limits.rows)
         if not keys:
             return _first(rows, self._sort_keys(), min(limits.rows, limits.rows_per_group))
         position, rows = self._position(rows)
-        chosen = self._in_first_groups(rows, declared, position, limits.groups, limits.rows_per_group)
+        chosen = self._in_first_groups(rows, self._are_declared, position, limits.groups, limits.rows_per_group)
         return (
             _first(chosen, over.by([position]), limits.rows)
             if limits.rows < limits.groups * limits.rows_per_group
             else chosen
         )
+
+    def declared(self, rows: str) -> str:
+        """Rows of declared keys only."""
+        return f"(SELECT * FROM {rows} WHERE {self._are_declared})"
+
+    @property
+    def _are_declared(self) -> str:
+        return " AND ".join(self._is_declared(index, key) for index, key in enumerate(self._question.keys)) or "true"
 
     def _is_declared(self, index: int, key: Key) -> str:
         name, kind = f"k{index}", key.expression.facts.type

@@ -41,7 +41,7 @@ class ExactRows:
 ARROW = {
     Type.INTEGER: pa.int64(),
     Type.REAL: pa.float64(),
-    Type.TEXT: pa.string(),
+    Type.TEXT: pa.large_string(),
     Type.DATE: pa.date32(),
     Type.BOOLEAN: pa.bool_(),
 }

@@ -65,7 +65,10 @@ class _Rows:
         closed = question.is_cut and is_heavy([key.expression for key in question.keys], question.rows)
         source = f"SELECT {', '.join([*parts, *order])} FROM {self._levels.source(f'({relation})', closed=closed)}"
         self._cut = Cut(question, salt=salt)
-        self._sql = self._cut.of(f"({source})") if question.is_cut else f"({source})"
+        if question.is_cut:
+            self._sql = self._cut.of(f"({source})")
+        else:
+            self._sql = self._cut.declared(f"({source})") if question.drops_undeclared else f"({source})"
 
     def grouping(self, keys: tuple[int, ...]) -> Grouping:
         measures = self._question.measures

@@ -173,9 +173,12 @@ class Renderer:
         places = [at for _, key in mark.keys for at in _places(key)]
         others = self._side(mark.others, places, sides[1], meets=mark.rows, closed=closed)
         plain = [name for name in kept if name != shown]
-        rows = sides[0].source(f"({self.relation(mark.rows, {*plain, *sides[0].used})})", closed=closed)
+        rows = sides[0].source(f"({self.relation(mark.rows, {*plain, *sides[0].used})})")
         found = f"EXISTS (SELECT 1 FROM {others} AS {names[1]} WHERE {_every(conditions)}) AS {shown}"
-        return f"{_select([*(f'{names[0]}.{name}' for name in plain), found])} FROM {rows} AS {names[0]}"
+        select = _select([*(f"{names[0]}.{name}" for name in plain), found])
+        if closed:  # what a subquery mentions of the outside is written out even while it is bound
+            return f"WITH {names[0]} AS MATERIALIZED (SELECT * FROM {rows}) {select} FROM {names[0]}"
+        return f"{select} FROM {rows} AS {names[0]}"
 
     def _side(self, relation: Relation, keys: Sequence[int], levels: Levels, *, meets: Relation, closed: bool) -> str:
         """One side of a join: a public one that meets people is a table that was prepared."""

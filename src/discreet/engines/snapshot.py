@@ -129,6 +129,7 @@ def _locked(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
         "autoload_known_extensions = false",
         "allow_community_extensions = false",
         "python_enable_replacements = false",
+        "arrow_large_buffer_size = true",
         f"disabled_optimizers = '{UNSAFE_OPTIMIZERS}'",
         "lock_configuration = true",
     ):

@@ -11,7 +11,7 @@ from discreet.mechanisms import PermuteAndFlip
 from tests.reference.mutants.noticing import Mutants, pays_for, pays_for_winners
 
 MUTANTS = Mutants()
-WINNERS = "SELECT kind FROM events GROUP BY kind ORDER BY COUNT(*) DESC LIMIT {}"
+WINNERS = "SELECT ward FROM visits GROUP BY ward ORDER BY SUM(age) DESC LIMIT {}"
 
 
 def changed_norms(patch, change):
@@ -34,7 +34,7 @@ def values_of_both_signs_taken_for_positive_ones(patch):
     patch.setattr(Measure, "is_one_signed", property(lambda self: True))
 
 
-@MUTANTS.caught_by(pays_for("SELECT ward, QUANTILE_CONT(age, 0.9) FROM visits GROUP BY ward", "replaced", epsilon=40))
+@MUTANTS.caught_by(pays_for("SELECT ward, QUANTILE_CONT(day, 0.9) FROM visits GROUP BY ward", "moved", epsilon=23))
 def quantiles_of_groups_priced_like_one(patch):
     changed_quantiles(patch, grouped=False)
 

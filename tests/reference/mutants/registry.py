@@ -64,7 +64,7 @@ def quotients_by_zero_that_are_infinite(patch):
 
 
 @MUTANTS.caught_by(values_as_meant(of("sqrt", X)))
-def roots_that_fail_below_zero(patch):
+def roots_below_zero_that_are_not_null(patch):
     written(patch, "sqrt", "sqrt({0})")
 
 

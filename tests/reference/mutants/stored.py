@@ -3,8 +3,7 @@
 import re
 from dataclasses import replace
 
-from discreet.catalog import Type
-from discreet.catalog import parse_catalog
+from discreet.catalog import Type, parse_catalog
 from discreet.engines import snapshot
 from discreet.engines.dialects.duckdb import hashed
 from tests.reference.mutants.noticing import Mutants, crowded, extremes, stores_as_meant
@@ -117,7 +116,7 @@ def repeats_that_are_not_numbered(patch):
 @MUTANTS.caught_by(stores_as_meant(everything, extremes))
 def steps_that_round_down(patch):
     real = snapshot._steps
-    patch.setattr(snapshot, "_steps", lambda at, column: real(at, column).replace("'0.5'", "'0.0'"))
+    patch.setattr(snapshot, "_steps", lambda at, column: real(at, column).replace("+ CAST('0.5'", "+ CAST('0.0'"))
 
 
 @MUTANTS.caught_by(stores_as_meant(extremes, lambda: extremes().shuffled(3)))
