@@ -39,12 +39,12 @@ class Laplace(SolvedForEpsilon):
     def scale(self) -> Fraction:
         return exact(self.sensitivity) / exact(self.epsilon)
 
-    def renyi(self, order: float) -> float:
+    def _renyi(self, order: float) -> float:
         """For one number the exact curve of the discrete distribution; for vectors the bound of any pure mechanism."""
         bound = curves.pure_renyi(self.pure_epsilon, order)
         return bound if self.size > 1 else min(bound, curves.laplace_renyi(self._shift, float(self.scale), order))
 
-    def deltas(self, epsilons: Floats) -> Floats:
+    def _deltas(self, epsilons: Floats) -> Floats:
         bound = curves.pure_deltas(self.pure_epsilon, epsilons)
         if self.size > 1:
             return bound
