@@ -18,7 +18,9 @@ from discreet.errors import BadBounds, BadDelta, BadEpsilon, BadInput, BadProbab
 
 Number: TypeAlias = int | float | Fraction | Decimal
 
-_SMALLEST_NORMAL = Fraction(sys.float_info.min)
+_SMALLEST_NORMAL, _LARGEST = Fraction(sys.float_info.min), Fraction(sys.float_info.max)
+_LARGEST_EPSILON = Fraction(2**1000)
+LARGEST_COUNT = 2**63 - 1
 
 
 def finite(value: object) -> Fraction | None:
@@ -68,14 +70,43 @@ def power_of_two_below(value: Fraction) -> Fraction:
 
 
 def read_epsilon(value: object, *, name: str = "epsilon") -> Fraction:
-    """A privacy parameter: positive, finite and not subnormal. There is no default anywhere."""
+    """A privacy parameter: positive, not subnormal and at most 2**1000. There is no default anywhere."""
     number = finite(value)
-    if number is None or number < _SMALLEST_NORMAL:
+    if number is None or not _SMALLEST_NORMAL <= number <= _LARGEST_EPSILON:
         raise BadEpsilon(
             f"{name} must be a positive, finite number.",
             next_step=f"Give {name} as a number such as 0.5; smaller is more private.",
         )
     return number
+
+
+def read_epsilon_from_zero(value: object) -> float:
+    """An epsilon at which a curve is looked up, rounded down: curves fall, so that nothing is understated."""
+    number = finite(value)
+    if number is None or number < 0:
+        raise BadEpsilon(
+            "epsilon must be a finite number of at least 0.", next_step="Give an epsilon of at least 0, such as 1."
+        )
+    return -rounded_up(-min(number, _LARGEST))
+
+
+def read_amount(value: object, *, name: str) -> float:
+    """A rho or a divergence, rounded up: at least 0; infinite where nothing is promised."""
+    if isinstance(value, float) and value == math.inf:
+        return math.inf
+    number = finite(value)
+    if number is None or number < 0:
+        raise BadEpsilon(f"{name} must be a number of at least 0.", next_step=f"Give {name} as a number such as 0.1.")
+    return rounded_up(number)
+
+
+def read_order(value: object) -> float:
+    """A Rényi order: above 1, and infinite for the largest divergence of all."""
+    number = finite(value)
+    order = value if isinstance(value, float) else float(min(max(number or Fraction(0), Fraction(0)), _LARGEST))
+    if not order > 1:
+        raise BadInput("A Rényi order must be a number above 1.", next_step="Give an order such as 2 or 32.")
+    return order
 
 
 def read_delta(value: object) -> Fraction:
@@ -92,7 +123,7 @@ def read_delta(value: object) -> Fraction:
 def read_sensitivity(value: object) -> Fraction:
     """A sensitivity: how far one person can move the answer. Positive and finite."""
     number = finite(value)
-    if number is None or number <= 0:
+    if number is None or not _SMALLEST_NORMAL <= number <= _LARGEST:
         raise BadSensitivity(
             "sensitivity must be a positive, finite number.",
             next_step="Give the most that one person can change the answer: 1 for a count, the bound for a sum.",
@@ -114,7 +145,7 @@ def read_level(value: object, *, name: str = "confidence") -> Fraction:
 def read_bounds(lower: object, upper: object) -> tuple[Fraction, Fraction]:
     """Public bounds, in order."""
     low, high = finite(lower), finite(upper)
-    if low is None or high is None or low >= high:
+    if low is None or high is None or not -_LARGEST <= low < high <= _LARGEST:
         raise BadBounds(
             "lower must be a finite number below upper.",
             next_step="Declare bounds from public knowledge, such as lower=0, upper=110 for an age.",
@@ -122,11 +153,12 @@ def read_bounds(lower: object, upper: object) -> tuple[Fraction, Fraction]:
     return low, high
 
 
-def read_count(value: object, *, name: str, least: int = 1) -> int:
+def read_count(value: object, *, name: str, least: int = 1, most: int = LARGEST_COUNT) -> int:
     """A public whole number."""
     number = finite(value)
-    if number is None or number.denominator != 1 or number < least:
-        raise BadInput(f"{name} must be a whole number of at least {least}.", next_step=f"Give {name} as an integer.")
+    if number is None or number.denominator != 1 or not least <= number <= most:
+        limits = f"of at least {least}" if most == LARGEST_COUNT else f"from {least} to {most:,}"
+        raise BadInput(f"{name} must be a whole number {limits}.", next_step=f"Give {name} as an integer.")
     return int(number)
 
 

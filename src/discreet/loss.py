@@ -23,6 +23,11 @@ class Neighbours(Enum):
         raise BadInput("There is no such neighbour relation.", next_step="Give add-remove or replace-one.")
 
 
+def read_neighbours(value: object) -> Neighbours:
+    """A neighbour relation, or its name."""
+    return Neighbours(value if isinstance(value, Neighbours | str) else None)
+
+
 @dataclass(frozen=True, slots=True)
 class Loss:
     """An (epsilon, delta) guarantee. Sums are exact in decimals and rounded up, so that they never flatter us."""
@@ -32,7 +37,7 @@ class Loss:
 
     def __post_init__(self) -> None:
         epsilon, delta = finite(self.epsilon), finite(self.delta)
-        if epsilon is None or epsilon < 0:
+        if epsilon is None or epsilon < 0 or math.isinf(rounded_up(epsilon)):
             raise BadEpsilon(
                 "The epsilon of a loss must be a finite number of at least 0.",
                 next_step="Give epsilon as a number such as 0.5.",
@@ -47,6 +52,7 @@ class Loss:
 
     def __add__(self, other: Loss) -> Loss:
         """Basic composition: both happened to the same people."""
+        other = read_loss(other)
         epsilon = exact(self.epsilon) + exact(other.epsilon)
         delta = exact(self.delta) + exact(other.delta)
         return Loss(rounded_up(epsilon), min(1.0, rounded_up(delta)))
@@ -67,3 +73,10 @@ class Loss:
             f"someone with even odds guesses right at most {percent:g} % of the time "
             "whether a given person is in the data"
         )
+
+
+def read_loss(value: object) -> Loss:
+    """A loss, and nothing that merely looks like one."""
+    if not isinstance(value, Loss):
+        raise BadInput("A Loss is needed here.", next_step="Give one, such as Loss(0.5) or Loss(1, 1e-6).")
+    return value

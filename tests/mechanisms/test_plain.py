@@ -193,6 +193,17 @@ def test_data_that_are_no_finite_numbers_are_refused_before_anything_is_drawn(va
         assert caught.value.code == "bad-data"
 
 
+@pytest.mark.parametrize("wrong", [True, [1], None, "1", {}])
+def test_what_is_no_number_is_refused_also_where_an_equal_number_was_used_before(wrong, monkeypatch):
+    """True equals 1, and a mechanism made for 1 is remembered."""
+    discreet.laplace(5, sensitivity=1, epsilon=1)
+    monkeypatch.setattr(plain, "_bits", UntouchableBits())
+    for arguments in ({"sensitivity": wrong, "epsilon": 1}, {"sensitivity": 1, "epsilon": wrong}):
+        for values in (5, 5.0, [5]):
+            with pytest.raises(DiscreetError):
+                discreet.laplace(values, **arguments)
+
+
 @pytest.mark.parametrize(
     ("call", "code"),
     [

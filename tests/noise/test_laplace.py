@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import ScaleOutOfRange
-from discreet.noise import discrete_laplace, geometric
+from discreet.noise import discrete_laplace, geometric, one_discrete_laplace
 from discreet.noise import laplace as module
 from tests.checks import laws_agree, samples_follow
 from tests.laws import BITS, exp_of, laplace_law, normalised
@@ -39,6 +39,30 @@ def test_a_million_samples_follow_the_law(scale):
 def test_short_draws_follow_the_law_too(scale):
     bits = SeededBits(f"short{scale}")
     samples_follow(np.concatenate([discrete_laplace(scale, 500, bits) for _ in range(2000)]), laplace_law(scale))
+
+
+@pytest.mark.parametrize("scale", [*SCALES, Fraction(2**56)])
+@pytest.mark.parametrize("further", [0, 2**64 - 1])
+def test_one_sample_is_what_the_vector_makes_of_the_same_words(scale, further):
+    """Words below, on and above each coin's threshold; where one ties, the further bits are all 0 or all 1."""
+    prefixes = module._digits(scale).prefixes
+    choose = np.random.default_rng(int(scale.numerator))
+    for _ in range(300):
+        words = [
+            min(2**64 - 1, max(0, prefix + int(choose.choice([-(2**40), -1, 0, 1, 2**40])))) for prefix in prefixes
+        ]
+        words[-1] = 2**64 - 1  # no flag
+        twice = [word for word in words for _ in range(2)]
+        rest = [further] * 200
+        one = one_discrete_laplace(scale, ScriptedBits(*words, *rest))
+        assert discrete_laplace(scale, 2, ScriptedBits(*twice, *rest)).tolist() == [one, one]
+        assert discrete_laplace(scale, 1, ScriptedBits(*words, *rest)).tolist() == [one]
+
+
+@pytest.mark.parametrize("scale", [Fraction(1), Fraction(10)])
+def test_single_samples_follow_the_law_too(scale):
+    bits = SeededBits(f"single{scale}")
+    samples_follow(np.array([one_discrete_laplace(scale, bits) for _ in range(50_000)]), laplace_law(scale))
 
 
 def test_wide_noise_has_the_right_spread():

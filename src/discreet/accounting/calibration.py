@@ -6,8 +6,10 @@ from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
 from discreet.accounting.composition import Composed
+from discreet.accounting.theorems import MOST_USES
+from discreet.errors import BadInput
 from discreet.exact import Number, read_count
-from discreet.loss import Loss
+from discreet.loss import Loss, read_loss
 from discreet.mechanisms.base import Guarantee, least
 
 Made = TypeVar("Made", bound=Guarantee)
@@ -25,18 +27,21 @@ def calibrate(make: Callable[[float], Made], *, target: Loss, count: int = 1) ->
 
     `make` takes an epsilon or a rho: more of it is less noise. The count is fixed in advance.
     """
-    times = read_count(count, name="count")
+    times, wanted = read_count(count, name="count", most=MOST_USES), read_loss(target)
+    if not callable(make):
+        raise BadInput("make must be a function of an epsilon or a rho.", next_step="Give lambda epsilon: Laplace(…).")
 
     def within(inverse: float) -> bool:
-        made = make(1 / inverse)
-        if not target.delta:
-            together = Composed.of([made] * times)
-            return not together.delta and together.pure_epsilon <= target.epsilon
-        return Composed.of([made] * times).epsilon_at(target.delta) <= target.epsilon
+        together = Composed.of([make(1 / inverse)] * times)
+        if not wanted.delta:
+            return not together.delta and together.pure_epsilon <= wanted.epsilon
+        return together.epsilon_at(wanted.delta) <= wanted.epsilon
 
     return make(1 / least(within, precision=1e-6))
 
 
 def epsilon_for(mechanism: Solved, *, error: Number, confidence: Number, **parameters: Any) -> float:
     """The least epsilon at which a mechanism's answer is within `error` in `confidence` of all releases."""
+    if not callable(getattr(mechanism, "epsilon_for", None)):
+        raise BadInput("No epsilon follows from this one's error.", next_step="Give a mechanism, such as Laplace.")
     return mechanism.epsilon_for(error=error, confidence=confidence, **parameters)

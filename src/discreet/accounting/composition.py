@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import groupby
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from discreet.errors import BadDelta, ScaleOutOfRange
 from discreet.exact import Number, exact, read_delta, rounded_up
 from discreet.loss import Loss
 from discreet.mechanisms import curves
-from discreet.mechanisms.base import Guarantee
+from discreet.mechanisms.base import Guarantee, read_guarantees
 from discreet.mechanisms.curves import Floats
 
 ORDERS = (1.25, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512, 1024)
@@ -31,11 +32,14 @@ class Composed(Guarantee):
 
     parts: tuple[Guarantee, ...]
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", tuple(read_guarantees(self.parts)))
+
     @classmethod
     def of(cls, parts: Iterable[Guarantee]) -> Composed:
         """Nested compositions are laid flat."""
         flat: list[Guarantee] = []
-        for part in parts:
+        for part in read_guarantees(parts):
             flat.extend(part.parts if isinstance(part, Composed) else (part,))
         return cls(tuple(flat))
 
@@ -64,11 +68,11 @@ class Composed(Guarantee):
         """ZCDP adds up (Bun, Steinke 2016, lemma 2.3)."""
         return rounded_up(sum((count * exact(part.rho) for part, count in self._counts.items()), exact(0)))
 
-    def renyi(self, order: float) -> float:
+    def _renyi(self, order: float) -> float:
         """Rényi divergences of one order add up (Mironov 2017, proposition 1)."""
         return math.fsum(count * part.renyi(order) for part, count in self._counts.items()) * (1 + 1e-12)
 
-    def deltas(self, epsilons: Floats) -> Floats:
+    def _deltas(self, epsilons: Floats) -> Floats:
         """By the privacy-loss distribution, by rho or by the plain sum, whichever says least."""
         if not self.parts:
             return np.zeros(epsilons.shape)
@@ -102,7 +106,11 @@ class Composed(Guarantee):
 
     @cached_property
     def _counts(self) -> Counter[Guarantee]:
-        return Counter(self.parts)
+        counts: Counter[Guarantee] = Counter()
+        for _, run in groupby(self.parts, key=id):  # hashing each of many repeats would take most of the time
+            repeats = list(run)
+            counts[repeats[0]] += len(repeats)
+        return counts
 
     @cached_property
     def _distribution(self) -> LossDistribution:

@@ -53,6 +53,11 @@ class Charge:
     delta: int = 0
     renyi: tuple[int, ...] = (0,) * len(FILTER_ORDERS)
 
+    def __post_init__(self) -> None:
+        whole = type(self.rho) is type(self.delta) is int and (self.pure is None or type(self.pure) is int)
+        if not whole or type(self.renyi) is not tuple or any(type(amount) is not int for amount in self.renyi):
+            raise BadInput("A charge is made of whole units.", next_step="Make it of mechanisms, with Charge.of.")
+
     @classmethod
     def of(cls, releases: Sequence[Guarantee]) -> Charge:
         """The price of releases that are made together."""
@@ -66,6 +71,7 @@ class Charge:
         )
 
     def __add__(self, other: Charge) -> Charge:
+        other = _read_charge(other)
         return Charge(
             pure=None if self.pure is None or other.pure is None else self.pure + other.pure,
             rho=self.rho + other.rho,
@@ -81,13 +87,27 @@ class Filter(ABC):
     kind: Kind
     cap: Loss
 
-    @abstractmethod
     def allows(self, total: Charge) -> bool:
         """Whether a history with these totals is still within the cap."""
+        return self._allows(_read_charge(total))
 
-    @abstractmethod
     def spent(self, total: Charge) -> Loss:
         """What people are told was spent: the smallest loss at the cap's delta that covers the history."""
+        return self._spent(_read_charge(total))
+
+    @abstractmethod
+    def _allows(self, total: Charge) -> bool:
+        """The same, of what was read."""
+
+    @abstractmethod
+    def _spent(self, total: Charge) -> Loss:
+        """The same, of what was read."""
+
+
+def _read_charge(value: object) -> Charge:
+    if not isinstance(value, Charge):
+        raise BadInput("A Charge is needed here.", next_step="Make one with Charge.of([mechanism]).")
+    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +120,10 @@ class PureFilter(Filter):
     cap: Loss
     kind: Kind = "pure"
 
-    def allows(self, total: Charge) -> bool:
+    def _allows(self, total: Charge) -> bool:
         return total.delta == 0 and total.pure is not None and total.pure <= units_down(exact(self.cap.epsilon))
 
-    def spent(self, total: Charge) -> Loss:
+    def _spent(self, total: Charge) -> Loss:
         return Loss(rounded_up(Fraction(total.pure or 0, UNIT)))
 
 
@@ -131,13 +151,13 @@ class HybridFilter(Filter):
     def rho_cap(self) -> float:
         return _rho_cap(self.cap.epsilon, self.delta_for_conversion)
 
-    def allows(self, total: Charge) -> bool:
+    def _allows(self, total: Charge) -> bool:
         if total.delta > units_down(self.delta_for_selection):
             return False
         by_pure = total.pure is not None and total.pure <= units_down(exact(self.cap.epsilon))
         return by_pure or total.rho <= units_down(exact(self.rho_cap))
 
-    def spent(self, total: Charge) -> Loss:
+    def _spent(self, total: Charge) -> Loss:
         by_rho = epsilon_of_rho(float(Fraction(total.rho, UNIT)), delta=self.delta_for_conversion)
         by_pure = math.inf if total.pure is None else rounded_up(Fraction(total.pure, UNIT))
         aside = rounded_up(Fraction(total.delta, UNIT))
@@ -159,13 +179,13 @@ class RenyiFilter(Filter):
     def delta_for_order(self) -> float:
         return self.cap.delta / 2 / len(FILTER_ORDERS)
 
-    def allows(self, total: Charge) -> bool:
+    def _allows(self, total: Charge) -> bool:
         if total.delta > units_down(exact(self.cap.delta) / 2):
             return False
         caps = _renyi_caps(self.cap.epsilon, self.delta_for_order)
         return any(spent <= cap for spent, cap in zip(total.renyi, caps, strict=True))
 
-    def spent(self, total: Charge) -> Loss:
+    def _spent(self, total: Charge) -> Loss:
         if not any(total.renyi):
             return Loss(0.0, rounded_up(Fraction(total.delta, UNIT)))
         epsilon = min(
@@ -209,7 +229,7 @@ def open_filter(epsilon: Number, delta: Number = 0.0, *, kind: Kind | None = Non
     cap = Loss(rounded_up(read_epsilon(epsilon)), rounded_up(chance))
     if kind is None:
         kind = "pure" if chance == 0 else "hybrid"
-    if kind not in ("pure", "hybrid", "renyi") or (kind == "pure") != (chance == 0):
+    if not isinstance(kind, str) or kind not in ("pure", "hybrid", "renyi") or (kind == "pure") != (chance == 0):
         raise BadInput(
             "A cap with delta 0 is pure; one with a delta is hybrid or renyi.",
             next_step="Leave the kind out, or change the delta.",

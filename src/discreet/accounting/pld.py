@@ -17,7 +17,8 @@ import numpy as np
 
 from discreet.accounting.hockey import deltas_of, least_epsilon
 from discreet.errors import BadInput, ScaleOutOfRange
-from discreet.mechanisms.base import Guarantee
+from discreet.exact import finite, read_count, read_delta
+from discreet.mechanisms.base import Guarantee, read_epsilons, read_guarantee
 from discreet.mechanisms.curves import Floats
 
 _TAIL = 1e-15
@@ -27,6 +28,7 @@ _ROUNDING = 1e-16
 _DIRECT = 128
 """Up to this length, convolving term by term is faster than transforming, and more exact."""
 _LONGEST = 1 << 22
+_MOST_TIMES = 10**9
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +43,10 @@ class LossDistribution:
     @classmethod
     def of(cls, guarantee: Guarantee, *, step: float) -> LossDistribution:
         """The distribution that connects the dots of a profile."""
-        if not 2**-40 <= step <= 1:
+        width = finite(step)
+        if width is None or not 2**-40 <= width <= 1:
             raise BadInput("A step must be a number from 2**-40 to 1.", next_step="Give a step such as 1e-3.")
+        step, guarantee = float(width), read_guarantee(guarantee)
         last = _last_step(guarantee, step)
         epsilons = np.arange(last + 1, dtype=np.float64) * step
         above = guarantee.deltas(epsilons)
@@ -58,11 +62,13 @@ class LossDistribution:
 
     def __matmul__(self, other: LossDistribution) -> LossDistribution:
         """Both happened: losses add, so chances are convolved."""
-        if self.step != other.step:
+        if not isinstance(other, LossDistribution) or self.step != other.step:
             raise BadInput(
                 "Loss distributions on different grids cannot be composed.", next_step="Make both with one step."
             )
         shorter, length = min(self.chances.size, other.chances.size), self.chances.size + other.chances.size - 1
+        if length > _LONGEST:
+            raise _too_long()
         rounding = 0.0
         if shorter <= _DIRECT:
             chances = np.convolve(self.chances, other.chances)
@@ -86,20 +92,22 @@ class LossDistribution:
 
     def times(self, count: int) -> LossDistribution:
         """Composed with itself, by repeated squaring."""
-        if count == 1:
+        times = read_count(count, name="count", most=_MOST_TIMES)
+        if times == 1:
             return self
-        half = self.times(count // 2)
-        return half @ half @ self if count % 2 else half @ half
+        half = self.times(times // 2)
+        return half @ half @ self if times % 2 else half @ half
 
     def deltas(self, epsilons: Floats) -> Floats:
-        """The hockey-stick curve."""
-        return np.minimum(1.0, deltas_of(self._losses, self.chances[::-1], epsilons) + self.infinite)
+        """The hockey-stick curve, at epsilons of at least 0."""
+        return np.minimum(1.0, deltas_of(self._losses, self.chances[::-1], read_epsilons(epsilons)) + self.infinite)
 
     def epsilon_at(self, delta: float) -> float:
         """The least epsilon at `delta`; inf where more than that may be lost altogether."""
-        if self.infinite >= delta:
+        most = float(read_delta(delta))
+        if self.infinite >= most:
             return math.inf
-        return least_epsilon(self._losses, self.chances[::-1], delta - self.infinite)
+        return least_epsilon(self._losses, self.chances[::-1], most - self.infinite)
 
     @property
     def _losses(self) -> Floats:
@@ -122,8 +130,12 @@ def _last_step(guarantee: Guarantee, step: float) -> int:
     reach = min(guarantee.pure_epsilon, rho + 2 * math.sqrt(rho * math.log(1e18)))
     last = math.ceil(reach / step * (1 - 1e-12)) + 1
     if last > _LONGEST:
-        raise ScaleOutOfRange(
-            "A loss this large cannot be composed at this precision.",
-            next_step="Give a larger step, or add the losses up.",
-        )
+        raise _too_long()
     return last
+
+
+def _too_long() -> ScaleOutOfRange:
+    return ScaleOutOfRange(
+        "A loss this large cannot be composed at this precision.",
+        next_step="Give a larger step, or add the losses up.",
+    )

@@ -11,7 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from discreet.accounting.tradeoff import true_positive_rates
-from discreet.mechanisms.base import Guarantee
+from discreet.errors import BadInput
+from discreet.exact import read_delta, read_epsilon
+from discreet.mechanisms.base import Guarantee, read_guarantee
 from discreet.mechanisms.curves import Floats
 
 _SIZE, _LEFT, _TOP = 320, 64, 24
@@ -35,7 +37,7 @@ class Picture:
 def plot_tradeoff(guarantees: Mapping[str, Guarantee]) -> Picture:
     """True positives against false positives for each named guarantee; the diagonal is a coin toss."""
     rates = np.concatenate([np.linspace(0, 0.05, 100), np.linspace(0.05, 1, 200)])
-    lines = {name: (rates, true_positive_rates(guarantee, rates)) for name, guarantee in guarantees.items()}
+    lines = {name: (rates, true_positive_rates(guarantee, rates)) for name, guarantee in _read_named(guarantees)}
     ticks = [(value, f"{value:g}") for value in (0, 0.25, 0.5, 0.75, 1)]
     chart = _Chart("false positive rate", "true positive rate, at most", ticks, ticks, _identity, _identity, 1.0)
     return Picture(chart.draw(lines, diagonal=True))
@@ -45,17 +47,24 @@ def plot_profile(
     guarantees: Mapping[str, Guarantee], *, largest_epsilon: float, smallest_delta: float = 1e-12
 ) -> Picture:
     """Delta against epsilon for each named guarantee, delta on a logarithmic scale."""
-    epsilons = np.linspace(0, largest_epsilon, 300)
-    decades = -math.log10(smallest_delta)
-    lines = {name: (epsilons, guarantee.deltas(epsilons)) for name, guarantee in guarantees.items()}
-    x_ticks = [(largest_epsilon * i / 4, f"{largest_epsilon * i / 4:g}") for i in range(5)]
+    reach, floor = float(read_epsilon(largest_epsilon, name="largest_epsilon")), float(read_delta(smallest_delta))
+    epsilons = np.linspace(0, reach, 300)
+    decades = -math.log10(floor)
+    lines = {name: (epsilons, guarantee.deltas(epsilons)) for name, guarantee in _read_named(guarantees)}
+    x_ticks = [(reach * i / 4, f"{reach * i / 4:g}") for i in range(5)]
     y_ticks = [(10.0 ** -round(decades * i / 4), f"1e-{round(decades * i / 4)}" if i else "1") for i in range(5)]
 
     def height(deltas: Floats) -> Floats:
-        return 1 + np.log10(np.maximum(deltas, smallest_delta)) / decades
+        return 1 + np.log10(np.maximum(deltas, floor)) / decades
 
-    chart = _Chart("epsilon", "delta", x_ticks, y_ticks, lambda x: x / largest_epsilon, height, largest_epsilon)
+    chart = _Chart("epsilon", "delta", x_ticks, y_ticks, lambda x: x / reach, height, reach)
     return Picture(chart.draw(lines, diagonal=False))
+
+
+def _read_named(guarantees: object) -> list[tuple[str, Guarantee]]:
+    if not isinstance(guarantees, Mapping):
+        raise BadInput("A picture shows mechanisms by name.", next_step='Give {"count": Laplace(…)}.')
+    return [(str(name), read_guarantee(guarantee)) for name, guarantee in guarantees.items()]
 
 
 def plot_powers(

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.exact import Number, exact, read_level, rounded_up
-from discreet.loss import Loss
+from discreet.loss import Loss, read_loss
 from discreet.mechanisms import curves
-from discreet.mechanisms.base import Guarantee
+from discreet.mechanisms.base import Guarantee, read_guarantee
 from discreet.mechanisms.curves import Floats
 
 _PAD = 1 + 1e-12
@@ -21,7 +21,7 @@ def subsampled(loss: Loss, *, rate: Number) -> Loss:
 
     Under add-remove. Citation: Balle, Barthe, Gaboardi 2018 (arXiv:1807.01647), theorem 8.
     """
-    share = float(read_level(rate, name="rate"))
+    share, loss = float(read_level(rate, name="rate")), read_loss(loss)
     large = loss.epsilon > 700  # then ln(1 + rate (e^epsilon - 1)) is epsilon + ln(rate), less a hair
     epsilon = loss.epsilon + math.log(share) if large else math.log1p(share * math.expm1(loss.epsilon))
     return Loss(epsilon * _PAD, min(1.0, share * loss.delta * _PAD))
@@ -35,6 +35,7 @@ class Subsampled(Guarantee):
     rate: Number
 
     def __post_init__(self) -> None:
+        read_guarantee(self.original)
         read_level(self.rate, name="rate")
 
     @property
@@ -52,12 +53,14 @@ class Subsampled(Guarantee):
         pure = self.pure_epsilon
         return min(self.original.rho, math.inf if math.isinf(pure) else rounded_up(curves.pure_rho(exact(pure))))
 
-    def renyi(self, order: float) -> float:
+    def _renyi(self, order: float) -> float:
         pure = self.pure_epsilon
         bound = self.original.renyi(order)
         return bound if math.isinf(pure) else min(bound, curves.pure_renyi(pure, order))
 
-    def deltas(self, epsilons: Floats) -> Floats:
+    def _deltas(self, epsilons: Floats) -> Floats:
         share = float(exact(self.rate))
-        before = np.log1p(np.expm1(epsilons) / share)
+        near = np.log1p(np.expm1(np.minimum(epsilons, 1.0)) / share)
+        far = epsilons - math.log(share) + np.log1p(-(1 - share) * np.exp(-np.maximum(epsilons, 1.0)))  # no overflow
+        before = np.where(epsilons < 1, near, far)
         return np.minimum(1.0, share * self.original.deltas(before) * _PAD)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -15,24 +16,33 @@ import numpy as np
 from discreet.accounting.hockey import least_epsilon
 from discreet.errors import BadInput
 from discreet.exact import exact, read_count, read_delta, read_epsilon, rounded_up
-from discreet.loss import Loss
+from discreet.loss import Loss, read_loss
 from discreet.mechanisms.curves import Floats
 
 _PAD = 1 + 1e-12
 _MOST_WORK = 10**9
+_TOO_LARGE = 2.0**60
+"""Losses that add up to this are not worth composing any better."""
+MOST_USES = 10**6
+
+
+def _read_losses(losses: object) -> list[Loss]:
+    if not isinstance(losses, Iterable) or isinstance(losses, np.ndarray):
+        raise BadInput("A list of losses is needed here.", next_step="Give a list, such as [Loss(0.5)] * 10.")
+    return [read_loss(loss) for loss in losses]
 
 
 def basic(losses: Iterable[Loss]) -> Loss:
     """Losses add up. Slide: Sapienza, "Properties of Approximate DP", basic composition."""
     total = Loss(0.0)
-    for loss in losses:
+    for loss in _read_losses(losses):
         total += loss
     return total
 
 
 def group(loss: Loss, *, k: int) -> Loss:
     """A group of k people instead of one: (k epsilon, k delta e^((k-1) epsilon)). Slide: Sapienza, group privacy."""
-    people = read_count(k, name="k")
+    people, loss = read_count(k, name="k"), read_loss(loss)
     growth = (people - 1) * loss.epsilon
     delta = 0.0 if not loss.delta else 1.0 if growth > 700 else people * loss.delta * math.exp(growth) * _PAD
     return Loss(rounded_up(people * exact(loss.epsilon)), min(1.0, delta))
@@ -43,7 +53,7 @@ def advanced(loss: Loss, *, k: int, delta_slack: float) -> Loss:
 
     Slide: Sapienza, "Advanced Composition" (Dwork, Rothblum, Vadhan 2010, in the form of Dwork, Roth 2014).
     """
-    times, slack = read_count(k, name="k"), float(read_delta(delta_slack))
+    times, slack, loss = read_count(k, name="k"), float(read_delta(delta_slack)), read_loss(loss)
     spread = loss.epsilon * math.sqrt(2 * times * math.log(1 / slack))
     drift = times * loss.epsilon * math.tanh(loss.epsilon / 2)
     return Loss((spread + drift) * _PAD, min(1.0, rounded_up(times * exact(loss.delta) + exact(delta_slack))))
@@ -61,7 +71,7 @@ def binary_ish(loss: Loss) -> BinaryIsh:
 
     Slide: Sapienza, "Advanced Composition", the reduction to binary-ish mechanisms; Kairouz, Oh, Viswanath 2015.
     """
-    odds = math.exp(-loss.epsilon)
+    odds = math.exp(-read_loss(loss).epsilon)
     one = (loss.delta, (1 - loss.delta) / (1 + odds), (1 - loss.delta) * odds / (1 + odds), 0.0)
     return BinaryIsh(one, one[::-1])
 
@@ -73,8 +83,10 @@ def optimal(losses: Loss | Sequence[Loss], *, delta: float, k: int = 1, precisio
     arXiv:1311.0776, theorem 3.3); for different losses exact up to `precision` added to epsilon (exactly is #P-hard:
     Murtagh, Vadhan 2016, arXiv:1507.03113), never below the truth.
     """
-    most = float(read_delta(delta))
-    each = [losses] * read_count(k, name="k") if isinstance(losses, Loss) else list(losses) * read_count(k, name="k")
+    most, times = float(read_delta(delta)), read_count(k, name="k", most=MOST_USES)
+    once = [losses] if isinstance(losses, Loss) else _read_losses(losses)
+    read_count(len(once) * times, name="k times the number of losses", least=0, most=MOST_USES)
+    each = once * times
     # The total delta is lost + (1 - lost) (delta of the pure parts): the pure parts may use what is left.
     lost = (
         _PAD * -math.expm1(math.fsum(math.log1p(-loss.delta) for loss in each))
@@ -82,14 +94,14 @@ def optimal(losses: Loss | Sequence[Loss], *, delta: float, k: int = 1, precisio
         else 1.0
     )
     left = (most - lost) / (1 - lost) * (1 - 1e-12) if lost < 1 else 0.0
-    if left <= 0:
-        return Loss(rounded_up(sum((exact(loss.epsilon) for loss in each), exact(0))), min(1.0, lost))
-    if len({loss.epsilon for loss in each}) == 1:
-        levels, chances = _same_epsilons(each[0].epsilon, len(each))
+    added_up = rounded_up(times * sum((exact(loss.epsilon) for loss in once), exact(0)))
+    if left <= 0 or added_up > _TOO_LARGE:
+        return Loss(added_up, min(1.0, lost))
+    step = read_epsilon(precision, name="precision") / max(1, len(each))
+    if len({loss.epsilon for loss in once}) <= 1:
+        levels, chances = _same_epsilons(once[0].epsilon if once else 0.0, len(each))
     else:
-        levels, chances = _rounded_up_epsilons(
-            [loss.epsilon for loss in each], step=float(read_epsilon(precision)) / len(each)
-        )
+        levels, chances = _rounded_up_epsilons([loss.epsilon for loss in each], step=step)
     return Loss(least_epsilon(levels, chances, left), delta)
 
 
@@ -105,20 +117,20 @@ def _same_epsilons(epsilon: float, k: int) -> tuple[Floats, Floats]:
     return (2 * heads - k) * epsilon, np.exp(np.array(log_chances, np.float64)) * rounding
 
 
-def _rounded_up_epsilons(epsilons: list[float], *, step: float) -> tuple[Floats, Floats]:
+def _rounded_up_epsilons(epsilons: list[float], *, step: Fraction) -> tuple[Floats, Floats]:
     """The same on a grid: every epsilon is first rounded up to a multiple of `step`, which only adds loss."""
-    steps = [math.ceil(epsilon / step) for epsilon in epsilons]
+    steps = [math.ceil(exact(epsilon) / step) for epsilon in epsilons]
     if sum(steps) * len(steps) > _MOST_WORK:
         raise BadInput(
             "This many different losses cannot be composed so precisely.", next_step="Give a larger precision."
         )
-    chances = np.ones(1)
+    chances, width = np.ones(1), rounded_up(step)
     for n in steps:
-        likely = 1 / (1 + math.exp(-n * step))
+        likely = 1 / (1 + math.exp(-n * width))
         grown = np.zeros(chances.size + 2 * n)
         grown[2 * n :] += likely * chances
         grown[: chances.size] += (1 - likely) * chances
         chances = grown
-    levels = (np.arange(chances.size, dtype=np.float64) - sum(steps)) * step
+    levels = (np.arange(chances.size, dtype=np.float64) - sum(steps)) * width
     keep = chances > 0
     return levels[keep][::-1], chances[keep][::-1]

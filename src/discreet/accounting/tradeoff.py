@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from discreet.mechanisms.base import Guarantee
+from discreet.errors import BadProbability
+from discreet.mechanisms.base import Guarantee, read_guarantee
 from discreet.mechanisms.curves import Floats
 
 
@@ -16,14 +17,22 @@ def true_positive_rates(guarantee: Guarantee, false_positive_rates: Floats) -> F
     For every epsilon, TPR <= e^epsilon FPR + delta(epsilon), and the same with both rates counted from the other end;
     the least over many epsilons. Slide: Toronto, "A Hypothesis Testing Viewpoint"; Wasserman, Zhou 2010.
     """
-    rates = np.clip(np.asarray(false_positive_rates, np.float64), 0.0, 1.0)
-    epsilons, deltas = _dots(guarantee)
+    rates = _read_rates(false_positive_rates)
+    epsilons, deltas = _dots(read_guarantee(guarantee))
     best = np.ones(rates.shape)
     for epsilon, delta in zip(epsilons.tolist(), deltas.tolist(), strict=True):
         best = np.minimum(
             best, np.minimum(math.exp(epsilon) * rates + delta, 1 - math.exp(-epsilon) * (1 - delta - rates))
         )
     return np.maximum(best, rates)
+
+
+def _read_rates(values: object) -> Floats:
+    if not isinstance(values, np.ndarray) or values.dtype.kind not in "iuf" or np.isnan(values).any():
+        raise BadProbability(
+            "Rates must be an array of numbers from 0 to 1.", next_step="Give numpy.linspace(0, 1, 101)."
+        )
+    return np.clip(values.astype(np.float64, copy=False), 0.0, 1.0)
 
 
 def _dots(guarantee: Guarantee) -> tuple[Floats, Floats]:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import fields
+from collections.abc import Callable, Iterable
+from dataclasses import MISSING, fields
 from fractions import Fraction
+from inspect import signature
 from typing import Any
 
 import numpy as np
 
 from discreet.errors import BadDelta, BadEpsilon, BadInput, ScaleOutOfRange
-from discreet.exact import Number, exact, finite, rounded_up
+from discreet.exact import Number, exact, finite, read_epsilon_from_zero, read_order, rounded_up
 from discreet.mechanisms import curves
 from discreet.mechanisms.curves import Floats
 from discreet.noise import RandomBits
@@ -44,19 +45,26 @@ class Guarantee(ABC):
     def rho(self) -> float:
         """Zero-concentrated differential privacy."""
 
-    @abstractmethod
     def renyi(self, order: float) -> float:
         """The Rényi divergence of the given order (above 1) between neighbours, at most."""
+        return self._renyi(read_order(order))
 
-    @abstractmethod
     def deltas(self, epsilons: Floats) -> Floats:
         """`profile` at many epsilons at once, none of them negative."""
+        at = read_epsilons(epsilons)
+        return self._deltas(at.reshape(-1)).reshape(at.shape)
 
     def profile(self, epsilon: float) -> float:
         """The least delta (or a bound above it) for which (epsilon, delta)-DP holds."""
-        if finite(epsilon) is None or epsilon < 0:
-            raise BadEpsilon("A profile starts at epsilon 0.", next_step="Give an epsilon of at least 0.")
-        return float(self.deltas(np.array([epsilon], np.float64))[0])
+        return float(self._deltas(np.array([read_epsilon_from_zero(epsilon)]))[0])
+
+    @abstractmethod
+    def _renyi(self, order: float) -> float:
+        """The same, of an order that was read."""
+
+    @abstractmethod
+    def _deltas(self, epsilons: Floats) -> Floats:
+        """The same, at epsilons that were read."""
 
     def epsilon_at(self, delta: float) -> float:
         """The least epsilon with profile(epsilon) <= delta."""
@@ -69,6 +77,32 @@ class Guarantee(ABC):
         if delta == 0:
             return self.pure_epsilon
         return least(lambda epsilon: self.profile(epsilon) <= delta)
+
+
+def read_guarantee(value: object) -> Guarantee:
+    """A guarantee, and nothing that merely looks like one."""
+    if not isinstance(value, Guarantee):
+        raise BadInput(
+            "A mechanism is needed here.", next_step="Give one, such as Laplace(sensitivity=1, epsilon=0.5)."
+        )
+    return value
+
+
+def read_guarantees(values: object) -> list[Guarantee]:
+    """Several of them."""
+    if not isinstance(values, Iterable) or isinstance(values, np.ndarray):
+        raise BadInput("A list of mechanisms is needed here.", next_step="Give a list, even of one mechanism.")
+    return [read_guarantee(value) for value in values]
+
+
+def read_epsilons(values: object) -> Floats:
+    """Epsilons at which a curve is looked up."""
+    if not isinstance(values, np.ndarray) or values.dtype.kind not in "iuf":
+        raise BadEpsilon("The epsilons must be an array of numbers.", next_step="Give a numpy array of floats.")
+    epsilons = values.astype(np.float64, copy=False)
+    if not np.all(np.isfinite(epsilons) & (epsilons >= 0)):
+        raise BadEpsilon("Every epsilon must be a finite number of at least 0.", next_step="Leave the others out.")
+    return epsilons
 
 
 class Mechanism(Guarantee):
@@ -100,11 +134,25 @@ class solved_for:  # noqa: N801  reads as a decorator
         self._function, self.__doc__ = function, function.__doc__
         return self
 
-    def __get__(self, instance: Any, owner: type) -> Callable[..., float]:
+    def __get__(self, instance: Any, owner: Any) -> Callable[..., float]:
         known = {}
         if instance is not None:
             known = {f.name: getattr(instance, f.name) for f in fields(instance) if f.init and f.name != self._unknown}
-        return lambda **given: self._function(owner, **{**known, **given})
+        return lambda **given: self._function(owner, **self._checked(owner, {**known, **given}))
+
+    def _checked(self, owner: Any, given: dict[str, Any]) -> dict[str, Any]:
+        """Neither a parameter too few nor one too many."""
+        own = {f.name: f.default is MISSING for f in fields(owner) if f.init and f.name != self._unknown}
+        asked = signature(self._function).parameters.values()
+        needed = own | {p.name: True for p in asked if p.kind is p.KEYWORD_ONLY}
+        wrong = [name for name in given if name not in needed]
+        wrong += [name for name, must in needed.items() if must and name not in given]
+        if wrong:
+            raise BadInput(
+                f"These parameters are missing or unknown here: {', '.join(sorted(wrong))}.",
+                next_step=f"Give {', '.join(needed)}.",
+            )
+        return given
 
 
 class PureMechanism(Mechanism):
@@ -126,10 +174,10 @@ class PureMechanism(Mechanism):
         """The zCDP of randomized response, epsilon tanh(epsilon / 2): the least that holds for every epsilon-DP mechanism."""
         return rounded_up(curves.pure_rho(exact(self.epsilon)))
 
-    def renyi(self, order: float) -> float:
+    def _renyi(self, order: float) -> float:
         return curves.pure_renyi(self.pure_epsilon, order)
 
-    def deltas(self, epsilons: Floats) -> Floats:
+    def _deltas(self, epsilons: Floats) -> Floats:
         return curves.pure_deltas(self.pure_epsilon, epsilons)
 
 

@@ -14,23 +14,20 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import BadInput
 from discreet.noise.enclosure import exp_minus
 
 Floats: TypeAlias = NDArray[np.float64]
 
 _PAD = 1e-13
+_LARGEST_LOSS = 2.0**100
+"""Of an epsilon or a rho: beyond it the simplest bound is good enough."""
+_LARGEST_ORDER = 2.0**40
+"""Beyond it a divergence is as good as that of infinite order, which is never smaller."""
 
 
 def _padded(value: float, scale: float | None = None) -> float:
     """`value` plus one part in 1e13 of `scale`, the largest quantity that was added or subtracted on the way."""
     return value + _PAD * abs(value if scale is None else scale)
-
-
-def check_order(order: float) -> None:
-    """Rényi orders start above 1."""
-    if not order > 1:
-        raise BadInput("A Rényi order must be a number above 1.", next_step="Give an order such as 2 or 32.")
 
 
 def pure_renyi(epsilon: float, order: float) -> float:
@@ -47,9 +44,8 @@ def response_renyi(epsilon: float, order: float, *, categories: int) -> float:
     Its moment, (e^(order epsilon) + e^((1-order) epsilon) + categories - 2) / (e^epsilon + categories - 1), is 1 +
     (1 - e^((1-order) epsilon)) (e^(order epsilon) - 1) / (e^epsilon + categories - 1): nothing here cancels.
     """
-    check_order(order)
-    if math.isinf(order):
-        return epsilon
+    if order > _LARGEST_ORDER or epsilon > _LARGEST_LOSS or not (order - 1) * epsilon:
+        return max(math.ulp(0.0), min(epsilon, _padded(order * (epsilon * math.tanh(epsilon / 2)))))
     terms = (
         math.log(-math.expm1((1 - order) * epsilon)),
         order * epsilon,
@@ -104,7 +100,11 @@ def zcdp_deltas(rho: float, at: Floats) -> Floats:
     Citation: Canonne, Kamath, Steinke 2020 (arXiv:2004.00010), corollary 13: the least over orders a > 1 of
     exp((a - 1)(a rho - at)) / (a - 1) * (1 - 1/a)**a. Every order gives a true bound, so the search need not be exact.
     """
-    low, high = np.full(at.shape, 1 + 1e-9), np.maximum(2.0, (at + rho + 1) / rho)
+    if not rho <= _LARGEST_LOSS:
+        return np.ones(at.shape)
+    at = np.minimum(at, 2 * _LARGEST_LOSS)
+    with np.errstate(over="ignore"):
+        low, high = np.full(at.shape, 1 + 1e-9), np.clip((at + rho + 1) / rho, 2.0, _LARGEST_ORDER)
     for _ in range(100):
         middle = (low + high) / 2
         falling = (2 * middle - 1) * rho - at + np.log1p(-1 / middle) < 0
@@ -120,8 +120,7 @@ def laplace_renyi(shift: int, scale: float, order: float) -> float:
 
     Three parts: left of both centres, right of both, and the geometric series between them (`docs/proofs/laplace.md`).
     """
-    check_order(order)
-    if math.isinf(order):
+    if order > _LARGEST_ORDER or shift / scale > _LARGEST_LOSS:
         return _padded(shift / scale)
     base = -math.log1p(math.exp(-1 / scale))
     left = shift * (order - 1) / scale + base
@@ -136,6 +135,7 @@ def laplace_renyi(shift: int, scale: float, order: float) -> float:
 
 def laplace_deltas(shift: int, scale: float, at: Floats) -> Floats:
     """delta(at) of discrete Laplace noise against itself moved by `shift`: the best event is a half line."""
+    at = np.minimum(at, shift / scale + 1)  # delta is 0 from shift / scale on
     last = np.maximum(0.0, np.ceil((shift - at * scale) / 2) - 1)
     normal = 1 + math.exp(-1 / scale)
     inside = 1 - np.exp(-(last + 1) / scale) / normal

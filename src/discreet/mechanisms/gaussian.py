@@ -68,10 +68,10 @@ class Gaussian(Mechanism):
                 next_step="Use Gaussian.for_loss, which is exact for every epsilon.",
             )
         factor = math.nextafter(math.sqrt(2 * math.log(1.25 / float(chance))), math.inf)
-        return cls._with_sigma(read_sensitivity(sensitivity), factor / float(loss), size)
+        return cls._with_sigma(read_sensitivity(sensitivity), Fraction(factor) / loss, size)
 
     @classmethod
-    def _with_sigma(cls, sensitivity: Fraction, sigma_per_sensitivity: float, size: int) -> Gaussian:
+    def _with_sigma(cls, sensitivity: Fraction, sigma_per_sensitivity: float | Fraction, size: int) -> Gaussian:
         return cls(sensitivity=sensitivity, variance=(sensitivity * Fraction(sigma_per_sensitivity)) ** 2, size=size)
 
     @property
@@ -92,11 +92,10 @@ class Gaussian(Mechanism):
     def rho(self) -> float:
         return rounded_up(exact(self.sensitivity) ** 2 / (2 * self._variance))
 
-    def renyi(self, order: float) -> float:
-        curves.check_order(order)
+    def _renyi(self, order: float) -> float:
         return math.nextafter(order * self.rho, math.inf)
 
-    def deltas(self, epsilons: Floats) -> Floats:
+    def _deltas(self, epsilons: Floats) -> Floats:
         """For one number the exact sum over the discrete distribution; for vectors the bound that rho gives."""
         if self.size > 1:
             return curves.zcdp_deltas(self.rho, epsilons)

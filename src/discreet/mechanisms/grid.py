@@ -55,12 +55,14 @@ class Grid:
 
     def onto(self, value: float | Fraction) -> int:
         """floor(value / step + 1/2), exactly. Halves always go up: half-to-even would stretch distances."""
-        return math.floor(Fraction(value) / self.step + Fraction(1, 2))
+        numerator, denominator = value.as_integer_ratio()
+        numerator, denominator = numerator * self.step.denominator, denominator * self.step.numerator
+        return (2 * numerator + denominator) // (2 * denominator)
 
     def back(self, steps: int) -> float:
         """Steps * step as a float: exact up to 2**53 steps, then the nearest float, which is on the grid too."""
         try:
-            return float(steps * self.step)
+            return steps * self.step.numerator / self.step.denominator
         except OverflowError:
             return math.copysign(sys.float_info.max, 1 if steps > 0 else -1)
 

@@ -57,16 +57,7 @@ class Data:
 
     def grid(self, granularity: Number | None, sensitivity: Fraction) -> Grid | None:
         """Integers need none; reals get one from public facts alone."""
-        if self.real and granularity is None:
-            return Grid.fine_enough(sensitivity, roundings=self.size)
-        if self.real:
-            return Grid.given(granularity)
-        if granularity is not None:
-            raise BadGranularity(
-                "Integers are released as integers, without a granularity.",
-                next_step="Leave granularity out, or give the values as floats.",
-            )
-        return None
+        return grid_for(granularity, sensitivity, size=self.size, real=self.real)
 
     def onto(self, grid: Grid | None) -> NDArray[Any]:
         """The integers to protect."""
@@ -84,6 +75,20 @@ class Data:
             return (released if grid is None else grid.array_back(released)).reshape(self.shape)
         values = [int(value) if grid is None else grid.back(int(value)) for value in released]
         return values if self.kind == "list" else values[0]
+
+
+def grid_for(granularity: Number | None, sensitivity: Fraction, *, size: int, real: bool) -> Grid | None:
+    """Integers need none; reals get one from public facts alone."""
+    if real and granularity is None:
+        return Grid.fine_enough(sensitivity, roundings=size)
+    if real:
+        return Grid.given(granularity)
+    if granularity is not None:
+        raise BadGranularity(
+            "Integers are released as integers, without a granularity.",
+            next_step="Leave granularity out, or give the values as floats.",
+        )
+    return None
 
 
 def _exact_number(value: object) -> int | Fraction:

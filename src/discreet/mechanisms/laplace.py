@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from discreet.mechanisms import curves
 from discreet.mechanisms.adding import Integers, add, check_integers
 from discreet.mechanisms.base import SolvedForEpsilon
 from discreet.mechanisms.curves import Floats
-from discreet.noise import RandomBits, discrete_laplace
+from discreet.noise import RandomBits, discrete_laplace, one_discrete_laplace
 from discreet.noise.enclosure import exp_minus
 from discreet.noise.laplace import check_scale
 
@@ -37,14 +38,14 @@ class Laplace(SolvedForEpsilon):
 
     @property
     def scale(self) -> Fraction:
-        return exact(self.sensitivity) / exact(self.epsilon)
+        return _scale(self.sensitivity, self.epsilon)
 
-    def renyi(self, order: float) -> float:
+    def _renyi(self, order: float) -> float:
         """For one number the exact curve of the discrete distribution; for vectors the bound of any pure mechanism."""
         bound = curves.pure_renyi(self.pure_epsilon, order)
         return bound if self.size > 1 else min(bound, curves.laplace_renyi(self._shift, float(self.scale), order))
 
-    def deltas(self, epsilons: Floats) -> Floats:
+    def _deltas(self, epsilons: Floats) -> Floats:
         bound = curves.pure_deltas(self.pure_epsilon, epsilons)
         if self.size > 1:
             return bound
@@ -56,6 +57,8 @@ class Laplace(SolvedForEpsilon):
 
     def release(self, exact: Integers, bits: RandomBits) -> Integers:
         check_integers(exact, size=self.size)
+        if isinstance(exact, int):
+            return exact + one_discrete_laplace(self.scale, bits)
         return add(exact, discrete_laplace(self.scale, self.size, bits))
 
     def error(self, confidence: Number) -> int:
@@ -68,6 +71,11 @@ class Laplace(SolvedForEpsilon):
             middle = (low + high) // 2
             low, high = (low, middle) if _tail_at_most(scale, middle, beta) else (middle, high)
         return high
+
+
+@lru_cache(maxsize=1024)
+def _scale(sensitivity: Number, epsilon: Number) -> Fraction:
+    return exact(sensitivity) / exact(epsilon)
 
 
 def _tail_at_most(scale: Fraction, width: int, beta: Fraction) -> bool:

@@ -63,6 +63,7 @@ def gaussian_deltas(shift: int, variance: float, at: Floats) -> Floats:
 
     Citation: Canonne, Kamath, Steinke 2020 (arXiv:2004.00010), theorem 7.
     """
+    at = np.minimum(at, 2.0**800)  # no smaller delta can be told from 0
     first = np.floor(at * variance / shift - shift / 2) + 1
     tails = tails_above(np.concatenate([first, first + shift]), variance)
     inside, outside = tails.high[: at.size], tails.low[at.size :]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import BadData, ScaleOutOfRange
-from discreet.exact import Number, exact, read_delta, read_epsilon, read_level, rounded_up
+from discreet.exact import Number, exact, read_count, read_delta, read_epsilon, read_level, rounded_up
 from discreet.mechanisms import curves
 from discreet.mechanisms.adding import as_int64
 from discreet.mechanisms.base import SolvedForEpsilon
@@ -59,13 +59,13 @@ class PartitionSelection(SolvedForEpsilon):
     def keep_probability(self, people: int) -> float:
         """The chance that a group of so many people is kept."""
         chances = self.keep_table.chances
-        return chances[max(0, min(people, len(chances) - 1))] / ONE
+        return chances[min(read_count(people, name="people", least=0), len(chances) - 1)] / ONE
 
-    def renyi(self, order: float) -> float:
+    def _renyi(self, order: float) -> float:
         """With delta set aside."""
         return curves.pure_renyi(self.pure_epsilon, order)
 
-    def deltas(self, epsilons: Floats) -> Floats:
+    def _deltas(self, epsilons: Floats) -> Floats:
         aside = rounded_up(exact(self.delta))
         return np.minimum(1.0, aside + (1 - aside) * curves.pure_deltas(self.pure_epsilon, epsilons))
 

@@ -6,7 +6,9 @@ power-of-two grid that follows from the sensitivity alone, or that the caller na
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from functools import lru_cache
 from numbers import Integral
 from typing import Any, TypeVar
 
@@ -16,7 +18,8 @@ from numpy.typing import NDArray
 from discreet.errors import BadData, BadInput
 from discreet.exact import Number, exact, read_sensitivity
 from discreet.mechanisms.gaussian import Gaussian
-from discreet.mechanisms.kinds import Data
+from discreet.mechanisms.grid import Grid
+from discreet.mechanisms.kinds import Data, grid_for
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.quantile import Quantile
 from discreet.mechanisms.response import RandomizedResponse
@@ -32,13 +35,37 @@ _bits = RandomBits()
 
 def laplace(values: Values, *, sensitivity: Number, epsilon: Number, granularity: Number | None = None) -> Values:
     """`values` with Laplace noise: epsilon-DP when one person moves them by at most `sensitivity` in all (L1)."""
-    wide = read_sensitivity(sensitivity)
+    if type(values) is int:  # the commonest question, without the cost of arrays
+        counting, _ = _laplace_on(sensitivity, epsilon, granularity, 1, False)
+        return counting.release(values, _bits)
+    if type(values) is float and math.isfinite(values):
+        measuring, steps = _laplace_on(sensitivity, epsilon, granularity, 1, True)
+        assert steps is not None  # noqa: S101  reals have a grid
+        return steps.back(measuring.release(steps.onto(values), _bits))
     data = Data.read(values)
-    grid = data.grid(granularity, wide)
-    steps = wide if grid is None else grid.l1_sensitivity(wide, size=data.size)
-    mechanism = Laplace(sensitivity=steps, epsilon=epsilon, size=data.size)
+    mechanism, grid = _laplace_on(sensitivity, epsilon, granularity, data.size, data.real)
     result: Values = data.back(mechanism.release(data.onto(grid), _bits), grid)
     return result
+
+
+def _laplace_on(
+    sensitivity: Number, epsilon: Number, granularity: Number | None, size: int, real: bool
+) -> tuple[Laplace, Grid | None]:
+    try:
+        return _laplace_made(sensitivity, epsilon, granularity, size, real)
+    except TypeError:  # what cannot be hashed is no number, and is refused by name
+        return _laplace_made.__wrapped__(sensitivity, epsilon, granularity, size, real)
+
+
+@lru_cache(maxsize=256, typed=True)  # typed: 1 is a sensitivity, True is none
+def _laplace_made(
+    sensitivity: Number, epsilon: Number, granularity: Number | None, size: int, real: bool
+) -> tuple[Laplace, Grid | None]:
+    """The mechanism and the grid, from public facts alone."""
+    wide = read_sensitivity(sensitivity)
+    grid = grid_for(granularity, wide, size=size, real=real)
+    steps = wide if grid is None else grid.l1_sensitivity(wide, size=size)
+    return Laplace(sensitivity=steps, epsilon=epsilon, size=size), grid
 
 
 def gaussian(

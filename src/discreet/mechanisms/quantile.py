@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import BadBounds, BadData, BadInput, BadProbability
 from discreet.exact import Number, exact, finite, power_of_two_below, read_bounds, read_count, read_epsilon, read_flag
-from discreet.loss import Neighbours
+from discreet.loss import Neighbours, read_neighbours
 from discreet.mechanisms.base import SolvedForEpsilon
 from discreet.mechanisms.curves import Floats
 from discreet.mechanisms.grid import Grid, check_finite
@@ -60,7 +60,7 @@ class Quantile(SolvedForEpsilon):
 
     def __post_init__(self) -> None:
         read_epsilon(self.epsilon)
-        object.__setattr__(self, "neighbours", Neighbours(self.neighbours))
+        object.__setattr__(self, "neighbours", read_neighbours(self.neighbours))
         object.__setattr__(self, "rows", read_count(self.rows, name="rows"))
         object.__setattr__(self, "points", read_count(self.points, name="points", least=2))
         read_flag(self.whole, name="whole")
@@ -122,10 +122,10 @@ class Quantile(SolvedForEpsilon):
     def rho(self) -> float:
         return self.selection.rho
 
-    def renyi(self, order: float) -> float:
+    def _renyi(self, order: float) -> float:
         return self.selection.renyi(order)
 
-    def deltas(self, epsilons: Floats) -> Floats:
+    def _deltas(self, epsilons: Floats) -> Floats:
         return self.selection.deltas(epsilons)
 
     def release(self, exact: NDArray[Any], bits: RandomBits) -> float:

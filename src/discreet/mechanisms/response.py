@@ -28,10 +28,10 @@ class _Response(PureMechanism):
     def _lie(self) -> Probability:
         raise NotImplementedError
 
-    def renyi(self, order: float) -> float:
+    def _renyi(self, order: float) -> float:
         return curves.response_renyi(self.pure_epsilon, order, categories=self.categories)
 
-    def deltas(self, epsilons: Floats) -> Floats:
+    def _deltas(self, epsilons: Floats) -> Floats:
         return curves.response_deltas(self.pure_epsilon, epsilons, categories=self.categories)
 
     @property
@@ -51,7 +51,8 @@ class _Response(PureMechanism):
         """An unbiased estimate of how many of `people` are in a category that `ones` of them reported."""
         truth = self.truth_probability
         other = (1 - truth) / (self.categories - 1)
-        return (ones - people * other) / (truth - other)
+        reported, asked = read_count(ones, name="ones", least=0), read_count(people, name="people", least=0)
+        return (reported - asked * other) / (truth - other)
 
     def error(self, confidence: Number) -> int:
         """0 where an answer is true often enough; otherwise any other category is possible."""

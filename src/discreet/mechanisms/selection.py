@@ -83,10 +83,10 @@ class Exponential(_Selection):
     def rho(self) -> float:
         return rounded_up(exact(self.epsilon) ** 2 / 8)
 
-    def renyi(self, order: float) -> float:
+    def _renyi(self, order: float) -> float:
         return min(curves.pure_renyi(self.pure_epsilon, order), math.nextafter(order * self.rho, math.inf))
 
-    def deltas(self, epsilons: Floats) -> Floats:
+    def _deltas(self, epsilons: Floats) -> Floats:
         return curves.bounded_range_deltas(self.pure_epsilon, epsilons)
 
     def release(self, exact: Scores, bits: RandomBits) -> int:

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from discreet.errors import UnboundedSensitivity
 from discreet.exact import Number, read_bounds, read_count
-from discreet.loss import Neighbours
+from discreet.loss import Neighbours, read_neighbours
 
 
 def count() -> Fraction:
@@ -20,25 +20,25 @@ def count() -> Fraction:
 def total(*, lower: Number | None, upper: Number | None, neighbours: Neighbours) -> Fraction:
     """Of a sum: the larger magnitude when a value appears or vanishes, the width when it is replaced."""
     low, high = _declared(lower, upper, statistic="A sum")
-    return max(abs(low), abs(high)) if Neighbours(neighbours) is Neighbours.ADD_REMOVE else high - low
+    return max(abs(low), abs(high)) if read_neighbours(neighbours) is Neighbours.ADD_REMOVE else high - low
 
 
 def mean(*, lower: Number | None, upper: Number | None, neighbours: Neighbours, size: int) -> Fraction:
     """Of a mean over at least `size` values (exactly `size` where values are replaced)."""
     width, n = _width(lower, upper, statistic="A mean"), read_count(size, name="size")
-    return width / (n + 1) if Neighbours(neighbours) is Neighbours.ADD_REMOVE else width / n
+    return width / (n + 1) if read_neighbours(neighbours) is Neighbours.ADD_REMOVE else width / n
 
 
 def median(*, lower: Number | None, upper: Number | None, neighbours: Neighbours) -> Fraction:
     """Of a median (of an even number: the middle two's mean): as bad as the width, however many people there are."""
     width = _width(lower, upper, statistic="A median")
-    return width / 2 if Neighbours(neighbours) is Neighbours.ADD_REMOVE else width
+    return width / 2 if read_neighbours(neighbours) is Neighbours.ADD_REMOVE else width
 
 
 def variance(*, lower: Number | None, upper: Number | None, neighbours: Neighbours, size: int) -> Fraction:
     """Of the population variance (divided by n) over at least `size` values (exactly, where values are replaced)."""
     width, n = _width(lower, upper, statistic="A variance"), read_count(size, name="size")
-    if Neighbours(neighbours) is Neighbours.ADD_REMOVE:
+    if read_neighbours(neighbours) is Neighbours.ADD_REMOVE:
         return width**2 * Fraction(n, (n + 1) ** 2)
     return width**2 * Fraction(n - 1, n**2)
 

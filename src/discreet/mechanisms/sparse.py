@@ -11,7 +11,7 @@ from discreet.errors import BadData, BadInput
 from discreet.exact import Number, exact, read_count, read_epsilon, read_flag, read_level, read_sensitivity
 from discreet.mechanisms.base import SolvedForEpsilon
 from discreet.mechanisms.laplace import Laplace
-from discreet.noise import RandomBits, discrete_laplace
+from discreet.noise import RandomBits, one_discrete_laplace
 from discreet.noise.laplace import check_scale
 
 
@@ -64,7 +64,7 @@ class AboveThreshold(SolvedForEpsilon):
 
     def start(self, bits: RandomBits) -> Watch:
         """Begin: the whole epsilon is spent now, however few queries follow."""
-        noise = int(discrete_laplace(self.threshold_scale, 1, bits)[0])
+        noise = one_discrete_laplace(self.threshold_scale, bits)
         return Watch(self, self.threshold + noise, bits)
 
     def release(self, exact: Iterable[int], bits: RandomBits) -> list[bool]:
@@ -91,12 +91,12 @@ class AboveThreshold(SolvedForEpsilon):
 class Watch:
     """One run of AboveThreshold. It holds the noisy threshold, which must never be shown."""
 
-    __slots__ = ("_bits", "_left", "_lock", "_mechanism", "_noisy_threshold")
+    __slots__ = ("_bits", "_left", "_lock", "_noisy_threshold", "_scale")
 
     def __init__(self, mechanism: AboveThreshold, noisy_threshold: int, bits: RandomBits) -> None:
-        self._mechanism = mechanism
         self._noisy_threshold = noisy_threshold
         self._bits = bits
+        self._scale = mechanism.query_scale
         self._left = mechanism.positives
         self._lock = threading.Lock()
 
@@ -112,7 +112,7 @@ class Watch:
         with self._lock:  # two threads must not share the last positive
             if self.exhausted:
                 raise BadInput("Every allowed positive answer is given.", next_step="Start a new watch and pay again.")
-            noise = int(discrete_laplace(self._mechanism.query_scale, 1, self._bits)[0])
+            noise = one_discrete_laplace(self._scale, self._bits)
             above = value + noise >= self._noisy_threshold
             self._left -= above
         return above

@@ -5,7 +5,7 @@ from discreet.noise.choice import exponential_choice, permute_and_flip
 from discreet.noise.choices import exponential_choices
 from discreet.noise.coins import Probability, bernoulli, bernoulli_exp, flip
 from discreet.noise.gaussian import discrete_gaussian
-from discreet.noise.laplace import Samples, discrete_laplace, geometric
+from discreet.noise.laplace import Samples, discrete_laplace, geometric, one_discrete_laplace
 from discreet.noise.uniform import binomial, uniform_below, uniform_below_each
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "exponential_choices",
     "flip",
     "geometric",
+    "one_discrete_laplace",
     "permute_and_flip",
     "uniform_below",
     "uniform_below_each",

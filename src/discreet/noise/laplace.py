@@ -35,6 +35,8 @@ class _Digits:
     scale: Fraction
     coins: tuple[Probability, ...]
     thresholds: dict[Width, Words]
+    prefixes: tuple[int, ...]
+    """The thresholds of 64 bits once more, as Python ints for single samples."""
 
     @property
     def count(self) -> int:
@@ -64,7 +66,7 @@ def _digits(scale: Fraction) -> _Digits:
         16: np.array([[coin.prefix(16)] for coin in coins], np.uint16),
         64: np.array([[coin.prefix(64)] for coin in coins], np.uint64),
     }
-    return _Digits(scale, coins, thresholds)
+    return _Digits(scale, coins, thresholds, tuple(coin.prefix(64) for coin in coins))
 
 
 def discrete_laplace(scale: Fraction, count: int, bits: RandomBits) -> Samples:
@@ -72,12 +74,36 @@ def discrete_laplace(scale: Fraction, count: int, bits: RandomBits) -> Samples:
     return _sample(_digits(scale), count, bits, two_sided=True)
 
 
+def one_discrete_laplace(scale: Fraction, bits: RandomBits) -> int:
+    """One sample, the same that `discrete_laplace` would make of the same words, without the cost of arrays."""
+    return _sample_one(_digits(scale), bits, two_sided=True)
+
+
 def geometric(scale: Fraction, count: int, bits: RandomBits) -> Samples:
     """`count` samples of G >= 0 with P(G = k) proportional to exp(-k / scale)."""
     return _sample(_digits(scale), count, bits, two_sided=False)
 
 
+def _sample_one(digits: _Digits, bits: RandomBits, *, two_sided: bool) -> int:
+    """One coin after the other, each looked at whatever the others show."""
+    words, prefixes = bits.words(len(digits.prefixes), 64).tolist(), digits.prefixes
+    heads, place = 0, 1
+    for word, prefix in zip(words, prefixes, strict=True):
+        heads |= place * (word < prefix)
+        place += place
+    for row, (word, prefix) in enumerate(zip(words, prefixes, strict=True)):
+        if word == prefix:
+            heads |= digits.coins[row].exceeds(prefix, 64, bits) << row
+    value = heads >> 1 & (1 << digits.count) - 1
+    if heads >> digits.count + 1:
+        value = (1 << digits.count) + _sample_one(digits, bits, two_sided=False)
+    return ~value if two_sided and heads & 1 else value
+
+
 def _sample(digits: _Digits, count: int, bits: RandomBits, *, two_sided: bool) -> Samples:
+    if count == 1:
+        value = _sample_one(digits, bits, two_sided=two_sided)
+        return np.array([value], np.int64 if -(2**63) <= value < 2**63 else object)
     samples: Samples = np.empty(count, np.int64)
     beyond: dict[int, int] = {}
     for start in range(0, count, _CHUNK):
@@ -85,8 +111,8 @@ def _sample(digits: _Digits, count: int, bits: RandomBits, *, two_sided: bool) -
         heads = _flip_all(digits, chunk.size, word_width(count), bits)
         _assemble(heads[1:-1], chunk)
         for lane in np.flatnonzero(heads[-1]):
-            rest = _sample(digits, 1, bits, two_sided=False)  # memoryless: beyond 2**count it starts afresh
-            value = (1 << digits.count) + int(rest[0])
+            rest = _sample_one(digits, bits, two_sided=False)  # memoryless: beyond 2**count it starts afresh
+            value = (1 << digits.count) + rest
             beyond[start + int(lane)] = ~value if two_sided and heads[0, lane] else value
         if two_sided:
             chunk ^= -heads[0].astype(np.int64)
