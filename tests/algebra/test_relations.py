@@ -24,6 +24,11 @@ WARDS = scan(CATALOG.tables["wards"], CATALOG, size=3)
 NUMBER = Window(Place.ROW_NUMBER, None, 0, (), (), None)
 
 
+def _repeated(start, step):
+    for _ in range(60):
+        start = step(start)
+
+
 def _integer(value):
     return Literal(Type.INTEGER, value)
 
@@ -120,10 +125,8 @@ def test_public_rows_are_met_a_thousand_times_at_most_and_relations_stay_small()
         Mark(once, WARDS, (), None, 40)
     with pytest.raises(TooLarge):
         Join(Join(WARDS, WARDS, How.INNER, (), None, 10**4), WARDS, How.INNER, (), None, 10**4)
-    relation = PEOPLE
     with pytest.raises(TooLarge):
-        for _ in range(20):
-            relation = Join(relation, relation, How.INNER, (), None)
+        _repeated(PEOPLE, lambda relation: Join(relation, relation, How.INNER, (), None))
 
 
 def test_nothing_changes_once_it_is_built():
@@ -166,14 +169,10 @@ def test_what_is_summed_of_reals_is_summed_on_a_grid():
 def test_calls_are_of_the_right_types_and_not_too_many():
     with pytest.raises(NotAllowed):
         call("add_int", VISITS.field(5), VISITS.field(4))
-    deep = VISITS.field(6)
     with pytest.raises(TooLarge):
-        for _ in range(60):
-            deep = call("not", deep)
-    wide = VISITS.field(5)
+        _repeated(VISITS.field(6), lambda condition: call("not", condition))
     with pytest.raises(TooLarge):
-        for _ in range(10):
-            wide = call("add_int", wide, wide)
+        _repeated(VISITS.field(5), lambda number: call("add_int", number, number))
 
 
 def test_a_record_with_a_part_missing_fails():

@@ -180,7 +180,7 @@ def shape(relation):
 
 def _window(window):
     what = getattr(window.what, "value", window.what)
-    return (str(what if isinstance(what, str) else what), len(window.partition), len(window.order))
+    return (str(what), len(window.partition), len(window.order))
 
 
 def _calls(expression):

@@ -321,7 +321,7 @@ class _Reader:
         values = [_canonical(kind, value) for value in given] if fits else []
         if not values or None in values or len(set(values)) != len(values):
             raise self.wrong(path, "has values that are empty, repeated or of another type", "List each value once.")
-        return tuple(values)
+        return tuple(value for value in values if value is not None)
 
     def granularity(self, path: str, given: Any) -> Fraction | None:
         if given is None:
