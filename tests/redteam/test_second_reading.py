@@ -119,7 +119,15 @@ def test_what_a_cell_means_does_not_hang_on_another_persons_cell(tmp_path):
     )
     crowd = [f"{number},'x',2.5" for number in range(100)]
     seen = []
-    for more in ([], ['777,"q",7'], ['777,"a,b",7'], ['777,"broken,7'], ["777,a,b,c,d,7"], ["777"]):
+    for more in (
+        [],
+        ['777,"q",7'],
+        ['777,"a,b",7'],
+        ['777,"broken,7'],
+        ["777,a,b,c,d,7"],
+        ["777"],
+        ['777,"two\nlines",7'],
+    ):
         (tmp_path / "t.csv").write_text("\n".join(["id,name,n", *crowd, *more]) + "\n")
         catalog = parse_catalog(config)
         engine = DuckEngine(catalog, salt=None)
@@ -168,3 +176,25 @@ def test_a_parameter_that_is_no_text_is_refused():
         planned("SELECT " + "+".join(["COUNT(*)"] * 330) + " FROM visits", catalog, engine)
     for opened in (engine, *neighbours):
         opened.close()
+
+
+def test_a_missing_cell_does_not_change_the_keys_of_others():
+    """Pandas stores whole numbers as doubles as soon as one is missing: keys written as text would lose their owners."""
+    pandas = pytest.importorskip("pandas")
+    catalog = parse_catalog(
+        HEAD
+        + '[tables.visits]\nprivacy_unit = "person"\nmax_rows = 2\ncolumns.person = { type = "integer" }\ncolumns.visit = { type = "text" }\n'
+        + '[tables.notes]\nprivacy_unit = { column = "visit", references = "visits.visit" }\ncolumns.visit = { type = "text" }\n'
+    )
+    counts = []
+    for more in ([], [None]):
+        frames = {
+            "visits": pandas.DataFrame(
+                {"person": [*range(50), *([99] * len(more))], "visit": [*range(100, 150), *more]}
+            ),
+            "notes": pandas.DataFrame({"visit": [str(number) for number in range(100, 150)]}),
+        }
+        engine = DuckEngine(catalog, salt="fixed", frames=frames)
+        counts.append(groups(run(planned("SELECT COUNT(*) FROM notes", catalog, engine), engine)[0][0])[()])
+        engine.close()
+    assert counts == [(50,), (50,)]

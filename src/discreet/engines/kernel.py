@@ -62,7 +62,7 @@ class _Rows:
         parts = ["o", *keys, *(f"{text} AS {name}" for text, name in self._operands.items())]
         order = ids(question.rows) if question.is_cut else []
         relation = self._renderer.relation(question.rows, {"o", *order, *self._levels.used})
-        closed = question.is_cut and is_heavy([key.expression for key in question.keys], question.rows)
+        closed = question.drops_undeclared and is_heavy([key.expression for key in question.keys], question.rows)
         source = f"SELECT {', '.join([*parts, *order])} FROM {self._levels.source(f'({relation})', closed=closed)}"
         self._cut = Cut(question, salt=salt)
         if question.is_cut:

@@ -30,9 +30,17 @@ def cast(column: Column, types: Mapping[str, str]) -> str:
     raw, given = f"s.{quoted(column.name)}", types.get(column.name.lower(), "")
     if column.type is Type.INTEGER and given == "VARCHAR":
         return f"CASE WHEN regexp_full_match({raw}, {_WHOLE_NUMBER}) THEN TRY_CAST({raw} AS BIGINT) ELSE TRY_CAST(TRY_CAST({raw} AS DOUBLE) AS BIGINT) END"
-    if column.type is Type.TEXT and given in _DOUBLES:
-        return f"CASE WHEN {raw} = floor({raw}) AND abs({raw}) < {real(2.0**53)} THEN CAST(CAST({raw} AS BIGINT) AS VARCHAR) ELSE TRY_CAST({raw} AS VARCHAR) END"
+    if column.type is Type.TEXT:
+        return _as_text(raw, given)
     return f"TRY_CAST({raw} AS {TYPES[column.type]})"
+
+
+def _as_text(raw: str, given: str) -> str:
+    """A cell as text; a whole number that the source stores as a double is written as it would be without."""
+    if given not in _DOUBLES:
+        return f"TRY_CAST({raw} AS VARCHAR)"
+    whole = f"{raw} = floor({raw}) AND abs({raw}) < {real(2.0**53)}"
+    return f"(CASE WHEN {whole} THEN CAST(CAST({raw} AS BIGINT) AS VARCHAR) ELSE TRY_CAST({raw} AS VARCHAR) END)"
 
 
 def canonical_as_read(name: str, column: Column) -> str:
@@ -60,14 +68,14 @@ def person(column: Column, types: Mapping[str, str]) -> str:
 def exactly(column: Column, types: Mapping[str, str], *, as_column: Column) -> str:
     """A column of the source `s` in the type of `as_column`, only where nothing is lost. `types` are those of the source."""
     raw, kind = f"s.{quoted(column.name)}", as_column.type
+    given = types.get(column.name.lower(), "")
     if kind is Type.TEXT:
-        value = f"TRY_CAST({raw} AS VARCHAR)"
+        value = _as_text(raw, given)
         return (
             f"(CASE WHEN length({value}) <= {as_column.max_length} AND NOT contains({value}, chr(0)) THEN {value} END)"
         )
     if kind is not Type.INTEGER:
         return f"TRY_CAST({raw} AS {TYPES[kind]})"
-    given = types.get(column.name.lower(), "")
     if given in _INTEGERS:
         return canonical(f"TRY_CAST({raw} AS BIGINT)", kind)
     if given in _DOUBLES:

@@ -79,7 +79,7 @@ def _csv(file: Path) -> str:
     columns = ", ".join(f"{_text(name)}: 'VARCHAR'" for name in names)
     return (
         f"read_csv({_text(str(file))}, auto_detect = false, header = true, delim = {_text(delimiter)}, quote = '\"', escape = '\"', "
-        f"nullstr = '', ignore_errors = true, null_padding = true, columns = {{{columns}}})"
+        f"nullstr = '', ignore_errors = true, parallel = false, columns = {{{columns}}})"
     )
 
 
