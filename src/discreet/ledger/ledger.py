@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -64,6 +64,26 @@ class Contents:
     requests: dict[tuple[str, str], tuple[str, str]]
     paid: set[tuple[str, str]]
     answers: dict[str, bytes | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """What the books say of a watch. `threshold` is the noisy one, which is for comparing and never shown.
+
+    `lost` is one that was stored and is not there any more, or not as it was stored.
+    """
+
+    bits: Mapping[int, bool]
+    """By data version: whether the count was above."""
+    threshold: bytes | None = field(repr=False)
+    failed: bool
+    lost: bool
+
+    @property
+    def ended(self) -> str | None:
+        """Why there will be no more bits."""
+        reasons = {"above": any(self.bits.values()), "failed": self.failed, "lost": self.lost}
+        return next((reason for reason, holds in reasons.items() if holds), None)
 
 
 class Ledger:
@@ -297,6 +317,34 @@ class Ledger:
                 )
         return bool(label) and formats.digest_of(label) in self._paid_before[known]
 
+    # Watches: a question whose stored bytes are a noisy threshold, with one bit for each data version
+
+    def watched(self, question: str, *, analyst: str | None) -> Watched:
+        """What is known of a watch, by the key that it was paid under."""
+        with self._store.transaction() as t:
+            if analyst is not None:
+                load(t, analyst_account(analyst)).check_open()
+            return _watched(t, question)
+
+    def evaluated(self, question: str, *, version: int, above: bool | None, analyst: str | None) -> Watched:
+        """Store an evaluation's bit (None: it failed), unless the version has one or the watch has ended.
+
+        Returned is what the books say then, and only that may leave.
+        """
+        with self._writing() as t:
+            self._step("watch: begun")
+            if analyst is not None and above is not None:
+                load(t, analyst_account(analyst)).check_open()
+            known = _watched(t, question)
+            if known.ended or (above is not None and version in known.bits):
+                return known
+            outcome = {"failed": True} if above is None else {"above": above}
+            self._append(t, "watch", {"question": question, "version": version, **outcome})
+            stored = _watched(t, question)
+            self._step("watch: written")
+        self._step("watch: committed")
+        return stored
+
     # The chain
 
     def head(self) -> Entry | None:
@@ -349,6 +397,27 @@ class Ledger:
         entry = Entry.following(last, time=now.isoformat(), kind=kind, body=body)
         chain.append(t, entry)
         return entry
+
+
+def _watched(t: Transaction, question: str) -> Watched:
+    seqs = t.run(
+        "SELECT seq FROM ledger_entries WHERE kind IN ('answer', 'watch') AND body LIKE ? ORDER BY seq",
+        f'%"question":"{question}"%',
+    )
+    entries = [entry for (seq,) in seqs if (entry := chain.entry_at(t, int(seq))) is not None]
+    for entry in entries:
+        chain.check_intact(entry, "An entry of a watch was changed.")
+    rows = t.run("SELECT answer FROM ledger_questions WHERE question = ?", question)
+    threshold = _bytes(rows[0][0]) if rows else None
+    written = [entry.body["sha256"] for entry in entries if entry.kind == "answer"]
+    there = [] if threshold is None else [hashlib.sha256(threshold).hexdigest()]
+    watches = [entry.body for entry in entries if entry.kind == "watch"]
+    return Watched(
+        bits={body["version"]: body["above"] for body in watches if "above" in body},
+        threshold=threshold,
+        failed=any("failed" in body for body in watches),
+        lost=there != written or bool(watches and not written),
+    )
 
 
 def _bytes(answer: Any) -> bytes | None:

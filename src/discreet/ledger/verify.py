@@ -82,6 +82,8 @@ class _Replay:
     answers: dict[str, str] = field(default_factory=dict)
     version: int = 1
     neighbours: str | None = None
+    evaluated: set[tuple[str, int]] = field(default_factory=set)
+    ended: set[str] = field(default_factory=set)
 
     def problems(self, contents: Contents) -> Iterable[str]:
         for entry in contents.entries:
@@ -115,6 +117,8 @@ class _Replay:
                 yield from self._charge(entry)
             case "answer":
                 self.answers[body["question"]] = body["sha256"]
+            case "watch":
+                yield from self._watch(entry)
             case relation.KIND:
                 if self.neighbours is not None:
                     yield f"entry {entry.seq} names the neighbour relation a second time"
@@ -146,3 +150,19 @@ class _Replay:
         self.questions.add(question)
         self.paid.add((analyst, question))
         self.requests[analyst, body["request"]] = (question, entry.hash)
+
+    def _watch(self, entry: Entry) -> Iterable[str]:
+        """One bit for each data version, of a threshold that was stored before; the first above or failure is the last."""
+        body = entry.body
+        question, version = body["question"], body["version"]
+        if question not in self.answers:
+            yield f"entry {entry.seq} evaluates a watch that has no threshold"
+        if version > self.version:
+            yield f"entry {entry.seq} evaluates a watch on a data version that was not begun"
+        if question in self.ended:
+            yield f"entry {entry.seq} evaluates a watch that has ended"
+        if "above" in body and (question, version) in self.evaluated:
+            yield f"entry {entry.seq} evaluates a watch twice on one data version"
+        if body.get("above") or "failed" in body:
+            self.ended.add(question)
+        self.evaluated.add((question, version))
