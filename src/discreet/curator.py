@@ -20,6 +20,7 @@ from discreet.answering.pipeline import Asking, Pipeline, SqlRelease
 from discreet.answering.plan import Plan
 from discreet.answering.planning import at_price, digest_of
 from discreet.answering.readings import Readings
+from discreet.answering.watching import Watch, begin, watchable
 from discreet.answering.widths import width_of
 from discreet.catalog import Catalog, load_catalog
 from discreet.catalog.public import facts_of
@@ -193,6 +194,24 @@ class Curator:
         """Bounds for a numeric column that has none, found privately and paid for; None where all is noise."""
         answer = self.ask(bins_question(table, column), epsilon=epsilon, analyst=analyst)
         return Estimate(ends_of(answer), answer)
+
+    def watch(
+        self,
+        sql: str | Table,
+        *,
+        threshold: Number,
+        epsilon: Number | None = None,
+        parameters: Parameters = (),
+        analyst: str | None = None,
+        run: int = 1,
+    ) -> Watch:
+        """Watch one count or sum over data versions until it is above, noisily: paid for in full now, and once.
+
+        `threshold` is in the unit of what is counted. After a watch has ended, another of the same count is run 2, paid for anew.
+        """
+        plan = self.plan(sql, epsilon=epsilon, parameters=parameters)
+        wanted = watchable(plan, threshold=threshold, neighbours=self.declared.neighbours, run=run, label=str(sql))
+        return begin(wanted, self._pipeline, self._engine, version=self.version, analyst=analyst)
 
     def take_back(self, asking: Asking) -> None:
         """Stop reading for a question that somebody else is asking; its price stays paid."""
