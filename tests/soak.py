@@ -188,6 +188,11 @@ def heart() -> Iterator[tuple[str, str, Callable[[], str]]]:
             lambda world=world: soaking.statements(world, STATEMENTS, seed=STATEMENTS),
         )
     yield (
+        f"heart: {STATEMENTS:,} odd statements in the hand-made world, with all its neighbours",
+        str(STATEMENTS),
+        lambda: soaking.odd_statements(STATEMENTS, seed=STATEMENTS),
+    )
+    yield (
         f"heart: {TEXTS:,} random texts, rows as DuckDB reads them",
         str(TEXTS),
         lambda: soaking.texts(TEXTS, seed=TEXTS),

@@ -9,13 +9,16 @@ import sys
 from collections import Counter
 from types import TracebackType
 
+from discreet.errors import QueryRefused
 from tests.reference.comparing import compare, written
 from tests.reference.crowds import crowd
+from tests.reference.random_sql import Texts
 from tests.reference.test_large import fixture_questions, hold_together, random_questions
 from tests.reference.test_read_as_duckdb import hold_against_duckdb
 from tests.reference.worlds import INTEGER_PEOPLE, parse_catalog
+from tests.sql.checking import check_neighbours, planned
 from tests.sql.test_fuzz import hold_against_neighbours
-from tests.sql.worlds import catalog_of
+from tests.sql.worlds import HAND_MADE, catalog_of, neighbours_of
 
 PIECE = 1_000
 
@@ -44,6 +47,28 @@ def statements(world: str, count: int, *, seed: int) -> str:
             message = f"seed {seed + piece}: {error}\n{_statement(error.__traceback__)}"
             raise AssertionError(message) from error
         _say(f"{(piece + 1) * PIECE:,} of {count:,} statements, {accepted:,} accepted")
+    return f"{accepted:,} accepted, all paid for"
+
+
+def odd_statements(count: int, *, seed: int) -> str:
+    """The same in the hand-made world, of legal but odd SQL with traps."""
+    catalog, accepted = catalog_of(), 0
+    engine, neighbours = neighbours_of(HAND_MADE, catalog)
+    for number in range(count):
+        sql = Texts(seed + number).statement()
+        try:
+            plan = planned(sql, catalog, engine)
+            check_neighbours(plan, engine, neighbours)
+            accepted += 1
+        except AssertionError as error:
+            message = f"seed {seed + number}: {error}\n{sql}"
+            raise AssertionError(message) from error
+        except QueryRefused:
+            pass
+        if not (number + 1) % PIECE:
+            _say(f"{number + 1:,} of {count:,} odd statements, {accepted:,} accepted")
+    for opened in (engine, *neighbours):
+        opened.close()
     return f"{accepted:,} accepted, all paid for"
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from discreet.answering import warnings
 from discreet.answering.columns import Column, Sides, days, numbers, to_arrow
 from discreet.answering.plan import Plan
+from discreet.answering.population import population_sides
 from discreet.answering.shown import CONFIDENCE, Interval, Shown
 from discreet.answering.stored import read_stored, stored_form
 from discreet.answering.view import Table, table_of
@@ -59,6 +60,10 @@ class Answer(Shown):
 
     def intervals(self, level: Number) -> list[dict[str, Interval | None]]:
         return self._by_row([_shown_sides(column, level) for column in self._table.columns])
+
+    def population_intervals(self, level: Number) -> list[dict[str, tuple[float, float] | None]]:
+        """Noise and sampling of counts, shares and means, as if the people were drawn from a large population; None for other cells."""
+        return self._by_row(population_sides(self.plan, read_stored(self.stored), level))
 
     def half_widths(self, level: Number) -> list[dict[str, float | None]]:
         return self._by_row([_shown_widths(column, level) for column in self._table.columns])

@@ -114,15 +114,15 @@ def watchable(plan: Plan, *, threshold: Number, neighbours: Neighbours, run: int
 
 def _one_cell(plan: Plan) -> tuple[Question, Measure]:
     """The only measure of the only question, shown as it is: the threshold is in its unit."""
-    question = plan.questions[0]
     plain = Release(0, tuple((name, Estimate("measure", (0,))) for name in plan.columns))
-    is_one = len(plan.questions) == len(question.measures) == len(plan.columns) == 1
-    if not is_one or question.keys or question.sets != ((),) or question.choose or plan.view != plain:
+    cells = [(question, measure) for question in plan.questions for measure in question.measures]
+    question, measure = cells[0]
+    alone = len(cells) == len(plan.columns) == 1 and not question.keys and question.sets == ((),)
+    if not alone or question.choose is not None or plan.view != plain:
         raise NotAllowed(
             "A watch is of one number, without groups and without arithmetic.",
             next_step="Watch SELECT COUNT(*), COUNT(x), COUNT(DISTINCT person) or SUM(x), with WHERE.",
         )
-    measure = question.measures[0]
     if measure.kind not in _COUNTED or any(measure.centres):
         raise NotAllowed(
             "Only counts of rows, values or people and sums can be watched.",
@@ -184,7 +184,7 @@ class Watch:
         try:
             return self._wanted.evaluate(self._engine, threshold, self._bits)
         except Exception as failure:  # noqa: BLE001  not only what engines are known to raise
-            _LOG.error("a watch failed past its charge: %s", type(failure).__name__)  # noqa: TRY400  its text quotes cells
+            _LOG.error("a watch failed past its charge: %s", type(failure).__name__)  # its text quotes cells
             return None
 
     def _keep(self, above: bool | None) -> Watched:

@@ -124,15 +124,18 @@ class _Replay:
                     yield f"entry {entry.seq} names the neighbour relation a second time"
                 self.neighbours = body["relation"]
             case "refresh":
-                self.version += 1
-                if body["version"] != self.version:
-                    yield f"entry {entry.seq} begins a data version that is not the next"
+                yield from self._refresh(entry)
             case "freeze":
                 self.frozen.add(body["account"])
             case "thaw":
                 self.frozen.discard(body["account"])
             case _:
                 yield f"entry {entry.seq} is of no known kind"
+
+    def _refresh(self, entry: Entry) -> Iterable[str]:
+        self.version += 1
+        if entry.body["version"] != self.version:
+            yield f"entry {entry.seq} begins a data version that is not the next"
 
     def _charge(self, entry: Entry) -> Iterable[str]:
         body = entry.body

@@ -217,13 +217,25 @@ def tells_rows_apart(relation_of: Callable[[Catalog], Relation], *names: str) ->
 
 def repeated(engine: DuckEngine, relation: Relation) -> list[str]:
     """Owners and ids that two rows share."""
-    renderer, names = Renderer(), [*([] if relation.is_public else ["o"]), *ids(relation)]
-    text = renderer.relation(relation, names)
+    names = [*([] if relation.is_public else ["o"]), *ids(relation)]
     by = f" GROUP BY {', '.join(names)}" if names else ""
-    shown = ", ".join([*names, "count(*)"])
-    with engine._public.holding(tuple(renderer.tables.values())), engine._snapshot.connection.cursor() as cursor:
-        rows = cursor.execute(f"SELECT {shown} FROM ({text}){by} HAVING count(*) > 1").fetchall()
+    rows = _selected(engine, relation, names, [*names, "count(*)"], f"{by} HAVING count(*) > 1")
     return [f"{row} in {written(relation)}" for row in rows]
+
+
+def changed_by_what_is_read(engine: DuckEngine, relation: Relation) -> list[str]:
+    """Whether a relation has another number of rows where nothing of it is read."""
+    (whole,), (bare,) = (_selected(engine, relation, need, ["count(*)"]) for need in (None, ()))
+    return [] if whole == bare else [f"{whole} rows, and {bare} where nothing is read, of {written(relation)}"]
+
+
+def _selected(
+    engine: DuckEngine, relation: Relation, need: Sequence[str] | None, shown: Sequence[str], behind: str = ""
+) -> list[tuple[Any, ...]]:
+    renderer = Renderer()
+    text = renderer.relation(relation, need)
+    with engine._public.holding(tuple(renderer.tables.values())), engine._snapshot.connection.cursor() as cursor:
+        return cursor.execute(f"SELECT {', '.join(shown)} FROM ({text}){behind}").fetchall()
 
 
 # Promises
