@@ -11,13 +11,13 @@ from discreet import Loss
 from discreet.accounting import Charge, open_filter
 from discreet.accounting.filters import FILTER_ORDERS, UNIT, HybridFilter
 from discreet.errors import DiscreetError
-from discreet.mechanisms import Gaussian, Laplace, PartitionSelection
+from discreet.mechanisms import Exponential, Gaussian, Laplace, PartitionSelection, RandomizedResponse
 from discreet.mechanisms.curves import pure_rho
 
 
 def granted(account, *releases, most=2000):
     """How often the releases fit, one after the other."""
-    total, price, count = Charge(), Charge.of(releases), 0
+    total, price, count = Charge(), account.price(releases), 0
     while count < most and account.allows(total + price):
         total, count = total + price, count + 1
     return count
@@ -73,7 +73,7 @@ def test_what_is_shown_as_spent_never_exceeds_the_cap_while_it_holds(account):
     total = Charge()
     assert account.spent(total).epsilon == 0
     for _ in range(500):
-        following = total + Charge.of([laplace(0.1)])
+        following = total + account.price([laplace(0.1)])
         if not account.allows(following):
             break
         total = following
@@ -92,10 +92,50 @@ def test_charges_add_up_exactly_and_never_below(epsilons):
 
 def test_a_charge_of_several_releases_is_the_sum_of_their_charges():
     a, b = laplace(0.25), Gaussian.for_rho(sensitivity=1, rho=0.5)
-    together, apart = Charge.of([a, b]), Charge.of([a]) + Charge.of([b])
+    assert Charge.of([a, b]) == Charge.of([a]) + Charge.of([b])
+    together, apart = Charge.with_orders([a, b]), Charge.with_orders([a]) + Charge.with_orders([b])
     assert (together.pure, together.rho, together.delta) == (apart.pure, apart.rho, apart.delta)
     assert len(together.renyi) == len(FILTER_ORDERS)
     assert all(abs(x - y) <= 10**-9 * UNIT for x, y in zip(together.renyi, apart.renyi, strict=True))
+
+
+PRICED = [
+    laplace(0.25),
+    Gaussian.for_rho(sensitivity=1, rho=0.5),
+    Exponential(sensitivity=1, epsilon=1, size=3),
+    RandomizedResponse(epsilon=2, categories=9),
+    PartitionSelection(epsilon=0.5, delta=1e-9),
+]
+
+
+@pytest.mark.parametrize("release", PRICED, ids=lambda release: type(release).__name__)
+def test_where_no_divergence_was_worked_out_order_times_rho_covers_it(release):
+    plain, worked_out = Charge.of([release]), Charge.with_orders([release])
+    assert plain.renyi is None
+    padded = 1 + Fraction(1, 10**11)  # as divergences are that are added up in floats
+    assert all(bound * padded >= real for bound, real in zip(plain.orders, worked_out.renyi, strict=True))
+    mixed = plain + worked_out
+    assert mixed == worked_out + plain
+    assert mixed.renyi == tuple(a + b for a, b in zip(plain.orders, worked_out.renyi, strict=True))
+    assert (Charge() + worked_out) == worked_out
+
+
+@pytest.mark.parametrize("account", [open_filter(50), open_filter(50, 1e-6)], ids=lambda a: a.kind)
+def test_only_renyi_accounts_work_out_divergences(account, monkeypatch):
+    def worked_out(self, order):
+        raise AssertionError("a divergence was worked out")
+
+    monkeypatch.setattr(Laplace, "_renyi", worked_out)
+    total = Charge() + account.price([laplace(0.37)])
+    assert account.allows(total)
+    assert account.kept(total) == total
+    assert account.spent(total).epsilon == 0.37
+    with pytest.raises(AssertionError):
+        open_filter(50, 1e-6, kind="renyi").price([laplace(0.37)])
+
+
+def test_shares_of_one_epsilon_cost_no_more_than_it():
+    assert Charge.of([laplace(Fraction(1, 3))] * 3).pure == UNIT
 
 
 @pytest.mark.parametrize(

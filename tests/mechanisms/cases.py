@@ -160,6 +160,18 @@ CASES = [
         (_array(5, 5, 5), _array(7, 3, 3)),
         _permute_and_flip,
     ),
+    Case(
+        "exponential, monotone",
+        Exponential(sensitivity=1, epsilon=1, size=4, monotone=True),
+        (_array(0, 1, 2, 3), _array(1, 1, 2, 4)),
+        _exponential,
+    ),
+    Case(
+        "permute-and-flip, monotone",
+        PermuteAndFlip(sensitivity=2, epsilon=0.7, size=3, monotone=True),
+        (_array(7, 5, 5), _array(7, 3, 4)),
+        _permute_and_flip,
+    ),
     Case("noisy max", NoisyMax(sensitivity=1, epsilon=1, size=3), (_array(0, 1, 2), _array(1, 0, 1)), _noisy_max),
     Case("noisy max, tie", NoisyMax(sensitivity=1, epsilon=2, size=2), (_array(3, 3), _array(2, 4)), _noisy_max),
     Case("Warner", RandomizedResponse(epsilon=1), (_array(0), _array(1)), _response, tight=True),

@@ -1,6 +1,7 @@
 """How losses add up: the lectures' theorems, filters for adaptive analysts, distributions for fixed batches."""
 
 from discreet.accounting.calibration import calibrate, epsilon_for
+from discreet.accounting.charges import Charge
 from discreet.accounting.composition import Composed, compose
 from discreet.accounting.conversions import (
     delta_of_rho,
@@ -9,7 +10,7 @@ from discreet.accounting.conversions import (
     renyi_of_epsilon,
     rho_of_epsilon,
 )
-from discreet.accounting.filters import Charge, Filter, open_filter
+from discreet.accounting.filters import Filter, open_filter
 from discreet.accounting.pld import LossDistribution
 from discreet.accounting.plot import plot_profile, plot_tradeoff
 from discreet.accounting.subsampling import Subsampled, subsampled

@@ -2,8 +2,7 @@
 
 An analyst chooses the next question after seeing the last answer, so an account cannot use theorems about fixed lists.
 Each filter here is proved valid for adaptive parameters in `docs/proofs/accounting.md`. A filter sees only totals, so a
-decision takes the same time however long the history is. Amounts are whole multiples of 10**-24: ten charges of 0.1 fit a
-cap of 1 exactly, and an eleventh does not.
+decision takes the same time however long the history is.
 """
 
 from __future__ import annotations
@@ -11,12 +10,12 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
-from discreet.accounting.composition import Composed
+from discreet.accounting.charges import FILTER_ORDERS, UNIT, Charge, read_charge, units_down
 from discreet.accounting.conversions import epsilon_of_renyi, epsilon_of_rho, renyi_of_epsilon, rho_of_epsilon
 from discreet.errors import BadDelta, BadInput
 from discreet.exact import Number, exact, finite, read_epsilon, rounded_up
@@ -26,59 +25,6 @@ from discreet.mechanisms.base import Guarantee
 
 Kind: TypeAlias = Literal["hybrid", "pure", "renyi"]
 
-UNIT = 10**24
-FILTER_ORDERS = (1.5, 2, 3, 4, 6, 8, 16, 32, 64, 128)
-"""Fixed when an account opens; delta is shared over them."""
-
-
-def units_up(amount: Fraction) -> int:
-    """In units of 10**-24, rounded up: what is spent."""
-    return math.ceil(amount * UNIT)
-
-
-def units_down(amount: Fraction) -> int:
-    """Rounded down: what may be spent."""
-    return math.floor(amount * UNIT)
-
-
-@dataclass(frozen=True, slots=True)
-class Charge:
-    """What one question costs, or many together: sums that every kind of account can read, in units.
-
-    `pure` is None once anything without a pure epsilon is among them.
-    """
-
-    pure: int | None = 0
-    rho: int = 0
-    delta: int = 0
-    renyi: tuple[int, ...] = (0,) * len(FILTER_ORDERS)
-
-    def __post_init__(self) -> None:
-        whole = type(self.rho) is type(self.delta) is int and (self.pure is None or type(self.pure) is int)
-        if not whole or type(self.renyi) is not tuple or any(type(amount) is not int for amount in self.renyi):
-            raise BadInput("A charge is made of whole units.", next_step="Make it of mechanisms, with Charge.of.")
-
-    @classmethod
-    def of(cls, releases: Sequence[Guarantee]) -> Charge:
-        """The price of releases that are made together."""
-        cost = Composed.of(releases)
-        pure = cost.exact_pure_epsilon
-        return cls(
-            pure=None if pure is None else units_up(pure),
-            rho=sum(units_up(exact(part.rho)) for part in cost.parts),
-            delta=units_up(exact(cost.delta)),
-            renyi=tuple(units_up(exact(cost.renyi(order))) for order in FILTER_ORDERS),
-        )
-
-    def __add__(self, other: Charge) -> Charge:
-        other = _read_charge(other)
-        return Charge(
-            pure=None if self.pure is None or other.pure is None else self.pure + other.pure,
-            rho=self.rho + other.rho,
-            delta=self.delta + other.delta,
-            renyi=tuple(a + b for a, b in zip(self.renyi, other.renyi, strict=True)),
-        )
-
 
 class Filter(ABC):
     """A cap, and the rule that keeps a history of charges below it."""
@@ -87,13 +33,21 @@ class Filter(ABC):
     kind: Kind
     cap: Loss
 
+    def price(self, releases: Sequence[Guarantee]) -> Charge:
+        """What releases that are made together cost here; no more is worked out than this kind of account reads."""
+        return Charge.of(releases)
+
+    def kept(self, total: Charge) -> Charge:
+        """What this kind of account keeps of a total."""
+        return replace(total, renyi=None)
+
     def allows(self, total: Charge) -> bool:
         """Whether a history with these totals is still within the cap."""
-        return self._allows(_read_charge(total))
+        return self._allows(read_charge(total))
 
     def spent(self, total: Charge) -> Loss:
         """What people are told was spent: the smallest loss at the cap's delta that covers the history."""
-        return self._spent(_read_charge(total))
+        return self._spent(read_charge(total))
 
     @abstractmethod
     def _allows(self, total: Charge) -> bool:
@@ -102,12 +56,6 @@ class Filter(ABC):
     @abstractmethod
     def _spent(self, total: Charge) -> Loss:
         """The same, of what was read."""
-
-
-def _read_charge(value: object) -> Charge:
-    if not isinstance(value, Charge):
-        raise BadInput("A Charge is needed here.", next_step="Make one with Charge.of([mechanism]).")
-    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +69,7 @@ class PureFilter(Filter):
     kind: Kind = "pure"
 
     def _allows(self, total: Charge) -> bool:
-        return total.delta == 0 and total.pure is not None and total.pure <= units_down(exact(self.cap.epsilon))
+        return total.delta == 0 and total.pure is not None and total.pure <= _pure_cap(self.cap)
 
     def _spent(self, total: Charge) -> Loss:
         return Loss(rounded_up(Fraction(total.pure or 0, UNIT)))
@@ -144,18 +92,15 @@ class HybridFilter(Filter):
         return self.cap.delta / 2
 
     @property
-    def delta_for_selection(self) -> Fraction:
-        return exact(self.cap.delta) / 2
-
-    @property
     def rho_cap(self) -> float:
-        return _rho_cap(self.cap.epsilon, self.delta_for_conversion)
+        """The rho that converts to the cap."""
+        return _largest_rho(self.cap.epsilon, self.delta_for_conversion)
 
     def _allows(self, total: Charge) -> bool:
-        if total.delta > units_down(self.delta_for_selection):
+        if total.delta > _delta_cap(self.cap):
             return False
-        by_pure = total.pure is not None and total.pure <= units_down(exact(self.cap.epsilon))
-        return by_pure or total.rho <= units_down(exact(self.rho_cap))
+        by_pure = total.pure is not None and total.pure <= _pure_cap(self.cap)
+        return by_pure or total.rho <= _rho_cap(self.cap)
 
     def _spent(self, total: Charge) -> Loss:
         by_rho = epsilon_of_rho(float(Fraction(total.rho, UNIT)), delta=self.delta_for_conversion)
@@ -179,18 +124,24 @@ class RenyiFilter(Filter):
     def delta_for_order(self) -> float:
         return self.cap.delta / 2 / len(FILTER_ORDERS)
 
+    def price(self, releases: Sequence[Guarantee]) -> Charge:
+        return Charge.with_orders(releases)
+
+    def kept(self, total: Charge) -> Charge:
+        return total
+
     def _allows(self, total: Charge) -> bool:
-        if total.delta > units_down(exact(self.cap.delta) / 2):
+        if total.delta > _delta_cap(self.cap):
             return False
-        caps = _renyi_caps(self.cap.epsilon, self.delta_for_order)
-        return any(spent <= cap for spent, cap in zip(total.renyi, caps, strict=True))
+        caps = _renyi_caps(self.cap)
+        return any(spent <= cap for spent, cap in zip(total.orders, caps, strict=True))
 
     def _spent(self, total: Charge) -> Loss:
-        if not any(total.renyi):
+        if not any(total.orders):
             return Loss(0.0, rounded_up(Fraction(total.delta, UNIT)))
         epsilon = min(
             epsilon_of_renyi(float(Fraction(amount, UNIT)), order=order, delta=self.delta_for_order)
-            for order, amount in zip(FILTER_ORDERS, total.renyi, strict=True)
+            for order, amount in zip(FILTER_ORDERS, total.orders, strict=True)
         )
         return Loss(epsilon, rounded_up(Fraction(total.delta, UNIT) + exact(self.cap.delta) / 2))
 
@@ -200,23 +151,40 @@ def largest_pure_epsilon(account: Filter, total: Charge) -> float:
     low, high = 0.0, account.cap.epsilon
     while high - low > 1e-4 * account.cap.epsilon:
         middle = (low + high) / 2
-        fits = account.allows(total + Charge.of([RandomizedResponse(epsilon=middle)]))
+        fits = account.allows(total + account.price([RandomizedResponse(epsilon=middle)]))
         low, high = (middle, high) if fits else (low, middle)
     return (
         account.cap.epsilon
-        if account.allows(total + Charge.of([RandomizedResponse(epsilon=account.cap.epsilon)]))
+        if account.allows(total + account.price([RandomizedResponse(epsilon=account.cap.epsilon)]))
         else low
     )
 
 
-@cache
-def _rho_cap(epsilon: float, delta: float) -> float:
+@lru_cache(maxsize=4096)
+def _pure_cap(cap: Loss) -> int:
+    return units_down(exact(cap.epsilon))
+
+
+@lru_cache(maxsize=4096)
+def _delta_cap(cap: Loss) -> int:
+    """The half of delta that selections may use."""
+    return units_down(exact(cap.delta) / 2)
+
+
+@lru_cache(maxsize=4096)
+def _largest_rho(epsilon: float, delta: float) -> float:
     return rho_of_epsilon(epsilon, delta=delta)
 
 
-@cache
-def _renyi_caps(epsilon: float, delta: float) -> tuple[int, ...]:
-    return tuple(units_down(exact(renyi_of_epsilon(epsilon, order=order, delta=delta))) for order in FILTER_ORDERS)
+@lru_cache(maxsize=4096)
+def _rho_cap(cap: Loss) -> int:
+    return units_down(exact(HybridFilter(cap).rho_cap))
+
+
+@lru_cache(maxsize=4096)
+def _renyi_caps(cap: Loss) -> tuple[int, ...]:
+    delta = RenyiFilter(cap).delta_for_order
+    return tuple(units_down(exact(renyi_of_epsilon(cap.epsilon, order=order, delta=delta))) for order in FILTER_ORDERS)
 
 
 def open_filter(epsilon: Number, delta: Number = 0.0, *, kind: Kind | None = None) -> Filter:

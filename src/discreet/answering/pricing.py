@@ -172,8 +172,9 @@ def _choices(question: Question, groups: int, price: Price) -> tuple[PermuteAndF
     moves = rows * measure.largest
     if moves * _PEOPLE >= 2**62:
         raise TooLarge("The sum could overflow.", next_step="Ask the owner for narrower bounds or a coarser grid.")
+    monotone = price.neighbours is Neighbours.ADD_REMOVE and measure.is_one_signed
     return tuple(
-        PermuteAndFlip(sensitivity=moves, epsilon=price.share, size=groups - taken)
+        PermuteAndFlip(sensitivity=moves, epsilon=price.share, size=groups - taken, monotone=monotone)
         for taken in range(question.choose.count)
     )
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from discreet.accounting.filters import Charge, Filter, Kind, largest_pure_epsilon, open_filter
+from discreet.accounting import Charge
+from discreet.accounting.filters import Filter, Kind, largest_pure_epsilon, open_filter
 from discreet.errors import AccountFrozen, BudgetExceeded, DiscreetError, LedgerDamaged, UnknownAccount
 from discreet.exact import exact
 from discreet.ledger.releases import fraction
 from discreet.loss import Loss
+from discreet.mechanisms import Mechanism
 from discreet.store import Transaction
 
 DATASET = "dataset"
@@ -50,9 +53,9 @@ class Account:
         if self.frozen:
             raise AccountFrozen("This account is frozen.", next_step="Ask the owner of the data to look at it.")
 
-    def charged(self, charge: Charge) -> Account:
+    def charged(self, releases: Sequence[Mechanism]) -> Account:
         """The account after one more charge, or a refusal."""
-        total = self.total + charge
+        total = self.total + self.filter.price(releases)
         if not self.filter.allows(total):
             whose = "the dataset's account" if self.name == DATASET else "this account"
             raise BudgetExceeded(
@@ -78,11 +81,16 @@ def load(t: Transaction, name: str) -> Account:
     kind, epsilon, delta, frozen, pure, rho, aside, renyi = rows[0]
     try:
         account_filter = open_filter(fraction(epsilon), fraction(delta), kind=cast("Kind", kind))
-        orders = tuple(int(amount) for amount in json.loads(renyi))
-        total = Charge(None if pure is None else int(pure), int(rho), int(aside), orders) + Charge()
+        orders = json.loads(renyi)
+        total = Charge(
+            None if pure is None else int(pure),
+            int(rho),
+            int(aside),
+            None if orders is None else tuple(int(amount) for amount in orders),
+        )
     except (ValueError, TypeError, ZeroDivisionError, DiscreetError):
         raise LedgerDamaged("An account cannot be read.", next_step="Ask the owner to verify the books.") from None
-    return Account(name, account_filter, total, bool(frozen))
+    return Account(name, account_filter, account_filter.kept(total), bool(frozen))
 
 
 def save(t: Transaction, account: Account) -> None:

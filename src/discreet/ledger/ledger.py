@@ -16,7 +16,8 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from discreet.accounting.filters import Charge, Filter
+from discreet.accounting.charges import PRICES, Charge
+from discreet.accounting.filters import Filter
 from discreet.errors import BadInput, LedgerDamaged, RequestConflict, StoreUnavailable
 from discreet.exact import exact
 from discreet.ledger import chain, formats, relation
@@ -222,7 +223,6 @@ class Ledger:
 
     def reserve(self, request: Request) -> Reservation:
         """Charge for a question, durably; or find that it is paid, or refuse. Nothing may be read before it returns."""
-        charge = Charge.of(request.releases)
         analyst, key = request.analyst or "", request.key
         with self._writing() as t:
             self._step("reserve: begun")
@@ -235,13 +235,13 @@ class Ledger:
                 raise RequestConflict(
                     "This request id was used for another question.", next_step="Use a new id for a new question."
                 )
-            charged, receipt = ((), known[0][1]) if known else self._charge(t, request, key, charge)
+            charged, receipt = ((), known[0][1]) if known else self._charge(t, request, key)
             self._step("reserve: written")
             answer = t.run("SELECT answer FROM ledger_questions WHERE question = ?", key)[0][0]
         self._step("reserve: committed")
         return Reservation(request, receipt, charged, _bytes(answer))
 
-    def _charge(self, t: Transaction, request: Request, key: str, charge: Charge) -> tuple[tuple[str, ...], str]:
+    def _charge(self, t: Transaction, request: Request, key: str) -> tuple[tuple[str, ...], str]:
         """The accounts charged, and the hash of the entry that says so."""
         analyst = request.analyst or ""
         unpaid = []
@@ -250,7 +250,7 @@ class Ledger:
         paid = t.run("SELECT question FROM ledger_paid WHERE analyst = ? AND question = ?", analyst, key)
         if request.analyst is not None and not paid:
             unpaid.append(analyst_account(analyst))
-        accounts = [load(t, name).charged(charge) for name in unpaid]
+        accounts = [load(t, name).charged(request.releases) for name in unpaid]
         self._step("reserve: checked")
         for account in accounts:
             save(t, account)
@@ -266,6 +266,7 @@ class Ledger:
             "format": request.format,
             "label": request.label,
             "releases": [describe(release) for release in request.releases],
+            "prices": PRICES,
         }
         receipt = self._append(t, "charge", body).hash
         t.run("INSERT INTO ledger_requests VALUES (?, ?, ?, ?)", analyst, request.id, key, receipt)

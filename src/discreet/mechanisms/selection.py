@@ -16,7 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import BadInput
-from discreet.exact import Number, exact, read_count, read_epsilon, read_level, read_sensitivity, rounded_up
+from discreet.exact import (
+    Number,
+    exact,
+    read_count,
+    read_epsilon,
+    read_flag,
+    read_level,
+    read_sensitivity,
+    rounded_up,
+)
 from discreet.mechanisms import curves
 from discreet.mechanisms.adding import as_int64
 from discreet.mechanisms.base import SolvedForEpsilon
@@ -35,7 +44,9 @@ class _Selection(SolvedForEpsilon):
     size: int
 
     def __post_init__(self) -> None:
-        check_scale(2 * read_sensitivity(self.sensitivity) / read_epsilon(self.epsilon))
+        read_sensitivity(self.sensitivity)
+        read_epsilon(self.epsilon)
+        check_scale(1 / self.rate)
         object.__setattr__(self, "size", read_count(self.size, name="size"))
         if self.size > MOST_CANDIDATES:
             raise BadInput(
@@ -72,8 +83,26 @@ class _Selection(SolvedForEpsilon):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exponential(_Selection):
-    """Choose index i with probability proportional to exp(epsilon * score_i / (2 sensitivity)).
+class _MonotoneSelection(_Selection):
+    monotone: bool = False
+    """Whether all scores move in one direction when a person comes, as counts do: half the noise is enough then.
+
+    Of add-remove only: where a person is replaced, some scores may rise and others fall.
+    """
+
+    def __post_init__(self) -> None:
+        read_flag(self.monotone, name="monotone")
+        _Selection.__post_init__(self)
+
+    @property
+    def rate(self) -> Fraction:
+        """Epsilon / (2 sensitivity), or epsilon / sensitivity where scores move one way (`docs/proofs/choice.md`)."""
+        return exact(self.epsilon) / ((1 if self.monotone else 2) * exact(self.sensitivity))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exponential(_MonotoneSelection):
+    """Choose index i with probability proportional to exp(epsilon * score_i / (2 sensitivity)); twice that if `monotone`.
 
     Guarantee: epsilon-DP, and zCDP with rho = epsilon**2 / 8 by its bounded range.
     Citation: McSherry, Talwar 2007; Cesar, Rogers 2021 (arXiv:2004.07223) for rho; Sapienza slides, "Exponential Mechanism".
@@ -98,9 +127,10 @@ class Exponential(_Selection):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PermuteAndFlip(_Selection):
+class PermuteAndFlip(_MonotoneSelection):
     """In random order, take the first candidate whose coin of probability exp(-epsilon * gap / (2 sensitivity)) is heads.
 
+    If `monotone`, exp(-epsilon * gap / sensitivity).
     Guarantee: epsilon-DP; never worse than the exponential mechanism at the same epsilon, up to twice as good.
     Citation: McKenna, Sheldon 2020 (arXiv:2010.12603).
     """
