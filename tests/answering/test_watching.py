@@ -152,6 +152,14 @@ def test_it_ends_with_the_first_above_and_keeps_what_it_said(config):
         assert verify(curator.ledger).sound
 
 
+def test_nobody_pays_to_join_a_watch_that_has_ended(curator):
+    assert watch(curator, threshold=-FAR).evaluate() is True
+    with pytest.raises(NotAllowed, match="was above once"):
+        watch(curator, threshold=-FAR, analyst="alice")
+    assert curator.ledger.account("alice").spent.epsilon == 0
+    assert watch(curator, threshold=-FAR).evaluate() is True
+
+
 def test_an_above_that_was_stored_first_stops_an_evaluation_under_way(curator):
     watched = watch(curator)
     honest = curator._engine.run

@@ -200,8 +200,8 @@ def begin(wanted: Watchable, pipeline: Pipeline, engine: Engine, *, version: int
     """Pay, draw the threshold and store it; or find the watch as it is in the books."""
     watch = Watch(wanted, pipeline.ledger, engine, version=version, analyst=analyst)
     known = pipeline.ledger.watched(wanted.key, analyst=analyst)
-    if known.lost and known.threshold is None:
-        raise _over(known)  # a threshold is never drawn a second time
+    if known.ended is not None and not pipeline.is_paid(wanted, analyst=analyst):
+        raise _over(known)  # nobody pays for what is over, and a threshold is never drawn a second time
     pipeline.answer(wanted, analyst=analyst)
     return watch
 
