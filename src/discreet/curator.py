@@ -211,7 +211,7 @@ class Curator:
         """
         plan = self.plan(sql, epsilon=epsilon, parameters=parameters)
         wanted = watchable(plan, threshold=threshold, neighbours=self.declared.neighbours, run=run, label=str(sql))
-        return begin(wanted, self._pipeline, self._engine, version=self.version, analyst=analyst)
+        return begin(wanted, self._pipeline, version=self.version, analyst=analyst)
 
     def take_back(self, asking: Asking) -> None:
         """Stop reading for a question that somebody else is asking; its price stays paid."""

@@ -51,7 +51,12 @@ def test_only_the_choices_are_paid_for():
         ("PermuteAndFlip", "1/2", 4),
         ("PermuteAndFlip", "1/2", 3),
     ]
-    beside = planned("SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward ORDER BY n DESC LIMIT 1", catalog, engine, mechanism="choose")
+    beside = planned(
+        "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward ORDER BY n DESC LIMIT 1",
+        catalog,
+        engine,
+        mechanism="choose",
+    )
     assert [type(release).__name__ for release in beside.releases] == ["PermuteAndFlip", "Laplace"]
     engine.close()
 
@@ -80,11 +85,16 @@ def test_what_is_no_competition_is_refused(sql):
 
 
 def test_the_best_wins_as_often_as_it_should_and_its_score_never_leaves():
-    text = CATALOG.replace("epsilon = 1000", "epsilon = 1e6").replace("[budget]", '[ledger]\npath = ":memory:"\n[budget]')
+    text = CATALOG.replace("epsilon = 1000", "epsilon = 1e6").replace(
+        "[budget]", '[ledger]\npath = ":memory:"\n[budget]'
+    )
     with open_curator(catalog=parse_catalog(text), frames=random_world(7, tame=True).frames()) as curator:
         answer = curator.ask(BEST, epsilon=50, mechanism="choose")
         assert list(answer.rows[0]) == ["ward"]
-        truth = max(("A", "B"), key=lambda ward: sum(row[1] == ward for rows in random_world(7, tame=True).visits.values() for row in rows))
+        truth = max(
+            ("A", "B"),
+            key=lambda ward: sum(row[1] == ward for rows in random_world(7, tame=True).visits.values() for row in rows),
+        )
         assert answer.rows[0]["ward"] == truth
         assert curator.ask("SELECT MODE(ward) AS m FROM visits", epsilon=50).rows == [{"m": truth}]
         winners = Counter(curator.ask(f"{BEST.replace('GROUP', f'WHERE visit <> {-number} GROUP')}", epsilon=0.001, mechanism="choose").rows[0]["ward"] for number in range(1, 200))  # fmt: skip
@@ -94,7 +104,11 @@ def test_the_best_wins_as_often_as_it_should_and_its_score_never_leaves():
 def test_mode_is_asked_by_itself():
     catalog = catalog_of()
     engine = engine_of(WORLDS["hand-made"], catalog)
-    for sql in ("SELECT MODE(ward), COUNT(*) FROM visits", "SELECT ok, MODE(ward) FROM visits GROUP BY ok", "SELECT MODE(zip) FROM visits"):
+    for sql in (
+        "SELECT MODE(ward), COUNT(*) FROM visits",
+        "SELECT ok, MODE(ward) FROM visits GROUP BY ok",
+        "SELECT MODE(zip) FROM visits",
+    ):
         with pytest.raises(QueryRefused):
             planned(sql, catalog, engine)
     engine.close()

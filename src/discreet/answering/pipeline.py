@@ -15,13 +15,14 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from discreet.algebra.digest import FORMAT
+from discreet.algebra.question import Question
 from discreet.answering.answer import stored_form
 from discreet.answering.plan import Plan
-from discreet.answering.release import release
+from discreet.answering.release import above, release
 from discreet.engines import Engine
 from discreet.errors import AccountFrozen, Cancelled, EngineFailure
 from discreet.ledger import Ledger, Request, Reservation
-from discreet.mechanisms import Mechanism
+from discreet.mechanisms import AboveThreshold, Mechanism
 from discreet.noise import RandomBits
 
 _LOG = logging.getLogger("discreet")
@@ -112,6 +113,11 @@ class Pipeline:
         if stored is None:
             stored = self.ledger.finish(reservation, self._fresh(wanted, analyst, steps))
         return Paid(stored, reservation)
+
+    def is_above(self, question: Question, mechanism: AboveThreshold, threshold: int) -> bool:
+        """A further look of something that was paid for in full at its start: one number, with fresh noise, against a stored threshold."""
+        (rows,) = self._engine.run(question, taken_back=threading.Event())
+        return above(rows, mechanism, threshold, self._bits)
 
     def is_paid(self, wanted: Releasable, *, analyst: str | None) -> bool:
         """Whether a release would cost nothing: public, or answered and paid for before."""

@@ -16,7 +16,15 @@ from discreet.algebra.question import Key, Question
 from discreet.answering.columns import narrowed
 from discreet.answering.noisy import ARROW, Noisy
 from discreet.answering.plan import Plan, Priced
-from discreet.mechanisms import Gaussian, Laplace, Mechanism, PartitionSelection, PermuteAndFlip, Quantile
+from discreet.mechanisms import (
+    AboveThreshold,
+    Gaussian,
+    Laplace,
+    Mechanism,
+    PartitionSelection,
+    PermuteAndFlip,
+    Quantile,
+)
 from discreet.mechanisms.histograms import Histograms
 from discreet.noise import RandomBits
 
@@ -34,6 +42,12 @@ def release(plan: Plan, exact: Sequence[Sequence[ExactRows]], bits: RandomBits) 
         [_grouping(question, priced, rows, bits) for priced, rows in zip(sets, results, strict=True)]
         for question, sets, results in zip(plan.questions, plan.priced, exact, strict=True)
     ]
+
+
+def above(exact: ExactRows, mechanism: AboveThreshold, threshold: int, bits: RandomBits) -> bool:
+    """Whether one number reaches a noisy threshold, with fresh noise of its own."""
+    (count,) = exact.measures[0]
+    return mechanism.is_above(int(count), threshold, bits)
 
 
 def _grouping(question: Question, priced: Priced, exact: ExactRows, bits: RandomBits) -> Noisy:

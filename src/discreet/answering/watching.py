@@ -25,7 +25,7 @@ from discreet.answering.pricing import norms
 from discreet.engines import Engine
 from discreet.errors import AccountFrozen, BadInput, EngineFailure, LedgerDamaged, NotAllowed
 from discreet.exact import Number, exact, read_count
-from discreet.ledger import Ledger, Request
+from discreet.ledger import Request
 from discreet.ledger.ledger import Watched
 from discreet.ledger.releases import describe
 from discreet.loss import Neighbours
@@ -86,11 +86,9 @@ class Watchable:
         salt = bits.words(4, 64).tobytes().hex()
         return canonical({"threshold": str(self.mechanism.noisy_threshold(bits)), "salt": salt}).encode()
 
-    def evaluate(self, engine: Engine, stored: bytes, bits: RandomBits) -> bool:
-        """Read the count and compare it, with fresh noise, to the threshold that was stored."""
-        (rows,) = engine.run(self.question)
-        (count,) = rows.measures[0]
-        return self.mechanism.is_above(int(count), int(json.loads(stored)["threshold"]), bits)
+    def evaluate(self, pipeline: Pipeline, stored: bytes) -> bool:
+        """Compare the count, with fresh noise, to the threshold that was stored."""
+        return pipeline.is_above(self.question, self.mechanism, int(json.loads(stored)["threshold"]))
 
 
 def watchable(plan: Plan, *, threshold: Number, neighbours: Neighbours, run: int, label: str) -> Watchable:
@@ -139,10 +137,10 @@ class Watch:
     It is evaluated when somebody calls `evaluate`: by the clock or by request, never because data came.
     """
 
-    __slots__ = ("_analyst", "_bits", "_engine", "_ledger", "_version", "_wanted", "receipt")
+    __slots__ = ("_analyst", "_ledger", "_pipeline", "_version", "_wanted", "receipt")
 
-    def __init__(self, wanted: Watchable, ledger: Ledger, engine: Engine, *, version: int, analyst: str | None) -> None:
-        self._wanted, self._ledger, self._engine, self._bits = wanted, ledger, engine, RandomBits()
+    def __init__(self, wanted: Watchable, pipeline: Pipeline, *, version: int, analyst: str | None) -> None:
+        self._wanted, self._pipeline, self._ledger = wanted, pipeline, pipeline.ledger
         self._version, self._analyst, self.receipt = version, analyst, wanted.key
 
     def __repr__(self) -> str:
@@ -182,7 +180,7 @@ class Watch:
     def _fresh(self, threshold: bytes) -> bool | None:
         """None where it failed: that is a bit about the data too, so it is the last one."""
         try:
-            return self._wanted.evaluate(self._engine, threshold, self._bits)
+            return self._wanted.evaluate(self._pipeline, threshold)
         except Exception as failure:  # noqa: BLE001  not only what engines are known to raise
             _LOG.error("a watch failed past its charge: %s", type(failure).__name__)  # its text quotes cells
             return None
@@ -196,9 +194,9 @@ class Watch:
         return known
 
 
-def begin(wanted: Watchable, pipeline: Pipeline, engine: Engine, *, version: int, analyst: str | None) -> Watch:
+def begin(wanted: Watchable, pipeline: Pipeline, *, version: int, analyst: str | None) -> Watch:
     """Pay, draw the threshold and store it; or find the watch as it is in the books."""
-    watch = Watch(wanted, pipeline.ledger, engine, version=version, analyst=analyst)
+    watch = Watch(wanted, pipeline, version=version, analyst=analyst)
     known = pipeline.ledger.watched(wanted.key, analyst=analyst)
     if known.ended is not None and not pipeline.is_paid(wanted, analyst=analyst):
         raise _over(known)  # nobody pays for what is over, and a threshold is never drawn a second time

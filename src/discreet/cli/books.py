@@ -220,4 +220,7 @@ def _about(entry: Entry) -> str:
         return str(body["relation"])
     if entry.kind == "refresh":
         return f"data version {body['version']}"
+    if entry.kind == "watch":
+        outcome = "failed" if body.get("failed") else "above" if body.get("above") else "not above"
+        return f"{outcome} on data version {body['version']}"
     return holder(body.get("account", "")) or f"answer {body.get('sha256', '')[:12]}"

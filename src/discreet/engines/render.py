@@ -216,7 +216,9 @@ class Renderer:
             (f"c{at}", aggregate) for at, aggregate in enumerate(relation.aggregates, start=start) if f"c{at}" in kept
         ]
         raw, done = self._folds([aggregate for _, aggregate in asked], levels, relation.rows)
-        inner = [*owner, *(f"{key} AS {name}" for key, name in keys), *raw] or ["count(*) AS z"]  # one row, even if nobody reads it
+        inner = [*owner, *(f"{key} AS {name}" for key, name in keys), *raw] or [
+            "count(*) AS z"
+        ]  # one row, even if nobody reads it
         source = levels.source(f"({self.relation(relation.rows, levels.used)})")
         groups = f" GROUP BY {', '.join(names)}" if names else ""
         grouped = f"{_select(inner)} FROM {source}{groups}"
