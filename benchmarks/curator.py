@@ -74,15 +74,21 @@ NOTES = (
 class Runner:
     """One system with one question loaded, in its own process."""
 
-    def __init__(self, python: str, module: str, folder: Path, question: str) -> None:
-        home = Path(__file__).parent.parent
+    def __init__(self, python: str, module: str, folder: Path, question: str, *, home: Path | None = None) -> None:
+        """`home` is another checkout to run instead of this one."""
+        sources = "" if home is None else f"{home.absolute() / 'src'}:"
+        home = (home or Path(__file__).parent.parent).absolute()
         self._process = subprocess.Popen(
             [python, "-m", f"benchmarks.peers.{module}", str(folder), question],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
             cwd=folder,  # where an engine short of memory spills
-            env={**os.environ, "PYTHONPATH": f"{home}:{os.environ.get('PYTHONPATH', '')}", "PYTHONWARNINGS": "ignore"},
+            env={
+                **os.environ,
+                "PYTHONPATH": f"{sources}{home}:{os.environ.get('PYTHONPATH', '')}",
+                "PYTHONWARNINGS": "ignore",
+            },
         )
         self.opened = self._reply()
 

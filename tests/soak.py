@@ -31,10 +31,10 @@ from tests.ledger.asking import open_ledger
 from tests.ledger.test_crashes import check_books, kill_under_load
 from tests.ledger.test_races import UNITS, race
 from tests.ledger.test_state_machine import Books
+from tests.reference import soaking
 from tests.server.test_collecting import lose_nothing
 from tests.server.test_crashes import crash
 from tests.server.test_fuzz import ask_with_canaries
-from tests.sql.test_fuzz import hold_against_neighbours
 from tests.sql.worlds import WORLDS
 
 PAGE = Path(__file__).parent.parent / "docs" / "soak.md"
@@ -44,7 +44,10 @@ FORKS = 500
 RACES = 20
 KILLS = 200
 EXAMPLES = 200
+QUESTIONS = 100_000
 STATEMENTS = 20_000
+TEXTS = 50_000
+CROWDS = 10
 SERVER_KILLS = 100
 CANARIES = 20_000
 
@@ -164,18 +167,41 @@ def soaks(ledgers: dict[str, Callable[[], str]]) -> Iterator[tuple[str, str, Cal
             lambda place=place: races(place),
         )
         yield f"{name}: {KILLS} random kill -9 under load", str(KILLS), lambda place=place: kills(place)
-    for world in WORLDS:
-        yield (
-            f"SQL: {STATEMENTS:,} random statements in the {world} world, with all its neighbours",
-            str(STATEMENTS),
-            lambda world=world: (
-                f"{hold_against_neighbours(world, statements=STATEMENTS, seed=STATEMENTS):,} accepted, all paid for"
-            ),
-        )
+    yield from heart()
     yield f"service: {SERVER_KILLS} kill -9 under 8 clients", "none", server_kills
     yield f"collector: {SERVER_KILLS} kill -9 under 8 devices", "none", collector_kills
     yield f"service: {CANARIES:,} random statements on rows with canaries", str(CANARIES), canaries
     yield f"ledger state machine, {EXAMPLES} runs of 50 steps", "hypothesis", state_machine
+
+
+def heart() -> Iterator[tuple[str, str, Callable[[], str]]]:
+    """What a question means, and what it costs: `python -m tests.soak heart` runs these alone."""
+    yield (
+        f"heart: {QUESTIONS:,} random questions, engine and interpreter",
+        str(QUESTIONS),
+        lambda: soaking.questions(QUESTIONS, seed=QUESTIONS),
+    )
+    for world in WORLDS:
+        yield (
+            f"heart: {STATEMENTS:,} random statements in the {world} world, with all its neighbours",
+            str(STATEMENTS),
+            lambda world=world: soaking.statements(world, STATEMENTS, seed=STATEMENTS),
+        )
+    yield (
+        f"heart: {STATEMENTS:,} odd statements in the hand-made world, with all its neighbours",
+        str(STATEMENTS),
+        lambda: soaking.odd_statements(STATEMENTS, seed=STATEMENTS),
+    )
+    yield (
+        f"heart: {TEXTS:,} random texts, rows as DuckDB reads them",
+        str(TEXTS),
+        lambda: soaking.texts(TEXTS, seed=TEXTS),
+    )
+    yield (
+        f"heart: {CROWDS} crowds of 5,000 people with 150,000 rows, halves and threads",
+        str(CROWDS),
+        lambda: soaking.crowds(CROWDS, seed=CROWDS),
+    )
 
 
 def main() -> None:
@@ -195,7 +221,7 @@ def main() -> None:
             except AssertionError as error:
                 result, failed = f"FAILED: {error}", True
             print(f"{name}: {result} ({time.monotonic() - start:.0f} s)", flush=True)  # noqa: T201
-            known[name] = f"| {seed} | {today} | {result} |"
+            known[name] = f"| {seed} | {today} | {result.splitlines()[0]} |"
     rows = [f"| {name} {known[name]}" for name in names if name in known]
     PAGE.write_text(
         "# Soak\n\nThe full counts, run by `make soak`; the suite runs a small part of them on every change. The seed "

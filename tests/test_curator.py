@@ -6,9 +6,13 @@ import sys
 
 import pytest
 
+from discreet.algebra.question import Kind
+from discreet.answering.stored import read_stored
 from discreet.curator import open_curator
 from discreet.errors import BudgetExceeded, DiscreetError, EngineFailure
 from discreet.samples import write_clinic
+from tests.inside import exact_groups
+from tests.sql.checking import run as run_plan
 
 WARDS = "SELECT ward, COUNT(*) AS visits, AVG(cost) AS mean_cost FROM visits GROUP BY ward"
 
@@ -21,11 +25,11 @@ def curator(tmp_path):
 
 
 def test_a_question_is_answered_with_intervals_that_cover_the_bounded_truth(curator):
-    plan = curator.plan(WARDS, epsilon=2)
-    exact = curator._engine.run(plan)[0].groups
+    exact = exact_groups(curator, WARDS)
     answer = curator.ask(WARDS, epsilon=2, analyst="alice")
     assert [row["ward"] for row in answer.rows] == ["ER", "ICU", "Surgery"]
-    rows_at = next(i for i, measure in enumerate(plan.measures) if measure.kind.value == "rows")
+    measures = curator.plan(WARDS, epsilon=2).questions[0].measures
+    rows_at = next(i for i, measure in enumerate(measures) if measure.kind is Kind.ROWS)
     for row, interval in zip(answer.rows, answer.intervals(1 - 1e-9), strict=True):
         assert interval["ward"] is None
         low, high = interval["visits"]
@@ -54,7 +58,7 @@ def test_four_questions_at_a_half_fit_alices_cap_and_a_fifth_does_not(curator):
 
 
 def test_a_refused_question_never_reads_the_data(curator, monkeypatch):
-    def read(_):
+    def read(*_, **__):
         raise AssertionError("data was read")
 
     monkeypatch.setattr(curator._engine, "run", read)
@@ -70,8 +74,14 @@ def test_the_charge_is_on_disk_before_the_data_is_read_and_a_failure_keeps_it(cu
     import duckdb
 
     class Broken:
-        def execute(self, _):
+        def execute(self, *_, **__):
+            assert curator.ledger.account().spent.epsilon == 0.5
             raise duckdb.ConversionException("Could not convert string 'secret-diagnosis' to INT32")
+
+        sql = execute
+
+        def cursor(self):
+            return self
 
         def close(self):
             pass
@@ -79,6 +89,7 @@ def test_the_charge_is_on_disk_before_the_data_is_read_and_a_failure_keeps_it(cu
         def interrupt(self):
             pass
 
+    assert not curator._engine._cursors
     monkeypatch.setattr(curator._engine, "_data", Broken())
     with pytest.raises(EngineFailure) as caught:
         curator.ask("SELECT COUNT(*) FROM visits", epsilon=0.5)
@@ -116,10 +127,10 @@ def test_intervals_cover_as_often_as_they_say(tmp_path):
 
     made = open_curator(write_clinic(tmp_path / "clinic", patients=300, visits=2000))
     plan = made.plan("SELECT COUNT(*) AS n FROM visits", epsilon=0.5)
-    exact, bits = made._engine.run(plan), RandomBits()
-    width = plan.sets[0].mechanisms[0][0].error(0.8)
-    truth = exact[0].groups[()][0]
-    covered = sum(abs(release(plan, exact, bits)[0].measures[0][0][0] - truth) <= width for _ in range(600))
+    exact, bits = run_plan(plan, made._engine), RandomBits()
+    width = plan.priced[0][0].mechanisms[0][0].error(0.8)
+    truth = exact_groups(made, "SELECT COUNT(*) AS n FROM visits")[()][0]
+    covered = sum(abs(release(plan, exact, bits)[0][0].measures[0][0][0] - truth) <= width for _ in range(600))
     made.close()
     assert covered >= 480 - 6.2 * (600 * 0.16) ** 0.5
     assert covered <= 600 * 0.83 + 6.2 * (600 * 0.16) ** 0.5
@@ -149,8 +160,7 @@ def test_the_same_rows_of_a_person_are_kept_every_time_the_curator_opens(tmp_pat
     totals = []
     for _ in range(2):
         made = open_curator(catalog)
-        plan = made.plan("SELECT SUM(cost) FROM visits", epsilon=1)
-        totals.append(made._engine.run(plan)[0].groups)
+        totals.append(exact_groups(made, "SELECT SUM(cost) FROM visits"))
         made.close()
     assert totals[0] == totals[1]
 
@@ -194,9 +204,9 @@ def behaviour(folder, row):
     for sql in QUESTIONS:
         try:
             answer = made.ask(sql, epsilon=50)
-            stored = json.loads(answer.stored)
-            (one,) = stored["sets"]
-            seen.append(("answered", answer.columns, one["keys"], len(one["measures"])))
+            ((noisy,),) = read_stored(answer.stored)
+            keys = [column.to_pylist() for column in noisy.keys]
+            seen.append(("answered", answer.columns, keys, [measure.shape for measure in noisy.measures]))
         except DiscreetError as error:
             seen.append((error.code, str(error)))
     made.close()
@@ -293,7 +303,11 @@ def test_the_command_line_asks_explains_and_refuses(tmp_path):
     assert "already" in run(tmp_path, "init", "visits.parquet", code=3)
     told = run(tmp_path, "explain", WARDS, "--epsilon", "0.5")
     assert "at most 20 rows of a patient_id" in told
+    assert "rows by ward: one person moves it by 20; Laplace, scale 120, ± 359" in " ".join(told.split())
     assert "nothing was spent" in told
+    explained = json.loads(run(tmp_path, "explain", WARDS, "--epsilon", "0.5", "--analyst", "alice", "--json"))
+    assert explained["measures"][0]["sensitivity"] == explained["rows_per_person"] == 20
+    assert [account["account"] for account in explained["accounts"]] == ["dataset", "alice"]
     asked = run(tmp_path, "ask", WARDS, "--epsilon", "0.5", "--analyst", "alice")
     assert "± " in asked
     assert "paid ε 0.5" in asked

@@ -149,3 +149,11 @@ def test_the_figures_in_words_are_the_formula():
     for epsilon in (0.5, 1, 5):
         percent = re.search(r"at most ([\d.]+) %", discreet.Loss(epsilon).in_words())[1]
         assert f"{percent} %" in page
+
+
+def test_the_list_of_functions_is_the_registrys():
+    """`python -m tests.functions_page` writes it anew."""
+    from tests.functions_page import page_with_functions
+
+    page = (DOCS / "sql.md").read_text()
+    assert page_with_functions(page) == page

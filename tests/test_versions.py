@@ -18,6 +18,7 @@ from discreet.errors import AccountFrozen, BadInput, DiscreetError, EngineFailur
 from discreet.ledger import Ledger
 from discreet.ledger.verify import verify
 from discreet.samples import clinic, write_clinic
+from tests.inside import exact_groups, read_forever
 from tests.sources import SeededBits
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"
@@ -45,11 +46,10 @@ def test_a_snapshot_is_made_once_and_only_its_owner_can_read_it(config):
 
 def test_a_deleted_snapshot_is_made_again_with_the_same_rows(config):
     with open_curator(config) as curator:
-        plan = curator.plan("SELECT SUM(cost) FROM visits", epsilon=1)
-        before = curator._engine.run(plan)[0].groups
+        before = exact_groups(curator, "SELECT SUM(cost) FROM visits")
     (config.parent / "ledger.sqlite.snapshot").unlink()
     with open_curator(config) as curator:
-        assert curator._engine.run(plan)[0].groups == before
+        assert exact_groups(curator, "SELECT SUM(cost) FROM visits") == before
 
 
 def test_a_changed_source_is_refused_until_the_owner_refreshes(config):
@@ -70,11 +70,10 @@ def test_a_changed_source_is_refused_until_the_owner_refreshes(config):
 
 def test_a_changed_catalog_makes_a_new_snapshot_of_the_same_version(config):
     with open_curator(config) as curator:
-        plan = curator.plan(COUNT, epsilon=1)
-        before = curator._engine.run(plan)[0].groups[()][0]
+        before = exact_groups(curator, COUNT)[()][0]
     config.write_text(config.read_text().replace("max_rows = 20", "max_rows = 1"))
     with open_curator(config) as curator:
-        assert curator._engine.run(plan)[0].groups[()][0] < before
+        assert exact_groups(curator, COUNT)[()][0] < before
         assert curator.version == 1
 
 
@@ -100,8 +99,7 @@ def test_a_duckdb_file_is_a_source(tmp_path):
 
 def exact(config):
     with open_curator(config) as curator:
-        plan = curator.plan("SELECT ward, COUNT(*), SUM(cost) FROM visits GROUP BY ward", epsilon=1)
-        return curator._engine.run(plan)[0].groups
+        return exact_groups(curator, "SELECT ward, COUNT(*), SUM(cost) FROM visits GROUP BY ward")
 
 
 @pytest.mark.parametrize("kind", ["arrow", "pandas", "polars"])
@@ -129,14 +127,14 @@ def test_the_engine_reads_nothing_but_its_snapshot_and_cannot_be_opened_again(co
             "SELECT * FROM read_csv('/etc/passwd')",
             f"SELECT * FROM '{config.parent}/visits.parquet'",
             f"ATTACH '{config.parent}/other.duckdb'",
-            f"COPY visits TO '{config.parent}/out.csv'",
+            f"COPY data.visits TO '{config.parent}/out.csv'",
             "INSTALL httpfs",
             "LOAD httpfs",
             "SET enable_external_access = true",
             "SET lock_configuration = false",
             "SET memory_limit = '100GB'",
-            "CREATE TABLE t (x INTEGER)",
-            "DELETE FROM visits",
+            "CREATE TABLE data.t (x INTEGER)",
+            "DELETE FROM data.visits",
         ):
             with pytest.raises(duckdb.Error):
                 connection.execute(sql).fetchall()
@@ -146,9 +144,7 @@ def test_the_engine_reads_nothing_but_its_snapshot_and_cannot_be_opened_again(co
 def test_a_question_that_takes_too_long_is_stopped_costs_its_price_and_freezes_the_analyst(config, monkeypatch):
     config.write_text(config.read_text() + "\n[engine]\nseconds = 1\n")
     with open_curator(config) as curator:
-        forever = "SELECT count(*) FROM range(1000000000) a, range(1000000) b WHERE a.range + b.range = 7"
-        monkeypatch.setattr("discreet.engines.duck.integers", lambda plan, one: forever)
-        monkeypatch.setattr(curator._engine, "bind", lambda plan: None)
+        read_forever(curator, monkeypatch)
         began = time.monotonic()
         with pytest.raises(EngineFailure) as caught:
             curator.ask(COUNT, epsilon=0.5, analyst="alice")
@@ -174,8 +170,8 @@ def test_a_row_of_a_path_that_reaches_two_people_belongs_to_both(tmp_path):
         'columns.visit = { type = "integer" }\ncolumns.score = { type = "integer", lower = 0, upper = 9 }\n'
     )
     with open_curator(config) as curator:
-        plan = curator.plan("SELECT COUNT(*), SUM(score) FROM notes", epsilon=1)
-        assert curator._engine.run(plan)[0].groups == {(): (3, 4)}  # 7 twice, 8 once; nobody's 9 and 10 are dropped
+        # 7 twice, 8 once; nobody's 9 and 10 are dropped
+        assert exact_groups(curator, "SELECT COUNT(*), SUM(score) FROM notes") == {(): (3, 4)}
 
 
 def test_the_order_of_rows_and_newcomers_change_nobody_elses_rows(config):
@@ -184,9 +180,7 @@ def test_the_order_of_rows_and_newcomers_change_nobody_elses_rows(config):
 
     def kept(visits):
         with discreet.open(frames={**tables, "visits": visits}, catalog=config) as curator:
-            rows = curator._engine._data.execute(
-                'SELECT patient_id, ward, cost, date, "$rank" FROM visits ORDER BY ALL'
-            )
+            rows = curator._engine._data.execute("SELECT c1, c2, c3, c4, r FROM data.visits ORDER BY ALL")
             return [row for row in rows.fetchall() if row[0] != 10**6]
 
     visits = tables["visits"]
@@ -226,7 +220,7 @@ def test_the_command_line_refreshes_imports_and_estimates(config):
 def test_estimated_bounds_hold_the_values_and_are_paid_for(config):
     with open_curator(config) as curator:
         before = curator.ledger.account().spent.epsilon
-        curator._bits = SeededBits("bounds")
+        curator._pipeline._bits = SeededBits("bounds")
         low, high = curator.estimate_bounds("visits", "cost", epsilon=2).bounds
         assert curator.ledger.account().spent.epsilon == before + 2
     assert 0 <= low <= 1024
@@ -257,8 +251,7 @@ def test_ids_that_would_be_cut_or_rounded_belong_to_nobody(tmp_path):
             f'privacy_unit = "{person}"\nmax_rows = 5\ncolumns.{person} = {{ type = "{kind}" }}\n'
         )
         with open_curator(config) as curator:
-            plan = curator.plan(f"SELECT COUNT(*) FROM {table}", epsilon=1)
-            assert curator._engine.run(plan)[0].groups == {(): (kept,)}
+            assert exact_groups(curator, f"SELECT COUNT(*) FROM {table}") == {(): (kept,)}
 
 
 def test_people_are_named_by_one_type_in_all_tables(config):

@@ -3,75 +3,81 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import httpx
+import pyarrow as pa
 
-from discreet.errors import BadInput, DiscreetError, EngineFailure
+from discreet.answering.face import CONFIDENCE, Balance, Card, CatalogFacts, Explanation, Interval, PastRelease, Shown
+from discreet.answering.wire import parameter_facts, read_array, read_facts, read_half_widths, read_intervals
+from discreet.errors import DiscreetError, EngineFailure
+from discreet.exact import Number, exact, read_level
 from discreet.loss import Loss
-from discreet.sql import Parameters, Table
+from discreet.sql.builder import Table
+from discreet.sql.text import Parameters
 
 
 def _by_code() -> dict[str, type[DiscreetError]]:
-    found: dict[str, type[DiscreetError]] = {}
+    kinds: dict[str, type[DiscreetError]] = {}
     waiting: list[type[DiscreetError]] = [DiscreetError]
     while waiting:
         kind = waiting.pop()
-        found[kind.code] = kind
+        kinds[kind.code] = kind
         waiting += kind.__subclasses__()
-    return found
+    return kinds
 
 
 @dataclass(frozen=True, slots=True)
-class RemoteAnswer:
-    """A private answer that came over the wire; intervals are for the server's confidence."""
+class RemoteAnswer(Shown):
+    """An answer that came over the wire. Intervals at another level are asked for again, which is free."""
 
-    columns: list[str]
-    rows: list[dict[str, Any]]
-    confidence: float
-    loss: Loss
-    replayed: bool
-    receipt: str
-    _half_widths: list[dict[str, float | None]]
-    _intervals: list[dict[str, list[float] | None]]
+    _at: Callable[[float], Mapping[str, Any]] = field(repr=False, compare=False)
+    _facts: dict[float, Mapping[str, Any]]
 
-    def half_widths(self, level: float) -> list[dict[str, float | None]]:
-        """The larger side of every interval."""
-        self._check(level)
-        return self._half_widths
+    def _at_level(self, level: Number) -> Mapping[str, Any]:
+        asked = float(read_level(level))
+        if asked not in self._facts:
+            self._facts[asked] = self._at(asked)
+        return self._facts[asked]
 
-    def intervals(self, level: float) -> list[dict[str, tuple[float, float] | None]]:
-        """(low, high) for every noisy cell, None for keys and for cells that could be anything."""
-        self._check(level)
-        return [
-            {n: None if i is None or None in i else (i[0], i[1]) for n, i in row.items()} for row in self._intervals
-        ]
+    @property
+    def columns(self) -> list[str]:
+        """Their names, in order."""
+        columns: list[str] = self._at_level(CONFIDENCE)["columns"]
+        return columns
 
-    def _check(self, level: float) -> None:
-        if level != self.confidence:
-            raise BadInput(
-                f"This server answers with intervals at {self.confidence:g}.", next_step=f"Ask for {self.confidence:g}."
-            )
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """In order, one dict a row; dates as text."""
+        rows: list[dict[str, Any]] = self._at_level(CONFIDENCE)["rows"]
+        return rows
 
-    def to_arrow(self) -> Any:
-        """An Arrow table of the values; ± columns are named `name ±`."""
-        import pyarrow as pa  # noqa: PLC0415
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What should be known beside the numbers."""
+        return tuple(self._at_level(CONFIDENCE)["notes"])
 
-        columns: dict[str, list[Any]] = {}
-        for name in self.columns:
-            columns[name] = [row[name] for row in self.rows]
-            if any(row[name] is not None for row in self._half_widths):
-                columns[f"{name} ±"] = [row[name] for row in self._half_widths]
-        return pa.table(columns)
+    def intervals(self, level: Number) -> list[dict[str, Interval | None]]:
+        """(low, high) for every noisy cell, None for keys; an end that nothing bounds is infinite."""
+        return read_intervals(self._at_level(level))
 
-    def to_pandas(self) -> Any:
-        """The same as a data frame; needs pandas."""
-        return self.to_arrow().to_pandas()
+    def half_widths(self, level: Number) -> list[dict[str, float | None]]:
+        """The larger side of every interval; of dates in days."""
+        return read_half_widths(self._at_level(level))
+
+    def arrays(self) -> Iterator[tuple[str, pa.Array, pa.Array | None]]:
+        """Each column with its values and, where it is noisy, its ±."""
+        widths = self.half_widths(CONFIDENCE)
+        for name, kind in zip(self.columns, self._at_level(CONFIDENCE)["types"], strict=True):
+            around = pa.array([row[name] for row in widths], pa.float64())
+            is_noisy = around.null_count < len(around)
+            yield name, read_array([row[name] for row in self.rows], kind), around if is_noisy else None
 
 
 class RemoteCurator:
-    """Asks a server; the same calls as a curator at hand."""
+    """Asks a server; the same calls as a curator at hand, for whoever the key is."""
 
     def __init__(self, url: str, *, key: str, seconds: float = 660) -> None:
         self._http = httpx.Client(base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=seconds)
@@ -94,60 +100,77 @@ class RemoteCurator:
         self,
         sql: str | Table,
         *,
-        epsilon: float | None = None,
-        within: float | None = None,
-        confidence: float | None = None,
-        delta: float | None = None,
+        epsilon: Number | None = None,
+        within: Number | None = None,
+        confidence: Number | None = None,
+        delta: Number | None = None,
         mechanism: str | None = None,
         parameters: Parameters = (),
         request_id: str | None = None,
     ) -> RemoteAnswer:
         """Ask; a call that is repeated with the same `request_id` is paid for once."""
-        body = _body(sql, epsilon, within, confidence, delta, mechanism, parameters)
+        body = _body(
+            sql, mechanism, parameters, epsilon=epsilon, within=within, confidence=confidence, delta=delta
+        )  # fmt: skip
         headers = {"Idempotency-Key": request_id or os.urandom(16).hex()}
-        response = self._http.post("/v1/ask", json=body, headers=headers)
+
+        def asked(level: float) -> httpx.Response:
+            """Under one Idempotency-Key: asked again after the data changed, it is refused and not paid for anew."""
+            return self._http.post("/v1/ask", json={**body, "level": level}, headers=headers)
+
+        response = asked(CONFIDENCE)
         facts = _checked(response)
         return RemoteAnswer(
-            columns=facts["columns"],
-            rows=facts["rows"],
-            confidence=facts["confidence"],
+            lambda level: _checked(asked(level)),
+            {CONFIDENCE: facts},
             loss=Loss(**facts["loss"]),
             replayed=response.headers.get("Discreet-Replayed") == "true",
             receipt=facts["receipt"],
-            _half_widths=facts["half_widths"],
-            _intervals=facts["intervals"],
         )
 
     def explain(
-        self, sql: str | Table, *, epsilon: float | None = None, delta: float | None = None, parameters: Parameters = ()
-    ) -> dict[str, Any]:
+        self,
+        sql: str | Table,
+        *,
+        epsilon: Number | None = None,
+        within: Number | None = None,
+        confidence: Number | None = None,
+        delta: Number | None = None,
+        mechanism: str | None = None,
+        parameters: Parameters = (),
+    ) -> Explanation:
         """What a question would read, measure and cost. Spends nothing."""
-        body = _body(sql, epsilon, None, None, delta, None, parameters)
-        return _checked(self._http.post("/v1/explain", json=body))
+        body = _body(
+            sql, mechanism, parameters, epsilon=epsilon, within=within, confidence=confidence, delta=delta
+        )  # fmt: skip
+        return read_facts(Explanation, _checked(self._http.post("/v1/explain", json=body)))
 
-    def budget(self) -> list[dict[str, Any]]:
-        """What is left."""
-        found: list[dict[str, Any]] = _checked(self._http.get("/v1/budget"))["accounts"]
-        return found
+    def budget(self) -> list[Balance]:
+        """The dataset's account and your own; all of them for the owner."""
+        return [read_facts(Balance, facts) for facts in self._get("/v1/budget")["accounts"]]
 
-    def history(self) -> list[dict[str, Any]]:
-        """What was asked."""
-        found: list[dict[str, Any]] = _checked(self._http.get("/v1/history"))["questions"]
-        return found
+    def history(self) -> list[PastRelease]:
+        """What you asked; for the owner, what anybody did."""
+        return [read_facts(PastRelease, facts) for facts in self._get("/v1/history")["questions"]]
 
-    def catalog(self) -> dict[str, Any]:
+    def catalog(self) -> CatalogFacts:
         """What is public about the data."""
-        return _checked(self._http.get("/v1/catalog"))
+        return read_facts(CatalogFacts, self._get("/v1/catalog"))
+
+    def card(self) -> Card:
+        """What was spent on what, for everybody."""
+        return read_facts(Card, self._get("/v1/transparency"))
+
+    def _get(self, path: str) -> dict[str, Any]:
+        return _checked(self._http.get(path))
 
 
-def _body(*given: Any) -> dict[str, Any]:
-    names = ("sql", "epsilon", "within", "confidence", "delta", "mechanism", "parameters")
-    body = {name: value for name, value in zip(names, given, strict=True) if value is not None}
-    body["sql"] = str(body["sql"])
-    parameters = body.pop("parameters", ())
-    return (
-        {**body, "parameters": parameters if isinstance(parameters, dict) else list(parameters)} if parameters else body
-    )
+def _body(sql: str | Table, mechanism: str | None, parameters: Parameters, **prices: Number | None) -> dict[str, Any]:
+    """What was said, and nothing that was not."""
+    body: dict[str, Any] = {"sql": str(sql)}
+    body |= {name: float(exact(value)) for name, value in prices.items() if value is not None}
+    body |= {} if mechanism is None else {"mechanism": mechanism}
+    return {**body, "parameters": parameter_facts(parameters)} if parameters else body
 
 
 def _checked(response: httpx.Response) -> dict[str, Any]:
@@ -158,9 +181,9 @@ def _checked(response: httpx.Response) -> dict[str, Any]:
         raise EngineFailure("The server did not answer in JSON.", next_step="Check the address.") from None
     if response.is_success:
         return facts
-    told = facts.get("error", {})
-    kind = _by_code().get(told.get("code", ""), DiscreetError)
-    raise kind(told.get("message", "The server refused."), next_step=told.get("next_step", "Ask its owner."))
+    refusal = facts.get("error", {})
+    kind = _by_code().get(refusal.get("code", ""), DiscreetError)
+    raise kind(refusal.get("message", "The server refused."), next_step=refusal.get("next_step", "Ask its owner."))
 
 
 def connect(url: str, *, key: str) -> RemoteCurator:

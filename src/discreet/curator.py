@@ -3,29 +3,42 @@
 from __future__ import annotations
 
 import math
-import os
-import threading
-from collections.abc import Callable, Mapping
-from contextlib import closing, suppress
-from dataclasses import dataclass, field
+from collections.abc import Generator, Mapping
+from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from discreet.accounting import Composed
-from discreet.answering.answer import Answer, stored_form
+from discreet.algebra.digest import FORMAT
+from discreet.answering.answer import Answer
+from discreet.answering.books import balances, card, history
 from discreet.answering.estimate import bins_question, ends_of
-from discreet.answering.post import expected_width, width_of
-from discreet.answering.release import release
+from discreet.answering.explaining import explained
+from discreet.answering.face import Balance, Card, CatalogFacts, Explanation, PastRelease
+from discreet.answering.pipeline import Asking, Pipeline, SqlRelease
+from discreet.answering.plan import Plan
+from discreet.answering.planning import at_price, digest_of
+from discreet.answering.readings import Readings
+from discreet.answering.watching import Watch, begin, watchable
+from discreet.answering.widths import width_of
 from discreet.catalog import Catalog, load_catalog
-from discreet.engines import DuckEngine, with_public_columns
-from discreet.errors import AccountFrozen, BadInput, Cancelled, EngineFailure, ScaleOutOfRange
+from discreet.catalog.public import facts_of
+from discreet.engines import DuckEngine, Engine, with_public_columns
+from discreet.errors import BadInput, ScaleOutOfRange
 from discreet.exact import Number, exact, read_sensitivity
-from discreet.ledger import Ledger, Request
+from discreet.ledger import Ledger
 from discreet.loss import Loss
 from discreet.mechanisms.base import least
-from discreet.noise import RandomBits
-from discreet.sql import Parameters, Plan, Table, plan_query
+from discreet.sql import Table
+from discreet.sql.text import Parameters
+
+__all__ = ["Asking", "Curator", "Estimate", "curators_with_new_books", "open_curator", "refresh"]
+
+_EARLIER = (
+    "this very text was paid for in books of an earlier release; that answer is not replayed, because it was measured on rows that were "
+    "not yet canonical and under another name"
+)
 
 
 class Estimate(NamedTuple):
@@ -35,24 +48,15 @@ class Estimate(NamedTuple):
     answer: Answer
 
 
-def _no_step(_: str) -> None:
-    """Nobody looks on."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """A question on its way: who wants to hear of its steps (planned, paid), and how it can be taken back."""
-
-    on_step: Callable[[str], None] = _no_step
-    taken_back: threading.Event = field(default_factory=threading.Event)
-
-
 class Curator:
     """Stands between a database and an analyst who may be hostile."""
 
-    def __init__(self, catalog: Catalog, ledger: Ledger, engine: DuckEngine, *, version: int = 1) -> None:
-        self.catalog, self.ledger, self.version = catalog, ledger, version
-        self._engine, self._bits = engine, RandomBits()
+    def __init__(
+        self, catalog: Catalog, ledger: Ledger, engine: Engine, *, version: int = 1, dataset: str = "dataset"
+    ) -> None:
+        self.declared, self.ledger, self.version, self.dataset = catalog, ledger, version, dataset
+        self._engine, self._pipeline = engine, Pipeline(ledger, engine)
+        self._readings = Readings(catalog, engine, today=ledger.data_day())
 
     def __enter__(self) -> Self:
         return self
@@ -64,17 +68,6 @@ class Curator:
         """Let go of the engine and the books."""
         self._engine.close()
         self.ledger.close()
-
-    def start_new_books(self) -> None:
-        """As if nothing had ever been asked: for experiments on generated data, and only where books are in memory."""
-        if self.catalog.ledger != ":memory:":
-            raise BadInput(
-                "Books that are kept cannot be begun anew: what was spent is spent.",
-                next_step='Experiment on generated data, with ledger.path = ":memory:".',
-            )
-        fresh = _open_books(self.catalog)
-        self.ledger.close()
-        self.ledger = fresh
 
     def table(self, name: str) -> Table:
         """A question built step by step instead of written: `table("visits").where("cost > 5").group_by("ward").count()`."""
@@ -90,17 +83,8 @@ class Curator:
         parameters: Parameters = (),
     ) -> Plan:
         """What a question would read, measure and cost. Spends nothing and looks at no protected row."""
-        plan = plan_query(
-            str(sql),
-            self.catalog,
-            self._engine,
-            epsilon=epsilon,
-            delta=delta,
-            mechanism=mechanism,
-            parameters=parameters,
-        )
-        self._engine.bind(plan)
-        return plan
+        reading = self._readings.read(str(sql), parameters)
+        return at_price(reading, self.declared, epsilon=epsilon, delta=delta, mechanism=mechanism)
 
     def epsilon_within(self, sql: str | Table, *, within: Number, confidence: Number, **details: Any) -> float:
         """The least epsilon at which every number of the answer is within ± `within` in `confidence` of all answers."""
@@ -113,6 +97,25 @@ class Curator:
                 return False  # too wide to be drawn
 
         return least(close_enough, precision=1e-4)
+
+    def _priced(
+        self,
+        sql: str | Table,
+        *,
+        epsilon: Number | None,
+        within: Number | None,
+        confidence: Number | None,
+        **details: Any,
+    ) -> Plan:
+        """The plan at the price that was named, or at the price of the accuracy that was named."""
+        if (epsilon is not None and within is not None) or (within is None) != (confidence is None):
+            raise BadInput(
+                "A question takes either epsilon, or within and confidence.",
+                next_step="Give epsilon=0.5, or within=50 and confidence=0.95.",
+            )
+        if within is not None and confidence is not None:
+            epsilon = self.epsilon_within(sql, within=within, confidence=confidence, **details)
+        return self.plan(sql, epsilon=epsilon, **details)
 
     def ask(
         self,
@@ -132,56 +135,87 @@ class Curator:
 
         Say how much it may cost (`epsilon`, here or in OPTIONS), or how exact it must be (`within` and `confidence`).
         """
-        if (epsilon is not None and within is not None) or (within is None) != (confidence is None):
-            raise BadInput(
-                "A question takes either epsilon, or within and confidence.",
-                next_step="Give epsilon=0.5, or within=50 and confidence=0.95.",
-            )
         details = {"delta": delta, "mechanism": mechanism, "parameters": parameters}
-        if within is not None and confidence is not None:
-            epsilon = self.epsilon_within(sql, within=within, confidence=confidence, **details)
-        plan = self.plan(sql, epsilon=epsilon, **details)  # type: ignore[arg-type]  # the types are this method's own
-        request = Request(
-            id=request_id or os.urandom(16).hex(),
-            question=plan.digest(data_version=self.version),
-            releases=plan.releases,
-            analyst=analyst,
-            label=str(sql),
-        )
-        steps = asking or Asking()
-        steps.on_step("planned")
-        paid = self.ledger.reserve(request)
-        steps.on_step("paid")
-        stored = paid.answer
-        if stored is None:
-            stored = self.ledger.finish(paid, self._answered(plan, analyst, steps))
-        return Answer(plan, stored, self.loss(plan), paid.replayed, paid.receipt, request.key)
+        plan = self._priced(sql, epsilon=epsilon, within=within, confidence=confidence, **details)
+        wanted = self._release(plan, str(sql))
+        paid = self._pipeline.answer(wanted, analyst=analyst, request_id=request_id, asking=asking)
+        books = paid.reservation
+        if books is None:
+            return Answer(plan, paid.stored, loss=Loss(0), replayed=True, receipt="")
+        loss = self.loss(plan)
+        return Answer(plan, paid.stored, loss=loss, replayed=books.replayed, receipt=books.request.key)
 
-    def expected_widths(self, plan: Plan, confidence: Number) -> dict[str, float | None]:
-        """The ± of each column before it is asked; None where it depends on the data, or there is none."""
-        return {output.name: expected_width(plan, output.post, confidence) for output in plan.outputs}
+    def _release(self, plan: Plan, label: str) -> SqlRelease:
+        return SqlRelease(plan, digest_of(plan, self.declared, data_version=self.version), label)
+
+    def explain(
+        self,
+        sql: str | Table,
+        *,
+        epsilon: Number | None = None,
+        within: Number | None = None,
+        confidence: Number | None = None,
+        delta: Number | None = None,
+        mechanism: str | None = None,
+        parameters: Parameters = (),
+        analyst: str | None = None,
+    ) -> Explanation:
+        """What a question would read, measure and cost. Spends nothing and looks at no protected row."""
+        details = {"delta": delta, "mechanism": mechanism, "parameters": parameters}
+        plan = self._priced(sql, epsilon=epsilon, within=within, confidence=confidence, **details)
+        earlier = self.ledger.paid_under_earlier_format(str(sql), question_format=FORMAT, data_version=self.version)
+        return explained(
+            plan,
+            self.declared,
+            data_version=self.version,
+            loss=self.loss(plan),
+            asked_before=self._pipeline.is_paid(self._release(plan, str(sql)), analyst=analyst),
+            accounts=self.budget(analyst=analyst),
+            notes=[_EARLIER] if earlier else [],
+        )
+
+    def budget(self, *, analyst: str | None = None) -> list[Balance]:
+        """The dataset's account and the analyst's; all of them for the owner."""
+        return balances(self.ledger, analyst)
+
+    def history(self, *, analyst: str | None = None) -> list[PastRelease]:
+        """Questions in order, with who paid for them; those of one analyst, or all for the owner."""
+        return history(self.ledger, analyst)
+
+    def catalog(self) -> CatalogFacts:
+        """What is public about the data."""
+        return CatalogFacts(self.dataset, self.version, tuple(facts_of(self.declared)))
+
+    def card(self) -> Card:
+        """What was spent on what, for everybody."""
+        return card(self.ledger, self.declared, dataset=self.dataset, version=self.version)
 
     def estimate_bounds(self, table: str, column: str, *, epsilon: Number, analyst: str | None = None) -> Estimate:
         """Bounds for a numeric column that has none, found privately and paid for; None where all is noise."""
         answer = self.ask(bins_question(table, column), epsilon=epsilon, analyst=analyst)
         return Estimate(ends_of(answer), answer)
 
+    def watch(
+        self,
+        sql: str | Table,
+        *,
+        threshold: Number,
+        epsilon: Number | None = None,
+        parameters: Parameters = (),
+        analyst: str | None = None,
+        run: int = 1,
+    ) -> Watch:
+        """Watch one count or sum over data versions until it is above, noisily: paid for in full now, and once.
+
+        `threshold` is in the unit of what is counted. After a watch has ended, another of the same count is run 2, paid for anew.
+        """
+        plan = self.plan(sql, epsilon=epsilon, parameters=parameters)
+        wanted = watchable(plan, threshold=threshold, neighbours=self.declared.neighbours, run=run, label=str(sql))
+        return begin(wanted, self._pipeline, self._engine, version=self.version, analyst=analyst)
+
     def take_back(self, asking: Asking) -> None:
         """Stop reading for a question that somebody else is asking; its price stays paid."""
-        self._engine.take_back(asking.taken_back)
-
-    def _answered(self, plan: Plan, analyst: str | None, asking: Asking) -> bytes:
-        """Read and add noise. That the engine failed is a bit about the data: it stops the analyst until the owner looks."""
-        try:
-            exact_rows = self._engine.run(plan, taken_back=asking.taken_back)
-        except Cancelled:
-            raise  # the analyst's own doing says nothing about the data
-        except EngineFailure:
-            if analyst is not None:
-                with suppress(AccountFrozen):
-                    self.ledger.freeze(analyst)
-            raise
-        return stored_form(release(plan, exact_rows, self._bits))
+        self._pipeline.take_back(asking)
 
     def loss(self, plan: Plan) -> Loss:
         """What a question costs: its epsilons added up; or, where there are none, at the delta for conversion."""
@@ -189,7 +223,7 @@ class Curator:
         aside = float(exact(cost.delta))
         if math.isfinite(cost.pure_epsilon):
             return Loss(cost.pure_epsilon, aside)
-        conversion = self.catalog.cap.cap.delta / 2 or 1e-6
+        conversion = self.declared.cap.cap.delta / 2 or 1e-6
         return Loss(cost.epsilon_at(conversion + aside), conversion + aside)
 
 
@@ -201,37 +235,55 @@ def open_curator(
 ) -> Curator:
     """The curator that a catalog describes: its accounts opened, its snapshot at hand.
 
-    With `frames`, tables are pandas, polars or Arrow frames instead of the catalog's source.
+    With `frames`, tables are pandas, polars or Arrow frames instead of the catalog's source. The dataset is called as
+    the folder that its catalog is in.
     """
-    given = catalog if isinstance(catalog, Catalog) else load_catalog(catalog or config)
-    found = with_public_columns(given, frames)
-    ledger = _open_books(found)
+    place = None if isinstance(catalog, Catalog) else Path(catalog or config)
+    given = catalog if isinstance(catalog, Catalog) else load_catalog(place or config)
+    declared = with_public_columns(given, frames)
+    ledger = open_books(declared)
     try:
         version = ledger.data_version()
-        return Curator(
-            found,
-            ledger,
-            DuckEngine(found, salt=_salt(ledger, version), version=version, frames=frames),
-            version=version,
-        )
+        engine = DuckEngine(declared, salt=_salt(ledger, version), version=version, frames=frames)
+        dataset = "dataset" if place is None else place.resolve().parent.name
+        return Curator(declared, ledger, engine, version=version, dataset=dataset)
     except BaseException:
         ledger.close()
         raise
 
 
+def curators_with_new_books(catalog: Catalog, *, frames: Mapping[str, Any]) -> Generator[Curator, None, None]:
+    """One curator after another over the same data, each as if nothing had ever been asked; the books of the one before are closed.
+
+    For experiments on generated data, and only where books are in memory.
+    """
+    if catalog.ledger != ":memory:":
+        raise BadInput(
+            "Books that are kept cannot be begun anew: what was spent is spent.",
+            next_step='Experiment on generated data, with ledger.path = ":memory:".',
+        )
+    declared = with_public_columns(catalog, frames)
+    with closing(open_books(declared)) as ledger:
+        salt = _salt(ledger, 1)
+    with closing(DuckEngine(declared, salt=salt, frames=frames)) as engine:
+        while True:
+            with closing(open_books(declared)) as ledger:
+                yield Curator(declared, ledger, engine)
+
+
 def refresh(config: str | Path = "discreet.toml") -> int:
     """Begin a new data version, for the owner: the source is read anew, and answers of before are not replayed."""
     catalog = with_public_columns(load_catalog(config))
-    with closing(Ledger.open(catalog.ledger, anchor=catalog.anchor)) as ledger:
+    with closing(Ledger.open(catalog.ledger, neighbours=catalog.neighbours, anchor=catalog.anchor)) as ledger:
         ledger.open_account(catalog.cap)
         version = ledger.refresh()
         DuckEngine(catalog, salt=_salt(ledger, version), version=version).close()
     return version
 
 
-def _open_books(catalog: Catalog) -> Ledger:
+def open_books(catalog: Catalog) -> Ledger:
     """The ledger, with an account for the dataset and one for each analyst who has a cap."""
-    ledger = Ledger.open(catalog.ledger, anchor=catalog.anchor)
+    ledger = Ledger.open(catalog.ledger, neighbours=catalog.neighbours, anchor=catalog.anchor)
     try:
         ledger.open_account(catalog.cap)
         for analyst, cap in catalog.analysts.items():

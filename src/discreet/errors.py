@@ -43,6 +43,7 @@
     ├── UnknownAccount                    unknown-account
     ├── AccountFrozen                     account-frozen
     ├── StoreUnavailable                  store-unavailable
+    ├── WrongNeighbours                   wrong-neighbours
     └── LedgerDamaged                     ledger-damaged
 
 Each error says what is wrong, then what to do next. The text never carries data, an id or a time: an error message
@@ -315,6 +316,12 @@ class StoreUnavailable(DiscreetError):
     """The database that keeps the books cannot be read or written, so nothing is granted."""
 
     code = "store-unavailable"
+
+
+class WrongNeighbours(DiscreetError):
+    """The catalog declares another neighbour relation than the books were kept for."""
+
+    code = "wrong-neighbours"
 
 
 class LedgerDamaged(DiscreetError):

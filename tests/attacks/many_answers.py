@@ -24,14 +24,14 @@ def right_bits_are_no_more_than_coins_of_the_bound_would_be(found):
 @pytest.fixture
 def generous(monkeypatch):
     """A curator that takes the price it was offered and answers as if it were ten million."""
-    honest_ask, honest_open = Analyst.ask, Protected._open
+    honest_ask, honest_catalog = Analyst.ask, Protected._declared
 
     def ask(self, sql, *, epsilon, **details):
         return honest_ask(self, sql, epsilon=RICH, **details)
 
-    def open_it(self, ledger):
+    def with_all_the_budget(self, ledger):
         self._budget = Loss(RICH * 10)
-        return honest_open(self, ledger)
+        return honest_catalog(self, ledger)
 
     monkeypatch.setattr(Analyst, "ask", ask)
-    monkeypatch.setattr(Protected, "_open", open_it)
+    monkeypatch.setattr(Protected, "_declared", with_all_the_budget)

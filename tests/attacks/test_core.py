@@ -10,10 +10,11 @@ from discreet.attacks import confidence
 from discreet.attacks.curators import Protected
 from discreet.attacks.result import Result
 from discreet.attacks.strategies import people_catalog, people_table
-from discreet.curator import open_curator
+from discreet.catalog import load_catalog
+from discreet.curator import curators_with_new_books, open_curator
 from discreet.errors import BadEpsilon, BadInput, BudgetExceeded
 from discreet.loss import Loss
-from discreet.samples import write_clinic
+from discreet.samples import clinic, write_clinic
 
 
 def result(scores, bound=None, **details):
@@ -112,8 +113,10 @@ def test_an_analyst_has_exactly_the_budget_and_the_next_one_has_it_again(durable
 
 
 def test_books_that_are_kept_are_never_begun_anew(tmp_path):
-    with open_curator(write_clinic(tmp_path, patients=10, visits=20)) as curator:
+    config = write_clinic(tmp_path, patients=10, visits=20)
+    with open_curator(config) as curator:
         curator.ask("SELECT COUNT(*) FROM visits", epsilon=0.5)
-        with pytest.raises(BadInput, match="what was spent is spent"):
-            curator.start_new_books()
+    with pytest.raises(BadInput, match="what was spent is spent"):
+        next(curators_with_new_books(load_catalog(config), frames=clinic(patients=10, visits=20)))
+    with open_curator(config) as curator:
         assert curator.ledger.account().spent.epsilon == 0.5

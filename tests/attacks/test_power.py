@@ -28,17 +28,17 @@ GENEROUS = 60
 @pytest.fixture
 def generous(monkeypatch):
     """A curator whose noise is that of a price sixty times higher, at the least: nearly none."""
-    honest_ask, honest_open = Analyst.ask, Protected._open
+    honest_ask, honest_catalog = Analyst.ask, Protected._declared
 
     def ask(self, sql, *, epsilon, **details):
         return honest_ask(self, sql, epsilon=max(GENEROUS, epsilon), **details)
 
-    def open_it(self, ledger):
+    def with_all_the_budget(self, ledger):
         self._budget = Loss(GENEROUS * 5)
-        return honest_open(self, ledger)
+        return honest_catalog(self, ledger)
 
     monkeypatch.setattr(Analyst, "ask", ask)
-    monkeypatch.setattr(Protected, "_open", open_it)
+    monkeypatch.setattr(Protected, "_declared", with_all_the_budget)
 
 
 @pytest.mark.parametrize("name", TRIALS)

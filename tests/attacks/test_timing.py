@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from discreet.attacks import timing
 from discreet.attacks.releases.loops import LoopGeometric
 from discreet.attacks.timing import Clock, Heard
 from tests.attacks.promises import is_kept_within_the_bound, succeeds
@@ -12,8 +13,21 @@ from tests.attacks.promises import is_kept_within_the_bound, succeeds
 def test_a_loop_that_tells_its_time_tells_its_noise(epsilon):
     found = succeeds("timing", at_least=1.0, epsilon=epsilon)
     assert found.facts["its epsilon would allow"] < 0.74
-    assert 0 <= found.facts["right by a real clock"] <= 1
-    assert len(found.series[0].x) == len(found.series[0].y)
+
+
+@pytest.mark.parametrize(("a_toss", "least", "most"), [(50, 1.0, 1.0), (0, 0.3, 0.7)])
+def test_a_real_clock_tells_as_much_as_the_tosses_take(a_toss, least, most, monkeypatch):
+    """A clock by which an answer takes 100 ns, and so much more for each toss of the loop."""
+
+    def timed(do):
+        done = do()
+        return 100 + a_toss * done.tosses, done
+
+    monkeypatch.setattr(timing, "_timed", timed)
+    found = succeeds("timing", at_least=1.0, epsilon=0.5)
+    assert least <= found.facts["right by a real clock"] <= most
+    assert found.series[0].x == (0, 1, 2, 3, 4, 5)
+    assert found.series[0].y == pytest.approx([100 + a_toss * tosses for tosses in (1, 3, 4, 5, 6, 7)])
 
 
 def test_the_loop_draws_the_noise_that_it_says():

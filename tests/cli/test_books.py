@@ -9,6 +9,7 @@ import pytest
 
 from discreet.accounting import open_filter
 from discreet.ledger import Ledger, Request
+from discreet.loss import Neighbours
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.samples.clinic import CATALOG
 
@@ -32,7 +33,7 @@ def run(*arguments, code=0, cwd=None):
 def books(tmp_path):
     """Two analysts, three questions, one of them repeated."""
     path = tmp_path / "ledger.sqlite"
-    ledger = Ledger.open(path)
+    ledger = Ledger.open(path, neighbours=Neighbours.ADD_REMOVE)
     ledger.open_account(open_filter(5, 1e-6))
     ledger.open_account(open_filter(2), analyst="alice")
     ledger.open_account(open_filter(1, 1e-6), analyst="bob")
@@ -63,13 +64,11 @@ def test_the_budget_shows_what_is_left_and_who_spent_it_on_what(books):
 
 def test_the_budget_as_json(books):
     facts = json.loads(run("budget", "--ledger", books, "--json"))
-    assert [account["account"] for account in facts["accounts"]] == ["dataset", "analyst:alice", "analyst:bob"]
+    assert [account["account"] for account in facts["accounts"]] == ["dataset", "alice", "bob"]
     assert facts["accounts"][1]["spent"] == {"epsilon": 0.5, "delta": 0.0}
-    assert [question["charged"] for question in facts["questions"]] == [
-        ["dataset", "analyst:alice"],
-        ["dataset", "analyst:bob"],
-        [],
-    ]
+    paid_by = [question["paid_by"] for question in facts["questions"]]
+    assert paid_by == [["dataset", "alice"], ["dataset", "bob"], []]
+    assert [question["sql"] for question in facts["questions"]][1] == "SELECT AVG(cost) FROM visits"
 
 
 def test_the_configuration_says_where_the_ledger_is(books):
@@ -80,18 +79,19 @@ def test_the_configuration_says_where_the_ledger_is(books):
 
 def test_verify_says_sound_or_what_is_wrong(books):
     head = run("ledger", "head", "--ledger", books).strip()
-    assert run("ledger", "verify", "--ledger", books, "--anchor", head).startswith("sound: 8 entries")
+    assert run("ledger", "verify", "--ledger", books, "--anchor", head).startswith("sound: 9 entries")
     wrong = run("ledger", "verify", "--ledger", books, "--anchor", "8:" + "0" * 64, code=5)
     assert "missing or changed" in wrong
     facts = json.loads(run("ledger", "verify", "--ledger", books, "--json"))
     assert facts["sound"] is True
-    assert facts["entries"] == 8
+    assert facts["entries"] == 9
 
 
 def test_show_lists_entries(books):
     shown = run("ledger", "show", "--ledger", books, "--last", 3)
     assert "paid by nobody" in shown
-    assert len(json.loads(run("ledger", "show", "--ledger", books, "--json"))) == 8
+    assert "add-remove" in run("ledger", "show", "--ledger", books)
+    assert len(json.loads(run("ledger", "show", "--ledger", books, "--json"))) == 9
 
 
 def test_a_missing_ledger_is_refused_with_a_next_step_and_not_made(tmp_path):

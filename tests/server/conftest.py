@@ -83,14 +83,20 @@ def browser():
         started.close()
 
 
-def work_while_it_dies(server, work, *, clients, kills):
-    """`work(number, done)` in so many threads, until `done` is set, while the server is killed and started again."""
+def work_while_it_dies(server, work, *, clients, kills, seen):
+    """`work(number, done)` in so many threads, until `done` is set, while the server is killed and started again.
+
+    It is killed a moment after it began to answer, which `seen` shows by growing: a busy machine answers late.
+    """
     done = threading.Event()
     threads = [threading.Thread(target=work, args=(number, done)) for number in range(clients)]
     for thread in threads:
         thread.start()
     for _ in range(kills):
-        time.sleep(0.25)
+        before, began = len(seen), time.monotonic()
+        while len(seen) < before + 3 and time.monotonic() < began + 20:
+            time.sleep(0.02)
+        time.sleep(0.1)
         server.stop(kill=True)
         server.start()
     done.set()

@@ -14,6 +14,9 @@ from discreet.server import attacking
 from discreet.server.bodies import Attempt
 from discreet.server.knobs import Console
 
+MEASURED = {"homogeneity", "background", "intersection", "inversion", "census"}
+"""Whose bound starts from how well the attack does without its target: there is no line for all epsilons."""
+
 
 def post(server, name, body, *, key=None):
     bearer = {"Authorization": f"Bearer {key or server.alice}"}
@@ -63,6 +66,10 @@ def test_every_attack_is_played_weak_and_through_the_door_or_says_what_is_missin
         assert len(facts["scores"]) == facts["trials"] >= 1
         assert {"guess", "truth"} <= {step["kind"] for step in facts["transcript"]}
         assert (facts["bound"] is None) == (target != DISCREET)
+        if target == DISCREET and name not in MEASURED:
+            assert dict(facts["allowed"])[1.0] == facts["bound"]
+        else:
+            assert facts["allowed"] == []
 
 
 def test_the_line_that_privacy_allows_passes_through_the_bound_of_the_attack(server):
@@ -72,6 +79,14 @@ def test_the_line_that_privacy_allows_passes_through_the_bound_of_the_attack(ser
     assert list(line.values()) == sorted(line.values())
     assert (min(line), max(line)) == (0.1, 10.0)
     assert post(server, "differencing", smallest("differencing", "room")).json()["allowed"] == []
+
+
+def test_the_line_is_the_attacks_own_whatever_its_options_and_its_delta_are(server):
+    few = post(server, "linkage", smallest("linkage", DISCREET) | {"options": {"candidates": 2}}).json()
+    with_delta = post(server, "differencing", smallest("differencing", DISCREET) | {"delta": 1e-3}).json()
+    for facts in (few, with_delta):
+        assert dict(facts["allowed"])[1.0] == facts["bound"]
+    assert few["bound"] != post(server, "linkage", smallest("linkage", DISCREET)).json()["bound"]
 
 
 def test_scores_of_before_are_counted_with_those_of_now(server):

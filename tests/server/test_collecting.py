@@ -131,7 +131,7 @@ def lose_nothing(folder, *, kills, clients):
                         break
                 time.sleep(0.02)
 
-    work_while_it_dies(server, device, clients=clients, kills=kills)
+    work_while_it_dies(server, device, clients=clients, kills=kills, seen=acknowledged)
     http.close()
     server.stop()
     books = CollectorBooks.open(str(server.config.parent / "ledger.sqlite"))

@@ -34,7 +34,7 @@ def crash(folder, *, kills, clients):
                     differing.append(name)
                 break
 
-    work_while_it_dies(server, client, clients=clients, kills=kills)
+    work_while_it_dies(server, client, clients=clients, kills=kills, seen=seen)
     again = {name: server.ask({"sql": f"SELECT COUNT(*) FROM patients WHERE age <> {name.split('-')[0]} AND age > -{int(name.split('-')[1]) + 1}", "epsilon": 0.01}, **{"Idempotency-Key": name}).content for name in list(seen)[:20]}  # fmt: skip
     server.stop()
     ledger = Ledger.open(server.config.parent / "ledger.sqlite")

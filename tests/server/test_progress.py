@@ -4,14 +4,15 @@ import json
 import threading
 import time
 
+import anyio
 import httpx
 import pytest
 
 from discreet.curator import Asking, open_curator
 from discreet.errors import Cancelled
 from discreet.samples import write_clinic
-
-FOREVER = "SELECT count(*) FROM range(1000000000) a, range(1000000) b WHERE a.range + b.range = 7"
+from discreet.server import KeyBook, create_app
+from tests.inside import read_forever
 
 
 def test_steps_are_told_and_the_last_line_is_the_answer(server):
@@ -38,8 +39,7 @@ def curator(tmp_path):
 
 
 def test_a_question_that_is_taken_back_stops_stays_paid_and_is_free_when_asked_again(curator, monkeypatch):
-    monkeypatch.setattr("discreet.engines.duck.integers", lambda plan, one: FOREVER)
-    monkeypatch.setattr(curator._engine, "bind", lambda plan: None)
+    read_forever(curator, monkeypatch)
     paid, stopped = threading.Event(), []
     asking = Asking(lambda step: paid.set() if step == "paid" else None)
 
@@ -71,8 +71,54 @@ def test_taking_back_one_question_disturbs_no_other(curator):
         curator.ask("SELECT COUNT(*) FROM patients", epsilon=0.1, asking=other)
 
 
-def test_only_ones_own_questions_can_be_taken_back(server):
-    for key in (server.alice, server.owner):
-        response = httpx.delete(f"{server.url}/v1/ask/somebody-elses", headers={"Authorization": f"Bearer {key}"})
-        assert response.status_code == 204  # whether there is such a question is not told
-    assert httpx.delete(f"{server.url}/v1/ask/x").status_code == 401
+class ReadsUntilTakenBack:
+    """Stands in for `Curator.ask`: reads until somebody takes the question back."""
+
+    def __init__(self):
+        self.begun, self.asking = threading.Event(), None
+
+    def __call__(self, _sql, *, asking, **_):
+        self.asking = asking
+        self.begun.set()
+        asking.taken_back.wait(30)
+        raise Cancelled("Taken back.", next_step="Ask again.")
+
+
+def test_only_ones_own_questions_can_be_taken_back(curator, monkeypatch):
+    keys = KeyBook.open(curator.declared.ledger)
+    alice, bob, olga = keys.create("alice"), keys.create("bob"), keys.create("olga", role="owner")
+    reading = ReadsUntilTakenBack()
+    monkeypatch.setattr(curator, "ask", reading)
+    refusals = []
+
+    async def scenario():
+        transport = httpx.ASGITransport(app=create_app(curator, keys, quantum=0))
+        async with httpx.AsyncClient(transport=transport, base_url="http://in-process") as client:
+
+            async def ask():
+                body = {"sql": "SELECT COUNT(*) FROM visits", "epsilon": 0.1}
+                headers = {"Authorization": f"Bearer {alice}", "Idempotency-Key": "hers"}
+                refusals.append((await client.post("/v1/ask", json=body, headers=headers)).json()["error"]["code"])
+
+            async def take_back(key, name="hers"):
+                return (await client.delete(f"/v1/ask/{name}", headers={"Authorization": f"Bearer {key}"})).status_code
+
+            async with anyio.create_task_group() as group:
+                group.start_soon(ask)
+                assert await anyio.to_thread.run_sync(reading.begun.wait, 30)
+                for stranger in (bob, olga):
+                    assert await take_back(stranger) == 204  # whether there is such a question is not told
+                    assert not reading.asking.taken_back.is_set()
+                assert await take_back("nobody") == 401
+                assert await take_back(alice, "another") == 204
+                assert not reading.asking.taken_back.is_set()
+                assert await take_back(alice) == 204
+                assert reading.asking.taken_back.is_set()
+
+    try:
+        anyio.run(scenario)
+    finally:
+        if reading.asking is not None:
+            reading.asking.taken_back.set()
+        keys.close()
+    assert refusals == ["cancelled"]

@@ -10,7 +10,7 @@ from discreet.answering.release import release
 from discreet.errors import DiscreetError
 from discreet.loss import Loss
 from discreet.noise import RandomBits
-from discreet.sql import plan_query
+from tests.sql.checking import planned, run
 from tests.sql.fixtures import accepted, refused
 from tests.sql.statements import Writer
 from tests.sql.worlds import HAND_MADE, catalog_of, engine_of
@@ -69,13 +69,17 @@ def behaviour(extreme):
     engine, bits, seen = engine_of(world, catalog), RandomBits(), []
     for sql in questions():
         try:
-            plan = plan_query(sql, catalog, engine, epsilon=50)
-            engine.bind(plan)
-            noisy = release(plan, engine.run(plan), bits)
-            answer = Answer(plan, stored_form(noisy), Loss(50), False, "")
-            declared = [one.keys for one, part in zip(noisy, plan.sets, strict=True) if part.selection is None]
-            assert answer.half_widths(0.9) is not None
-            seen.append(("answered", answer.columns, declared, len(plan.measures)))
+            plan = planned(sql, catalog, engine, epsilon=50)
+            noisy = release(plan, run(plan, engine), bits)
+            answer = Answer(plan, stored_form(noisy), loss=Loss(50), replayed=False, receipt="")
+            declared = [
+                [key.to_pylist() for key in shown.keys]
+                for sets, priced in zip(noisy, plan.priced, strict=True)
+                for shown, part in zip(sets, priced, strict=True)
+                if part.selection is None
+            ]
+            assert len(answer.half_widths(0.9)) == len(answer.rows)
+            seen.append(("answered", answer.columns, declared, [len(question.measures) for question in plan.questions]))
         except DiscreetError as error:
             seen.append((error.code, str(error)))
     engine.close()

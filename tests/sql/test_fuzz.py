@@ -4,8 +4,7 @@ import pytest
 
 from discreet.curator import open_curator
 from discreet.errors import DiscreetError
-from discreet.sql import plan_query
-from tests.sql.checking import check_neighbours
+from tests.sql.checking import check_neighbours, planned
 from tests.sql.statements import Writer
 from tests.sql.worlds import CATALOG, HAND_MADE, WORLDS, catalog_of, neighbours_of
 
@@ -42,18 +41,17 @@ def hold_against_neighbours(name, *, statements, seed):
     for _ in range(statements):
         sql = writer.statement()
         try:
-            plan = plan_query(sql, catalog, engine, epsilon=1)
-            engine.bind(plan)
+            plan = planned(sql, catalog, engine)
         except DiscreetError:
             continue
         check_neighbours(plan, engine, neighbours)
         checked += 1
-    for one in (engine, *neighbours):
-        one.close()
+    for opened in (engine, *neighbours):
+        opened.close()
     return checked
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_no_neighbour_moves_any_statement_further_than_it_pays_for(name):
-    assert hold_against_neighbours(name, statements=2000, seed=len(name)) > 200
+    assert hold_against_neighbours(name, statements=1000, seed=len(name)) > 100

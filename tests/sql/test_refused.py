@@ -2,8 +2,9 @@
 
 import pytest
 
+from discreet.answering.planning import plan_question
 from discreet.errors import DiscreetError
-from discreet.sql import plan_query
+from tests.sql.checking import planned
 from tests.sql.fixtures import refused
 from tests.sql.worlds import HAND_MADE, catalog_of, engine_of
 
@@ -21,16 +22,16 @@ REFUSED = [
 
 @pytest.fixture(scope="module")
 def engine(catalog):
-    made = engine_of(HAND_MADE, catalog)
-    yield made
-    made.close()
+    opened = engine_of(HAND_MADE, catalog)
+    yield opened
+    opened.close()
 
 
 @pytest.mark.parametrize(("code", "sql"), REFUSED)
 def test_what_is_not_known_to_be_safe_is_refused_by_name(code, sql, engine, catalog, monkeypatch):
     monkeypatch.setattr(engine, "run", None)
     with pytest.raises(DiscreetError) as caught:
-        engine.bind(plan_query(sql, catalog, engine, epsilon=1))
+        planned(sql, catalog, engine)
     assert caught.value.code == code
     assert caught.value.next_step
 
@@ -43,22 +44,22 @@ def test_undeclared_groups_need_a_delta(engine):
     pure = catalog_of(budget=("delta = 1e-3", "delta = 0"))
     sql = "SELECT zip, COUNT(*) FROM visits GROUP BY zip"
     with pytest.raises(DiscreetError) as caught:
-        plan_query(sql, pure, engine, epsilon=1)
+        planned(sql, pure, engine)
     assert caught.value.code == "needs-delta"
-    assert plan_query(sql, pure, engine, epsilon=1, delta=1e-6).sets[0].selection is not None
+    assert planned(sql, pure, engine, delta=1e-6).priced[0][0].selection is not None
 
 
 def test_a_question_without_an_epsilon_is_refused(engine, catalog):
     with pytest.raises(DiscreetError) as caught:
-        plan_query("SELECT COUNT(*) FROM visits", catalog, engine)
+        plan_question("SELECT COUNT(*) FROM visits", catalog, engine)
     assert caught.value.code == "bad-epsilon"
 
 
 def test_parameters_are_put_in_as_literals_in_the_order_of_the_text(engine, catalog):
-    by_place = plan_query("SELECT COUNT(*) FROM visits WHERE cost > ? AND zip = ? AND age BETWEEN ? AND ?", catalog, engine, epsilon=1, parameters=[1.5, "x' OR '1'='1", 2, 3])  # fmt: skip
-    by_name = plan_query("SELECT COUNT(*) FROM visits WHERE cost > :c AND zip = :z AND age BETWEEN :a AND :b", catalog, engine, epsilon=1, parameters={"c": 1.5, "z": "x' OR '1'='1", "a": 2, "b": 3})  # fmt: skip
-    written = plan_query("SELECT COUNT(*) FROM visits WHERE cost > 1.5 AND zip = 'x'' OR ''1''=''1' AND age BETWEEN 2 AND 3", catalog, engine, epsilon=1)  # fmt: skip
+    by_place = planned("SELECT COUNT(*) FROM visits WHERE cost > ? AND zip = ? AND age BETWEEN ? AND ?", catalog, engine, parameters=[1.5, "x' OR '1'='1", 2, 3])  # fmt: skip
+    by_name = planned("SELECT COUNT(*) FROM visits WHERE cost > :c AND zip = :z AND age BETWEEN :a AND :b", catalog, engine, parameters={"c": 1.5, "z": "x' OR '1'='1", "a": 2, "b": 3})  # fmt: skip
+    written = planned("SELECT COUNT(*) FROM visits WHERE cost > 1.5 AND zip = 'x'' OR ''1''=''1' AND age BETWEEN 2 AND 3", catalog, engine)  # fmt: skip
     assert by_place == by_name == written
     for given in ([1], {"d": 1}, [object()], [float("nan")]):
         with pytest.raises(DiscreetError):
-            plan_query("SELECT COUNT(*) FROM visits WHERE cost > :c", catalog, engine, epsilon=1, parameters=given)
+            planned("SELECT COUNT(*) FROM visits WHERE cost > :c", catalog, engine, parameters=given)

@@ -2,125 +2,130 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from dataclasses import dataclass
-from html import escape
-from operator import itemgetter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from fractions import Fraction
 from typing import Any
 
-from discreet.answering.post import Cell, Interval
-from discreet.answering.release import Noisy
-from discreet.exact import Number
-from discreet.loss import Loss
-from discreet.sql.plan import Plan
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
-_SHOWN_LEVEL = 0.95
+from discreet.answering import warnings
+from discreet.answering.columns import Column, Sides, days, numbers, to_arrow
+from discreet.answering.plan import Plan
+from discreet.answering.population import population_sides
+from discreet.answering.shown import CONFIDENCE, Interval, Shown
+from discreet.answering.stored import read_stored, stored_form
+from discreet.answering.view import Table, table_of
+from discreet.exact import Number, read_level
 
-
-def stored_form(noisy: Sequence[Noisy]) -> bytes:
-    """What the ledger keeps of an answer, and all that is needed to show it again."""
-    sets = [{"keys": one.keys, "measures": one.measures} for one in noisy]
-    return json.dumps({"sets": sets}, separators=(",", ":")).encode()
+__all__ = ["Answer", "Interval", "read_stored", "stored_form"]
+_EPOCH = date(1970, 1, 1)
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """A private answer. ± covers the noise around the bounded, clamped value, not rows that limits cut off."""
+class Answer(Shown):
+    """An answer at hand: what was stored, read by its plan."""
 
     plan: Plan
     stored: bytes
-    loss: Loss
-    replayed: bool
-    receipt: str
-    question: str = ""
-    """The canonical question's hash, under which the ledger has every charge for it."""
+    _computed: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __len__(self) -> int:
+        return self._table.size
+
+    @property
+    def _table(self) -> Table:
+        """Groups after HAVING, ORDER BY and LIMIT, all of which look at noisy values only."""
+        if "table" not in self._computed:
+            self._computed["table"] = table_of(self.plan, read_stored(self.stored))
+        table: Table = self._computed["table"]
+        return table
 
     @property
     def columns(self) -> list[str]:
-        return [output.name for output in self.plan.outputs]
-
-    def _cells(self) -> list[Cell]:
-        """Groups after HAVING, ORDER BY and LIMIT, all of which look at noisy values only."""
-        cells = []
-        for one, stored in zip(self.plan.sets, json.loads(self.stored)["sets"], strict=True):
-            columns = list(zip(*stored["measures"], strict=True)) if stored["keys"] else []
-            cells += [Cell(self.plan, one, key, noisy) for key, noisy in zip(stored["keys"], columns, strict=True)]
-        if self.plan.having is not None:
-            condition = self.plan.having
-            cells = [cell for cell in cells if cell.value(condition)]
-        for post, falling in reversed(self.plan.order):
-            cells = [
-                cell
-                for _, cell in sorted(
-                    ((_sortable(c.value(post)), c) for c in cells), key=itemgetter(0), reverse=falling
-                )
-            ]
-        return cells[: self.plan.limit]
+        return list(self.plan.columns)
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """In order, one dict a row."""
-        return [{output.name: cell.value(output.post) for output in self.plan.outputs} for cell in self._cells()]
+        return self._by_row([_shown_values(column) for column in self._table.columns])
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        columns = self._table.columns
+        widths = [half_width(column, CONFIDENCE) for column in columns]
+        return (*self.plan.notes, *warnings.of_price(self.loss), *warnings.of_widths(self.columns, columns, widths))
 
     def intervals(self, level: Number) -> list[dict[str, Interval | None]]:
-        """(low, high) for every noisy cell, None for keys."""
-        return [{o.name: cell.interval(o.post, level) for o in self.plan.outputs} for cell in self._cells()]
+        return self._by_row([_shown_sides(column, level) for column in self._table.columns])
+
+    def population_intervals(self, level: Number) -> list[dict[str, tuple[float, float] | None]]:
+        """Noise and sampling of counts, shares and means, as if the people were drawn from a large population; None for other cells."""
+        return self._by_row(population_sides(self.plan, read_stored(self.stored), level))
 
     def half_widths(self, level: Number) -> list[dict[str, float | None]]:
-        """The larger side of every interval."""
-        widths: list[dict[str, float | None]] = []
-        for row, intervals in zip(self.rows, self.intervals(level), strict=True):
-            widths.append(
-                {
-                    name: None if i is None or row[name] is None else max(row[name] - i[0], i[1] - row[name])
-                    for name, i in intervals.items()
-                }
-            )
-        return widths
+        return self._by_row([_shown_widths(column, level) for column in self._table.columns])
 
-    def to_arrow(self) -> Any:
-        """An Arrow table of the values; ± columns are named `name ±`."""
-        import pyarrow as pa  # noqa: PLC0415
+    def _by_row(self, columns: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
+        names = self.plan.columns
+        return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
-        rows, widths = self.rows, self.half_widths(_SHOWN_LEVEL)
-        columns: dict[str, list[Any]] = {}
-        for name in self.columns:
-            columns[name] = [row[name] for row in rows]
-            if any(width[name] is not None for width in widths):
-                columns[f"{name} ±"] = [width[name] for width in widths]
-        return pa.table(columns)
-
-    def to_polars(self) -> Any:
-        """The same as a polars frame; needs polars."""
-        import polars  # noqa: PLC0415
-
-        return polars.from_arrow(self.to_arrow())
-
-    def to_pandas(self) -> Any:
-        """The same as a data frame; needs pandas."""
-        return self.to_arrow().to_pandas()
-
-    def _repr_html_(self) -> str:
-        """A table with its ± for notebooks."""
-        table = self.to_arrow()
-        head = "".join(f"<th>{escape(name)}</th>" for name in table.column_names)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{escape(_shown(value))}</td>" for value in row.values()) + "</tr>"
-            for row in table.to_pylist()
-        )
-        note = f"± in {100 * _SHOWN_LEVEL:g} of 100 answers; ε {self.loss.epsilon:g}" + (
-            ", replayed" if self.replayed else ""
-        )
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{note}</p>"
+    def arrays(self) -> Iterator[tuple[str, pa.Array, pa.Array | None]]:
+        for name, column in zip(self.plan.columns, self._table.columns, strict=True):
+            widths = half_width(column, CONFIDENCE)
+            if widths is None or np.isnan(widths).all():
+                yield name, to_arrow(column), None
+            else:
+                yield name, to_arrow(column), pa.array(widths, mask=np.isnan(widths))
 
 
-def _shown(value: Any) -> str:
-    if value is None:
-        return "—"
-    return f"{value:,.6g}" if isinstance(value, float) else f"{value:,}" if type(value) is int else str(value)
+def sides_at(column: Column, level: Number) -> Sides | None:
+    """The intervals of a column: all n draws behind a cell hold together where each holds at 1 - (1 - level) / n."""
+    asked = read_level(level)
+    if not column.is_noisy or column.around is None:
+        return None
+    each = 1 - (1 - asked) / Fraction(sum(column.events.values()))
+    low, high = column.around(each)
+    _, is_number = numbers(column)
+    shown = is_number | ~column.valid | (column.values.dtype.kind == "M")
+    return np.where(shown, low, np.nan), np.where(shown, high, np.nan)
 
 
-def _sortable(value: Any) -> tuple[bool, str, Any]:
-    """NULLs last, and values of one kind beside each other."""
-    return value is None, type(value).__name__ if isinstance(value, str) else "", value if value is not None else 0
+def half_width(column: Column, level: Number) -> NDArray[np.float64] | None:
+    """The larger side, NaN where there is none."""
+    ends = sides_at(column, level)
+    if ends is None:
+        return None
+    middle = days(column.values) if column.values.dtype.kind == "M" else numbers(column)[0]
+    exact = middle.astype(np.float64)
+    return np.where(column.valid, np.maximum(exact - ends[0], ends[1] - exact), np.nan)
+
+
+def _shown_values(column: Column) -> list[Any]:
+    values = column.python
+    if column.values.dtype.kind in "MO":
+        return [value.isoformat() if isinstance(value, date) else value for value in values]
+    return values
+
+
+def _shown_sides(column: Column, level: Number) -> list[Interval | None]:
+    ends = sides_at(column, level)
+    if ends is None:
+        return [None] * len(column)
+    is_date = column.values.dtype.kind == "M"
+    lost = (np.isnan(ends[0]) | np.isnan(ends[1])).tolist()
+    cells = zip(ends[0].tolist(), ends[1].tolist(), lost, strict=True)
+    return [None if gone else _dates(low, high) if is_date else (low, high) for low, high, gone in cells]
+
+
+def _dates(low: float, high: float) -> tuple[str, str]:
+    return (_EPOCH + timedelta(low)).isoformat(), (_EPOCH + timedelta(high)).isoformat()
+
+
+def _shown_widths(column: Column, level: Number) -> list[float | None]:
+    widths = half_width(column, level)
+    if widths is None:
+        return [None] * len(column)
+    return [None if np.isnan(width) else width for width in widths.tolist()]

@@ -11,7 +11,7 @@ from fractions import Fraction
 from discreet.answering.answer import Answer
 from discreet.exact import exact
 from discreet.sql import Table
-from discreet.sql.scope import quote
+from discreet.sql.builder import quote
 
 _LOWEST, _HIGHEST = -10, 40
 _EDGES = [Fraction(2) ** power for power in range(_LOWEST, _HIGHEST + 1)]
@@ -34,7 +34,7 @@ def _number(edge: Fraction) -> str:
 
 def ends_of(answer: Answer) -> tuple[Fraction, Fraction] | None:
     """Bounds around every bin whose noisy count is above what noise alone would reach; None if there is no such bin."""
-    mechanism = answer.plan.sets[0].mechanisms[0][0]
+    mechanism = answer.plan.priced[0][0].mechanisms[0][0]
     noise = exact(mechanism.error(1 - (1 - _SURE) / (2 * len(_EDGES) + 2)))
     rows = [tuple(row.values()) for row in answer.rows]
     full = [bin_ for bin_, count in rows if bin_ is not None and count > noise]

@@ -17,8 +17,8 @@ RATE = 0.01
 def accused(suspects: Floats, innocents: Floats, *, rng: np.random.Generator, rate: float = RATE) -> Bits:
     """Who scores higher than all but a few of the people who are known to be innocent.
 
-    One more innocent is as likely to have any rank among N innocents as any other, so they are above the k-th of them with
-    probability at most k / (N + 1): k is the largest for which this is at most `rate`. Draws are decided by coins.
+    One more innocent is as likely to have any rank among N innocents as any other, so they are above the k-th of them
+    with probability at most k / (N + 1): k is the largest for which this is at most `rate`. Draws are decided by coins.
 
     Citation: Vovk, Gammerman, Shafer 2005, conformal prediction.
     """

@@ -124,7 +124,7 @@ def _against_discreet(game: Game, excluded: int) -> Outcome:
     _, removed = confidence.of_a_rate(right, len(without_them.scores), 0.95)
     return with_them.outcome(
         baseline=1 / (len(CONDITIONS) - excluded),
-        bound=game.bound(partial(bounds.inversion, removed)),
+        bound=game.bound_of_this_run(partial(bounds.inversion, removed)),
         facts={"right without the target, at most": removed},
     )
 
@@ -197,7 +197,9 @@ ATTACKS = (
         name="background",
         title="What the neighbours know",
         wants="one patient's condition",
-        sees="an l-diverse table, the target's age, zip code and sex, and four conditions that the target does not have",
+        sees=(
+            "an l-diverse table, the target's age, zip code and sex, and four conditions that the target does not have"
+        ),
         lesson="Diversity helps against those who know nothing else. Everybody knows something else.",
         citation="Chicago slides, Lessons from Last Time; Machanavajjhala et al. 2007, section 2.2",
         releases={"l-diverse": _L_DIVERSE, "k-anonymous": _K_ANONYMOUS},

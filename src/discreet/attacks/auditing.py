@@ -28,8 +28,8 @@ def play(game: Game) -> Outcome:
 def _against_boolean_auditor(game: Game) -> Outcome:
     """The target with each other person: refused where both bits are the same, answered where they differ.
 
-    Now everybody is known up to a flip of all bits, and the auditor, who forgets its refusals, does not know. Two who are like
-    the target and one who is not have 2 or 1 bits set: it sees nothing wrong with telling which.
+    Now everybody is known up to a flip of all bits, and the auditor, who forgets its refusals, does not know. Two who
+    are like the target and one who is not have 2 or 1 bits set: it sees nothing wrong with telling which.
     """
     tally = Tally()
     for _ in game.each_trial():
@@ -56,12 +56,12 @@ def _against_boolean_auditor(game: Game) -> Outcome:
 def _ask(auditor: BooleanAuditor, people: Sequence[int], steps: list[Step]) -> int | None:
     steps.append(Step("asked", f"how many bits of persons {', '.join(map(str, people))} are set"))
     try:
-        told = auditor.total(people)
+        total = auditor.total(people)
     except Denied:
         steps.append(Step("refused", "a bit would follow"))
         return None
-    steps.append(Step("answered", str(told)))
-    return told
+    steps.append(Step("answered", str(total)))
+    return total
 
 
 def _running_time() -> tuple[list[int], list[float]]:
@@ -123,7 +123,10 @@ ATTACKS = (
         title="The refusal that answers",
         wants="one person's bit, or the name of whoever earns most",
         sees="exact answers, and refusals of those that would give somebody away",
-        lesson="Whoever refuses because of the data answers by refusing; and to decide exactly takes time that doubles with each person.",
+        lesson=(
+            "Whoever refuses because of the data answers by refusing; and to decide exactly takes time that doubles "
+            "with each person."
+        ),
         citation="NYU slides, Query auditing; Kleinberg, Papadimitriou, Raghavan 2003; Kenthapadi, Mishra, Nissim 2005",
         releases={
             "boolean-auditor": "exact sums of bits, refused where a bit would follow",

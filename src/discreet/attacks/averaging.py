@@ -48,8 +48,8 @@ def _against_fresh_noise(game: Game) -> Outcome:
 def _against_sticky_noise(game: Game) -> Outcome:
     """The same question has the same noise, so every question is asked in words of its own.
 
-    Leaving out some others (id % 9 <> 4) varies the layers of who is chosen; rewriting the exclusion (id + 7 <> 12 + 7) varies
-    the layer of its text; what the two questions of a pair share cancels.
+    Leaving out some others (id % 9 <> 4) varies the layers of who is chosen; rewriting the exclusion (id + 7 <> 12 + 7)
+    varies the layer of its text; what the two questions of a pair share cancels.
     """
     pairs, sd = int(game.options["repeats"]), game.options["noise"]
     tally = Tally()
@@ -85,7 +85,7 @@ def _against_sticky_noise(game: Game) -> Outcome:
 
 
 def _guess_by_rewriting(game: Game, analyst: Analyst, person: int) -> bool:
-    """Every wording is paid for, and asking again in the same words gives the same answer: so the noise must be shared."""
+    """Every wording is paid for, and asking again in the same words gives the same answer: so noise must be shared."""
     total = 0.0
     for number, rewrite in enumerate(_REWRITES):
         sql = f"SELECT SUM(CASE WHEN secret THEN 1 ELSE -1 END) AS s FROM people WHERE {rewrite.format(person)}"
@@ -107,11 +107,19 @@ ATTACKS = (
         title="Ask again, in other words",
         wants="one person's bit, behind noise",
         sees="noisy counts, as many as it likes",
-        lesson="Noise protects for a price, and the price must be charged for every answer, however the question is worded.",
-        citation="Chicago slides, Some Attacks against Differential Privacy Systems; Gadotti et al. 2019 (arXiv:1804.06752) for sticky noise",
+        lesson=(
+            "Noise protects for a price, and the price must be charged for every answer, however the question is "
+            "worded."
+        ),
+        citation=(
+            "Chicago slides, Some Attacks against Differential Privacy Systems; Gadotti et al. 2019 "
+            "(arXiv:1804.06752) for sticky noise"
+        ),
         releases={
             "fresh-noise": "counts with fresh noise of standard deviation 1, without a budget",
-            "sticky-noise": "counts whose noise sticks to the wording of a question and to who is chosen, without a budget",
+            "sticky-noise": (
+                "counts whose noise sticks to the wording of a question and to who is chosen, without a budget"
+            ),
         },
         bound="a person's bit",
         small=Size(200, 30),

@@ -26,11 +26,11 @@ class NaiveBayes:
         """Log P(label, row): rows down, labels across."""
         tables = [np.maximum(table, _AT_LEAST) for table in self.counts]
         people = np.mean([table.sum(axis=1) for table in tables], axis=0)
-        found = np.tile(np.log(people / people.sum()), (len(rows), 1))
+        joint = np.tile(np.log(people / people.sum()), (len(rows), 1))
         for number, table in enumerate(tables):
             given_label = np.log(table / table.sum(axis=1, keepdims=True))
-            found += given_label[:, rows[:, number]].T
-        return found
+            joint += given_label[:, rows[:, number]].T
+        return joint
 
     def confidences(self, rows: Ints, labels: Ints) -> Floats:
         """For every row, how sure it is of that label."""

@@ -15,15 +15,17 @@ def play(game: Game) -> Outcome:
     tally = Tally()
     for _ in game.each_trial():
         secrets: Bits = game.rng.random(game.people) < 0.5
-        found, steps = _by_one_question(game, secrets) if game.is_discreet else _from_overlapping_counts(game, secrets)
-        share = float((found == secrets).mean())
-        steps += [Step("guess", _shown(found)), Step("truth", f"{_shown(secrets)}: {100 * share:.1f} % are right")]
+        guessed, steps = (
+            _by_one_question(game, secrets) if game.is_discreet else _from_overlapping_counts(game, secrets)
+        )
+        share = float((guessed == secrets).mean())
+        steps += [Step("guess", _shown(guessed)), Step("truth", f"{_shown(secrets)}: {100 * share:.1f} % are right")]
         tally.add(share, steps)
     return tally.outcome(baseline=0.5, bound=game.bound(bounds.bit))
 
 
 def _from_overlapping_counts(game: Game, secrets: Bits) -> tuple[Bits, list[Step]]:
-    """Members are public, and each dataset says how many of its members have the secret: equations enough for everybody."""
+    """Members are public, and each dataset says how many of its members have the secret: equations enough for all."""
     datasets = int(game.options["datasets"] * game.people)
     members = game.rng.random((datasets, game.people)) < 0.5
     counts = members.astype(np.float64) @ secrets

@@ -32,7 +32,7 @@ EXAMPLE: tuple[Record, ...] = (
     (66, 0, 0, 1),
     (84, 1, 0, 1),
 )
-"""The fictitious block of Garfinkel, Abowd, Martindale 2018, Understanding Database Reconstruction Attacks on Public Data."""
+"""The fictitious block of Garfinkel, Abowd, Martindale 2018, Understanding Database Reconstruction Attacks."""
 
 VIEWS: Mapping[str, Callable[[Record], tuple[int, ...]]] = {
     "age, sex": lambda record: record[:2],

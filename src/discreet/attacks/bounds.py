@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 
 from discreet.accounting import delta_of_rho
+
+Row: TypeAlias = Callable[[float, float], float]
+"""A bound as a function of epsilon and delta."""
 
 _PAD = 1 + 1e-12
 
@@ -38,7 +42,7 @@ def tpr_at(fpr: float, epsilon: float, delta: float = 0.0) -> float:
 
 
 def linkage(candidates: int, epsilon: float, delta: float = 0.0) -> float:
-    """Which of N equally likely people or records it is: min(e^ε / N + δ, e^2ε / (e^2ε + N − 1)), the second for δ = 0."""
+    """Which of N equally likely people it is: min(e^ε / N + δ, e^2ε / (e^2ε + N − 1)), the second for δ = 0."""
     fresh = _exp(epsilon) / candidates + delta
     if delta:
         return _up(fresh)
@@ -50,7 +54,12 @@ def inversion(removed: float, epsilon: float, delta: float = 0.0) -> float:
     return _up(_exp(epsilon) * removed + delta)
 
 
-def zcdp(rho: float, bound: Callable[[float, float], float]) -> float:
+def nothing(_epsilon: float, _delta: float = 0.0) -> float:
+    """What no loss allows even once, such as spending more than the cap."""
+    return 0.0
+
+
+def zcdp(rho: float, bound: Row) -> float:
     """A bound under rho-zCDP: the least over ε of the bound at (ε, δ(ε)); each of them holds."""
     ample = rho + 12 * math.sqrt(rho)
     return min(

@@ -89,10 +89,10 @@ def _printed(game: Game, block: Sequence[Record]) -> tuple[Solve, list[Step]]:
 def _against_discreet(game: Game) -> Outcome:
     """Four tables of counts at a quarter of the budget each, and the block that is nearest to them.
 
-    The bound is that of any prior: a record is found at most e^ε times as often as if its owner had not been in the data,
-    plus δ. That is measured, and its upper confidence limit taken, on blocks whose last resident was left out. What is
-    guessed then has nothing to do with the record that was left out, and all records are equally likely, so it is found as
-    often as guesses cover records.
+    The bound is that of any prior: a record is found at most e^ε times as often as if its owner had not been in the
+    data, plus δ. That is measured, and its upper confidence limit taken, on blocks whose last resident was left out.
+    What is guessed then has nothing to do with the record that was left out, and all records are equally likely, so it
+    is found as often as guesses cover records.
     """
     tally, removed = Tally(), []
     blocks = [draw_block(game.rng, residents=game.people) for _ in range(game.trials)]
@@ -104,18 +104,18 @@ def _against_discreet(game: Game) -> Outcome:
             removed.append(len(set(guess)) / len(RECORDS))
         for number in game.each_trial():
             analyst = game.analyst(world)
-            found = _nearest(game, analyst, number)
+            guessed = _nearest(game, analyst, number)
             steps = [
                 Step("known", f"that {game.people} people live in the block"),
                 *analyst.steps,
-                Step("guess", "; ".join(in_words(record) for record in found)),
+                Step("guess", "; ".join(in_words(record) for record in guessed)),
                 Step("truth", "; ".join(in_words(record) for record in sorted(blocks[number]))),
             ]
-            tally.add(_share_found(blocks[number], found), steps)
+            tally.add(_share_found(blocks[number], guessed), steps)
     most = game.people / len(RECORDS)
     chance = min(most, confidence.of_a_mean(removed, 0.95, step=1 / len(RECORDS))[1])
     facts = {"records found of people who were left out, at most": chance}
-    return tally.outcome(baseline=most, bound=game.bound(partial(bounds.inversion, chance)), facts=facts)
+    return tally.outcome(baseline=most, bound=game.bound_of_this_run(partial(bounds.inversion, chance)), facts=facts)
 
 
 def _nearest(game: Game, analyst: Analyst, block: int) -> list[Record]:
@@ -148,8 +148,12 @@ ATTACKS = (
         title="Seven people, and the tables about them",
         wants="the records of everybody in a city block",
         sees="printed tables: counts, medians and means of ages by sex, race and marriage; small groups are withheld",
-        lesson="Every exact table is an equation, and few people suit all of them; withholding small groups does not help.",
-        citation="NYU slides, death by a 1000 cuts; Garfinkel, Abowd, Martindale 2018; Abowd et al. 2023 (arXiv:2312.11283)",
+        lesson=(
+            "Every exact table is an equation, and few people suit all of them; withholding small groups does not help."
+        ),
+        citation=(
+            "NYU slides, death by a 1000 cuts; Garfinkel, Abowd, Martindale 2018; Abowd et al. 2023 (arXiv:2312.11283)"
+        ),
         releases={
             "means-and-medians": "number, median and mean of the ages in groups of three or more",
             "count-tables": "four exact tables of counts",

@@ -1,4 +1,4 @@
-"""Printed tables as constraints, and blocks that satisfy them: OR-Tools' CP-SAT, of the extra "lab", does the solving."""
+"""Printed tables as constraints, and blocks that satisfy them: CP-SAT of OR-Tools, an extra of ours, solves them."""
 
 from __future__ import annotations
 

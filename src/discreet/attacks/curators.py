@@ -1,16 +1,16 @@
-"""The door that an analyst has: attacks on Discreet go through the real curator and see what it answers, nothing else."""
+"""The door that an analyst has: attacks on Discreet go through the real curator and see only what it answers."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Self
 
 from discreet.attacks.steps import Step
-from discreet.catalog import parse_catalog
-from discreet.curator import Curator, open_curator
+from discreet.catalog import Catalog, parse_catalog
+from discreet.curator import Curator, curators_with_new_books, open_curator
 from discreet.errors import DiscreetError
 from discreet.exact import Number
 from discreet.loss import Loss
@@ -50,7 +50,8 @@ class Analyst:
 class Protected:
     """One world behind the real curator. Each analyst finds books in which nothing is written yet.
 
-    Opening a curator takes 40 ms and a question 6 ms, so a world should serve many trials: other targets, or other noise.
+    Opening a curator takes 40 ms and a question 6 ms, so a world should serve many trials: other targets, or other
+    noise.
     """
 
     def __init__(self, tables: Mapping[str, Mapping[str, Any]], catalog: str, *, budget: Loss) -> None:
@@ -58,7 +59,7 @@ class Protected:
 
         self._frames = {name: pa.table(dict(columns)) for name, columns in tables.items()}
         self._catalog, self._budget = catalog, budget
-        self._memory: Curator | None = None
+        self._in_memory: Generator[Curator, None, None] | None = None
         self._files = ExitStack()
 
     def __enter__(self) -> Self:
@@ -70,26 +71,26 @@ class Protected:
     def close(self) -> None:
         """Let go of everything that was opened."""
         self._files.close()
-        if self._memory is not None:
-            self._memory.close()
-            self._memory = None
+        if self._in_memory is not None:
+            self._in_memory.close()
+            self._in_memory = None
 
     def analyst(self, *, durable: bool = False) -> Analyst:
         """Somebody with the whole budget to spend. The books are in memory, or in a file that is gone afterwards."""
         if durable:
             self._files.close()
             folder = self._files.enter_context(tempfile.TemporaryDirectory())
-            return Analyst(self._files.enter_context(self._open(str(Path(folder) / "ledger.sqlite"))), self._budget)
-        if self._memory is None:
-            self._memory = self._open(_MEMORY)
-        else:
-            self._memory.start_new_books()
-        return Analyst(self._memory, self._budget)
+            declared = self._declared(str(Path(folder) / "ledger.sqlite"))
+            kept = self._files.enter_context(open_curator(frames=self._frames, catalog=declared))
+            return Analyst(kept, self._budget)
+        if self._in_memory is None:
+            self._in_memory = curators_with_new_books(self._declared(_MEMORY), frames=self._frames)
+        return Analyst(next(self._in_memory), self._budget)
 
-    def _open(self, ledger: str) -> Curator:
+    def _declared(self, ledger: str) -> Catalog:
         cap = f"epsilon = {self._budget.epsilon!r}\ndelta = {self._budget.delta!r}"
         text = f'[source]\npath = "."\n[ledger]\npath = "{ledger}"\n[budget]\n{cap}\n{self._catalog}'
-        return open_curator(frames=self._frames, catalog=parse_catalog(text))
+        return parse_catalog(text)
 
 
 def _shown(rows: list[dict[str, Any]], most: int = 6) -> str:

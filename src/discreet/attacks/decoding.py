@@ -43,14 +43,14 @@ def by_linear_program(matrix: Floats, answers: Floats) -> Floats:
         ) from None
     questions, bits = matrix.shape
     above, below = sparse.eye(questions), -sparse.eye(questions)
-    found = optimize.linprog(
+    solution = optimize.linprog(
         np.concatenate([np.zeros(bits), np.ones(2 * questions)]),
         A_eq=sparse.hstack([sparse.csr_matrix(matrix), above, below], format="csc"),
         b_eq=answers,
         bounds=[(-1, 1)] * bits + [(0, None)] * (2 * questions),
         method="highs-ipm",
     )
-    return np.asarray(found.x[:bits], np.float64)
+    return np.asarray(solution.x[:bits], np.float64)
 
 
 def by_exhaustion(questions: Floats, answers: Floats, candidates: Floats, *, within: float) -> npt.NDArray[np.int64]:

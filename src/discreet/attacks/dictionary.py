@@ -48,17 +48,17 @@ def _against_hashes(game: Game, formats: tuple[str, ...]) -> Outcome:
 
 def _reversed(game: Game, wanted: set[bytes], formats: tuple[str, ...]) -> dict[bytes, str]:
     """Every possible medallion whose hash is in the release."""
-    found, md5 = {}, partial(hashlib.md5, usedforsecurity=False)
+    reversed_hashes, md5 = {}, partial(hashlib.md5, usedforsecurity=False)
     possible, done = sum(_size(form) for form in formats), 0
     for form in formats:
         for start, block in _blocks(form):
             for rest in block:
                 digest = md5((start + rest).encode()).digest()
                 if digest in wanted:
-                    found[digest] = start + rest
+                    reversed_hashes[digest] = start + rest
             done += len(block)
             game.report(done / possible)
-    return found
+    return reversed_hashes
 
 
 def _blocks(form: str) -> Iterator[tuple[str, list[str]]]:

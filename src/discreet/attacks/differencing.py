@@ -64,7 +64,10 @@ ATTACKS = (
         wants="one person's bit: Freddie's diagnosis, the income of John's family, what the speaker did last night",
         sees="counts of large groups, two of which differ in one person",
         lesson="A minimum group size protects nobody: both groups are large, and their difference is a person.",
-        citation="NYU slides, A basic differencing attack and Aggregation without randomization; Sapienza slides, The Statistics Masquerade",
+        citation=(
+            "NYU slides, A basic differencing attack and Aggregation without randomization; Sapienza slides, The "
+            "Statistics Masquerade"
+        ),
         releases={
             "minimum-size": "exact counts, withheld below 10 people",
             "articles": "two newspaper articles with exact counts, a month apart",

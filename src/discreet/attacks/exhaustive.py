@@ -33,7 +33,7 @@ public = true
 
 
 def play(game: Game) -> Outcome:
-    """Each trial is a whole run: new people with fair random bits, all of their subsets, one score for all bits together."""
+    """Each trial is a whole run: new people with fair random bits, all of their subsets, one score for all bits."""
     if game.people > _MOST:
         raise BadInput(
             f"All subsets of more than {_MOST} people are too many.",
@@ -45,29 +45,30 @@ def play(game: Game) -> Outcome:
 def _against_answers_within_alpha(game: Game) -> Outcome:
     """Take any bits that are within alpha of all answers.
 
-    They are wrong for at most 4·alpha people: counting those who have the secret and were given none is off by alpha in the
-    answer and by alpha in what was taken, so they are at most 2·alpha; and so are those who were given one and have none.
+    They are wrong for at most 4·alpha people: counting those who have the secret and were given none is off by alpha in
+    the answer and by alpha in what was taken, so they are at most 2·alpha; and so are those who were given one and have
+    none.
     """
     subsets, alpha = _all_subsets(game.people), int(game.options["alpha"])
     candidates = subsets.astype(np.float64)
     tally, wrong = Tally(), []
     for _ in game.each_trial():
         secrets: Bits = game.rng.random(game.people) < 0.5
-        told = HalfwayToADecoy(secrets, alpha=alpha, rng=game.rng).count(subsets)
-        suits = by_exhaustion(candidates, told, candidates, within=alpha)
-        found = subsets[int(game.rng.choice(suits))]
-        wrong.append(int((found != secrets).sum()))
+        counts = HalfwayToADecoy(secrets, alpha=alpha, rng=game.rng).count(subsets)
+        suits = by_exhaustion(candidates, counts, candidates, within=alpha)
+        guessed = subsets[int(game.rng.choice(suits))]
+        wrong.append(int((guessed != secrets).sum()))
         steps = [
             Step(
                 "known", f"that {game.people} people are in the data, and that every answer is off by at most {alpha}"
             ),
             Step("asked", f"how many have the secret, in each of the {len(subsets):,} subsets"),
-            Step("answered", ", ".join(f"{answer:.1f}" for answer in told[-6:]) + ", …"),
+            Step("answered", ", ".join(f"{answer:.1f}" for answer in counts[-6:]) + ", …"),
             Step("note", f"of {len(subsets):,} possible worlds, {suits.size:,} suit all answers"),
-            Step("guess", _shown(found)),
+            Step("guess", _shown(guessed)),
             Step("truth", f"{_shown(secrets)}: {wrong[-1]} wrong, of at most {4 * alpha}"),
         ]
-        tally.add((found == secrets).mean(), steps)
+        tally.add((guessed == secrets).mean(), steps)
     facts = {"most bits wrong in a run": max(wrong), "bits wrong at most, by the theorem": 4 * alpha}
     return tally.outcome(baseline=0.5, facts=facts)
 
@@ -92,15 +93,15 @@ def _against_discreet(game: Game) -> Outcome:
                     source=f"people CROSS JOIN subsets WHERE run = {run - runs[0]}",
                     groups=len(subsets),
                 )
-                told = by_number(rows, key="subset", value="s", first=0, count=len(subsets))
-                found = _nearest(signed, told) > 0
+                sums = by_number(rows, key="subset", value="s", first=0, count=len(subsets))
+                guessed = _nearest(signed, sums) > 0
                 steps = [
                     Step("known", f"that {game.people} people are in the data"),
                     *analyst.steps,
-                    Step("guess", _shown(found)),
-                    Step("truth", f"{_shown(bits)}: {(found != bits).sum()} wrong"),
+                    Step("guess", _shown(guessed)),
+                    Step("truth", f"{_shown(bits)}: {(guessed != bits).sum()} wrong"),
                 ]
-                tally.add((found == bits).mean(), steps)
+                tally.add((guessed == bits).mean(), steps)
     return tally.outcome(baseline=0.5, bound=game.bound(bounds.bit))
 
 

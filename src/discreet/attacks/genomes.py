@@ -1,4 +1,4 @@
-"""A study of many people with very many yes-or-no attributes each, such as genetic variants; and others who are not in it."""
+"""A study of many people with very many yes-or-no attributes each, such as genetic variants; and others outside it."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Study:
 
 
 def ask_for_counts(game: Game, analyst: Analyst, study: Study, *, sites: int) -> Numbers:
-    """How many have the variant at each of the first sites; for some of them, one person counts with so many rows only."""
+    """How many have the variant at each of the first sites; for some sites, one person counts with so many rows."""
     rows = ask_for_all(
         game,
         analyst,

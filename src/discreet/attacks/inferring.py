@@ -39,21 +39,21 @@ def by_shadows(confidences: Floats, labels: Floats, shadows: Floats, members: Bi
 
 
 def by_likelihood(confidences: Floats, shadows: Floats, members: Bits) -> Floats:
-    """LiRA: for each person, how much likelier their log-odds are among shadows that have them than among those without.
+    """LiRA: for each person, how much likelier their log-odds are among shadows that have them than among the others.
 
     Spreads are shared by all people, which is steadier for few shadows.
     Citation: Carlini, Chien, Nasr, Song, Terzis, Tramèr 2022 (arXiv:2112.03570).
     """
-    found, odds = log_odds(confidences), log_odds(shadows)
+    own_odds, odds = log_odds(confidences), log_odds(shadows)
     likelihoods = []
     for which, middle in zip((members, ~members), _middles(odds, members), strict=True):
         spread = _SPREAD + float(np.sqrt(np.mean((odds - middle)[which] ** 2)))
-        likelihoods.append(-np.log(spread) - (found - middle) ** 2 / (2 * spread**2))
+        likelihoods.append(-np.log(spread) - (own_odds - middle) ** 2 / (2 * spread**2))
     return likelihoods[0] - likelihoods[1]
 
 
 def _middles(odds: Floats, members: Bits) -> tuple[Floats, Floats]:
-    """Each person's usual log-odds with and without them; whoever was in no shadow, or in all, moves as people do on average."""
+    """Each person's usual log-odds with and without them; who was in no shadow, or in all, moves as the mean does."""
     inside, outside = ((odds * which).sum(axis=0) / np.maximum(1, which.sum(axis=0)) for which in (members, ~members))
     never, always = ~members.any(axis=0), members.all(axis=0)
     both = ~never & ~always

@@ -63,7 +63,8 @@ def play(game: Game) -> Outcome:
 def invert(model: Model, patients: Patients) -> Ints:
     """The genotype that is likeliest: how common it is, times how sure the model is of the dose if it were the one.
 
-    Citation: Fredrikson, Lantz, Jha, Lin, Page, Ristenpart, USENIX Security 2014; Fredrikson, Jha, Ristenpart, CCS 2015.
+    Citation: Fredrikson, Lantz, Jha, Lin, Page, Ristenpart, USENIX Security 2014; Fredrikson, Jha, Ristenpart,
+    CCS 2015.
     """
     scores = []
     for genotype, common in enumerate(_GENOTYPES):
@@ -75,9 +76,9 @@ def invert(model: Model, patients: Patients) -> Ints:
 def _compared(game: Game, train: Train) -> Outcome:
     """The same attack on people in the data, and on one person more whom the model never saw.
 
-    Patients are independent of each other. So a model from which the target was removed is a model of one patient fewer, and
-    anybody from outside is the target; many of them are tried, each for themselves. Both directions of the guarantee
-    hold for the pair, e^ε s + δ for being right and the same for being wrong, and the lesser bound is taken.
+    Patients are independent of each other. So a model from which the target was removed is a model of one patient
+    fewer, and anybody from outside is the target; many of them are tried, each for themselves. Both directions of the
+    guarantee hold for the pair, e^ε s + δ for being right and the same for being wrong, and the lesser bound is taken.
     """
     tally, removed = Tally(), []
     for _ in game.each_trial():
@@ -99,7 +100,7 @@ def _compared(game: Game, train: Train) -> Outcome:
     imputed = float(np.mean(removed))
     facts = {"right about people whom the model never saw": imputed, "most common genotype": float(_GENOTYPES.max())}
     series = [] if game.is_discreet else [_by_depth(game)]
-    bound = game.bound(partial(_bound, imputed))
+    bound = game.bound_of_this_run(partial(_bound, imputed))
     return tally.outcome(baseline=imputed, bound=bound, facts=facts, series=series)
 
 
@@ -156,12 +157,12 @@ ATTACKS = (
         wants="somebody's genotype",
         sees="a model that predicts a dose, with its confidences; everybody's other attributes and their dose",
         lesson=(
-            "What a model says of people in general, it says of everybody, in the data or not. Only what it says beyond that "
-            "about its own people is a breach; with differential privacy that is little."
+            "What a model says of people in general, it says of everybody, in the data or not. Only what it says "
+            "beyond that about its own people is a breach; with differential privacy that is little."
         ),
         citation=(
-            "Fredrikson et al., USENIX Security 2014, and CCS 2015; McSherry 2016, Statistical inference considered harmful, "
-            "for the comparison"
+            "Fredrikson et al., USENIX Security 2014, and CCS 2015; McSherry 2016, Statistical inference considered "
+            "harmful, for the comparison"
         ),
         releases={"tree": "a decision tree grown until its leaves are single patients, with its confidences"},
         bound="inversion, skewed priors",

@@ -53,7 +53,7 @@ def run_all(
     seed: int | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> list[Result]:
-    """Run everything that can be run, or the attacks named. `on_progress` hears how many duels are done, and of how many."""
+    """Run everything that can be run, or the attacks named. `on_progress` hears how many duels of how many are over."""
     planned = list(duels(names, epsilons=epsilons))
     results = []
     for number, duel in enumerate(planned):

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from discreet.attacks import bounds
 from discreet.attacks.model import Attack, Game, Outcome, Size, Tally
 from discreet.attacks.racer import Asked, Race, Racer, open_books, run_race
 from discreet.attacks.releases.ledgers import CheckThenCharge, ReadCheckWrite
@@ -71,8 +72,8 @@ def _rush(ledger: ReadCheckWrite, *, threads: int, cap: int) -> list[tuple[str, 
 def _against_discreet(game: Game) -> Outcome:
     """Books in a file, and several curators on them: in threads of one process, and in processes of their own.
 
-    Every thread first sends the same request under the same id, then questions of its own. Granted is whatever was learned
-    and is not a repetition: every pair of a question and an answer.
+    Every thread first sends the same request under the same id, then questions of its own. Granted is whatever was
+    learned and is not a repetition: every pair of a question and an answer.
     """
     cap, processes = int(game.options["cap"]), int(game.options["processes"])
     tally, granted, booked, retried = Tally(), [], [], []
@@ -105,7 +106,7 @@ def _against_discreet(game: Game) -> Outcome:
         "answers in the books": _range([round(one, 6) for one in booked]),
         "different answers to one request, sent by every thread": _range(retried),
     }
-    return tally.outcome(baseline=0.0, bound=0.0, facts=facts)
+    return tally.outcome(baseline=0.0, bound=game.bound(bounds.nothing), facts=facts)
 
 
 def _plans(game: Game, ledger: str, *, parts: int) -> list[Race]:
@@ -159,8 +160,14 @@ ATTACKS = (
         title="Spend it twice, at once",
         wants="more answers than the budget allows",
         sees="answers and refusals to many questions asked at the same time, and to requests sent again",
-        lesson="A budget that is looked at and then written is no budget: look and charge must be one step, before the answer.",
-        citation="Chicago slides, In practice, systems must manage a privacy budget; time-of-check to time-of-use, McPhee 1974",
+        lesson=(
+            "A budget that is looked at and then written is no budget: look and charge must be one step, before the "
+            "answer."
+        ),
+        citation=(
+            "Chicago slides, In practice, systems must manage a privacy budget; time-of-check to time-of-use, McPhee "
+            "1974"
+        ),
         releases={
             "read-check-write": "reads what is spent, checks it, answers, and writes the new sum",
             "check-then-charge": "checks what is spent, answers, and then charges in one step",

@@ -40,12 +40,10 @@ def _against_a_table_without_names(game: Game, voters: State) -> Outcome:
         matches = by_key[first:last]
         guess = int(game.rng.choice(matches))
         alone.append(matches.size == 1)
+        row_shown = f"{voters.describe(int(patients[row]))}, {CONDITIONS[released.conditions[row]]}"
         steps = [
             Step("known", f"the voter list of {game.people:,} people: name, zip code, birth date, sex"),
-            Step(
-                "answered",
-                f"a row of the released table: {voters.describe(int(patients[row]))}, {CONDITIONS[released.conditions[row]]}",
-            ),
+            Step("answered", f"a row of the released table: {row_shown}"),
             Step("note", f"voters with that zip code, birth date and sex: {matches.size}"),
             Step("guess", f"it is voter {guess:,}"),
             Step("truth", f"voter {patients[row]:,}"),
@@ -95,8 +93,9 @@ def _suspects(game: Game, voters: State) -> list[Ints]:
 
 
 def _condition(voters: State, person: int) -> str:
+    zip_code, born = zip_name(int(voters.zips[person])), birth_date(int(voters.born[person]))
     sex = "M" if voters.is_male[person] else "F"
-    return f"zip = '{zip_name(int(voters.zips[person]))}' AND born = DATE '{birth_date(int(voters.born[person]))}' AND sex = '{sex}'"
+    return f"zip = '{zip_code}' AND born = DATE '{born}' AND sex = '{sex}'"
 
 
 def _table(voters: State, patients: Ints) -> dict[str, object]:

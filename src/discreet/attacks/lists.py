@@ -19,8 +19,9 @@ TABLE = "[tables.lists]\npublic = true\n"
 
 @dataclass(frozen=True, slots=True)
 class Lists:
-    """Person `id` is on list (a, b) if (id · a + b) modulo a prime is in its lower half: pairwise independent, about half of all.
+    """Person `id` is on list (a, b) if (id · a + b) modulo a prime is in its lower half.
 
+    Lists are pairwise independent, and have about half of all people each.
     Citation: Carter, Wegman 1979; Cohen, Nissim 2018 (arXiv:1810.05692) asked for people by such formulas.
     """
 

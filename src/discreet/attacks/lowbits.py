@@ -48,8 +48,8 @@ def _against_discreet(game: Game) -> Outcome:
     for meeting in each_meeting(game):
         answer = meeting.analyst.number(meeting.question, epsilon=game.budget.epsilon)
         whole += answer.is_integer()
-        one = _Heard(truth=int(meeting.is_there), answer=answer, scale=1 / game.budget.epsilon, tell=by_either)
-        tally.add(one.guess == one.truth, [*meeting.analyst.steps, *one.steps()[1:]])
+        heard = _Heard(truth=int(meeting.is_there), answer=answer, scale=1 / game.budget.epsilon, tell=by_either)
+        tally.add(heard.guess == heard.truth, [*meeting.analyst.steps, *heard.steps()[1:]])
     facts = {"answers that are whole numbers": whole / len(tally.scores)}
     return tally.outcome(baseline=0.5, bound=game.bound(bounds.membership), facts=facts)
 
@@ -112,8 +112,8 @@ def by_either(answer: float, scale: float) -> int | None:
 def in_support(answer: float, value: int, scale: float) -> bool:
     """Whether numpy's Laplace sampler has a uniform number that gives this answer; exact.
 
-    The noise is scale * log(2u) or -scale * log(2 - 2u) for u on a grid, so only the u near the inverse have to be tried. They
-    are as many as rounding can move: a few for the inverse, and those within the last place of the sum.
+    The noise is scale * log(2u) or -scale * log(2 - 2u) for u on a grid, so only the u near the inverse have to be
+    tried. They are as many as rounding can move: a few for the inverse, and those within the last place of the sum.
     """
     noise = answer - value
     share = math.exp(-abs(noise) / scale)
@@ -167,10 +167,13 @@ ATTACKS = (
         title="The least significant bits",
         wants="whether f(D) is 0 or 1",
         sees="one answer f(D) + Laplace noise, as a floating-point number",
-        lesson="A proof about real numbers says nothing about doubles: some of them are never drawn, and those who know which can tell.",
+        lesson=(
+            "A proof about real numbers says nothing about doubles: some of them are never drawn, and those who know "
+            "which can tell."
+        ),
         citation=(
-            "Chicago slides, On Significance of the Least Significant Bits For Differential Privacy; Mironov, CCS 2012; "
-            "Haney et al. 2022 (arXiv:2207.13793) for granularity"
+            "Chicago slides, On Significance of the Least Significant Bits For Differential Privacy; Mironov, CCS "
+            "2012; Haney et al. 2022 (arXiv:2207.13793) for granularity"
         ),
         releases={
             "numpy": "val + numpy.random.laplace(0.0, sensitivity / epsilon), whose sampler is known",

@@ -71,7 +71,7 @@ def _against_means(game: Game) -> Outcome:
 
 
 def _against_discreet(game: Game) -> Outcome:
-    """All counts in one question, for the whole budget; and, for the curve, fewer of them, which have less noise each."""
+    """All counts in one question, for the whole budget; for the curve, fewer of them, which have less noise each."""
     tally, curve = Tally(), []
     parts = [max(1, _sites(game) // part) for part in _PARTS]
     for _ in game.each_trial():
@@ -120,7 +120,9 @@ ATTACKS = (
         wants="whether somebody, whose genome it has, was among the patients of a study",
         sees="the frequency of each of 10,000 genetic variants among the patients",
         lesson="Means are about nobody, until there are very many of them: below noise of √d/n, members stand out.",
-        citation="Harvard slides, Recap: Membership Attacks; Homer et al. 2008; Dwork, Smith, Steinke, Ullman, Vadhan 2015",
+        citation=(
+            "Harvard slides, Recap: Membership Attacks; Homer et al. 2008; Dwork, Smith, Steinke, Ullman, Vadhan 2015"
+        ),
         releases={"exact-means": "a table of exact frequencies, as genome-wide studies printed them"},
         bound="true positives at 1 % false positives",
         small=Size(16, 3),

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.attacks.bounds import Row
 from discreet.attacks.curators import Analyst, Protected
 from discreet.attacks.steps import Step
 from discreet.loss import Loss
@@ -35,18 +36,27 @@ class Series:
     y: tuple[float, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The most that the guarantee allows at the budget that was played with."""
+
+    value: float
+    row: Row | None
+    """The same at any other budget, where it depends on nothing that was measured while playing."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """What playing gave: one score for each independent trial, and what they are to be compared with.
 
-    A score is 1 or 0 where a trial is one guess, and a share from 0 to 1 where it is a whole run of many guesses: these are
-    not independent of each other, so a run counts as one.
+    A score is 1 or 0 where a trial is one guess, and a share from 0 to 1 where it is a whole run of many guesses: these
+    are not independent of each other, so a run counts as one.
     """
 
     scores: Sequence[float]
     baseline: float
     """What guessing achieves, without any release."""
-    bound: float | None
+    bound: Bound | None
     """From `bounds`; dropped where the release promises nothing."""
     transcript: Sequence[Step]
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -71,7 +81,7 @@ class Tally:
         self,
         *,
         baseline: float,
-        bound: float | None = None,
+        bound: Bound | None = None,
         facts: Mapping[str, Any] | None = None,
         series: Sequence[Series] = (),
     ) -> Outcome:
@@ -133,9 +143,13 @@ class Game:
         if self.on_progress is not None:
             self.on_progress(int(done * self.trials), self.trials)
 
-    def bound(self, row: Callable[[float, float], float]) -> float | None:
+    def bound(self, row: Row) -> Bound | None:
         """A row of `bounds` at the whole budget, as `game.bound(bounds.bit)`; None where nothing was promised."""
-        return None if self.loss is None else row(self.loss.epsilon, self.loss.delta)
+        return None if self.loss is None else Bound(row(self.loss.epsilon, self.loss.delta), row)
+
+    def bound_of_this_run(self, row: Row) -> Bound | None:
+        """The same for a row with a number in it that was measured in this run: it says nothing about other budgets."""
+        return None if self.loss is None else Bound(row(self.loss.epsilon, self.loss.delta), None)
 
     def protect(self, tables: Mapping[str, Mapping[str, Any]], catalog: str) -> Protected:
         """A world behind the real curator; `catalog` is the [tables] part of a discreet.toml."""

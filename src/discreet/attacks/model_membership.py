@@ -12,7 +12,7 @@ import numpy.typing as npt
 from discreet.attacks import bounds, inferring
 from discreet.attacks.bayes import NaiveBayes, exact_counts
 from discreet.attacks.curators import Analyst
-from discreet.attacks.model import Attack, Game, Outcome, Series, Size, Tally
+from discreet.attacks.model import Attack, Bound, Game, Outcome, Series, Size, Tally
 from discreet.attacks.releases.models import Model, forest, neighbours
 from discreet.attacks.steps import Step
 
@@ -184,7 +184,7 @@ class _Scoring:
         found = inferring.above_outsiders(inside, outside, rank=rank, rng=self._game.rng)
         return float(np.mean(found)) if found.size else 0.0
 
-    def outcome(self, *, bound: float | None) -> Outcome:
+    def outcome(self, *, bound: Bound | None) -> Outcome:
         facts = {f"found by {name}": float(np.mean(rates)) for name, rates in self._rates.items()}
         facts |= {f"model is right on {who}": float(np.mean(shares)) for who, shares in self._right.items()}
         rates = tuple(rank / (_OUTSIDERS + 1) for rank in _RANKS)
@@ -203,7 +203,8 @@ def _catalog(game: Game) -> str:
     last = game.people + _OUTSIDERS
     return (
         '[tables.rows]\nprivacy_unit = "id"\n'
-        f'columns.id = {{ type = "integer", lower = 0, upper = {last} }}\ncolumns.label = {{ type = "boolean" }}\n{columns}'
+        f'columns.id = {{ type = "integer", lower = 0, upper = {last} }}\n'
+        f'columns.label = {{ type = "boolean" }}\n{columns}'
     )
 
 
@@ -215,8 +216,8 @@ ATTACKS = (
         sees="the confidences of a trained model in people's labels, and models that it trained itself in the same way",
         lesson="A model is an answer about its data: one that knows people by heart tells who they are.",
         citation=(
-            "Harvard slides, Membership Attacks on ML as a Service; Shokri et al. 2017 (arXiv:1610.05820); Yeom et al. 2018 "
-            "(arXiv:1709.01604); Carlini et al. 2022 (arXiv:2112.03570)"
+            "Harvard slides, Membership Attacks on ML as a Service; Shokri et al. 2017 (arXiv:1610.05820); Yeom et al. "
+            "2018 (arXiv:1709.01604); Carlini et al. 2022 (arXiv:2112.03570)"
         ),
         releases={
             "forest": "a random forest of deep trees, with its confidences",

@@ -50,7 +50,7 @@ def _variation(game: Game, delta: float) -> float:
 
 
 def _against_discreet(game: Game) -> Outcome:
-    """Rows are not to be had. Counts are, of everybody at once: whoever has the largest is the likeliest to be there."""
+    """Rows are not to be had. Counts are, of everybody at once: who has the largest is the likeliest to be there."""
     tally, serves = Tally(), max(1, game.people // _CANDIDATES)
     known = Step("known", f"each of {_CANDIDATES} people is in the data or not, at even odds")
     for trials in game.each_world(serves=serves):
@@ -96,7 +96,10 @@ ATTACKS = (
         title="Name and shame",
         wants="somebody, whoever it is, who is in the data for certain",
         sees="what a mechanism publishes that is private by total variation",
-        lesson="A small delta for each person is not small for all: with delta near 1/n, and without epsilon, naming people is allowed.",
+        lesson=(
+            "A small delta for each person is not small for all: with delta near 1/n, and without epsilon, naming "
+            "people is allowed."
+        ),
         citation="Toronto slides, Total Variation Distance Differential Privacy",
         releases={
             "random-row": "one row, chosen at random: total variation 1/n",

@@ -108,7 +108,7 @@ def _overhear(
 
 
 def _against_discreet(game: Game, world: Ratings) -> Outcome:
-    """Whoever fits enough of what was overheard: which film did they see last night? One question, each film a group."""
+    """Who fits enough of what was overheard: which film did they see last night? One question, each film a group."""
     secrets = game.rng.integers(0, len(_SECRET_FILMS), game.people)
     tables = {
         "ratings": {"user_id": world.users, "film": world.films, "stars": world.stars, "day": world.days},

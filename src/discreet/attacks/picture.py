@@ -62,10 +62,11 @@ def _scale(bottom: int) -> list[str]:
 def _row(name: str, result: Result, top: int) -> list[str]:
     low, high = result.interval()
     middle, end = top + _BAR / 2, top + _BAR
+    length = _at(result.success) - _LEFT
     kind = "weak" if result.bound is None or not result.holds() else "kept"
     parts = [
         f'<text x="{_LEFT - 10}" y="{middle + 4}" text-anchor="end">{escape(name)}</text>',
-        f'<rect x="{_LEFT}" y="{top}" width="{_at(result.success) - _LEFT:.1f}" height="{_BAR}" rx="3" class="{kind}"/>',
+        f'<rect x="{_LEFT}" y="{top}" width="{length:.1f}" height="{_BAR}" rx="3" class="{kind}"/>',
         f'<line x1="{_at(low):.1f}" x2="{_at(high):.1f}" y1="{middle}" y2="{middle}" class="whisker"/>',
         _upright(result.baseline, top - 4, end + 4, "coin"),
         f'<text x="{_LEFT + _WIDTH + 10}" y="{middle + 4}" class="tick">{100 * result.success:.1f} %</text>',

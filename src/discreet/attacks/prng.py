@@ -78,8 +78,8 @@ def _against_one_twister(game: Game) -> Outcome:
 def _against_discreet(game: Game) -> Outcome:
     """Everybody's bit at once, each behind noise of their own, so that a seed would have to explain all of them.
 
-    Its noise is taken off where one does; where none does, the sign of an answer is the best guess. No answer shows a word
-    of the generator, so there is none to run backwards. One run counts as one trial.
+    Its noise is taken off where one does; where none does, the sign of an answer is the best guess. No answer shows a
+    word of the generator, so there is none to run backwards. One run counts as one trial.
     """
     seeds = np.rint(_noise_by_second(game, scale=1 / game.budget.epsilon, size=game.people))
     tally, best_shares = Tally(), []
@@ -142,13 +142,17 @@ ATTACKS = (
         title="Noise that can be foretold",
         wants="one person's bit, behind noise from a pseudo-random generator",
         sees="noisy counts, and whatever else the same generator made",
-        lesson="Noise must come from a cryptographic generator: one made for simulations is a secret with a public recipe.",
+        lesson=(
+            "Noise must come from a cryptographic generator: one made for simulations is a secret with a public recipe."
+        ),
         citation=(
-            "Matsumoto, Nishimura 1998, for the generator; Garfinkel, Leclerc 2020 (arXiv:2009.03777), Randomness concerns "
-            "when deploying differential privacy"
+            "Matsumoto, Nishimura 1998, for the generator; Garfinkel, Leclerc 2020 (arXiv:2009.03777), Randomness "
+            "concerns when deploying differential privacy"
         ),
         releases={
-            "seeded": "three counts with Laplace noise from numpy, seeded with the second in which the program was started",
+            "seeded": (
+                "three counts with Laplace noise from numpy, seeded with the second in which the program was started"
+            ),
             "mersenne": "counts with Laplace noise, from the generator that also numbers the tickets of a service",
         },
         bound="a person's bit",

@@ -1,6 +1,7 @@
 """One of several processes that ask the same curator's books at once: `python -m discreet.attacks.racer`.
 
-It reads lines of JSON: where the books are, and what to ask. It answers "ready", waits for "go", and answers with what it heard.
+It reads lines of JSON: where the books are, and what to ask. It answers "ready", waits for "go", and answers with what
+it heard.
 """
 
 from __future__ import annotations

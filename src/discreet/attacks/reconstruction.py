@@ -28,7 +28,7 @@ _IN_A_WORLD = 1024
 
 
 def play(game: Game) -> Outcome:
-    """Each trial is a whole run: new people with fair random bits, new lists of them, one score for all bits together."""
+    """Each trial is a whole run: new people with fair random bits, new lists of them, one score for all bits."""
     if game.is_discreet:
         return _against_discreet(game)
     return _against_a_release(game)
@@ -165,7 +165,10 @@ ATTACKS = (
         title="Too many answers, too well: a thousand cuts",
         wants="the secret bits of everybody at once",
         sees="noisy counts of random subsets of people, four times as many as there are people",
-        lesson="Noise well below √n does not protect, however private each count looks: the number of answers must be paid for.",
+        lesson=(
+            "Noise well below √n does not protect, however private each count looks: the number of answers must be "
+            "paid for."
+        ),
         citation="Sapienza slides, Reconstruction Attacks; NYU slides, death by a 1000 cuts; Dinur, Nissim 2003; "
         "Dwork, McSherry, Talwar 2007; Cohen, Nissim 2018 (arXiv:1810.05692) for sticky noise",
         releases={

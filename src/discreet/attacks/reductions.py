@@ -48,18 +48,19 @@ def play_membership(game: Game) -> Outcome:
                 ids = np.arange(game.people) + (run - runs[0]) * game.people
                 present = inside[ids]
                 sums = _sums(game, lists, ids, present) if world is None else _asked_sums(game, world, lists, ids)
-                found = sums.presence()
-                alarms.append(float((found & ~present).sum() / max(1, (~present).sum())))
-                misses.append(float((~found & present).sum() / max(1, present.sum())))
+                guessed = sums.presence()
+                alarms.append(float((guessed & ~present).sum() / max(1, (~present).sum())))
+                misses.append(float((~guessed & present).sum() / max(1, present.sum())))
                 steps = [
                     Step("known", f"the ids of {game.people} candidates, each in the data or not at even odds"),
                     *sums.steps,
-                    Step("guess", f"candidate {ids[0]} is {_in_words(found[0])}; and so on for all"),
+                    Step("guess", f"candidate {ids[0]} is {_in_words(guessed[0])}; and so on for all"),
                     Step(
-                        "truth", f"{_in_words(present[0])}; in all, {(found == present).sum()} of {ids.size} are right"
+                        "truth",
+                        f"{_in_words(present[0])}; in all, {(guessed == present).sum()} of {ids.size} are right",
                     ),
                 ]
-                tally.add((found == present).mean(), steps)
+                tally.add((guessed == present).mean(), steps)
     facts = {"false positives": float(np.mean(alarms)), "false negatives": float(np.mean(misses))}
     return tally.outcome(baseline=0.5, bound=game.bound(bounds.membership), facts=facts)
 
@@ -104,8 +105,8 @@ def _asked_sums(game: Game, world: Protected, lists: Lists, ids: Ints) -> _Sums:
 def play_reconstruction(game: Game) -> Outcome:
     """Membership gives reconstruction: test whether somebody is among those with the secret, and among those without.
 
-    If one test says "in", that is the bit; if both do, the stronger one is; if none does, the attack has failed and a coin
-    decides. Each trial is a whole study, in which everybody has a fair random bit.
+    If one test says "in", that is the bit; if both do, the stronger one is; if none does, the attack has failed and a
+    coin decides. Each trial is a whole study, in which everybody has a fair random bit.
     """
     tally, failed, wrong = Tally(), [], []
     for _ in game.each_trial():
@@ -200,7 +201,9 @@ ATTACKS = (
         title="Who can tell who is there, reconstructs",
         wants="everybody's secret bit",
         sees="the means of many attributes among those who have the secret, and among those who have not",
-        lesson="A table of those with the secret and one of those without: whoever can find you in one knows your secret.",
+        lesson=(
+            "A table of those with the secret and one of those without: whoever can find you in one knows your secret."
+        ),
         citation="Harvard slides, Reconstruction vs. Membership",
         releases={"exact-means": "exact frequencies of variants, with and without the secret"},
         bound="a person's bit",

@@ -1,4 +1,4 @@
-"""The lab as one table, and as one HTML page without outside parts: stories, weak releases beside Discreet, transcripts."""
+"""The lab as one table, and as one HTML page without outside parts: stories, results side by side, transcripts."""
 
 from __future__ import annotations
 
@@ -17,11 +17,15 @@ __all__ = ["html_report", "markdown_table", "run_all"]
 _STYLE = """
 :root{color-scheme:light dark;--ink:#1e293b;--paper:#fff;--soft:#64748b;--line:#e2e8f0;--card:#f8fafc}
 @media(prefers-color-scheme:dark){:root{--ink:#e2e8f0;--paper:#0f172a;--soft:#94a3b8;--line:#334155;--card:#1e293b}}
-body{font:16px/1.55 system-ui,sans-serif;color:var(--ink);background:var(--paper);max-width:62rem;margin:2rem auto;padding:0 1rem}
+body{font:16px/1.55 system-ui,sans-serif;color:var(--ink);background:var(--paper)}
+body{max-width:62rem;margin:2rem auto;padding:0 1rem}
 h2{margin-top:3rem;border-top:1px solid var(--line);padding-top:1.5rem}dt{color:var(--soft)}dd{margin:0 0 .5rem}
-table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}th,td{text-align:left;padding:.3rem .6rem;border-bottom:1px solid var(--line);vertical-align:top}
-td.n,th.n{text-align:right}svg{color:inherit;max-width:100%;height:auto}.soft{color:var(--soft)}.sides{display:grid;grid-template-columns:repeat(auto-fit,minmax(20rem,1fr));gap:1rem}
-.side{background:var(--card);border-radius:.5rem;padding:.75rem 1rem;overflow-x:auto}.side table{font-size:.85rem}.side th{color:var(--soft);font-weight:500}.side td{overflow-wrap:anywhere}
+table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
+th,td{text-align:left;padding:.3rem .6rem;border-bottom:1px solid var(--line);vertical-align:top}
+td.n,th.n{text-align:right}svg{color:inherit;max-width:100%;height:auto}.soft{color:var(--soft)}
+.sides{display:grid;grid-template-columns:repeat(auto-fit,minmax(20rem,1fr));gap:1rem}
+.side{background:var(--card);border-radius:.5rem;padding:.75rem 1rem;overflow-x:auto}
+.side table{font-size:.85rem}.side th{color:var(--soft);font-weight:500}.side td{overflow-wrap:anywhere}
 """
 
 
@@ -31,8 +35,9 @@ def html_report(results: Sequence[Result]) -> str:
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
         f"<title>The attack lab</title><style>{_STYLE}</style></head><body><h1>The attack lab</h1>"
-        "<p>Every attack of the lectures, against releases that deserve to fall and against Discreet through the door that "
-        f"an analyst has. All people are generated.</p>{_verdict(results)}{_overview(results)}{sections}</body></html>"
+        "<p>Every attack of the lectures, against releases that deserve to fall and against Discreet through the door "
+        "that an analyst has. All people are generated.</p>"
+        f"{_verdict(results)}{_overview(results)}{sections}</body></html>"
     )
 
 
@@ -76,11 +81,13 @@ def _verdict(results: Sequence[Result]) -> str:
     if broken:
         names = ", ".join(f"{r.attack} at ε {r.epsilon:g}" for r in broken)
         return f"<p><strong>Above the bound: {escape(names)}.</strong> Discreet is broken, or the bound is.</p>"
-    return f"<p>{ours} attacks on Discreet, none above what differential privacy allows (95 % confidence for all together).</p>"
+    allowed = "what differential privacy allows (95 % confidence for all together)"
+    return f"<p>{ours} attacks on Discreet, none above {allowed}.</p>"
 
 
 def _overview(results: Sequence[Result]) -> str:
-    head = '<tr><th>attack</th><th>against</th><th class="n">success</th><th class="n">95 % interval</th><th class="n">guessing</th><th class="n">allowed</th></tr>'
+    numbers = "".join(f'<th class="n">{name}</th>' for name in ("success", "95 % interval", "guessing", "allowed"))
+    head = f"<tr><th>attack</th><th>against</th>{numbers}</tr>"
     return f"<table>{head}{''.join(map(_row, results))}</table>"
 
 
@@ -100,7 +107,7 @@ def _row(result: Result) -> str:
 
 def _section(attack: Attack, results: list[Result]) -> str:
     story = {"wants": attack.wants, "sees": attack.sees, "lesson": attack.lesson, "from": attack.citation}
-    told = "".join(f"<dt>{key}</dt><dd>{escape(text)}</dd>" for key, text in story.items())
+    described = "".join(f"<dt>{key}</dt><dd>{escape(text)}</dd>" for key, text in story.items())
     weak = next((r for r in results if r.against != DISCREET), None)
     ours = [r for r in results if r.against == DISCREET]
     middle = ours[len(ours) // 2] if ours else None
@@ -109,7 +116,7 @@ def _section(attack: Attack, results: list[Result]) -> str:
     plot = draw({_name(result): result for result in results}).svg
     return (
         f'<h2 id="{escape(attack.name)}">{escape(attack.title)} <span class="soft">{escape(attack.name)}</span></h2>'
-        f'<dl>{told}</dl>{plot}{curves}<div class="sides">{sides}</div>'
+        f'<dl>{described}</dl>{plot}{curves}<div class="sides">{sides}</div>'
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from discreet.accounting.plot import Picture
 from discreet.attacks import confidence
+from discreet.attacks.bounds import Row
 from discreet.attacks.model import Series
 from discreet.attacks.picture import draw
 from discreet.attacks.steps import Step
@@ -28,6 +29,8 @@ class Result:
     baseline: float
     bound: float | None
     """The most that the guarantee allows any attacker; None where the release promises nothing."""
+    bound_at: Row | None = field(default=None, compare=False)
+    """The bound at any epsilon and delta; None where it depends on what was measured, or there is none."""
     epsilon: float | None
     delta: float | None
     people: int
@@ -123,7 +126,8 @@ class Result:
         low, high = self.interval()
         allowed = "" if self.bound is None else f"; allowed: {100 * self.bound:.1f} %"
         return (
-            f"{self.attack} against {self.against}: {100 * self.success:.1f} % {self.measure} in {self.trials:,} trials "
+            f"{self.attack} against {self.against}: "
+            f"{100 * self.success:.1f} % {self.measure} in {self.trials:,} trials "
             f"({100 * low:.1f} to {100 * high:.1f} %); guessing: {100 * self.baseline:.1f} %{allowed}"
         )
 

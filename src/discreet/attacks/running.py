@@ -53,12 +53,14 @@ def run(
     )
     begun = time.perf_counter()
     outcome = attack.play(game)
+    bound = None if target in attack.releases else outcome.bound
     return Result(
         attack=attack.name,
         against=target,
         scores=tuple(float(score) for score in outcome.scores),
         baseline=outcome.baseline,
-        bound=None if target in attack.releases else outcome.bound,
+        bound=None if bound is None else bound.value,
+        bound_at=None if bound is None else bound.row,
         epsilon=None if loss is None else loss.epsilon,
         delta=None if loss is None or delta is None else loss.delta,
         people=game.people,

@@ -24,8 +24,8 @@ def ask_for_all(
     """One measure in many groups, each person with a row in each of `groups` of them, for the whole budget.
 
     A pure account pays Laplace noise of scale groups / epsilon in every group: as much as for so many questions at an
-    equal share each, in a fraction of the time. An account with delta pays Gaussian noise, which grows with √groups only.
-    Where a person may have more rows in the table, the question says that it wants no more than that.
+    equal share each, in a fraction of the time. An account with delta pays Gaussian noise, which grows with √groups
+    only. Where a person may have more rows in the table, the question says that it wants no more than that.
     """
     columns = ", ".join(keys)
     limits = f"WITH DIFFERENTIAL_PRIVACY OPTIONS(max_groups_contributed = {groups}, max_rows_per_group = 1) "
@@ -37,7 +37,7 @@ def ask_for_all(
 
 
 def variance_of_each(game: Game, *, groups: int) -> float:
-    """Of the noise in each of those groups, for a measure that one row moves by 1: the attacker knows it, as everybody does."""
+    """Of the noise in each of those groups, for a measure that one row moves by 1: everybody knows it."""
     if not game.budget.delta:
         return 2 * (groups / game.budget.epsilon) ** 2
     return groups / (2 * _rho(game))
@@ -45,8 +45,8 @@ def variance_of_each(game: Game, *, groups: int) -> float:
 
 def by_number(rows: Sequence[dict[str, Any]], *, key: str, value: str, first: int, count: int) -> Floats:
     """One number a group, in the order of the keys first, first + 1, ..."""
-    told = {int(row[key]): float(row[value]) for row in rows}
-    return np.array([told[number] for number in range(first, first + count)])
+    values = {int(row[key]): float(row[value]) for row in rows}
+    return np.array([values[number] for number in range(first, first + count)])
 
 
 def _rho(game: Game) -> float:

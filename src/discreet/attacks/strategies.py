@@ -1,4 +1,4 @@
-"""What a sensible attacker does with one budget: spend all of it on the one question that tells the hypotheses apart best."""
+"""What a sensible attacker does with one budget: spend it all on the question that tells the hypotheses apart best."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def share(epsilon: float, questions: int) -> float:
 def guess_bit(game: Game, analyst: Analyst, person: int) -> bool:
     """Whether a person's secret is true, by one sum of +1 or -1.
 
-    One person moves the sum by 1 when they come or go, which sets the noise, but by 2 when their secret changes: the most
-    that one question can tell. It is "everybody" minus "everybody but you" in a single question.
+    One person moves the sum by 1 when they come or go, which sets the noise, but by 2 when their secret changes: the
+    most that one question can tell. It is "everybody" minus "everybody but you" in a single question.
     """
     told = analyst.number(
         f"SELECT SUM(CASE WHEN secret THEN 1 ELSE -1 END) AS s FROM people WHERE id = {person}",
@@ -63,19 +63,19 @@ def guess_bits(game: Game, guess: Callable[[Game, Analyst, int], bool]) -> Outco
             for trial in game.each_trial(trials):
                 person = trial % game.people
                 analyst = game.analyst(world)
-                found = guess(game, analyst, person)
+                guessed = guess(game, analyst, person)
                 steps = [
                     Step("known", f"all {game.people:,} ids, and that person {person} is among them"),
                     *analyst.steps,
-                    Step("guess", f"the secret of person {person} is {found}"),
+                    Step("guess", f"the secret of person {person} is {guessed}"),
                     Step("truth", str(bool(secrets[person]))),
                 ]
-                tally.add(found == secrets[person], steps)
+                tally.add(guessed == secrets[person], steps)
     return tally.outcome(baseline=0.5, bound=game.bound(bounds.bit))
 
 
 def everybodys_sums(game: Game, analyst: Analyst) -> npt.NDArray[np.float64]:
-    """The noisy +1 or -1 of everybody in `people`, by id: each person is in a group of their own, so all cost as one."""
+    """The noisy +1 or -1 of everybody in `people`, by id: each person is a group of their own, so all cost as one."""
     rows = analyst.ask(
         "SELECT id, SUM(CASE WHEN secret THEN 1 ELSE -1 END) AS s FROM people GROUP BY id",
         epsilon=game.budget.epsilon,

@@ -111,7 +111,7 @@ class Heard:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clock:
-    """How time depends on presence and on the size of the noise: seconds = usual + presence * there + noise * |noise|."""
+    """How time depends on presence and the size of the noise: seconds = usual + presence * there + noise * |noise|."""
 
     usual: float
     presence: float
@@ -126,20 +126,20 @@ class Clock:
     @classmethod
     def fitted(cls, heard: Sequence[Heard]) -> Clock:
         """Least squares on times from which the rarest were cut; what is not beyond doubt counts as nothing."""
-        seconds = np.array([one.seconds for one in heard])
+        seconds = np.array([hearing.seconds for hearing in heard])
         shortest, longest = np.quantile(seconds, [0.05, 0.95])
         cut = np.clip(seconds, shortest, longest)
-        there = np.array([float(one.is_there) for one in heard])
-        size = np.abs(np.array([one.answer for one in heard]) - there)
+        there = np.array([float(hearing.is_there) for hearing in heard])
+        size = np.abs(np.array([hearing.answer for hearing in heard]) - there)
         columns = np.column_stack([np.ones_like(there), there, size])
-        found = np.linalg.pinv(columns) @ cut
-        spread = max(1e-9, float(np.sqrt(np.sum((cut - columns @ found) ** 2) / max(1, cut.size - 3))))
+        coefficients = np.linalg.pinv(columns) @ cut
+        spread = max(1e-9, float(np.sqrt(np.sum((cut - columns @ coefficients) ** 2) / max(1, cut.size - 3))))
         errors = spread * np.sqrt(np.diag(np.linalg.pinv(columns.T @ columns))) + 1e-12
-        doubt = found / errors
+        doubt = coefficients / errors
         return cls(
-            usual=float(found[0]),
-            presence=float(found[1]) if abs(doubt[1]) > _BEYOND_DOUBT else 0.0,
-            noise=float(found[2]) if abs(doubt[2]) > _BEYOND_DOUBT else 0.0,
+            usual=float(coefficients[0]),
+            presence=float(coefficients[1]) if abs(doubt[1]) > _BEYOND_DOUBT else 0.0,
+            noise=float(coefficients[2]) if abs(doubt[2]) > _BEYOND_DOUBT else 0.0,
             spread=spread,
             shortest=float(shortest),
             longest=float(longest),
@@ -183,7 +183,10 @@ ATTACKS = (
         title="Slow answers are noisy answers",
         wants="whether f(D) is 0 or 1",
         sees="one noisy answer, and how long it took",
-        lesson="A guarantee about answers says nothing about when they come: time must not depend on the noise, nor on the data.",
+        lesson=(
+            "A guarantee about answers says nothing about when they come: time must not depend on the noise, nor on "
+            "the data."
+        ),
         citation="Jin, McMurtry, Rubinstein, Ohrimenko 2022 (arXiv:2112.05307)",
         releases={
             "loop": "a count with exact geometric noise from a loop that tosses coins, and tells when it is done"

@@ -1,4 +1,4 @@
-"""Tracing by fingerprints: rows are code words, and any answers that are right where all agree betray whose rows they are."""
+"""Tracing by fingerprints: rows are code words, and answers that are right where all agree betray whose they are."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def play(game: Game) -> Outcome:
 def tardos_code(rng: np.random.Generator, *, rows: int, columns: int) -> Study:
     """Each column has a bias of its own, mostly near 0 or 1, and each row tosses it.
 
-    Nobody who sees some rows can answer a column without taking the side of some of them, unless it errs where they agree.
+    Nobody who sees some rows can answer a column without taking the side of some of them, unless it errs where they
+    agree.
 
     Citation: Tardos 2003; Bun, Ullman, Vadhan 2014 (arXiv:1311.3158).
     """
@@ -117,7 +118,9 @@ ATTACKS = (
         wants="whose rows are in the data, with few false accusations",
         sees="one answer for each column, which need only be right where all rows agree",
         lesson="Some data can be traced through any accurate answers: d columns need about √d people, or noise.",
-        citation="Sapienza slides, Attacks based on Traitor Tracing; Tardos 2003; Bun, Ullman, Vadhan 2014 (arXiv:1311.3158)",
+        citation=(
+            "Sapienza slides, Attacks based on Traitor Tracing; Tardos 2003; Bun, Ullman, Vadhan 2014 (arXiv:1311.3158)"
+        ),
         releases={
             "rounded-means": "each column's mean, rounded to 0 or 1",
             "noisy-means": "each column's mean, with Gaussian noise of 0.3",

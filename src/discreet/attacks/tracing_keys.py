@@ -1,4 +1,4 @@
-"""Tracing by keys: the data are keys of decoders, and questions are ciphertexts that different keys decrypt differently."""
+"""Tracing by keys: the data are keys of decoders, and questions are ciphertexts that each key decrypts its own way."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ public = true
 class Broadcast:
     """Everybody has a key and a slot; a ciphertext has one masked bit for each slot, under a nonce of its own.
 
-    The mask of a key under a nonce is whether their product modulo a prime is in the upper half. That is quick in numpy and can
-    be said in SQL; it stands for any symmetric encryption, and nothing here tries to break it.
+    The mask of a key under a nonce is whether their product modulo a prime is in the upper half. That is quick in numpy
+    and can be said in SQL; it stands for any symmetric encryption, and nothing here tries to break it.
     """
 
     keys: Ints
@@ -110,7 +110,8 @@ def _against_counts(game: Game) -> Outcome:
 def _slides(broadcast: Broadcast, shares: Floats) -> str:
     """The pirate's decoder only says 0 or 1, and is right where all its keys agree: accuse where it changes its mind.
 
-    p_0 is 0 and p_n is 1, so some step is at least 1 / n; where nobody's key makes the difference, it is 0 but for luck.
+    p_0 is 0 and p_n is 1, so some step is at least 1 / n; where nobody's key makes the difference, it is 0 but for
+    luck.
     """
     says = (shares > 0.5).mean(axis=0)
     steps = np.diff(says)
@@ -135,8 +136,8 @@ def _against_discreet(game: Game) -> Outcome:
                 source="decoders JOIN ciphertexts ON slot = part",
                 groups=broadcast.users + 1,
             )
-            told = by_number(rows, key="number", value="n", first=0, count=broadcast.users + 1)
-            guilty = _accused(game, broadcast, np.diff(told))
+            counts = by_number(rows, key="number", value="n", first=0, count=broadcast.users + 1)
+            guilty = _accused(game, broadcast, np.diff(counts))
             alone.append(_accused(game, broadcast, _own_counts(game, game.analyst(world), broadcast)).mean())
         known = Step("known", f"the keys of all {broadcast.users} users, but not whose are in the pirate's decoder")
         tally.add(guilty.mean(), [known, *analyst.steps, *_verdict(game, guilty)])
@@ -185,7 +186,10 @@ ATTACKS = (
         title="The pirate's decoder",
         wants="whose keys are in a pirate's decoder, with few false accusations",
         sees="for ciphertexts of its choice, how many of the keys decrypt them to 1",
-        lesson="A mechanism that answers n³ counts well decrypts like a pirate, and is traced like one; so no quick one is private.",
+        lesson=(
+            "A mechanism that answers n³ counts well decrypts like a pirate, and is traced like one; so no quick one "
+            "is private."
+        ),
         citation="Sapienza slides, Simple Traitor Tracing and How to Trace; Chor, Fiat, Naor 1994; "
         "Dwork, Naor, Reingold, Rothblum, Vadhan 2009",
         releases={

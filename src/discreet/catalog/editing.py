@@ -21,9 +21,9 @@ def with_bounds(text: str, *, table: str, column: str, bounds: tuple[Fraction, F
         lines[at - 1] = f"{head.rstrip()}, lower = {lower}, upper = {upper} }}{tail}  # bounds: {source}"
     else:
         lines.insert(at, f"lower = {lower}\nupper = {upper}  # bounds: {source}")
-    made = "\n".join(lines) + "\n"
-    parse_catalog(made)
-    return made
+    edited = "\n".join(lines) + "\n"
+    parse_catalog(edited)
+    return edited
 
 
 def _number(value: Fraction) -> str:

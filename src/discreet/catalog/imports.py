@@ -20,11 +20,17 @@ from discreet.catalog.reader import parse_catalog
 from discreet.errors import BadCatalog
 
 _TYPES = {
-    Type.INTEGER: r"int|integer|byte|short|long|unsigned(Byte|Short|Int|Long)|(p|nonP)ositiveInteger|(n|nonN)egativeInteger",
+    Type.INTEGER: (
+        r"int|integer|byte|short|long|unsigned(Byte|Short|Int|Long)|"
+        r"(p|nonP)ositiveInteger|(n|nonN)egativeInteger"
+    ),
     Type.REAL: r"float|double|decimal|number",
     Type.DATE: r"datetime|date|dateTime(Stamp)?",
     Type.BOOLEAN: r"boolean",
-    Type.TEXT: r"string|normalizedString|token|language|anyURI|any|xml|html|json|time|(dayTimeD|yearMonthD|d)uration|g[A-Z]\w+",
+    Type.TEXT: (
+        r"string|normalizedString|token|language|anyURI|any|xml|html|json|time|"
+        r"(dayTimeD|yearMonthD|d)uration|g[A-Z]\w+"
+    ),
 }
 _PREFIX = re.compile(r"^(csvw|csvw-eo|csvw-safe|dp):(\w+\.)?")
 _COUNTS = {"rows", "rows_exact", "cardinality", "maxLength", "publicLength", "nullableProportion", "maxNumPartitions"}

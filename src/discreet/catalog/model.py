@@ -104,6 +104,8 @@ class Table:
     path: str | None = None
     is_bounded_once: bool = True
     """Whether rows are cut to max_rows when the snapshot is made, or by each question after its WHERE."""
+    lists_people: bool = False
+    """Whether everybody has exactly one row here, enforced: then, under replace-one, how many people there are is public."""
 
     @property
     def is_public(self) -> bool:
@@ -130,5 +132,5 @@ class Catalog:
 
 
 def default_delta(catalog: Catalog) -> Fraction | None:
-    """What selecting groups costs unless a question says otherwise: a hundredth of what the account sets aside for it."""
+    """What selecting groups costs unless a question says otherwise: a hundredth of what the account has for it."""
     return exact(catalog.cap.cap.delta) / 200 if catalog.cap.cap.delta else None

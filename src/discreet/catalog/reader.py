@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
 from collections.abc import Mapping
@@ -18,6 +19,7 @@ from discreet.errors import BadCatalog, DiscreetError
 from discreet.exact import finite, power_of_two_below
 from discreet.loss import Neighbours
 
+_LARGEST_REAL = 2**100
 VERSION = 1
 _MEMORY = ":memory:"
 _PYTHON_TYPES: dict[Type, tuple[type, ...]] = {
@@ -59,15 +61,15 @@ class _Reader:
         self, parent: Mapping[str, Any], key: str, *, allowed: set[str], path: str, needed: bool = False
     ) -> dict[str, Any]:
         """A table of the file whose keys are all known."""
-        found = parent.get(key, {})
+        table = parent.get(key, {})
         if needed and key not in parent:
             raise self.wrong(path, "is missing", f"Add a [{path}] section.")
-        if not isinstance(found, dict):
+        if not isinstance(table, dict):
             raise self.wrong(path, "must be a table", f"Write it as [{path}].")
-        for name in found:
+        for name in table:
             if allowed and name not in allowed:
                 raise self.wrong(f"{path}.{name}", "is no known key", f"Use one of: {', '.join(sorted(allowed))}.")
-        return found
+        return table
 
     def catalog(self, document: dict[str, Any]) -> Catalog:
         top = {"version", "source", "ledger", "budget", "tables", "neighbours", "limits", "engine"}
@@ -87,6 +89,8 @@ class _Reader:
         read = {name: self.table(name, facts) for name, facts in tables.items()}
         resolved = {name: self.with_path_to_person(read, table) for name, table in read.items()}
         self.check_people(resolved)
+        if sum(table.lists_people for table in resolved.values()) > 1:
+            raise self.wrong("tables", "has two tables with people = true", "Keep it for the one that lists everybody.")
         return Catalog(
             source=self.place(source, "source.path", default="."),
             snapshot=self.snapshot(source, ledger),
@@ -154,9 +158,25 @@ class _Reader:
         except DiscreetError as error:
             raise self.wrong(path, error.problem.rstrip("."), error.next_step) from None
 
+    def people(self, path: str, section: Mapping[str, Any], unit: PrivacyUnit | None) -> bool:
+        """Whether a table says that it lists everybody once."""
+        lists = section.get("people", False)
+        if lists not in (True, False):
+            raise self.wrong(
+                f"{path}.people", "must be true or false", "Leave it out where people may have several rows."
+            )
+        whole = unit is not None and not unit.path and section.get("max_rows", 1) == 1 and "bounding" not in section
+        if lists and not whole:
+            raise self.wrong(
+                f"{path}.people",
+                "needs one row a person, named in the table itself",
+                "Leave max_rows and bounding out.",
+            )
+        return bool(lists)
+
     def table(self, name: str, facts: Any) -> Table:
         path = f"tables.{name}"
-        allowed = {"public", "privacy_unit", "max_rows", "bounding", "path", "columns"}
+        allowed = {"public", "people", "privacy_unit", "max_rows", "bounding", "path", "columns"}
         section = self.section({name: facts}, name, allowed=allowed, path=path)
         columns = self.section(section, "columns", allowed=set(), path=f"{path}.columns")
         if len({column.lower() for column in columns}) < len(columns):
@@ -178,13 +198,15 @@ class _Reader:
         bounding = section.get("bounding", "snapshot")
         if bounding not in ("snapshot", "per-query") or (public and "bounding" in section):
             raise self.wrong(f"{path}.bounding", "is not known", 'Write "snapshot" or "per-query".')
+        unit = None if public else self.unit(f"{path}.privacy_unit", section["privacy_unit"])
         table = Table(
             name=name,
             is_bounded_once=bounding == "snapshot",
+            lists_people=self.people(path, section, unit),
             columns={
                 column: self.column(f"{path}.columns.{column}", column, about) for column, about in columns.items()
             },
-            unit=None if public else self.unit(f"{path}.privacy_unit", section["privacy_unit"]),
+            unit=unit,
             max_rows=max_rows,
             path=self.place(section, f"{path}.path", default=None),
         )
@@ -257,7 +279,7 @@ class _Reader:
             raise self.wrong(
                 path, "has a bad nullable or max_length", "Give true or false, and a length from 1 to 4096."
             )
-        made = Column(
+        described = Column(
             name=name,
             type=kind,
             lower=lower,
@@ -267,9 +289,9 @@ class _Reader:
             granularity=self.granularity(path, about.get("granularity")),
             max_length=max_length,
         )
-        if made.is_bounded_number and max(map(abs, made.steps)) > LARGEST_STEP:
+        if described.is_bounded_number and max(map(abs, described.steps)) > LARGEST_STEP:
             raise self.wrong(path, "has bounds too far from zero for its grid", "Give a larger granularity.")
-        return made
+        return described
 
     def bounds(self, path: str, kind: Type, about: Mapping[str, Any]) -> tuple[Any, Any]:
         given: list[Any] = [about.get("lower"), about.get("upper")]
@@ -296,9 +318,10 @@ class _Reader:
             and not isinstance(value, datetime)
             for value in given
         )
-        if not fits or not given or len(set(given)) != len(given):
+        values = [_canonical(kind, value) for value in given] if fits else []
+        if not values or None in values or len(set(values)) != len(values):
             raise self.wrong(path, "has values that are empty, repeated or of another type", "List each value once.")
-        return tuple(given)
+        return tuple(value for value in values if value is not None)
 
     def granularity(self, path: str, given: Any) -> Fraction | None:
         if given is None:
@@ -307,3 +330,13 @@ class _Reader:
         if step is None or step <= 0 or step != power_of_two_below(step):
             raise self.wrong(path, "has a granularity that is no power of two", "Give one such as 0.25, 1 or 1024.")
         return step
+
+
+def _canonical(kind: Type, value: Any) -> Value | None:
+    """A declared value as rows have it: reals are doubles, without a negative zero; None for what no row can have."""
+    if kind is Type.REAL:
+        number = float(value) + 0.0 if abs(value) < _LARGEST_REAL else math.nan
+        return number if math.isfinite(number) else None
+    if kind is Type.INTEGER:
+        return value if abs(value) < 2**63 else None
+    return None if kind is Type.TEXT and "\0" in value else value

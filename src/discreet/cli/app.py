@@ -111,5 +111,5 @@ def refresh_data(*, config: asking.Config = Path("discreet.toml"), as_json: book
 
 @app.command()
 def demo() -> None:
-    """Show a first taste: a count and ten private answers to it, then a clinic, an attack and a budget that runs out."""
+    """Show a first taste: a count and ten private answers to it, then a clinic, an attack, a budget that runs out."""
     show_demo()

@@ -169,14 +169,14 @@ def _prices(name: str, target: str, given: float | None) -> list[float | None]:
 
 
 def _options(given: list[str] | None) -> dict[str, float]:
-    found = {}
+    options = {}
     for text in given or ():
         name, _, value = text.partition("=")
         try:
-            found[name] = float(value)
+            options[name] = float(value)
         except ValueError:
             raise BadInput("An option is name=number.", next_step="Write --option noise=0.1.") from None
-    return found
+    return options
 
 
 def _one_of_each(results: list[Result]) -> list[Result]:

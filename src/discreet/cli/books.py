@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from discreet.accounting import Composed
+from discreet.answering.books import balances, history, holder
+from discreet.answering.face import Balance, PastRelease
+from discreet.answering.wire import facts_of
 from discreet.catalog import load_catalog
 from discreet.cli.exit_codes import ExitCode
 from discreet.errors import BadInput
-from discreet.ledger import Account, Entry, Ledger, verify
-from discreet.ledger.releases import rebuild
+from discreet.ledger import Entry, Ledger, verify
 
 _BAR = 16
 
@@ -59,31 +62,25 @@ def budget(
     last: Annotated[int, typer.Option("--last", help="How many questions to list.")] = 10,
 ) -> None:
     """Show what is left, who spent it, and on what; with --analyst, of the dataset and of one analyst."""
-    books = open_books(where, config)
+    with closing(open_books(where, config)) as books:
+        accounts, questions = balances(books, analyst), history(books, analyst)
     if as_json:
-        accounts, charges = _bill(books, analyst)
-        facts = {"accounts": [_account_facts(a) for a in accounts], "questions": [_charge_facts(e) for e in charges]}
-        typer.echo(json.dumps(facts))
+        typer.echo(json.dumps({"accounts": facts_of(accounts), "questions": facts_of(questions)}))
         return
-    show_bill(Console(highlight=False), books, analyst=analyst, last=last)
+    show_bill(Console(highlight=False), accounts, questions, last=last)
 
 
-def _bill(books: Ledger, analyst: str | None) -> tuple[list[Account], list[Entry]]:
-    accounts = [a for a in books.accounts() if analyst is None or _name(a.name) in ("dataset", analyst)]
-    charges = [e for e in books.history() if e.kind == "charge" and analyst in (None, e.body["analyst"])]
-    return accounts, charges
-
-
-def show_bill(console: Console, books: Ledger, *, analyst: str | None = None, last: int = 10) -> None:
+def show_bill(
+    console: Console, accounts: Sequence[Balance], questions: Sequence[PastRelease], *, last: int = 10
+) -> None:
     """The accounts, and the last questions with who paid for them."""
-    accounts, charges = _bill(books, analyst)
     console.print()
     console.print(_account_table(accounts))
-    if charges:
+    if questions:
         console.print()
-        console.print(_charge_table(charges[-last:]))
-        free = sum(not entry.body["accounts"] for entry in charges)
-        console.print(f"\n  {len(charges)} questions were asked, {free} of them free because they were asked before")
+        console.print(_question_table(questions[-last:]))
+        free = sum(question.replayed for question in questions)
+        console.print(f"\n  {len(questions)} questions were asked, {free} of them free because they were asked before")
     console.print()
 
 
@@ -122,16 +119,16 @@ def verify_books(
     anchor: Annotated[str | None, typer.Option("--anchor", help="A head noted earlier, number:hash.")] = None,
 ) -> None:
     """Recompute the chain, every price, every total and every answer's hash."""
-    found = verify(open_books(where, config), anchor=anchor)
+    verification = verify(open_books(where, config), anchor=anchor)
     if as_json:
-        typer.echo(json.dumps({**asdict(found), "sound": found.sound}))
-    elif found.sound:
-        typer.echo(f"sound: {found.entries} entries, head {found.head[:16]}")
+        typer.echo(json.dumps({**asdict(verification), "sound": verification.sound}))
+    elif verification.sound:
+        typer.echo(f"sound: {verification.entries} entries, head {verification.head[:16]}")
     else:
-        for problem in found.problems:
+        for problem in verification.problems:
             typer.echo(f"problem: {problem}")
         typer.echo("The books are not sound. Grant nothing until the owner has found out why.")
-    if not found.sound:
+    if not verification.sound:
         raise typer.Exit(ExitCode.FAILURE)
 
 
@@ -159,35 +156,6 @@ def thaw(
     typer.echo(f"{analyst} may ask again")
 
 
-def _name(account: str) -> str:
-    return account.removeprefix("analyst:")
-
-
-def _account_facts(account: Account) -> dict[str, Any]:
-    return {
-        "account": account.name,
-        "kind": account.filter.kind,
-        "cap": asdict(account.cap),
-        "spent": asdict(account.spent),
-        "left": account.left,
-        "frozen": account.frozen,
-    }
-
-
-def _charge_facts(entry: Entry) -> dict[str, Any]:
-    price = Composed.of([rebuild(release) for release in entry.body["releases"]])
-    pure = price.pure_epsilon
-    return {
-        "time": entry.time,
-        "analyst": entry.body["analyst"],
-        "label": entry.body["label"],
-        "epsilon": pure if pure != float("inf") else None,
-        "rho": price.rho,
-        "charged": entry.body["accounts"],
-        "receipt": entry.hash,
-    }
-
-
 def bar(spent: float, cap: float) -> Text:
     """How much of a cap is gone: ████░░░░."""
     full = min(_BAR, round(_BAR * spent / cap))
@@ -211,34 +179,31 @@ def _add_row(table: Table, *cells: str | Text) -> None:
     )
 
 
-def _account_table(accounts: list[Account]) -> Table:
+def _account_table(accounts: Sequence[Balance]) -> Table:
     table = _plain_table("account", "", "spent ε", "of", "delta", "kept by")
     for account in accounts:
         _add_row(
             table,
-            _name(account.name) + (" (frozen)" if account.frozen else ""),
+            account.account + (" (frozen)" if account.frozen else ""),
             bar(account.spent.epsilon, account.cap.epsilon),
             f"{account.spent.epsilon:.4g}",
             f"{account.cap.epsilon:.4g}",
             f"{account.spent.delta:.2g} of {account.cap.delta:g}" if account.cap.delta else "none",
-            account.filter.kind,
+            account.kept_by,
         )
     return table
 
 
-def _charge_table(charges: list[Entry]) -> Table:
+def _question_table(questions: Sequence[PastRelease]) -> Table:
     table = _plain_table("when", "who", "question", "price", "paid by")
-    for entry in charges:
-        facts = _charge_facts(entry)
-        price = f"ρ {facts['rho']:.3g}" if facts["epsilon"] is None else f"ε {facts['epsilon']:g}"
-        payers = ", ".join(map(_name, facts["charged"])) or "nobody: asked before"
+    for question in questions:
         _add_row(
             table,
-            facts["time"][:16].replace("T", " "),
-            facts["analyst"] or "owner",
-            facts["label"] or "—",
-            price,
-            payers,
+            question.time[:16].replace("T", " "),
+            question.analyst or "owner",
+            question.sql or "—",
+            f"ρ {question.rho:.3g}" if question.epsilon is None else f"ε {question.epsilon:g}",
+            ", ".join(question.paid_by) or "nobody: asked before",
         )
     return table
 
@@ -247,9 +212,12 @@ def _about(entry: Entry) -> str:
     body = entry.body
     if entry.kind == "charge":
         names = ", ".join(release["mechanism"] for release in body["releases"])
-        return f"{names} for {body['analyst'] or 'the owner'}, paid by {', '.join(map(_name, body['accounts'])) or 'nobody'}"
+        payers = ", ".join(map(holder, body["accounts"])) or "nobody"
+        return f"{names} for {body['analyst'] or 'the owner'}, paid by {payers}"
     if entry.kind == "cap":
-        return f"{_name(body['account'])}: ε {body['epsilon']}, δ {body['delta']} ({body['kind']})"
+        return f"{holder(body['account'])}: ε {body['epsilon']}, δ {body['delta']} ({body['kind']})"
+    if entry.kind == "neighbours":
+        return str(body["relation"])
     if entry.kind == "refresh":
         return f"data version {body['version']}"
-    return _name(body.get("account", "")) or f"answer {body.get('sha256', '')[:12]}"
+    return holder(body.get("account", "")) or f"answer {body.get('sha256', '')[:12]}"

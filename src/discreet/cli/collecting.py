@@ -119,8 +119,8 @@ def report(
     if to is not None:
         _send(to, task, message)
     if as_json:
-        told = {"message": base64.b64encode(message).decode(), "reports": client.reports, "spent": client.spent}
-        typer.echo(json.dumps(told))
+        facts = {"message": base64.b64encode(message).decode(), "reports": client.reports, "spent": client.spent}
+        typer.echo(json.dumps(facts))
         return
     typer.echo(f"\n  leaves this device: {message.hex()}")
     typer.echo(f"  of which the report: {message[53:-4].hex()} ({task.randomizer.bits} bits)")
@@ -151,13 +151,13 @@ def estimate(
         for path in reports or []:
             for line in path.read_text().split():
                 _add(collector, line)
-    found = collector.estimate()
+    estimates = collector.estimate()
     if as_json:
-        typer.echo(json.dumps(_facts(found, confidence, collector)))
+        typer.echo(json.dumps(_facts(estimates, confidence, collector)))
         return
     console = Console(highlight=False)
     console.print()
-    _show(console, found, confidence)
+    _show(console, estimates, confidence)
     for code, count in collector.refused.items():
         console.print(f"  refused: {count:,} × {code}")
     console.print()
@@ -190,16 +190,17 @@ def simulate(
         bar = progress.add_task("", total=people)
         collector = collect(task, truth, on_progress=lambda done: progress.advance(bar, done))
     reported = time.perf_counter() - began
-    found = collector.estimate()
+    estimates = collector.estimate()
     took = time.perf_counter() - began
     if as_json:
-        typer.echo(json.dumps({**_facts(found, confidence, collector), "seconds": took}))
+        typer.echo(json.dumps({**_facts(estimates, confidence, collector), "seconds": took}))
         return
     console.print()
-    _show(console, found, confidence, truth=_true_counts(task, truth, found))
+    _show(console, estimates, confidence, truth=_true_counts(task, truth, estimates))
     rate = people / reported
     console.print(
-        f"  {people:,} people reported in {reported:.1f} s ({rate:,.0f} a second), estimated in {took - reported:.1f} s\n"
+        f"  {people:,} people reported in {reported:.1f} s ({rate:,.0f} a second), "
+        f"estimated in {took - reported:.1f} s\n"
     )
 
 
@@ -212,16 +213,16 @@ def compare_models(
     as_json: JsonOption = False,
 ) -> None:
     """Show what trusting nobody costs: the same question asked through a curator and through devices."""
-    found = compare(epsilon=epsilon, trials=trials)
+    comparison = compare(epsilon=epsilon, trials=trials)
     if output is not None:
-        found.plot().save(output)
+        comparison.plot().save(output)
     if as_json:
-        typer.echo(json.dumps({"people": found.people, "central": found.central, "local": found.local}))
+        typer.echo(json.dumps({"people": comparison.people, "central": comparison.central, "local": comparison.local}))
         return
     table = Table(box=None, padding=(0, 2), header_style="dim")
     for heading in ("people", "central error", "local error", "local / central"):
         table.add_column(heading, justify="right")
-    for n, central, local in zip(found.people, found.central, found.local, strict=True):
+    for n, central, local in zip(comparison.people, comparison.central, comparison.local, strict=True):
         table.add_row(f"{n:,}", f"{central:.2g}", f"{local:.2g}", f"{local / central:,.0f}")
     Console(highlight=False).print("", table, "", sep="\n")
     if output is not None:
@@ -284,49 +285,50 @@ def _crowd(task: Task, people: int, exponent: float, seed: int) -> Any:
     return numbers if "range" in domain else np.array(task.values, object)[numbers]
 
 
-def _true_counts(task: Task, truth: Any, found: Any) -> dict[Any, float]:
-    if isinstance(found, MeanEstimate):
+def _true_counts(task: Task, truth: Any, estimates: Any) -> dict[Any, float]:
+    if isinstance(estimates, MeanEstimate):
         return {"mean": float(np.mean(truth))}
     if task.kind == "distribution":
-        places = np.array(list(found.values))
+        places = np.array(list(estimates.values))
         nearest = np.clip(np.rint((truth - places[0]) / (places[1] - places[0])), 0, places.size - 1).astype(int)
-        return dict(zip(found.values, np.bincount(nearest, minlength=places.size).tolist(), strict=True))
+        return dict(zip(estimates.values, np.bincount(nearest, minlength=places.size).tolist(), strict=True))
     values, counts = np.unique(np.asarray(truth).astype(str), return_counts=True)
     known = dict(zip(values.tolist(), counts.tolist(), strict=True))
-    return {value: known.get(str(value), 0) for value in found.values}
+    return {value: known.get(str(value), 0) for value in estimates.values}
 
 
-def _facts(found: Any, confidence: float, collector: Collector) -> dict[str, Any]:
-    told = {"reports": found.reports, "confidence": confidence, "refused": dict(collector.refused)}
-    told["response_rate"] = found.response_rate
-    if isinstance(found, MeanEstimate):
-        return {**told, "mean": found.raw, "interval": found.interval(confidence)}
-    best = found.top(_MOST_ROWS, confidence)
-    rows = [{"value": one.value, "estimate": one.estimate, "low": one.low, "high": one.high} for one in best]
-    return {**told, "top": rows}
+def _facts(estimates: Any, confidence: float, collector: Collector) -> dict[str, Any]:
+    facts = {"reports": estimates.reports, "confidence": confidence, "refused": dict(collector.refused)}
+    facts["response_rate"] = estimates.response_rate
+    if isinstance(estimates, MeanEstimate):
+        return {**facts, "mean": estimates.raw, "interval": estimates.interval(confidence)}
+    best = estimates.top(_MOST_ROWS, confidence)
+    rows = [{"value": row.value, "estimate": row.estimate, "low": row.low, "high": row.high} for row in best]
+    return {**facts, "top": rows}
 
 
 def _show(
-    console: Console, found: Estimate | MeanEstimate, confidence: float, *, truth: dict[Any, float] | None = None
+    console: Console, estimates: Estimate | MeanEstimate, confidence: float, *, truth: dict[Any, float] | None = None
 ) -> None:
     table = Table(box=None, padding=(0, 2), header_style="dim")
     table.add_column("value")
     for heading in ("estimate", "", *(["truth"] if truth else [])):
         table.add_column(heading, justify="right")
-    if isinstance(found, MeanEstimate):
-        low, high = found.interval(confidence)
-        cells = [Text("mean"), Text(f"{found.raw:,.4g}"), Text(f"± {(high - low) / 2:,.2g}", style="dim")]
+    if isinstance(estimates, MeanEstimate):
+        low, high = estimates.interval(confidence)
+        cells = [Text("mean"), Text(f"{estimates.raw:,.4g}"), Text(f"± {(high - low) / 2:,.2g}", style="dim")]
         table.add_row(*cells, *([f"{truth['mean']:,.4g}"] if truth else []))
     else:
-        for one in found.top(_MOST_ROWS, confidence):
-            width = Text(f"± {(one.high - one.low) / 2:,.0f}", style="dim")
-            shown = [f"{truth[one.value]:,.0f}"] if truth else []
-            table.add_row(Text(str(one.value)), f"{round(one.estimate):,}", width, *shown)
+        for row in estimates.top(_MOST_ROWS, confidence):
+            width = Text(f"± {(row.high - row.low) / 2:,.0f}", style="dim")
+            shown = [f"{truth[row.value]:,.0f}"] if truth else []
+            table.add_row(Text(str(row.value)), f"{round(row.estimate):,}", width, *shown)
     console.print(table)
     console.print()
-    rate = "" if found.response_rate is None else f", {100 * found.response_rate:.1f} % of those invited"
-    together = "" if isinstance(found, MeanEstimate) else ", for all rows at once"
+    rate = "" if estimates.response_rate is None else f", {100 * estimates.response_rate:.1f} % of those invited"
+    together = "" if isinstance(estimates, MeanEstimate) else ", for all rows at once"
     said = (
-        f"  {found.reports:,} reports{rate}; in {100 * confidence:g} of 100 collections the truth is inside ±{together}"
+        f"  {estimates.reports:,} reports{rate}; "
+        f"in {100 * confidence:g} of 100 collections the truth is inside ±{together}"
     )
     console.print(Text(said, style="dim"))

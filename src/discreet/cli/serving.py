@@ -53,7 +53,7 @@ def serve(
     import uvicorn  # noqa: PLC0415
 
     with tempfile.TemporaryDirectory() as folder:
-        place = write_clinic(folder) if demo else config
+        place = write_clinic(Path(folder) / "clinic") if demo else config
         catalog = load_catalog(place)
         if catalog.ledger.endswith(":memory:"):
             raise BadInput("A server needs a ledger that lasts.", next_step="Give [ledger] path a file or a database.")
@@ -62,10 +62,8 @@ def serve(
             if demo:
                 typer.echo(f"the key of alice, for this page and until it stops: {keys.create('alice')}")
                 _ask_for_emoji(catalog.ledger)
-        dataset = "clinic" if demo else place.resolve().parent.name
         settings = {
             "config": str(place.resolve()),
-            "dataset": dataset,
             "rate": rate,
             "at_once": at_once,
             "quantum": quantum,
@@ -99,10 +97,10 @@ def _ask_for_emoji(ledger: str) -> None:
 
 def _check_books(ledger: Ledger) -> None:
     """A server grants nothing on books that do not add up."""
-    found = verify(ledger)
-    if not found.sound:
+    verification = verify(ledger)
+    if not verification.sound:
         raise LedgerDamaged(
-            "The books are not sound: " + "; ".join(found.problems) + ".",
+            "The books are not sound: " + "; ".join(verification.problems) + ".",
             next_step="Run `discreet ledger verify`, and grant nothing until the owner has found out why.",
         )
 
@@ -139,13 +137,13 @@ def revoke_key(
 @key.command("list")
 def list_keys(*, config: ConfigOption = _CONFIG, as_json: JsonOption = False) -> None:
     """List keys by their number, without what opens the door."""
-    found = _book(config).all()
+    keys = _book(config).all()
     if as_json:
-        typer.echo(json.dumps([asdict(one) for one in found]))
+        typer.echo(json.dumps([asdict(issued) for issued in keys]))
         return
-    for one in found:
-        state = "revoked" if one.revoked else f"until {one.expires[:10]}"
-        typer.echo(f"{one.id}  {one.analyst}  {one.role}  {state}")
+    for issued in keys:
+        state = "revoked" if issued.revoked else f"until {issued.expires[:10]}"
+        typer.echo(f"{issued.id}  {issued.analyst}  {issued.role}  {state}")
 
 
 def _book(config: Path) -> KeyBook:

@@ -73,14 +73,15 @@ def tell_story(console: Console) -> None:
             _say(console, sql, style="cyan")
             show_table(console, curator.ask(sql, epsilon=0.1, analyst="alice"))
         _run_out(console, curator)
-        show_bill(console, curator.ledger)
+        show_bill(console, curator.budget(), curator.history())
         _refused(console, curator)
         curator.close()
         _difference(console, catalog)
     _say(
         console,
         "Your own data: discreet init visits.parquet, edit discreet.toml, then discreet ask.\n"
-        "More attacks: discreet attack list. People who trust nobody: discreet collect new. The page: discreet serve --demo.",
+        "More attacks: discreet attack list. People who trust nobody: discreet collect new. "
+        "The page: discreet serve --demo.",
     )
 
 
@@ -90,7 +91,8 @@ def _say(console: Console, text: str, style: str = "") -> None:
 
 def _ask(console: Console, curator: Curator, sql: str, *, epsilon: float) -> None:
     _say(console, f'$ discreet ask "{sql}" --epsilon {epsilon:g}', style="cyan")
-    show_answer(console, curator, curator.ask(sql, epsilon=epsilon, analyst="alice"), "alice")
+    answer = curator.ask(sql, epsilon=epsilon, analyst="alice")
+    show_answer(console, answer, curator.explain(sql, epsilon=epsilon, analyst="alice"), "alice")
 
 
 def _run_out(console: Console, curator: Curator) -> None:

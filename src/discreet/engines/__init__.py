@@ -1,6 +1,7 @@
-"""Plan to exact integers."""
+"""A question to exact integers: the protocol of engines, and DuckDB behind it."""
 
+from discreet.engines.base import Engine
 from discreet.engines.duck import DuckEngine
 from discreet.engines.sources import schemas_at, with_public_columns
 
-__all__ = ["DuckEngine", "schemas_at", "with_public_columns"]
+__all__ = ["DuckEngine", "Engine", "schemas_at", "with_public_columns"]

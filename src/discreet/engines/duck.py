@@ -1,27 +1,40 @@
-"""DuckDB: plan to exact integers, on a snapshot."""
+"""DuckDB: questions to exact integers, on a snapshot."""
 
 from __future__ import annotations
 
 import threading
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from datetime import date, datetime
+from fractions import Fraction
 from typing import Any
 
 import duckdb
 import numpy as np
+import pyarrow as pa
 
-from discreet.catalog import Catalog
-from discreet.engines.exact_rows import ExactRows, GroupKey, Histogram
-from discreet.engines.snapshot import Snapshot, empty_tables, open_snapshot
-from discreet.engines.statements import histogram, integers, quantiles
-from discreet.errors import Cancelled, EngineFailure, NotAllowed
-from discreet.sql.plan import GroupSet, Plan
-from discreet.sql.scope import KeyValue
+from discreet.algebra.expressions import Expression
+from discreet.algebra.facts import Value
+from discreet.algebra.question import Kind, Question
+from discreet.algebra.relations import Relation
+from discreet.catalog import Catalog, Table, Type
+from discreet.engines.binding import Binder
+from discreet.engines.exact_rows import ExactRows, Histogram, from_rows, whole
+from discreet.engines.kernel import Grouping, Statement, groupings
+from discreet.engines.public import PublicTables
+from discreet.engines.snapshot import Snapshot, open_snapshot
+from discreet.engines.watch import Watch
+from discreet.errors import Cancelled, EngineFailure, TooLarge
+
+_AT_ONCE = 4
+"""Questions that are read at the same time; they share the memory of the engine."""
+_REMEMBERED = 16
+_FEW = 2_000
+"""An answer of fewer groups is read row by row."""
 
 
 class DuckEngine:
-    """Answers plans with exact integers. It never sees a question's text, only its checked parts."""
+    """Answers questions with exact integers. It never sees a question's text, only its checked tree."""
 
     def __init__(
         self,
@@ -31,51 +44,46 @@ class DuckEngine:
         version: int = 1,
         frames: Mapping[str, Any] | None = None,
     ) -> None:
-        self._lock, self._binding, self._turn = threading.Lock(), threading.Lock(), threading.Lock()
-        self._seconds = catalog.seconds
-        self._empty = duckdb.connect(":memory:")
-        empty_tables(self._empty, catalog)
+        self._watch = Watch(seconds=catalog.seconds)
+        self._binder = Binder(catalog, self._watch)
         try:
             self._snapshot: Snapshot = open_snapshot(catalog, salt=salt, version=version, frames=frames)
         except BaseException:
-            self._empty.close()
+            self._binder.close()
             raise
         self._data = self._snapshot.connection
-        self._public: dict[tuple[str, ...], Any] = {}
-        self._lookups = self._data.cursor()  # so that planning never waits for a question that is being read
-        self._reading: threading.Event | None = None
+        self._public = PublicTables(self._data, self._watch)
+        self._places = threading.BoundedSemaphore(_AT_ONCE)
+        self._cursors: list[duckdb.DuckDBPyConnection] = []
+        self._written: OrderedDict[int, tuple[Question, list[Grouping]]] = OrderedDict()
+        self._lock = threading.Lock()
 
     def close(self) -> None:
-        self._lookups.close()
+        with self._lock:
+            for cursor in self._cursors:
+                cursor.close()
+            self._cursors.clear()
+        self._watch.close()
         self._data.close()
-        self._empty.close()
+        self._binder.close()
 
-    def bind(self, plan: Plan) -> None:
-        """Refuse, before any charge, what the engine would refuse by types: tried on tables without a row."""
-        try:
-            with self._binding:
-                for one in plan.sets:
-                    self._empty.execute(integers(plan, one)).fetchall()
-                    for index in quantiles(plan):
-                        self._empty.execute(histogram(plan, one, index)).fetchall()
-        except duckdb.Error:
-            raise NotAllowed(
-                "The types of the question do not fit together.", next_step="Compare and add like with like."
-            ) from None
+    def bind(self, question: Question) -> None:
+        """Refuse, before any charge, what the engine would refuse: tried on tables without a row."""
+        for statement in _statements(self._groupings(question)):
+            with self._public.holding(statement.tables):
+                self._binder.bind(statement)
 
-    def run(self, plan: Plan, *, taken_back: threading.Event | None = None) -> list[ExactRows]:
-        """The exact integers of each grouping. Called after the charge; a failure is one fixed sentence.
+    def run(self, question: Question, *, taken_back: threading.Event | None = None) -> list[ExactRows]:
+        """The exact integers of each grouping set. Called after the charge; a failure is one fixed sentence.
 
         `taken_back` is set by `take_back`, from another thread.
         """
-        question = taken_back or threading.Event()
+        asked = taken_back or threading.Event()
         try:
-            with self._lock, self._turn_of(question):
-                if question.is_set():
-                    raise _taken_back()
-                return [self._grouping(plan, one) for one in plan.sets]
-        except (duckdb.Error, MemoryError):
-            if question.is_set():
+            with self._places, self._cursor() as cursor:
+                return [self._grouping(cursor, question, grouping, asked) for grouping in self._groupings(question)]
+        except (duckdb.Error, MemoryError, TooLarge, Cancelled):
+            if asked.is_set():
                 raise _taken_back() from None
             raise EngineFailure(
                 "The engine could not answer. The price was paid.", next_step="Tell the owner of the data."
@@ -83,83 +91,120 @@ class DuckEngine:
 
     def take_back(self, question: threading.Event) -> None:
         """Stop reading for a question, now or when its turn comes; no other question is disturbed."""
-        question.set()
-        self._interrupt(question)
+        self._watch.take_back(question)
 
-    def _interrupt(self, question: threading.Event) -> None:
-        with self._turn:
-            if self._reading is question:
-                self._data.interrupt()
+    # Public tables
+
+    def rows(self, table: Table) -> int:
+        return self._public.rows(table)
+
+    def largest_multiplicity(self, relation: Relation, keys: tuple[int, ...]) -> int:
+        return self._public.largest_multiplicity(relation, keys)
+
+    def distinct_values(self, relation: Relation, expression: Expression, *, outer: bool) -> tuple[Value | None, ...]:
+        return self._public.distinct_values(relation, expression, outer=outer)
+
+    def ends(self, relation: Relation, expression: Expression) -> tuple[Fraction, Fraction] | None:
+        return self._public.ends(relation, expression)
+
+    # How
+
+    def _groupings(self, question: Question) -> list[Grouping]:
+        """The statements of a question; those of the last few questions are kept, since each is bound and then run."""
+        with self._lock:
+            known = self._written.get(id(question))
+        if known is not None and known[0] is question:
+            return known[1]
+        written = groupings(question, salt=self._snapshot.salt)
+        with self._lock:
+            self._written[id(question)] = (question, written)
+            while len(self._written) > _REMEMBERED:
+                self._written.popitem(last=False)
+        return written
 
     @contextmanager
-    def _turn_of(self, question: threading.Event) -> Iterator[None]:
-        """While it lasts, this question and no other can be interrupted: by whoever asked, or by the clock."""
-        alarm = threading.Timer(self._seconds, self._interrupt, [question])
-        alarm.daemon = True
-        with self._turn:
-            self._reading = question
-        alarm.start()
+    def _cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A cursor of one's own; one that something went wrong on is not used again."""
+        with self._lock:
+            cursor = self._cursors.pop() if self._cursors else self._data.cursor()
         try:
+            yield cursor
+        except BaseException:
+            cursor.close()
+            raise
+        with self._lock:
+            self._cursors.append(cursor)
+
+    def _grouping(
+        self, cursor: duckdb.DuckDBPyConnection, question: Question, grouping: Grouping, asked: threading.Event
+    ) -> ExactRows:
+        kinds = [question.keys[index].expression.facts.type for index in grouping.keys]
+        count = question.groups_in(grouping.keys)
+        with self._reading(cursor, grouping.integers, asked):
+            integers = self._integers(
+                cursor, grouping.integers, kinds, is_small=count is not None and count < _FEW // 2
+            )
+        histograms = {}
+        for index, statement in grouping.histograms.items():
+            with self._reading(cursor, statement, asked):
+                histograms[index] = _histogram(_table(cursor, statement))
+        keys, numbers = integers[: len(kinds)], iter(integers[len(kinds) :])
+        zeros = np.zeros(len(integers[0]), dtype=np.int64) if integers else np.zeros(1, dtype=np.int64)
+        measures = tuple(zeros if measure.kind is Kind.QUANTILE else next(numbers) for measure in question.measures)
+        return ExactRows(tuple(keys), measures, next(numbers) if grouping.counts_people else None, histograms)
+
+    @contextmanager
+    def _reading(
+        self, cursor: duckdb.DuckDBPyConnection, statement: Statement, asked: threading.Event
+    ) -> Iterator[None]:
+        with self._public.holding(statement.tables, asked), self._watch.reading(cursor, asked):
+            if asked.is_set():
+                raise _taken_back()
             yield
-        finally:
-            alarm.cancel()
-            with self._turn:
-                self._reading = None
 
-    def _grouping(self, plan: Plan, one: GroupSet) -> ExactRows:
-        width, groups, people = len(one.keys), {}, {}
-        for row in self._data.execute(integers(plan, one)).fetchall():
-            key = _key(row[:width])
-            groups[key] = tuple(int(value or 0) for value in row[width : width + len(plan.measures)])
-            if one.selection:
-                people[key] = int(row[-1])
-        histograms: dict[int, dict[GroupKey, Histogram]] = {}
-        for index in quantiles(plan):
-            found = self._data.execute(histogram(plan, one, index)).fetchall()
-            histograms[index] = {_key(row[:width]): (np.array(row[-2]), np.array(row[-1])) for row in found if row[-1]}
-        return ExactRows(groups, people, histograms)
+    def _integers(
+        self, cursor: duckdb.DuckDBPyConnection, statement: Statement, kinds: list[Type], *, is_small: bool
+    ) -> list[Any]:
+        """Keys as Arrow arrays, then integers. A relation is bound twice, which a small answer would notice."""
+        if is_small:
+            rows = cursor.execute(statement.sql, _values(statement)).fetchmany(_FEW)
+            if len(rows) < _FEW:
+                return from_rows(rows, kinds, width=len(cursor.description))
+            cursor.abort()  # there are many undeclared groups
+        table = _table(cursor, statement)
+        columns = [_column(table, at) for at in range(table.num_columns)]
+        return [*columns[: len(kinds)], *map(whole, columns[len(kinds) :])]
 
-    # Public tables only, so what was looked up once stays true
 
-    def largest_multiplicity(self, relation: str, columns: tuple[str, ...]) -> int:
-        keys = ", ".join(f'"$p".{_quoted(column)}' for column in columns)
-        grouped = f" GROUP BY {keys} ORDER BY 1 DESC LIMIT 1" if keys else ""
-        found = self._looked_up(f'SELECT count(*) FROM {relation} AS "$p"{grouped}')
-        return int(found[0][0]) if found else 0
+def _statements(several: list[Grouping]) -> Iterator[Statement]:
+    for grouping in several:
+        yield grouping.integers
+        yield from grouping.histograms.values()
 
-    def distinct_values(self, relation: str, expression: str) -> tuple[KeyValue, ...]:
-        rows = self._looked_up(f"SELECT DISTINCT {expression} AS v FROM {relation} ORDER BY 1 NULLS LAST")
-        return tuple(_plain(row[0]) for row in rows if row[0] is not None)
 
-    def _looked_up(self, sql: str) -> list[Any]:
-        if (sql,) not in self._public:
-            try:
-                with self._binding:
-                    self._public[sql,] = self._lookups.execute(sql).fetchall()
-            except duckdb.Error:
-                raise NotAllowed(
-                    "The types of the question do not fit together.", next_step="Compare and add like with like."
-                ) from None
-        return self._public[sql,]
+def _table(cursor: duckdb.DuckDBPyConnection, statement: Statement) -> pa.Table:
+    return cursor.sql(statement.sql, params=_values(statement)).to_arrow_table()
+
+
+def _values(statement: Statement) -> dict[str, Any] | None:
+    return dict(statement.values) or None
+
+
+def _column(table: pa.Table, at: int) -> pa.Array:
+    column = table.column(at)
+    return (
+        column.chunk(0)
+        if column.num_chunks == 1
+        else pa.concat_arrays(column.chunks)
+        if column.num_chunks
+        else pa.array([], column.type)
+    )
+
+
+def _histogram(table: pa.Table) -> Histogram:
+    group, place, count = (_column(table, at).to_numpy(zero_copy_only=False).astype(np.int64) for at in range(3))
+    return group, place, count
 
 
 def _taken_back() -> Cancelled:
     return Cancelled("The question was taken back. The price was paid.", next_step="Ask again: it costs nothing more.")
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _key(values: tuple[Any, ...]) -> GroupKey:
-    return tuple(map(_plain, values))
-
-
-def _plain(value: Any) -> KeyValue:
-    if isinstance(value, datetime):
-        return (
-            value.date().isoformat()
-            if value == datetime.combine(value.date(), datetime.min.time())
-            else value.isoformat()
-        )
-    return value.isoformat() if isinstance(value, date) else value

@@ -1,8 +1,9 @@
 """DuckDB: a snapshot of the tables, with every promise of the catalog enforced on the rows themselves.
 
-Types are cast (what does not fit is NULL), text is cut, rows without an owner are dropped, numbers are clamped and put on
-their grid beside the original, and each person's rows are ranked by a salted hash of the row's own content; at most
-`max_rows` are kept. So what one person contributes depends on nobody else, and a query is a plain GROUP BY afterwards.
+Types are cast (what does not fit is NULL), values made canonical, text cut, numbers and dates clamped, rows without an owner dropped, and each
+person's rows ranked by a salted hash of the row's own content; at most `max_rows` are kept. So what one person contributes depends on nobody
+else. Columns have names of our own: `o` the owner, `r` the rank (of a public table the place), `c1 …` the columns, `s1 …` their whole steps
+where they are bounded, `u1 …` the number of a row among the person's with the same value, where other tables refer to the column.
 """
 
 from __future__ import annotations
@@ -17,29 +18,28 @@ from typing import Any
 
 import duckdb
 
-from discreet.catalog import Catalog, Column, Table, Type
-from discreet.engines.sources import attach, fingerprint, source_of
+from discreet.algebra.steps import Steps
+from discreet.catalog import Catalog, Column, Table
+from discreet.engines.dialects.duckdb import TYPES, clamped, content, hashed, quoted, steps_of
+from discreet.engines.reading import canonical_as_read, cast, exactly, person, within_bounds
+from discreet.engines.sources import attach, detach, fingerprint, source_of, types_of
 from discreet.errors import BadCatalog, SourceChanged
-from discreet.sql.scope import quote
-from discreet.sql.steps import rounded_text, steps_name
 
-OWNER, RANK = "$owner", "$rank"
-_FORMAT = 2
-_SQL_TYPES = {
-    Type.INTEGER: "BIGINT",
-    Type.REAL: "DOUBLE",
-    Type.TEXT: "VARCHAR",
-    Type.DATE: "DATE",
-    Type.BOOLEAN: "BOOLEAN",
-}
+DATA, WORK = "data", "work"
+"""The databases of a connection: the snapshot, and public tables prepared for questions."""
+UNSAFE_OPTIMIZERS = "statistics_propagation"
+"""It rewrites conditions by the least and largest values of columns, and fails on some: `CASE WHEN age > 99 THEN 'a' END = 'b'` fails in
+DuckDB 2.0 exactly where nobody is older. Whether a question fails must not depend on the data."""
+_FORMAT = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A database that only we read: every other door is closed."""
+    """A database that only we read: every other door is closed. `salt` orders a person's rows."""
 
     connection: duckdb.DuckDBPyConnection
     path: str | None
+    salt: str
 
 
 def open_snapshot(
@@ -50,27 +50,38 @@ def open_snapshot(
     path = (
         None if frames is not None or salt is None or catalog.snapshot in (None, ":memory:") else Path(catalog.snapshot)
     )
+    connection = duckdb.connect(":memory:", config={"memory_limit": catalog.memory})
     try:
         if path is None:
-            connection = duckdb.connect(":memory:", config={"memory_limit": catalog.memory})
+            connection.execute(f"ATTACH ':memory:' AS {DATA}")
             _fill(connection, catalog, secret, frames or {})
-            return Snapshot(_locked(connection), None)
-        made_of = {"format": _FORMAT, "version": version, "salt": secret, "catalog": _digest(catalog)}
-        known = _meta(path)
-        if known is not None and known.get("version") == version and known.get("source") != fingerprint(catalog):
-            raise SourceChanged(
-                "The source changed since this data version was made.",
-                next_step="Ask the owner to run `discreet refresh`, which begins a new data version.",
-            )
-        if known is None or {key: known.get(key) for key in made_of} != made_of:
-            _write(path, catalog, secret, {**made_of, "source": fingerprint(catalog)})
-        config = {"memory_limit": catalog.memory, "access_mode": "READ_ONLY"}
-        return Snapshot(_locked(duckdb.connect(str(path), config=config)), str(path))  # type: ignore[arg-type]
+        else:
+            _bring_up_to_date(path, catalog, secret, version)
+            connection.execute(f"ATTACH {_path(path)} AS {DATA} (READ_ONLY)")
+            connection.execute(f"SET temp_directory = {_path(f'{path}.tmp')}")
+        return Snapshot(_locked(connection), None if path is None else str(path), secret)
     except duckdb.Error:  # its text may quote a row
+        connection.close()
         raise BadCatalog(
             "The tables cannot be read as the catalog declares them.",
             next_step="Check that every declared column is in its source, and that the files are whole.",
         ) from None
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _bring_up_to_date(path: Path, catalog: Catalog, secret: str, version: int) -> None:
+    """Make the file anew unless it is of this version, salt and catalog; a source that changed needs a new version."""
+    expected = {"format": _FORMAT, "version": version, "salt": secret, "catalog": _digest(catalog)}
+    known = _meta(path)
+    if known is not None and known.get("version") == version and known.get("source") != fingerprint(catalog):
+        raise SourceChanged(
+            "The source changed since this data version was made.",
+            next_step="Ask the owner to run `discreet refresh`, which begins a new data version.",
+        )
+    if known is None or {key: known.get(key) for key in expected} != expected:
+        _write(path, catalog, secret, {**expected, "source": fingerprint(catalog)})
 
 
 def _meta(path: Path) -> dict[str, Any] | None:
@@ -78,8 +89,9 @@ def _meta(path: Path) -> dict[str, Any] | None:
     if not path.is_file():
         return None
     try:
-        with duckdb.connect(str(path), read_only=True) as connection:
-            row = connection.execute('SELECT facts FROM "$snapshot"').fetchone()
+        with duckdb.connect(":memory:") as connection:
+            connection.execute(f"ATTACH {_path(path)} AS {DATA} (READ_ONLY)")
+            row = connection.execute(f'SELECT facts FROM {DATA}."$snapshot"').fetchone()
     except duckdb.Error:
         return None
     return json.loads(row[0]) if row else None
@@ -91,9 +103,12 @@ def _write(path: Path, catalog: Catalog, secret: str, facts: Mapping[str, Any]) 
     new = path.with_name(f"{path.name}.{os.getpid()}.new")
     before = os.umask(0o077)
     try:
-        with duckdb.connect(str(new), config={"memory_limit": catalog.memory}) as connection:
+        with duckdb.connect(":memory:", config={"memory_limit": catalog.memory}) as connection:
+            connection.execute(f"SET temp_directory = {_path(f'{new}.tmp')}")
+            connection.execute(f"ATTACH {_path(new)} AS {DATA}")
             _fill(connection, catalog, secret, {})
-            connection.execute('CREATE TABLE "$snapshot" AS SELECT ? AS facts', [json.dumps(facts)])
+            connection.execute(f'CREATE TABLE {DATA}."$snapshot" AS SELECT ? AS facts', [json.dumps(facts)])
+            connection.execute(f"DETACH {DATA}")
         new.chmod(0o600)
         new.replace(path)
     finally:
@@ -102,12 +117,20 @@ def _write(path: Path, catalog: Catalog, secret: str, facts: Mapping[str, Any]) 
             left.unlink(missing_ok=True)
 
 
+def _path(path: Path | str) -> str:
+    return "'" + str(path).replace("'", "''") + "'"
+
+
 def _locked(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+    connection.execute(f"ATTACH ':memory:' AS {WORK}")
     for setting in (
         "enable_external_access = false",
         "autoinstall_known_extensions = false",
         "autoload_known_extensions = false",
         "allow_community_extensions = false",
+        "python_enable_replacements = false",
+        "arrow_large_buffer_size = true",
+        f"disabled_optimizers = '{UNSAFE_OPTIMIZERS}'",
         "lock_configuration = true",
     ):
         connection.execute(f"SET {setting}")
@@ -122,54 +145,137 @@ def _digest(catalog: Catalog) -> str:
 
 def empty_tables(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
     """The snapshot's tables without a row, to bind questions against before anything is charged."""
+    for database in (DATA, WORK):
+        connection.execute(f"ATTACH ':memory:' AS {database}")
     for table in catalog.tables.values():
-        columns = [f"{quote(c.name)} {_SQL_TYPES[c.type]}" for c in table.columns.values()]
+        columns = [f"c{at} {TYPES[column.type]}" for at, column in _numbered(table)]
         if not table.is_public:
-            columns += [
-                f"{quote(steps_name(c.name))} {_steps_type(c)}" for c in table.columns.values() if c.is_bounded_number
-            ]
-            columns += [f"{quote(OWNER)} {_owner_type(catalog, table)}", f"{quote(RANK)} BIGINT"]
-        connection.execute(f"CREATE TABLE {quote(table.name)} ({', '.join(columns)})")
+            columns += [f"s{at} {_steps_type(column)}" for at, column in _numbered(table) if column.is_bounded_number]
+            columns += [f"u{at} BIGINT" for at in _unique(catalog, table)]
+            columns += [f"o {TYPES[_owner(catalog, table).type]}"]
+        connection.execute(f"CREATE TABLE {DATA}.{quoted(table.name)} ({', '.join([*columns, 'r BIGINT'])})")
 
 
 def _fill(connection: duckdb.DuckDBPyConnection, catalog: Catalog, secret: str, frames: Mapping[str, Any]) -> None:
+    connection.execute("SET TimeZone = 'UTC'")  # so that the date of an instant is the same everywhere
     attach(connection, catalog, frames)
-    sources = {table.name: source_of(catalog, table, frames) for table in catalog.tables.values()}
-    for table in catalog.tables.values():
+    door = _Door(connection, catalog, frames)
+    for table in sorted(
+        catalog.tables.values(), key=lambda table: not table.lists_people
+    ):  # who is listed decides who is there
+        made = f"CREATE TABLE {DATA}.{quoted(table.name)} AS "
         if table.is_public:
-            sql = f"SELECT {_columns(table)} FROM {sources[table.name]}"
-            connection.execute(f"CREATE TABLE {quote(table.name)} AS {sql}")
+            connection.execute(made + door.public_rows(table))
         else:
-            connection.execute(_ranked(catalog, table, sources), {"salt": secret})
+            connection.execute(made + door.ranked_rows(table), {"salt": secret})
+    detach(connection, catalog, frames)
 
 
-def _columns(table: Table) -> str:
-    own = table.unit.column if table.unit is not None and not table.unit.path else None
-    casts = [_person(c) if c.name == own else _cast(c) for c in table.columns.values()]
-    return ", ".join(f"{cast} AS {quote(column)}" for cast, column in zip(casts, table.columns, strict=True))
+class _Door:
+    """Statements that read the source."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, catalog: Catalog, frames: Mapping[str, Any]) -> None:
+        self._catalog = catalog
+        self._sources = {table.name: source_of(catalog, table, frames) for table in catalog.tables.values()}
+        self._types = {name: types_of(connection, source) for name, source in self._sources.items()}
+
+    def public_rows(self, table: Table) -> str:
+        rows = self._canonical(table, self._cast(table, {}), ())
+        order = ", ".join(f"c{at} NULLS LAST" for at, _ in _numbered(table))
+        return f"SELECT *, row_number() OVER (ORDER BY {order}) AS r FROM ({rows})"
+
+    def ranked_rows(self, table: Table) -> str:
+        """Each person's rows by a salted hash of the whole row, ties by the row itself; the first max_rows of them."""
+        names = [f"c{at}" for at, _ in _numbered(table)]
+        steps = [
+            f"CAST({_steps(at, column)} AS {_steps_type(column)}) AS s{at}"
+            for at, column in _numbered(table)
+            if column.is_bounded_number
+        ]
+        whole = f"SELECT {', '.join(['o', *names, *steps])} FROM ({self._canonical(table, self._owned(table), ('o',))}) WHERE o IS NOT NULL{self._listed(table)}"
+        row = hashed(["$salt", *(_content(at, column) for at, column in _numbered(table))])
+        order = ", ".join([row, *(f"{name} NULLS LAST" for name in names)])
+        kept = f" QUALIFY r <= {table.max_rows}" if table.is_bounded_once else ""
+        ranked = f"SELECT *, row_number() OVER (PARTITION BY o ORDER BY {order}) AS r FROM ({whole}){kept}"
+        numbers = [
+            f", CASE WHEN c{at} IS NOT NULL THEN row_number() OVER (PARTITION BY o, c{at} ORDER BY r) END AS u{at}"
+            for at in _unique(self._catalog, table)
+        ]
+        return f"SELECT *{''.join(numbers)} FROM ({ranked})" if numbers else ranked
+
+    def _listed(self, table: Table) -> str:
+        """Only rows of people whom the table of all people has, where there is one."""
+        everybody = next((other for other in self._catalog.tables.values() if other.lists_people), None)
+        if everybody is None or everybody is table:
+            return ""
+        return f" AND o IN (SELECT o FROM {DATA}.{quoted(everybody.name)})"
+
+    def _cast(self, table: Table, further: Mapping[str, str]) -> str:
+        parts = [f"{cast(column, self._types[table.name])} AS c{at}" for at, column in _numbered(table)]
+        parts += [f"{value} AS {name}" for name, value in further.items()]
+        return f"SELECT {', '.join(parts)} FROM {self._sources[table.name]}"
+
+    def _canonical(self, table: Table, rows: str, further: tuple[str, ...]) -> str:
+        """Cast rows made canonical, then clamped; who names the person has been read exactly already."""
+        own = table.unit.column if table.unit is not None and not table.unit.path else None
+        read = [
+            f"{'o' if column.name == own else canonical_as_read(f'c{at}', column)} AS c{at}"
+            for at, column in _numbered(table)
+        ]
+        inside = [f"{within_bounds(f'c{at}', column)} AS c{at}" for at, column in _numbered(table)]
+        return f"SELECT {', '.join([*inside, *further])} FROM (SELECT {', '.join([*read, *further])} FROM ({rows}))"
+
+    def _owned(self, table: Table) -> str:
+        """The cast rows of a table, each with its owner; one copy for each person that a path of foreign keys reaches."""
+        assert table.unit is not None  # noqa: S101  asked of protected tables only
+        if not table.unit.path:
+            return self._cast(table, {"o": person(table.columns[table.unit.column], self._types[table.name])})
+        rows = self._cast(table, {"k": self._reference(table)})
+        return f"SELECT t1.*, t2.o FROM ({rows}) AS t1 JOIN ({self._people(table)}) AS t2 ON t1.k = t2.k"
+
+    def _reference(self, table: Table) -> str:
+        """The column that leads towards the person, in the type of what it refers to."""
+        assert table.unit is not None  # noqa: S101
+        step = table.unit.path[0]
+        key = self._catalog.tables[step.table].columns[step.key]
+        return exactly(table.columns[step.column], self._types[table.name], as_column=key)
+
+    def _people(self, table: Table) -> str:
+        """Whom each value that a table's rows refer to belongs to: pairs `k`, `o`, each once."""
+        assert table.unit is not None  # noqa: S101
+        step = table.unit.path[0]
+        following = self._catalog.tables[step.table]
+        assert following.unit is not None  # noqa: S101  the catalog's reader follows paths to the end
+        types, source = self._types[following.name], self._sources[following.name]
+        key = exactly(following.columns[step.key], types, as_column=following.columns[step.key])
+        if not following.unit.path:
+            pairs = f"SELECT {key} AS k, {person(following.columns[following.unit.column], types)} AS o FROM {source}"
+        else:
+            rows = f"SELECT {key} AS k, {self._reference(following)} AS j FROM {source}"
+            pairs = f"SELECT t1.k, t2.o FROM ({rows}) AS t1 JOIN ({self._people(following)}) AS t2 ON t1.j = t2.k"
+        return f"SELECT DISTINCT k, o FROM ({pairs}) WHERE k IS NOT NULL AND o IS NOT NULL"
 
 
-def _person(column: Column) -> str:
-    """Who a row belongs to. What would be cut or rounded is nobody: two people must never become one."""
-    value = f"TRY_CAST(s.{quote(column.name)} AS {_SQL_TYPES[column.type]})"
-    if column.type is Type.TEXT:
-        return f"CASE WHEN length({value}) <= {column.max_length} THEN {value} END"
-    return f"CASE WHEN TRY_CAST(s.{quote(column.name)} AS DOUBLE) = CAST({value} AS DOUBLE) THEN {value} END"
+def _numbered(table: Table) -> list[tuple[int, Column]]:
+    return list(enumerate(table.columns.values(), start=1))
 
 
-def _cast(column: Column) -> str:
-    value = f"TRY_CAST(s.{quote(column.name)} AS {_SQL_TYPES[column.type]})"
-    if column.type is Type.TEXT:
-        return f"left({value}, {column.max_length})"
-    if column.type is Type.REAL:
-        return f"CASE WHEN isnan({value}) THEN NULL ELSE {value} END"
-    return value
-
-
-def _owner_type(catalog: Catalog, table: Table) -> str:
+def _owner(catalog: Catalog, table: Table) -> Column:
     assert table.unit is not None  # noqa: S101  asked of protected tables only
     last = catalog.tables[table.unit.path[-1].table] if table.unit.path else table
-    return _SQL_TYPES[last.columns[table.unit.column].type]
+    return last.columns[table.unit.column]
+
+
+def _unique(catalog: Catalog, table: Table) -> list[int]:
+    """The numbers of the columns that paths of other tables refer to."""
+    units = [other.unit for other in catalog.tables.values() if other.unit is not None]
+    keys = {step.key for unit in units for step in unit.path if step.table == table.name}
+    return [at for at, column in _numbered(table) if column.name in keys]
+
+
+def _steps(at: int, column: Column) -> str:
+    low, high = column.steps
+    return clamped(steps_of(f"c{at}", column.type, Steps(column.grid_step, low, high)), low, high)
 
 
 def _steps_type(column: Column) -> str:
@@ -177,38 +283,6 @@ def _steps_type(column: Column) -> str:
     return "INTEGER" if low >= -(2**31) and high < 2**31 else "BIGINT"
 
 
-def _with_owner(catalog: Catalog, table: Table, sources: Mapping[str, str]) -> str:
-    """The cast rows of a table, each with its owner; one copy for each person that a path of foreign keys reaches."""
-    assert table.unit is not None  # noqa: S101
-    rows = f"SELECT {_columns(table)} FROM {sources[table.name]}"
-    if not table.unit.path:
-        return f"SELECT *, {quote(table.unit.column)} AS {quote(OWNER)} FROM ({rows})"
-    step = table.unit.path[0]
-    further = _with_owner(catalog, catalog.tables[step.table], sources)
-    people = (
-        f"SELECT DISTINCT {quote(step.key)} AS k, {quote(OWNER)} AS o FROM ({further}) WHERE {quote(OWNER)} IS NOT NULL"
-    )
-    return f"SELECT r.*, p.o AS {quote(OWNER)} FROM ({rows}) AS r JOIN ({people}) AS p ON r.{quote(step.column)} = p.k"
-
-
-def _ranked(catalog: Catalog, table: Table, sources: Mapping[str, str]) -> str:
-    """Each person's rows by a salted hash of the whole row, ties by the row itself; the first max_rows of them."""
-    names = [quote(name) for name in table.columns]
-    row_text = ", '|', ".join(f"coalesce(CAST({name} AS VARCHAR), '\\N')" for name in names)
-    steps = [f"{_steps(c)} AS {quote(steps_name(c.name))}" for c in table.columns.values() if c.is_bounded_number]
-    rank = (
-        f"row_number() OVER (PARTITION BY {quote(OWNER)} "
-        f"ORDER BY md5_number_lower(concat($salt, '|', {row_text})), {', '.join(names)})"
-    )
-    kept = f" QUALIFY {quote(RANK)} <= {table.max_rows}" if table.is_bounded_once else ""
-    return (
-        f"CREATE TABLE {quote(table.name)} AS SELECT {', '.join([*names, *steps, quote(OWNER)])}, {rank} AS {quote(RANK)} "
-        f"FROM ({_with_owner(catalog, table, sources)}) WHERE {quote(OWNER)} IS NOT NULL{kept}"
-    )
-
-
-def _steps(column: Column) -> str:
-    """floor(x / step + 1/2), clamped before and after."""
-    low, high = column.steps
-    value = f"CAST({quote(column.name)} AS DOUBLE)"
-    return f"CAST({rounded_text(value, column.grid_step, low, high)} AS {_steps_type(column)})"
+def _content(at: int, column: Column) -> str:
+    """What of a value the hash of its row sees: whole steps where it has some."""
+    return f"coalesce(CAST(s{at} AS VARCHAR), '\\N')" if column.is_bounded_number else content(f"c{at}", column.type)

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
 from discreet.catalog import Catalog, Column, Table, Type
+from discreet.engines.dialects.duckdb import quoted
 from discreet.errors import BadCatalog, BadInput
-from discreet.sql.scope import quote
 
 _DATABASES = (".duckdb", ".db")
-_READERS = {".parquet": "read_parquet({})", ".csv": "read_csv({}, all_varchar = true, header = true)"}
+_READERS = (".parquet", ".csv")
+_DELIMITERS = (",", ";", "\t", "|")
 
 
 def attach(connection: duckdb.DuckDBPyConnection, catalog: Catalog, frames: Mapping[str, Any]) -> None:
@@ -28,26 +31,82 @@ def attach(connection: duckdb.DuckDBPyConnection, catalog: Catalog, frames: Mapp
                 next_step="Name frames as the catalog names tables.",
             )
         try:
-            connection.register(f"frame {name}", frame)
+            connection.register(f"frame {name}", _cell_by_cell(frame))
         except duckdb.Error:
             raise BadInput("A frame is of no known kind.", next_step="Give a pandas, polars or Arrow table.") from None
     if not frames and _is_database(catalog):
         connection.execute(f"ATTACH {_text(catalog.source)} AS source (READ_ONLY)")
 
 
+def detach(connection: duckdb.DuckDBPyConnection, catalog: Catalog, frames: Mapping[str, Any]) -> None:
+    """Let go of the source: from here on there is nothing but the snapshot."""
+    for name in frames:
+        connection.unregister(f"frame {name}")
+    if not frames and _is_database(catalog):
+        connection.execute("DETACH source")
+
+
+def types_of(connection: duckdb.DuckDBPyConnection, source: str) -> dict[str, str]:
+    """The engine's types of a source's columns, by their names in small letters."""
+    rows = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
+    return {name.lower(): kind for name, kind, *_ in rows}
+
+
 def source_of(catalog: Catalog, table: Table, frames: Mapping[str, Any]) -> str:
     """What stands behind FROM for a table's rows."""
     if table.name in frames:
-        return f"{quote(f'frame {table.name}')} AS s"
+        return f"{quoted(f'frame {table.name}')} AS s"
     if frames:
         raise BadInput("A table of the catalog has no frame.", next_step="Give a frame for every declared table.")
     if table.path is None and _is_database(catalog):
-        return f"source.{quote(table.name)} AS s"
+        return f"source.{quoted(table.name)} AS s"
     return _read(_file(catalog, table))
 
 
 def _read(file: Path) -> str:
-    return f"{_READERS[file.suffix].format(_text(str(file)))} AS s"
+    return f"{_csv(file) if file.suffix == '.csv' else f'read_parquet({_text(str(file))})'} AS s"
+
+
+def _csv(file: Path) -> str:
+    """A CSV file, read by its header line and by nothing else: guessed from the rows, one row could change what all others mean.
+
+    The delimiter is the one that the header has most of; quotes are doubled within quotes; a row that does not fit is left out.
+    """
+    with file.open(encoding="utf-8-sig", newline="") as lines:
+        header = lines.readline().rstrip("\r\n")
+    delimiter = max(_DELIMITERS, key=lambda mark: len(next(csv.reader([header], delimiter=mark), [])))
+    names = next(csv.reader([header], delimiter=delimiter), [])
+    columns = ", ".join(f"{_text(name)}: 'VARCHAR'" for name in names)
+    return (
+        f"read_csv({_text(str(file))}, auto_detect = false, header = true, delim = {_text(delimiter)}, quote = '\"', escape = '\"', "
+        f"nullstr = '', ignore_errors = true, parallel = false, columns = {{{columns}}})"
+    )
+
+
+def _cell_by_cell(frame: Any) -> Any:
+    """A pandas frame as Arrow: columns of Python objects become text cell by cell, so that no cell decides how another is read."""
+    if type(frame).__module__.partition(".")[0] != "pandas":
+        return frame
+    import pyarrow as pa  # noqa: PLC0415
+
+    return pa.table(
+        {
+            str(name): pa.array([_cell(value) for value in frame[name]], pa.string())
+            if frame[name].dtype == object
+            else pa.array(frame[name], from_pandas=True)
+            for name in frame.columns
+        }
+    )
+
+
+def _cell(value: Any) -> str | None:
+    if value is None or value != value:  # NaN and NaT are no values  # noqa: PLR0124
+        return None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return str(int(value))
+    return value.isoformat() if isinstance(value, date) else str(value)
 
 
 def fingerprint(catalog: Catalog) -> str:
@@ -79,7 +138,7 @@ def schemas_at(place: Path) -> tuple[str, dict[str, dict[str, Type]]]:
             names = connection.execute(
                 "SELECT table_name FROM duckdb_tables() WHERE database_name = 'source' ORDER BY 1"
             )
-            found = {name: f"source.{quote(name)} AS s" for (name,) in names.fetchall()}
+            found = {name: f"source.{quoted(name)} AS s" for (name,) in names.fetchall()}
             return str(place), {name: _schema(connection, source) for name, source in found.items()}
         files = sorted(place.iterdir()) if place.is_dir() else [place]
         known = [file for file in files if file.is_file() and file.suffix in _READERS]

@@ -62,7 +62,9 @@ class Account:
                 f"The answer would bring {whose} above its cap of epsilon {self.cap.epsilon:g}"
                 + (f", delta {self.cap.delta:g}" if self.cap.delta else "")
                 + f"; epsilon {self.spent.epsilon:.4g} is spent.",
-                next_step="Ask for a smaller epsilon, repeat an earlier question (free), or ask the owner to raise the cap.",
+                next_step=(
+                    "Ask for a smaller epsilon, repeat an earlier question (free), or ask the owner to raise the cap."
+                ),
             )
         return replace(self, total=total)
 
@@ -87,7 +89,7 @@ def load(t: Transaction, name: str) -> Account:
             None if orders is None else tuple(int(amount) for amount in orders),
         )
     except (ValueError, TypeError, ZeroDivisionError, DiscreetError):
-        raise LedgerDamaged("An account cannot be read.", next_step="Run `discreet ledger verify`.") from None
+        raise LedgerDamaged("An account cannot be read.", next_step="Ask the owner to verify the books.") from None
     return Account(name, account_filter, account_filter.kept(total), bool(frozen))
 
 

@@ -15,8 +15,9 @@ from discreet.ledger.entries import Entry
 class Anchor:
     """A file with the number and the hash of the last entry that was committed; without a path, nothing.
 
-    The note may lag behind the books, never run ahead of them, and never goes back: it is replaced under a file lock, by a
-    later entry only. Books that do not hold the entry that was noted are refused, at opening and before every change.
+    The note may lag behind the books, never run ahead of them, and never goes back: it is replaced under a file lock,
+    by a later entry only. Books that do not hold the entry that was noted are refused, at opening and before every
+    change.
     """
 
     def __init__(self, path: str | Path | None) -> None:

@@ -1,19 +1,18 @@
 """The ledger: the charge is on disk before the data is read, there is no refund, and the same question is free.
 
-The protocol is reserve, read, finish. `reserve` charges and commits; only then may the data be read. `finish` stores the
-answer and returns the one that is stored: an answer leaves only after it is on disk, and of several computed for one
-question only the first is ever seen. So a crash anywhere over-counts, never under-counts, and whoever asks again gets the
-same bytes for one charge.
+The protocol is reserve, read, finish. `reserve` charges and commits; only then may the data be read. `finish` stores
+the answer and returns the one that is stored: an answer leaves only after it is on disk, and of several computed for
+one question only the first is ever seen. So a crash anywhere over-counts, never under-counts, and whoever asks again
+gets the same bytes for one charge.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +20,14 @@ from discreet.accounting.charges import PRICES, Charge
 from discreet.accounting.filters import Filter
 from discreet.errors import BadInput, LedgerDamaged, RequestConflict, StoreUnavailable
 from discreet.exact import exact
+from discreet.ledger import chain, formats, relation
 from discreet.ledger.accounts import DATASET, Account, analyst_account, load, save
 from discreet.ledger.anchor import Anchor
-from discreet.ledger.entries import Entry, canonical
+from discreet.ledger.entries import Entry
 from discreet.ledger.releases import describe
 from discreet.ledger.requests import Request, Reservation, check_text
-from discreet.store import Row, Store, Transaction, open_store
+from discreet.loss import Neighbours
+from discreet.store import Store, Transaction, open_store
 
 _SCHEMA = [
     """
@@ -41,10 +42,10 @@ _SCHEMA = [
         PRIMARY KEY (analyst, request));
     CREATE TABLE ledger_questions (question TEXT PRIMARY KEY, answer {blob});
     CREATE TABLE ledger_paid (analyst TEXT NOT NULL, question TEXT NOT NULL, PRIMARY KEY (analyst, question));
-    """
+    """,
+    "",  # the tables stay; entries may name neighbours and formats, which version 1 cannot replay
 ]
 _CLOCK_SKEW = timedelta(minutes=5)
-_COLUMNS = "seq, time, kind, body, previous, hash"
 
 
 def _utc_now() -> datetime:
@@ -66,29 +67,64 @@ class Contents:
     answers: dict[str, bytes | None]
 
 
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """What the books say of a watch. `threshold` is the noisy one, which is for comparing and never shown.
+
+    `lost` is one that was stored and is not there any more, or not as it was stored.
+    """
+
+    bits: Mapping[int, bool]
+    """By data version: whether the count was above."""
+    threshold: bytes | None = field(repr=False)
+    failed: bool
+    lost: bool
+
+    @property
+    def ended(self) -> str | None:
+        """Why there will be no more bits."""
+        reasons = {"above": any(self.bits.values()), "failed": self.failed, "lost": self.lost}
+        return next((reason for reason, holds in reasons.items() if holds), None)
+
+
 class Ledger:
-    """The books of one dataset, shared by any number of threads and processes."""
+    """The books of one dataset, shared by any number of threads and processes.
+
+    `neighbours` is the relation that every price in them is for. The first to name it has it written into the chain,
+    and whoever names another is refused. Those who only look at the books need not name it.
+    """
 
     def __init__(
         self,
         store: Store,
         *,
+        neighbours: Neighbours | None = None,
         anchor: str | Path | None = None,
         now: Callable[[], datetime] = _utc_now,
         on_step: Callable[[str], None] = _no_step,
     ) -> None:
         self._store, self._now, self._step = store, now, on_step
         self._anchor = Anchor(anchor)
+        self._paid_before: dict[tuple[int, int], frozenset[bytes]] = {}
         try:
             store.migrate("ledger", _SCHEMA)
             with store.transaction() as t:
-                self._anchor.check(lambda seq: _entry_at(t, seq))
+                self._anchor.check(lambda seq: chain.entry_at(t, seq))
+            if neighbours is not None:
+                self._keep(neighbours)
         except BaseException:
             store.close()
             raise
 
     @classmethod
-    def open(cls, where: str | Path, *, anchor: str | Path | None = None, must_exist: bool = False) -> Ledger:
+    def open(
+        cls,
+        where: str | Path,
+        *,
+        neighbours: Neighbours | None = None,
+        anchor: str | Path | None = None,
+        must_exist: bool = False,
+    ) -> Ledger:
         """The ledger at a path or postgresql:// URL, made if it is not there (or refused, if it must be)."""
         store = open_store(where)
         if must_exist and not store.has("ledger"):
@@ -96,11 +132,26 @@ class Ledger:
             raise BadInput(
                 "There is no ledger there.", next_step="Check the path; a ledger is made with the first question."
             )
-        return cls(store, anchor=anchor)
+        return cls(store, neighbours=neighbours, anchor=anchor)
 
     def close(self) -> None:
         """Let go of the database."""
         self._store.close()
+
+    # Neighbours
+
+    def neighbours(self) -> Neighbours | None:
+        """The relation of the books; None in those that nobody opened with one."""
+        with self._store.transaction() as t:
+            return relation.recorded(t)
+
+    def _keep(self, declared: Neighbours) -> None:
+        with self._writing() as t:
+            kept = relation.recorded(t)
+            if kept is None:
+                self._append(t, relation.KIND, {"relation": declared.value})
+            else:
+                relation.check_same(kept, declared)
 
     # Accounts
 
@@ -152,19 +203,26 @@ class Ledger:
     def data_version(self) -> int:
         """The number of the data that questions are asked of: 1, and one more for each refresh."""
         with self._store.transaction() as t:
-            return _data_version(t)
+            return chain.data_version(t)
+
+    def data_day(self) -> date:
+        """The day that the data version was begun: what CURRENT_DATE means, the same for as long as the version lasts."""
+        with self._store.transaction() as t:
+            begun = t.run("SELECT time FROM ledger_entries WHERE kind = 'refresh' ORDER BY seq DESC LIMIT 1")
+            first = begun or t.run("SELECT time FROM ledger_entries WHERE seq = 1")
+        return datetime.fromisoformat(first[0][0]).date() if first else self._now().date()
 
     def refresh(self) -> int:
         """Begin a new data version: the same questions are new ones, and accounts go on as they are."""
         with self._writing() as t:
-            version = _data_version(t) + 1
+            version = chain.data_version(t) + 1
             self._append(t, "refresh", {"version": version})
             return version
 
     # Questions
 
     def reserve(self, request: Request) -> Reservation:
-        """Charge for a question, durably; or find that it is paid, or refuse. Nothing may be read before this returns."""
+        """Charge for a question, durably; or find that it is paid, or refuse. Nothing may be read before it returns."""
         analyst, key = request.analyst or "", request.key
         with self._writing() as t:
             self._step("reserve: begun")
@@ -205,6 +263,7 @@ class Ledger:
             "analyst": request.analyst,
             "request": request.id,
             "question": key,
+            "format": request.format,
             "label": request.label,
             "releases": [describe(release) for release in request.releases],
             "prices": PRICES,
@@ -234,33 +293,82 @@ class Ledger:
         self._step("finish: committed")
         return answer
 
+    def is_paid(self, request: Request) -> bool:
+        """Whether a question would cost its asker nothing: it is answered, and they have paid for it."""
+        with self._store.transaction() as t:
+            answered = t.run("SELECT answer FROM ledger_questions WHERE question = ?", request.key)
+            paid = t.run(
+                "SELECT question FROM ledger_paid WHERE analyst = ? AND question = ?",
+                request.analyst or "",
+                request.key,
+            )
+        return bool(answered) and answered[0][0] is not None and (request.analyst is None or bool(paid))
+
+    def paid_under_earlier_format(self, label: str, *, question_format: int, data_version: int) -> bool:
+        """Whether anybody paid for a question of these very words, about this data, before digests had this format.
+
+        Its answer is stored, but under a digest that is not made any more, so it is not replayed. Nothing is written
+        under an earlier format any more, so what was written is read once.
+        """
+        known = (question_format, data_version)
+        if known not in self._paid_before:
+            with self._store.transaction() as t:
+                self._paid_before[known] = formats.paid_before(
+                    t, question_format=question_format, data_version=data_version
+                )
+        return bool(label) and formats.digest_of(label) in self._paid_before[known]
+
+    # Watches: a question whose stored bytes are a noisy threshold, with one bit for each data version
+
+    def watched(self, question: str, *, analyst: str | None) -> Watched:
+        """What is known of a watch, by the key that it was paid under."""
+        with self._store.transaction() as t:
+            if analyst is not None:
+                load(t, analyst_account(analyst)).check_open()
+            return _watched(t, question)
+
+    def evaluated(self, question: str, *, version: int, above: bool | None, analyst: str | None) -> Watched:
+        """Store an evaluation's bit (None: it failed), unless the version has one or the watch has ended.
+
+        Returned is what the books say then, and only that may leave.
+        """
+        with self._writing() as t:
+            self._step("watch: begun")
+            if analyst is not None and above is not None:
+                load(t, analyst_account(analyst)).check_open()
+            known = _watched(t, question)
+            if known.ended or (above is not None and version in known.bits):
+                return known
+            outcome = {"failed": True} if above is None else {"above": above}
+            self._append(t, "watch", {"question": question, "version": version, **outcome})
+            stored = _watched(t, question)
+            self._step("watch: written")
+        self._step("watch: committed")
+        return stored
+
     # The chain
 
     def head(self) -> Entry | None:
         """The last entry: its number and hash, noted elsewhere, make a later truncation visible."""
         with self._store.transaction() as t:
-            return _last_entry(t)
+            return chain.last_entry(t)
 
     def entry(self, seq: int) -> Entry | None:
         """One entry by its number."""
         with self._store.transaction() as t:
-            return _entry_at(t, seq)
+            return chain.entry_at(t, seq)
 
     def history(self, *, last: int | None = None) -> list[Entry]:
         """Entries in order, or the last few of them."""
         with self._store.transaction() as t:
-            if last is None or last < 0:
-                rows = t.run(f"SELECT {_COLUMNS} FROM ledger_entries ORDER BY seq")  # noqa: S608  our own constant
-            else:
-                rows = t.run(f"SELECT {_COLUMNS} FROM ledger_entries ORDER BY seq DESC LIMIT ?", last)[::-1]  # noqa: S608
-            return [_entry(row) for row in rows]
+            return chain.all_entries(t) if last is None or last < 0 else chain.last_entries(t, last)
 
     def contents(self) -> Contents:
         """Everything at one moment, for verification."""
         with self._store.transaction() as t:
             names = [row[0] for row in t.run("SELECT name FROM ledger_accounts")]
             return Contents(
-                entries=[_entry(row) for row in t.run(f"SELECT {_COLUMNS} FROM ledger_entries ORDER BY seq")],  # noqa: S608
+                entries=chain.all_entries(t),
                 accounts={name: load(t, name) for name in names},
                 requests={
                     (a, r): (q, h)
@@ -273,55 +381,48 @@ class Ledger:
     @contextmanager
     def _writing(self) -> Iterator[Transaction]:
         with self._store.transaction() as t:
-            self._anchor.check(lambda seq: _entry_at(t, seq))
+            self._anchor.check(lambda seq: chain.entry_at(t, seq))
             yield t
-            head = _last_entry(t)
+            head = chain.last_entry(t)
         self._anchor.note(head)
 
     def _append(self, t: Transaction, kind: str, body: Mapping[str, Any]) -> Entry:
-        last = _last_entry(t)
+        last = chain.last_entry(t)
         now = self._now()
         if last is not None:
-            if not last.intact:
-                raise LedgerDamaged(
-                    "The last entry of the books was changed.", next_step="Run `discreet ledger verify`."
-                )
+            chain.check_intact(last, "The last entry of the books was changed.")
             then = datetime.fromisoformat(last.time)
             if now < then - _CLOCK_SKEW:
                 raise StoreUnavailable("The clock is behind the last entry of the books.", next_step="Set the clock.")
             now = max(now, then)
         entry = Entry.following(last, time=now.isoformat(), kind=kind, body=body)
-        values = (entry.seq, entry.time, entry.kind, canonical(entry.body), entry.previous, entry.hash)
-        t.run(f"INSERT INTO ledger_entries ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)", *values)  # noqa: S608
+        chain.append(t, entry)
         return entry
 
 
+def _watched(t: Transaction, question: str) -> Watched:
+    seqs = t.run(
+        "SELECT seq FROM ledger_entries WHERE kind IN ('answer', 'watch') AND body LIKE ? ORDER BY seq",
+        f'%"question":"{question}"%',
+    )
+    entries = [entry for (seq,) in seqs if (entry := chain.entry_at(t, int(seq))) is not None]
+    for entry in entries:
+        chain.check_intact(entry, "An entry of a watch was changed.")
+    rows = t.run("SELECT answer FROM ledger_questions WHERE question = ?", question)
+    threshold = _bytes(rows[0][0]) if rows else None
+    written = [entry.body["sha256"] for entry in entries if entry.kind == "answer"]
+    there = [] if threshold is None else [hashlib.sha256(threshold).hexdigest()]
+    watches = [entry.body for entry in entries if entry.kind == "watch"]
+    return Watched(
+        bits={body["version"]: body["above"] for body in watches if "above" in body},
+        threshold=threshold,
+        failed=any("failed" in body for body in watches),
+        lost=there != written or bool(watches and not written),
+    )
+
+
 def _bytes(answer: Any) -> bytes | None:
-    """A stored answer; SQLite would give text back as text if somebody put it there."""
-    return answer.encode() if isinstance(answer, str) else None if answer is None else bytes(answer)
-
-
-def _entry(row: Row) -> Entry:
-    seq, time, kind, text, previous, link = row
-    try:
-        body = json.loads(text)
-        if canonical(body) != text:
-            body = {}
-    except ValueError:
-        body = {}  # not the text that was written, so the hash must not fit either
-    return Entry(int(seq), time, kind, body, previous, link)
-
-
-def _last_entry(t: Transaction) -> Entry | None:
-    rows = t.run(f"SELECT {_COLUMNS} FROM ledger_entries ORDER BY seq DESC LIMIT 1")  # noqa: S608
-    return _entry(rows[0]) if rows else None
-
-
-def _data_version(t: Transaction) -> int:
-    rows = t.run("SELECT COUNT(*) FROM ledger_entries WHERE kind = 'refresh'")
-    return 1 + int(rows[0][0])
-
-
-def _entry_at(t: Transaction, seq: int) -> Entry | None:
-    rows = t.run(f"SELECT {_COLUMNS} FROM ledger_entries WHERE seq = ?", seq)  # noqa: S608
-    return _entry(rows[0]) if rows else None
+    """A stored answer, whatever it means. SQLite gives text back as text if somebody put it there: we never did."""
+    if isinstance(answer, str):
+        raise LedgerDamaged("A stored answer is not bytes.", next_step="Ask the owner to verify the books.")
+    return None if answer is None else bytes(answer)

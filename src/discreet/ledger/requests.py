@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from typing import Any
 
 from discreet.errors import BadInput
 from discreet.ledger.entries import canonical
+from discreet.ledger.formats import FIRST
 from discreet.ledger.releases import describe
 from discreet.mechanisms import Mechanism
 
@@ -14,6 +16,9 @@ from discreet.mechanisms import Mechanism
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """A question to be paid for. `question` names its canonical form: the plan and the data version.
+
+    `format` says how that name was made, and what an answer's bytes mean: a question of one format is never answered
+    with what is stored for another. `label` is the question as it was worded, for people.
 
     Request ids belong to their analyst; None is the owner at the keyboard, who charges the dataset only.
     """
@@ -23,6 +28,7 @@ class Request:
     releases: tuple[Mechanism, ...]
     analyst: str | None = None
     label: str = ""
+    format: int = FIRST
 
     def __post_init__(self) -> None:
         check_text(self.id, "A request id", most=200)
@@ -31,13 +37,20 @@ class Request:
             check_text(self.analyst, "An analyst's name", most=200)
         if self.label:
             check_text(self.label, "A label", most=20_000)
+        if type(self.format) is not int or self.format < FIRST:
+            raise BadInput("The format of a question is a whole number from 1 on.", next_step="Leave it out for 1.")
         if not self.releases:
             raise BadInput("A request needs a price.", next_step="Say which mechanisms it releases.")
 
     @property
     def key(self) -> str:
-        """What makes two questions the same: plan, data version and price."""
-        priced = {"question": self.question, "releases": [describe(release) for release in self.releases]}
+        """What makes two questions the same: plan, data version, price and format."""
+        priced: dict[str, Any] = {
+            "question": self.question,
+            "releases": [describe(release) for release in self.releases],
+        }
+        if self.format > FIRST:
+            priced["format"] = self.format
         return hashlib.sha256(canonical(priced).encode()).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""Verification: the books replayed from the first entry on, by somebody who trusts only the hashes and the arithmetic."""
+"""Verification: the books replayed from the first entry on, by somebody who trusts only hashes and arithmetic."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from discreet.accounting.charges import PRICES, Charge
 from discreet.accounting.filters import Filter, open_filter
 from discreet.errors import BadInput, LedgerDamaged
+from discreet.ledger import relation
 from discreet.ledger.accounts import DATASET, analyst_account
 from discreet.ledger.entries import GENESIS, Entry
 from discreet.ledger.ledger import Contents, Ledger
@@ -51,7 +52,7 @@ def verify(ledger: Ledger, *, anchor: str | None = None) -> Verification:
 def _parsed(anchor: str) -> tuple[int, str]:
     number, colon, noted = anchor.partition(":")
     if not number.isdecimal() or not colon:
-        raise BadInput("A noted head is number:hash.", next_step="Give what `discreet ledger head` printed.")
+        raise BadInput("A noted head is number:hash.", next_step="Give it as it was noted, such as 7:9f86d08…")
     return int(number), noted
 
 
@@ -84,6 +85,9 @@ class _Replay:
     version: int = 1
     priced_before: set[str] = field(default_factory=set)
     """Rényi accounts with charges of the first price list, whose divergences were rounded up in another way."""
+    neighbours: str | None = None
+    evaluated: set[tuple[str, int]] = field(default_factory=set)
+    ended: set[str] = field(default_factory=set)
 
     def problems(self, contents: Contents) -> Iterable[str]:
         for entry in contents.entries:
@@ -116,16 +120,25 @@ class _Replay:
                 yield from self._charge(entry)
             case "answer":
                 self.answers[body["question"]] = body["sha256"]
+            case "watch":
+                yield from self._watch(entry)
+            case relation.KIND:
+                if self.neighbours is not None:
+                    yield f"entry {entry.seq} names the neighbour relation a second time"
+                self.neighbours = body["relation"]
             case "refresh":
-                self.version += 1
-                if body["version"] != self.version:
-                    yield f"entry {entry.seq} begins a data version that is not the next"
+                yield from self._refresh(entry)
             case "freeze":
                 self.frozen.add(body["account"])
             case "thaw":
                 self.frozen.discard(body["account"])
             case _:
                 yield f"entry {entry.seq} is of no known kind"
+
+    def _refresh(self, entry: Entry) -> Iterable[str]:
+        self.version += 1
+        if entry.body["version"] != self.version:
+            yield f"entry {entry.seq} begins a data version that is not the next"
 
     def _charge(self, entry: Entry) -> Iterable[str]:
         body = entry.body
@@ -162,3 +175,19 @@ class _Replay:
             return total == replayed
         covers = all(had >= has for had, has in zip(total.orders, replayed.orders, strict=True))
         return covers and replace(total, renyi=None) == replace(replayed, renyi=None)
+
+    def _watch(self, entry: Entry) -> Iterable[str]:
+        """One bit for each data version, of a threshold that was stored before; the first above or failure is the last."""
+        body = entry.body
+        question, version = body["question"], body["version"]
+        if question not in self.answers:
+            yield f"entry {entry.seq} evaluates a watch that has no threshold"
+        if version > self.version:
+            yield f"entry {entry.seq} evaluates a watch on a data version that was not begun"
+        if question in self.ended:
+            yield f"entry {entry.seq} evaluates a watch that has ended"
+        if "above" in body and (question, version) in self.evaluated:
+            yield f"entry {entry.seq} evaluates a watch twice on one data version"
+        if body.get("above") or "failed" in body:
+            self.ended.add(question)
+        self.evaluated.add((question, version))

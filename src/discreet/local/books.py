@@ -29,8 +29,10 @@ _SCHEMA = [
     CREATE INDEX collector_senders ON collector_messages (task, sender);
     CREATE TABLE collector_tallies (
         task TEXT PRIMARY KEY, number BIGINT NOT NULL, reports BIGINT NOT NULL, tally {blob} NOT NULL);
-    CREATE TABLE collector_refusals (task TEXT NOT NULL, code TEXT NOT NULL, count BIGINT NOT NULL, PRIMARY KEY (task, code));
-    CREATE TABLE collector_slots (task TEXT NOT NULL, slot BIGINT NOT NULL, used INTEGER NOT NULL, PRIMARY KEY (task, slot));
+    CREATE TABLE collector_refusals (
+        task TEXT NOT NULL, code TEXT NOT NULL, count BIGINT NOT NULL, PRIMARY KEY (task, code));
+    CREATE TABLE collector_slots (
+        task TEXT NOT NULL, slot BIGINT NOT NULL, used INTEGER NOT NULL, PRIMARY KEY (task, slot));
     """
 ]
 _FOLD_AFTER = 2000
@@ -64,10 +66,10 @@ class CollectorBooks:
     def publish(self, task: Task) -> None:
         """Begin a collection. Publishing the same task again changes nothing."""
         with self._store.transaction() as t:
-            found = t.run("SELECT id FROM collector_tasks WHERE name = ?", task.name)
-            if found and found[0][0] != task.id:
+            known = t.run("SELECT id FROM collector_tasks WHERE name = ?", task.name)
+            if known and known[0][0] != task.id:
                 raise BadTask("Another task has this name.", next_step="Give it another name.")
-            if not found:
+            if not known:
                 t.run("INSERT INTO collector_tasks VALUES (?, ?, ?)", task.id, task.name, task.to_json())
 
     def tasks(self) -> list[Task]:
@@ -82,7 +84,7 @@ class CollectorBooks:
             with self._store.transaction() as t:
                 rows = t.run("SELECT spec FROM collector_tasks WHERE id = ? OR name = ?", name, name)
             if not rows:
-                raise UnknownTask("There is no such task.", next_step="See GET /v1/tasks.")
+                raise UnknownTask("There is no such task.", next_step="Take one of the tasks that are published here.")
             self._tasks[name] = Task.from_json(rows[0][0])
         return self._tasks[name]
 
@@ -100,15 +102,15 @@ class CollectorBooks:
         counted = 0
         with self._store.transaction() as t:
             number = int(t.run("SELECT COALESCE(MAX(number), 0) FROM collector_messages WHERE task = ?", task.id)[0][0])
-            for one, raw in zip(read, messages, strict=True):
-                refusal = one if isinstance(one, ReportRefused) else self._refusal(t, task, one, from_shuffler)
+            for result, raw in zip(read, messages, strict=True):
+                refusal = result if isinstance(result, ReportRefused) else self._refusal(t, task, result, from_shuffler)
                 refusals.append(refusal)
-                if refusal is not None or isinstance(one, ReportRefused):
+                if refusal is not None or isinstance(result, ReportRefused):
                     continue
                 number += 1
-                values = (task.id, number, one.id, one.sender, len(one.reports), raw)
+                values = (task.id, number, result.id, result.sender, len(result.reports), raw)
                 t.run("INSERT INTO collector_messages VALUES (?, ?, ?, ?, ?, ?)", *values)
-                counted += len(one.reports)
+                counted += len(result.reports)
             _count_refusals(t, task, Counter(refusal.code for refusal in refusals if refusal is not None))
         return Received(counted, refusals)
 
@@ -192,5 +194,5 @@ def _bytes_of(tally: Any) -> bytes:
 
 
 def _tally_from(stored: bytes) -> Any:
-    with np.load(io.BytesIO(stored), allow_pickle=False) as found:
-        return found["tally"]
+    with np.load(io.BytesIO(stored), allow_pickle=False) as file:
+        return file["tally"]

@@ -188,21 +188,21 @@ def _pure_variance(p: float, q: float) -> float:
 @lru_cache(maxsize=1)
 def prime_powers() -> tuple[int, ...]:
     """Orders of finite fields whose elements have at most eight digits."""
-    found = []
+    orders = []
     for order in range(2, _LARGEST_ORDER):
         prime = next(p for p in range(2, order + 1) if order % p == 0)
         rest, digits = order, 0
         while rest % prime == 0:
             rest, digits = rest // prime, digits + 1
         if rest == 1 and digits <= 8:
-            found.append(order)
-    return tuple(found)
+            orders.append(order)
+    return tuple(orders)
 
 
 def projective_option(size: int, epsilon: float, *, most_bits: int = MOST_BITS, most_work: int = MOST_WORK) -> Option:
     """The geometry with the least variance among those that are small enough, or else the smallest one."""
     e = math.exp(epsilon)
-    found = []
+    geometries = []
     for order in prime_powers():
         dimension = 2
         while order ** (dimension - 1) < size:
@@ -211,8 +211,8 @@ def projective_option(size: int, epsilon: float, *, most_bits: int = MOST_BITS, 
         total = e * plane + points - plane
         variance = _pure_variance(e * plane / total, (e * line + plane - line) / total)
         too_large = points > most_work or _bits(points) > most_bits
-        found.append((too_large, points if too_large else 0, variance, points, order, dimension))
-    _, _, variance, points, order, dimension = min(found)
+        geometries.append((too_large, points if too_large else 0, variance, points, order, dimension))
+    _, _, variance, points, order, dimension = min(geometries)
     parameters = {"size": size, "order": order, "dimension": dimension}
     return Option(protocol="pgr", parameters=parameters, variance=variance, bits=_bits(points), work=points)
 
@@ -220,7 +220,7 @@ def projective_option(size: int, epsilon: float, *, most_bits: int = MOST_BITS, 
 def hadamard_option(size: int, epsilon: float) -> Option:
     """The number of blocks with the least variance when values are spread evenly over them."""
     e = math.exp(epsilon)
-    found = []
+    layouts = []
     for exponent in range(max(1, math.ceil(epsilon / math.log(2)) + 2)):
         blocks = 1 << exponent
         columns = 1 << max(1, math.ceil(math.log2(-(-size // blocks) + 1)))
@@ -228,7 +228,7 @@ def hadamard_option(size: int, epsilon: float) -> Option:
         total = e * half + outputs - half
         share = min(1.0, (columns - 1) / size)  # of people in the value's own block
         variance = total / (half * (e - 1) ** 2) * ((e + 1) * share + 2 * (1 - share))
-        found.append((variance, blocks, columns, outputs))
-    variance, blocks, columns, outputs = min(found)
+        layouts.append((variance, blocks, columns, outputs))
+    variance, blocks, columns, outputs = min(layouts)
     parameters = {"size": size, "blocks": blocks, "columns": columns}
     return Option(protocol="hadamard", parameters=parameters, variance=variance, bits=_bits(outputs), work=outputs)

@@ -139,12 +139,18 @@ def bucket(code: int, row: int, seed: int, size: int) -> int:
 
 
 class Randomizer:
-    """One protocol with its parameters. `chances` are numerators over 2**64; the collector's estimators use the same."""
+    """One protocol with its parameters. Thresholds are over 2**64; the collector's estimators use the same ones."""
 
     protocols: ClassVar[tuple[str, ...]] = ()
     takes: ClassVar[str] = "numbers"
     """What a code is: the number of a value, a place on a grid, a text, or anything, where it is only hashed."""
     bits: int
+    size: int = 0
+    """How many values it covers; 0 where there may be any."""
+    length: int = 0
+    """How many bytes the longest text has; 0 where it takes no texts."""
+    slot_at: int | None = None
+    """Above how many bits of a report the device's slot stands; None where a report carries none."""
 
     def __init__(self, spec: Mapping[str, Any]) -> None:
         self.spec = spec
@@ -329,8 +335,8 @@ class Hashing(Randomizer):
 
     `loloha` remembers the first, permanent answer for each bucket and randomizes it again every time.
 
-    Guarantee: epsilon-LDP for any hash function, as it is chosen without looking at the value. For `loloha`, epsilon for
-    all reports about one bucket together and `first` for a single one; buckets * epsilon for a whole life.
+    Guarantee: epsilon-LDP for any hash function, as it is chosen without looking at the value. For `loloha`, epsilon
+    for all reports about one bucket together and `first` for a single one; buckets * epsilon for a whole life.
     Citation: Wang, Blocki, Li, Jha 2017 (OLH); Arcolezi et al. 2023 (arXiv:2210.00262, LOLOHA).
     """
 
@@ -341,7 +347,7 @@ class Hashing(Randomizer):
     def prepare(self, *, buckets: int, size: int = 0, first: str = "") -> None:
         _at_least(2, buckets)
         self.size, self.buckets = size, buckets
-        self.value_bits = bits_for(buckets)
+        self.slot_at = self.value_bits = bits_for(buckets)
         self.bits = self.slot_bits + self.value_bits
         self.keep = keep_threshold(self.odds, 1, buckets - 1)
         self.keep_again = WORD
@@ -477,7 +483,7 @@ class Hadamard(Randomizer):
 
 
 class Bloom(Randomizer):
-    """RAPPOR: a Bloom filter of the value, a permanent lie about each of its bits, and a fresh lie about that each time.
+    """RAPPOR: a Bloom filter of the value, a permanent lie about each of its bits, and a fresh lie about that.
 
     Guarantee: epsilon-LDP for all reports about one value together, `first` for a single one.
     Citation: Erlingsson, Pihur, Korolova 2014 (arXiv:1407.6981).
@@ -597,7 +603,7 @@ class Prefixes(Randomizer):
         _at_least(1, length, *prefixes, *(8 * length - bits + 1 for bits in prefixes))
         self.length, self.prefixes = length, tuple(prefixes)
         self.hashing = Hashing({**self.spec, "protocol": "olh", "parameters": {"buckets": buckets}})
-        self.bits = self.hashing.bits
+        self.bits, self.slot_at = self.hashing.bits, self.hashing.slot_at
 
     def prefix_code(self, text: bytes, bits: int) -> int:
         """A fingerprint of the first `bits` bits of a text that is padded with zeros."""
@@ -668,6 +674,13 @@ def _unsound(problem: str) -> ClientRefused:
     return ClientRefused("bad-task", problem, "Ask the collector for another task.")
 
 
+def spec_of(task: Any) -> Mapping[str, Any]:
+    """The specification of a task that is given as JSON, as what JSON stands for, or as a `discreet.local.Task`."""
+    if isinstance(task, str | bytes):
+        return json.loads(task)
+    return task if isinstance(task, Mapping) else task.spec
+
+
 def canonical(spec: Mapping[str, Any]) -> bytes:
     """The specification as bytes: the same for the same task, everywhere."""
     return json.dumps(spec, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
@@ -698,9 +711,9 @@ def check_fit(randomizer: Randomizer, domain: Mapping[str, Any]) -> None:
         raise _unsound("The domain cannot be read.")
     numbers = domain["range"] if "range" in domain else len(domain.get("values", ()))
     fits = {
-        "numbers": numbers == getattr(randomizer, "size", None),
+        "numbers": numbers == randomizer.size,
         "grid": "lower" in domain,
-        "texts": domain.get("length") == getattr(randomizer, "length", None),
+        "texts": domain.get("length") == randomizer.length,
         "anything": "lower" not in domain and "length" not in domain,
     }
     if not fits[randomizer.takes]:
@@ -768,8 +781,8 @@ def packed(report: int, bits: int) -> bytes:
 class Client:
     """One person's device: one task, a secret that never leaves, and a count of what was given away.
 
-    `store` is a file that outlives the process; without one, caps hold as long as the object lives. `slot` is the number
-    that the collector assigned; without one the device draws its own.
+    `store` is a file that outlives the process; without one, caps hold as long as the object lives. `slot` is the
+    number that the collector assigned; without one the device draws its own.
     """
 
     def __init__(
@@ -781,8 +794,7 @@ class Client:
         clock: Callable[[], float] = time.time,
         draw: Draw | None = None,
     ) -> None:
-        spec = getattr(task, "spec", task)
-        self.spec: Mapping[str, Any] = json.loads(spec) if isinstance(spec, str | bytes) else spec
+        self.spec = spec_of(task)
         self.digest = digest_of(self.spec)
         self.randomizer = randomizer_of(self.spec)
         check_fit(self.randomizer, self.spec.get("domain", {}))

@@ -21,7 +21,7 @@ from discreet.errors import (
 from discreet.exact import read_count
 from discreet.local.draws import Codes
 from discreet.local.estimate import Estimate, MeanEstimate
-from discreet.local.protocols.base import PureProtocol, Reports, Tally
+from discreet.local.protocols.base import PureProtocol, Reports, Tally, TextProtocol
 from discreet.local.task import Task, Value
 from discreet.local.wire import NO_SENDER, Message, read_message
 
@@ -39,11 +39,10 @@ def check_message(task: Task, message: Message, *, seen: bool, sent: int, from_s
 
 def slots_of(task: Task, reports: Reports) -> list[int]:
     """The numbers of the devices, where the task wants them to be assigned."""
-    hashing = getattr(task.randomizer, "hashing", task.randomizer)
-    bits = getattr(hashing, "value_bits", None)
-    if not task.spec["assigned"] or bits is None:
+    slot_at = task.randomizer.slot_at
+    if not task.spec["assigned"] or slot_at is None:
         return []
-    return [int(slot) for slot in reports >> np.uint64(bits)]
+    return [int(slot) for slot in reports >> np.uint64(slot_at)]
 
 
 def check_slots(slots: Sequence[int], *, free: bool) -> None:
@@ -142,15 +141,14 @@ class Collector:
             raise TooFewReports(f"Nothing is estimated from {wanted}.", next_step="Wait for more.")
         if self.task.kind == "mean":
             return self._mean()
-        if self.task.kind == "heavy-hitters":
-            return self._heavy(read_count(most, name="most"))
+        if isinstance(self.task.protocol, TextProtocol):
+            return self._heavy(self.task.protocol, read_count(most, name="most"))
         return self._frequencies(candidates)
 
     def _frequencies(self, candidates: Sequence[Value] | None) -> Estimate:
         protocol = self.task.protocol
         values, codes = self._values(candidates)
         counts = protocol.estimate(self._tally, self.reports, codes)
-        smoothed = protocol.smoothed(self._tally, self.reports) if hasattr(protocol, "smoothed") else None
         return Estimate(
             values=values,
             counts=counts,
@@ -162,7 +160,7 @@ class Collector:
             reports=self.reports,
             influence=protocol.influence,
             invited=self.invited,
-            smoothed=smoothed if self.task.kind == "distribution" else None,
+            smoothed=protocol.smoothed(self._tally, self.reports),
         )
 
     def _values(self, candidates: Sequence[Value] | None) -> tuple[Sequence[Any], Codes]:
@@ -194,13 +192,12 @@ class Collector:
             invited=self.invited,
         )
 
-    def _heavy(self, most: int) -> Estimate:
-        protocol: Any = self.task.protocol
-        found = protocol.heavy_hitters(self._tally, self.reports, keep=most)
+    def _heavy(self, protocol: TextProtocol[Any], most: int) -> Estimate:
+        hitters = protocol.heavy_hitters(self._tally, self.reports, keep=most)
         return Estimate(
-            values=[text.decode("utf-8", "replace") for text, _, _ in found],
-            counts=np.array([count for _, count, _ in found], np.float64),
-            variances=np.array([variance for _, _, variance in found], np.float64),
+            values=[text.decode("utf-8", "replace") for text, _, _ in hitters],
+            counts=np.array([count for _, count, _ in hitters], np.float64),
+            variances=np.array([variance for _, _, variance in hitters], np.float64),
             reports=self.reports,
             influence=protocol.influence,
             invited=self.invited,

@@ -29,7 +29,8 @@ class Estimate:
     """Estimated counts of people for each value.
 
     An interval covers the true count among those who reported, with the stated confidence, each value by itself;
-    those of `top` hold together. Nothing is clipped: a raw estimate may be below zero, and that is what makes it unbiased.
+    those of `top` hold together. Nothing is clipped: a raw estimate may be below zero, and that is what makes it
+    unbiased.
     """
 
     values: Sequence[Value]
@@ -65,8 +66,9 @@ class Estimate:
         return dict(zip(self.values, ends, strict=True))
 
     def top(self, k: int, confidence: Number = 0.95) -> list[Found]:
-        """The k largest estimates; all intervals hold at once, however the k were picked (Bonferroni over all values, or all
-        candidates that were judged).
+        """The k largest estimates; all intervals hold at once, however the k were picked.
+
+        Bonferroni over all values, or all candidates that were judged.
         """
         many = min(read_count(k, name="k"), len(self.values))
         level = 1 - (1 - float(read_level(confidence))) / max(len(self.values), self.judged, 1)

@@ -6,8 +6,8 @@ less: (epsilon, delta)-DP for the exchange of one person's value, with an epsilo
 
 All of it holds only if
 
-- the shuffler is real: it waits for n reports, drops the senders, the message numbers, the times and the order, and does
-  not work with the collector;
+- the shuffler is real: it waits for n reports, drops the senders, the message numbers, the times and the order, and
+  does not work with the collector;
 - n counts honest reports only: reports that the collector can recognise or has made up hide nobody;
 - everyone sends one report (else the losses of the reports add up);
 - for local hashing, devices draw their own slots: one that the collector assigned is as good as a name, so that
@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from discreet.errors import BadInput
 from discreet.exact import Number, read_delta, read_epsilon
 from discreet.local import client
+from discreet.local.task import Task
 from discreet.mechanisms.curves import Floats
 
 _TAIL = 1e-24
@@ -265,8 +266,8 @@ def epsilon_after_shuffling(task: Any, n: int, delta: Number) -> float:
 def _blanket_delta(law: Blanket, n: int, epsilon: float) -> float:
     """E[max(0, L_1 + ... + L_M)] / (n low), where M ~ Bin(n, low) people draw evenly.
 
-    L is high - e^epsilon low if the draw is in the first value's set only, low - e^epsilon high if in the second's only,
-    and so on. Where two sets share more than `both`, L is less spread out (in convex order), and delta smaller.
+    L is high - e^epsilon low if the draw is in the first value's set only, low - e^epsilon high if in the second's
+    only, and so on. Where two sets share more than `both`, L is less spread out (in convex order), and delta smaller.
     """
     high, low, less = float(law.high), float(min(law.low, law.high)), math.expm1(epsilon)
     one, both = float(law.inside - law.both), float(law.both)
@@ -280,10 +281,11 @@ def _mean_above_zero(values: Floats, chances: Floats, n: int) -> float:
 
     Each value is split between the two points of a grid next to it, so that its mean stays: then the sum is larger in
     convex order, and so is the mean of a convex function. The grid is a circle of `size` points around the sum's mean.
-    What goes around it has less than _TAIL, by Bernstein's inequality, and counts as the largest sum there is; what comes
-    around only adds. Rounding: with u = 2^-53, the spectrum's entry F^n is off by less than 32 u (1 + n E|1 - e^(i t Z)|)
-    of itself (the mean is at most the root of the mean square, which is at hand), and the inverse transform by less than 32 u log2(size) in the Euclidean norm (Higham 2002, theorem 24.2:
-    about 8 u log2(size)); both are multiplied by the norm of max(0, sum) over the grid and added.
+    What goes around it has less than _TAIL, by Bernstein's inequality, and counts as the largest sum there is; what
+    comes around only adds. Rounding: with u = 2^-53, the spectrum's entry F^n is off by less than 32 u (1 + n E|1 -
+    e^(i t Z)|) of itself (the mean is at most the root of the mean square, which is at hand), and the inverse transform
+    by less than 32 u log2(size) in the Euclidean norm (Higham 2002, theorem 24.2: about 8 u log2(size)); both are
+    multiplied by the norm of max(0, sum) over the grid and added.
     """
     largest, farthest = float(values.max()), float(np.abs(values).max())
     if largest <= 0:
@@ -308,7 +310,7 @@ def _mean_above_zero(values: Floats, chances: Floats, n: int) -> float:
 
 
 def _reach(values: Floats, chances: Floats, n: int, farthest: float) -> float:
-    """How far the sum strays from its mean, but for a chance of _TAIL, on any grid of steps up to the farthest value."""
+    """How far the sum strays from its mean, but for a chance of _TAIL, on any grid of steps to the farthest value."""
     room, bound = math.log(1 / _TAIL), 3 * farthest  # a value, its way to the next point, and the mean
     variance = n * float(chances @ (values * values + farthest * np.abs(values)))
     return min(n * bound, room * bound / 3 + math.sqrt((room * bound / 3) ** 2 + 2 * room * variance))
@@ -342,7 +344,7 @@ def _circle(size: int) -> tuple[Floats, Floats]:
 
 
 def _randomizer(task: Any) -> client.Randomizer:
-    randomizer = getattr(task, "randomizer", task)
+    randomizer = task.randomizer if isinstance(task, Task) else task
     if not isinstance(randomizer, client.Randomizer):
         raise BadInput("This is neither a task nor a randomizer.", next_step="Give a discreet.local.Task.")
     return randomizer
@@ -350,7 +352,7 @@ def _randomizer(task: Any) -> client.Randomizer:
 
 def _has_name(randomizer: client.Randomizer) -> bool:
     """Whether reports carry a number that the collector gave to the device."""
-    return isinstance(randomizer, client.Hashing | client.Prefixes) and bool(randomizer.spec.get("assigned"))
+    return randomizer.slot_at is not None and bool(randomizer.spec.get("assigned"))
 
 
 def _crowd(randomizer: client.Randomizer, n: int) -> int:

@@ -81,7 +81,7 @@ def _numbered_codes(task: Task, given: Any, size: int) -> Any:
 
 
 def _grid_codes(task: Task, values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The place on the grid that the client finds in exact arithmetic; here in floats, so that ties may fall either way."""
+    """The place on the grid that the client finds in exact arithmetic; here in floats, so ties may fall either way."""
     if not np.isfinite(values).all():
         raise BadData("A value is not a finite number.", next_step="Leave it out.")
     lower, upper = (float(Fraction(task.spec["domain"][end])) for end in ("lower", "upper"))

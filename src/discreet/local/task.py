@@ -24,8 +24,9 @@ from discreet.local.client import (
     digest_of,
     randomizer_of,
 )
-from discreet.local.protocols import twin_of
+from discreet.local.protocols import heavy, numeric, twin_of
 from discreet.local.protocols.base import Protocol
+from discreet.local.protocols.bloom import rappor_shape
 
 Value = str | int
 
@@ -77,7 +78,7 @@ class Task:
 
     def __post_init__(self) -> None:
         if not isinstance(self.spec, Mapping) or set(self.spec) != _KEYS or set(self.spec["caps"]) != _CAPS:
-            raise BadTask("This is not a task.", next_step="Give the JSON that `discreet collect new` wrote.")
+            raise _no_task()
         _ = self.randomizer  # a task that cannot be carried out is refused here
 
     @classmethod
@@ -101,15 +102,15 @@ class Task:
         size = values.get("range") or len(values.get("values", ()))
         if chosen == "auto":
             picked = auto(size, epsilon) if size else None
-            chosen, found = (picked.protocol, picked.parameters) if picked else ("olh", _olh(0, epsilon))
+            chosen, shape = (picked.protocol, picked.parameters) if picked else ("olh", _olh(0, epsilon))
         else:
-            found = _frequency_parameters(chosen, size, epsilon, first)
+            shape = _frequency_parameters(chosen, size, epsilon, first)
         if not size and chosen not in ("olh", "loloha", "cms", "hcms"):
             raise BadTask(
                 f"The protocol {chosen} needs the list of values.",
                 next_step="Give domain=[...], or protocol='olh' for values that are not known yet.",
             )
-        return cls(_spec(name, "frequency", chosen, epsilon, values, {**found, **(parameters or {})}, rules))
+        return cls(_spec(name, "frequency", chosen, epsilon, values, {**shape, **(parameters or {})}, rules))
 
     @classmethod
     def mean(
@@ -124,8 +125,6 @@ class Task:
         **rules: Any,
     ) -> Task:
         """The mean of a number between public bounds; numbers beyond them are clamped on the device."""
-        from discreet.local.protocols import numeric  # noqa: PLC0415  only numeric tasks need it
-
         chosen = _named(protocol, _MEAN, default="hybrid")
         e = float(read_epsilon(epsilon))
         parameters = {"steps": read_count(steps, name="steps")}
@@ -140,8 +139,6 @@ class Task:
         cls, name: str, *, lower: Number, upper: Number, epsilon: Number, bins: int = 64, **rules: Any
     ) -> Task:
         """How a number between public bounds is distributed, over `bins` equal parts: square wave."""
-        from discreet.local.protocols import numeric  # noqa: PLC0415
-
         steps = read_count(bins, name="bins", least=2) - 1
         width = numeric.square_wave_width(steps, float(read_epsilon(epsilon)))
         parameters = {"steps": steps, "width": width}
@@ -159,19 +156,17 @@ class Task:
         **rules: Any,
     ) -> Task:
         """The most frequent texts of at most `length` bytes, when nobody can list them beforehand."""
-        from discreet.local.protocols import heavy  # noqa: PLC0415
-
         chosen = _named(protocol, ("pem", "sfp"), default="pem")
         bytes_long = read_count(length, name="length", least=2)
         e = float(read_epsilon(epsilon))
         if chosen == "pem":
             prefixes, buckets = heavy.pem_shape(bytes_long, e)
-            found: dict[str, Any] = {"length": bytes_long, "prefixes": list(prefixes), "buckets": buckets}
+            shape: dict[str, Any] = {"length": bytes_long, "prefixes": list(prefixes), "buckets": buckets}
         else:
             bytes_long += bytes_long % 2  # in pieces of two
-            found = {"length": bytes_long, "piece": 2, "rows": 256, "columns": 256}
+            shape = {"length": bytes_long, "piece": 2, "rows": 256, "columns": 256}
         domain = {"length": bytes_long}
-        return cls(_spec(name, "heavy-hitters", chosen, epsilon, domain, {**found, **(parameters or {})}, rules))
+        return cls(_spec(name, "heavy-hitters", chosen, epsilon, domain, {**shape, **(parameters or {})}, rules))
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Task:
@@ -181,7 +176,7 @@ class Task:
         except (ValueError, TypeError) as error:
             if isinstance(error, BadTask):
                 raise
-            raise BadTask("This is not a task.", next_step="Give the JSON that `discreet collect new` wrote.") from None
+            raise _no_task() from None
 
     def to_json(self) -> str:
         """The specification, as it is published and hashed."""
@@ -253,9 +248,10 @@ class Task:
     def explain(self) -> str:
         """What a person is asked for, what it costs, and why this protocol."""
         caps, bits = self.spec["caps"], self.randomizer.bits
+        at_most = f"{caps['per_epoch']:,} an epoch and {caps['lifetime']:,} in all"
         lines = [
             f"{self.name}: {self.kind}, protocol {self.spec['protocol']}, ε {self.epsilon:g} a report",
-            f"a report has {bits:,} bits; a device makes at most {caps['per_epoch']:,} an epoch and {caps['lifetime']:,} in all",
+            f"a report has {bits:,} bits; a device makes at most {at_most}",
             f"a device that makes them all gives away ε {self.lifetime_epsilon:g} altogether",
         ]
         if self.kind == "frequency" and self.values:
@@ -265,6 +261,10 @@ class Task:
     def choice(self) -> Choice:
         """What `auto` would take for this many values and this epsilon."""
         return auto(len(self.values), _number(self.spec["epsilon"]))
+
+
+def _no_task() -> BadTask:
+    return BadTask("This is not a task.", next_step="Give the whole specification, as it was published.")
 
 
 def _number(text: object) -> Fraction:
@@ -287,16 +287,16 @@ def _domain(domain: Sequence[Value] | range | None) -> dict[str, Any]:
         if domain.start != 0 or domain.step != 1:
             raise BadTask("A range of values begins at 0 and goes up by 1.", next_step="Give range(n), or a list.")
         size = len(domain)
-        found: dict[str, Any] = {"range": size}
+        described: dict[str, Any] = {"range": size}
     else:
         values = list(domain)
         size = len(values)
         if not all(type(value) in (str, int) for value in values) or len(set(map(str, values))) != size:
             raise BadTask("Values are different texts or integers.", next_step="Leave out what appears twice.")
-        found = {"values": values}
+        described = {"values": values}
     if not 2 <= size <= _MOST_VALUES:
         raise BadTask(f"A domain has 2 to {_MOST_VALUES:,} values.", next_step="Leave domain out for an open one.")
-    return found
+    return described
 
 
 def _bounds(lower: Number, upper: Number) -> dict[str, str]:
@@ -328,8 +328,6 @@ def _frequency_parameters(protocol: str, size: int, epsilon: Number, first: Numb
             raise BadEpsilon("first must be below epsilon.", next_step="Leave it out for half of epsilon.")
         if protocol == "loloha":
             return {"size": size, "buckets": _loloha_buckets(float(once)), "first": str(once)}
-        from discreet.local.protocols.bloom import rappor_shape  # noqa: PLC0415
-
         filter_bits, hashes, cohorts = rappor_shape(size)
         shape = {"filter_bits": filter_bits, "hashes": hashes, "cohorts": cohorts}
         return {"size": size, **shape, "first": str(once)}

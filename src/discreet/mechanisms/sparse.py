@@ -62,10 +62,17 @@ class AboveThreshold(SolvedForEpsilon):
     def query_scale(self) -> Fraction:
         return self._moves * exact(self.sensitivity) / (exact(self.epsilon) - self.threshold_epsilon)
 
+    def noisy_threshold(self, bits: RandomBits) -> int:
+        """The threshold with its noise: drawn once for a run, kept by whoever runs it, and never shown."""
+        return self.threshold + one_discrete_laplace(self.threshold_scale, bits)
+
+    def is_above(self, value: int, noisy_threshold: int, bits: RandomBits) -> bool:
+        """One comparison with fresh noise. Whoever calls it counts the positives, and stops."""
+        return _reaches(value, noisy_threshold, self.query_scale, bits)
+
     def start(self, bits: RandomBits) -> Watch:
         """Begin: the whole epsilon is spent now, however few queries follow."""
-        noise = one_discrete_laplace(self.threshold_scale, bits)
-        return Watch(self, self.threshold + noise, bits)
+        return Watch(self, self.noisy_threshold(bits), bits)
 
     def release(self, exact: Iterable[int], bits: RandomBits) -> list[bool]:
         """Answers in order; the list ends with the last True allowed."""
@@ -107,12 +114,15 @@ class Watch:
 
     def is_above(self, value: int) -> bool:
         """Whether the next query's noisy value reaches the noisy threshold."""
-        if type(value) is not int:
-            raise BadData("A watched query must be an int.", next_step="Put the value on an integer grid first.")
         with self._lock:  # two threads must not share the last positive
             if self.exhausted:
                 raise BadInput("Every allowed positive answer is given.", next_step="Start a new watch and pay again.")
-            noise = one_discrete_laplace(self._scale, self._bits)
-            above = value + noise >= self._noisy_threshold
+            above = _reaches(value, self._noisy_threshold, self._scale, self._bits)
             self._left -= above
         return above
+
+
+def _reaches(value: int, noisy_threshold: int, scale: Fraction, bits: RandomBits) -> bool:
+    if type(value) is not int:
+        raise BadData("A watched query must be an int.", next_step="Put the value on an integer grid first.")
+    return value + one_discrete_laplace(scale, bits) >= noisy_threshold

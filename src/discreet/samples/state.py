@@ -32,15 +32,16 @@ class State:
 
     def describe(self, person: int) -> str:
         """Somebody as on the voter list."""
-        return f"zip {zip_name(int(self.zips[person]))}, born {birth_date(int(self.born[person]))}, {'M' if self.is_male[person] else 'F'}"
+        zip_code, born = zip_name(int(self.zips[person])), birth_date(int(self.born[person]))
+        return f"zip {zip_code}, born {born}, {'M' if self.is_male[person] else 'F'}"
 
 
 def state(*, people: int = 1_500_000, seed: int = 0) -> State:
     """As many adults as asked for, the same for the same seed.
 
-    Zip codes have some 2,500 adults in the middle and vary widely; ages fall off above 60. Nine people in ten are then alone
-    with their zip code, birth date and sex, as Sweeney (2000) found for the 1990 census (87 %). Larger zip codes make it
-    fewer: Golle (2006) found 63 % for the 2000 census.
+    Zip codes have some 2,500 adults in the middle and vary widely; ages fall off above 60. Nine people in ten are then
+    alone with their zip code, birth date and sex, as Sweeney (2000) found for the 1990 census (87 %). Larger zip codes
+    make it fewer: Golle (2006) found 63 % for the 2000 census.
     """
     rng = np.random.default_rng(seed)
     count = max(LEAST_ZIPS, people // PEOPLE_PER_ZIP)

@@ -10,14 +10,13 @@ from fastapi import APIRouter, Header, Request, Response
 from fastapi.responses import StreamingResponse
 
 from discreet.answering.answer import Answer
-from discreet.catalog.public import facts_of
-from discreet.curator import Asking, Curator
-from discreet.server.bodies import Question
-from discreet.server.bytes_of import CONFIDENCE, PARQUET, answer_body, answer_parquet
+from discreet.answering.wire import facts_of
+from discreet.curator import Asking
+from discreet.server.bodies import Asked, Question
+from discreet.server.bytes_of import PARQUET, answer_body, answer_parquet
 from discreet.server.guard import leaving_at_round_times
 from discreet.server.keys import Key
 from discreet.server.progress import told_as_it_happens
-from discreet.server.records import balances, history
 from discreet.server.refusals import RESPONSES
 from discreet.server.service import Service, holder_of, service_of
 
@@ -26,9 +25,9 @@ routes = APIRouter(prefix="/v1", responses=RESPONSES)
 
 @routes.post("/ask")
 async def ask(
-    question: Question, request: Request, idempotency_key: Annotated[str | None, Header(max_length=200)] = None
+    question: Asked, request: Request, idempotency_key: Annotated[str | None, Header(max_length=200)] = None
 ) -> Response:
-    """Ask: pays, answers with intervals, and never pays twice for the same question.
+    """Ask: pays, answers with intervals at `level`, and never pays twice for the same question.
 
     With `Accept: application/x-ndjson` steps are told as they happen, a line each, the answer last; with
     `application/vnd.apache.parquet` the answer is a Parquet file.
@@ -38,13 +37,15 @@ async def ask(
     name = idempotency_key or os.urandom(16).hex()
     accept = request.headers.get("accept", "")
     if "application/x-ndjson" in accept:
-        lines = told_as_it_happens(service, lambda asking: _asked(service, holder, question, name, asking))
+        lines = told_as_it_happens(
+            service, lambda asking: _asked(service, holder, question, name, asking), level=question.level
+        )
         return StreamingResponse(lines, media_type="application/x-ndjson")
     answer = await _asked(service, holder, question, name, Asking())
     headers = {"Discreet-Replayed": "true"} if answer.replayed else {}
     if PARQUET in accept:
         return Response(answer_parquet(answer), media_type=PARQUET, headers=headers)
-    return Response(answer_body(answer), media_type="application/json", headers=headers)
+    return Response(answer_body(answer, question.level), media_type="application/json", headers=headers)
 
 
 @routes.delete("/ask/{name}", status_code=204)
@@ -63,9 +64,6 @@ async def _asked(service: Service, holder: Key, question: Question, name: str, a
             return await service.work(
                 service.curator.ask,
                 question.sql,
-                epsilon=question.epsilon,
-                within=question.within,
-                confidence=question.confidence,
                 analyst=holder.asks_as,
                 request_id=name,
                 asking=asking,
@@ -81,49 +79,31 @@ async def explain(question: Question, request: Request) -> dict[str, Any]:
     service, holder = service_of(request), await run_sync(holder_of, request)
     service.check_dataset(question.dataset)
     async with service.guard.admit(holder.analyst):
-        return await service.work(_explained, service.curator, question, holder)
+        explanation = await service.work(
+            service.curator.explain, question.sql, analyst=holder.asks_as, **question.details
+        )
+    facts: dict[str, Any] = facts_of(explanation)
+    return facts
 
 
 @routes.get("/budget")
 def budget(request: Request) -> dict[str, Any]:
     """What is left of the dataset's account and of your own; of all for the owner."""
     holder = holder_of(request)
-    return {"role": holder.role, "accounts": balances(service_of(request).curator.ledger, holder.asks_as)}
+    accounts = service_of(request).curator.budget(analyst=holder.asks_as)
+    return {"role": holder.role, "accounts": facts_of(accounts)}
 
 
 @routes.get("/history")
 def past(request: Request) -> dict[str, Any]:
     """The questions that you asked; all of them for the owner."""
     holder = holder_of(request)
-    return {"questions": history(service_of(request).curator.ledger, holder.asks_as)}
+    return {"questions": facts_of(service_of(request).curator.history(analyst=holder.asks_as))}
 
 
 @routes.get("/catalog")
 def catalog(request: Request) -> dict[str, Any]:
     """The public facts: tables, columns, bounds, values."""
     holder_of(request)
-    service = service_of(request)
-    tables = facts_of(service.curator.catalog)
-    return {"dataset": service.dataset, "version": service.curator.version, "tables": tables}
-
-
-def _explained(curator: Curator, question: Question, holder: Key) -> dict[str, Any]:
-    epsilon = question.epsilon
-    if question.within is not None and question.confidence is not None:
-        within, confidence = question.within, question.confidence
-        epsilon = curator.epsilon_within(question.sql, within=within, confidence=confidence, **question.details)
-    plan = curator.plan(question.sql, epsilon=epsilon, **question.details)
-    loss = curator.loss(plan)
-    return {
-        "tables": plan.relation.tables,
-        "rows_per_person": plan.relation.rows_per_person,
-        "person": plan.relation.unit,
-        "groups": plan.groups,
-        "columns": [output.name for output in plan.outputs],
-        "half_widths": curator.expected_widths(plan, CONFIDENCE),
-        "confidence": CONFIDENCE,
-        "loss": {"epsilon": loss.epsilon, "delta": loss.delta},
-        "in_words": loss.in_words(),
-        "accounts": balances(curator.ledger, holder.asks_as),
-        "notes": list(plan.notes),
-    }
+    facts: dict[str, Any] = facts_of(service_of(request).curator.catalog())
+    return facts

@@ -12,13 +12,13 @@ from fastapi.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import discreet
+from discreet.answering.wire import facts_of
 from discreet.curator import Curator, open_curator
 from discreet.local.books import CollectorBooks
 from discreet.server import analysts, attacking, collecting, owner
 from discreet.server.guard import Guard
 from discreet.server.keys import KeyBook
 from discreet.server.pages import add_pages
-from discreet.server.records import transparency
 from discreet.server.refusals import add_refusals, told
 from discreet.server.service import Service, owner_of, service_of
 
@@ -35,7 +35,6 @@ def create_app(
     curator: Curator,
     keys: KeyBook,
     *,
-    dataset: str = "default",
     rate: float = 50,
     at_once: int = 8,
     quantum: float = 0.05,
@@ -43,8 +42,8 @@ def create_app(
 ) -> FastAPI:
     """The application for one curator: so many requests a second and at once for each key, answers at round times."""
     app = FastAPI(title="Discreet", version=discreet.__version__, docs_url=None, redoc_url=None)
-    collections = CollectorBooks.open(curator.catalog.ledger)
-    service = Service(curator, keys, Guard(rate=rate, at_once=at_once), dataset, quantum, collections, config)
+    collections = CollectorBooks.open(curator.declared.ledger)
+    service = Service(curator, keys, Guard(rate=rate, at_once=at_once), quantum, collections, config)
     app.state.service = service
     app.add_middleware(_Door, service=service)
     add_refusals(app)
@@ -64,7 +63,7 @@ def from_environment() -> FastAPI:
     settings = json.loads(os.environ["DISCREET_SERVE"])
     config = Path(settings.pop("config"))
     curator = open_curator(config)
-    return create_app(curator, KeyBook.open(curator.catalog.ledger), config=config, **settings)
+    return create_app(curator, KeyBook.open(curator.declared.ledger), config=config, **settings)
 
 
 class _Door:
@@ -98,8 +97,8 @@ class _Door:
 
 def card(request: Request) -> dict[str, Any]:
     """For everybody: what is protected, how strongly, what was released, what is left, the ledger's head."""
-    service = service_of(request)
-    return transparency(service.curator, service.dataset)
+    facts: dict[str, Any] = facts_of(service_of(request).curator.card())
+    return facts
 
 
 def health(request: Request) -> dict[str, str]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from anyio import CapacityLimiter
@@ -14,7 +12,7 @@ from anyio.to_thread import run_sync
 from fastapi import APIRouter, Request
 
 from discreet import attacks
-from discreet.attacks import bounds, lab
+from discreet.attacks import lab
 from discreet.attacks.model import DISCREET
 from discreet.errors import BadInput
 from discreet.server.bodies import Attempt
@@ -69,7 +67,7 @@ def _played(name: str, body: Attempt) -> dict[str, Any]:
         **turned,
     )
     together = replace(result, scores=(*body.earlier, *result.scores))
-    return {**together.as_dict(), "scores": list(result.scores), "allowed": _allowed(attack, result)}
+    return {**together.as_dict(), "scores": list(result.scores), "allowed": _allowed(result)}
 
 
 def _trials(body: Attempt, most: int) -> int:
@@ -92,24 +90,8 @@ def _until(end: float) -> Callable[[int, int], None]:
     return go_on
 
 
-def _allowed(attack: attacks.Attack, result: attacks.Result) -> Sequence[tuple[float, float]]:
-    """The bound at many epsilons, where it is a function of epsilon; it must agree with the one the attack was held to."""
-    row = _row(attack, result.options)
-    if row is None or result.against != DISCREET or result.epsilon is None or result.bound is None or result.delta:
+def _allowed(result: attacks.Result) -> Sequence[tuple[float, float]]:
+    """The bound that the attack was held to, at many epsilons."""
+    if result.bound_at is None or result.against != DISCREET:
         return []
-    if not math.isclose(row(result.epsilon), result.bound, rel_tol=1e-9):
-        return []
-    return [(epsilon, row(epsilon)) for epsilon in _EPSILONS]
-
-
-def _row(attack: attacks.Attack, options: Mapping[str, float]) -> Callable[[float], float] | None:
-    """The bound by the name that the attack gives it."""
-    rows: dict[str, Callable[[float], float]] = {
-        "a person's bit": bounds.bit,
-        "membership": bounds.membership,
-        "true positives": partial(bounds.tpr_at, 0.01),
-        "TPR": partial(bounds.tpr_at, 0.01),
-        "none": lambda _: 0.0,
-        "linkage": partial(bounds.linkage, int(options.get("candidates", 16))),
-    }
-    return next((row for start, row in rows.items() if attack.bound.startswith(start)), None)
+    return [(epsilon, result.bound_at(epsilon, result.delta or 0.0)) for epsilon in _EPSILONS]

@@ -6,6 +6,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from discreet.answering.shown import CONFIDENCE
+from discreet.answering.wire import read_parameters
+
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)]
 Share = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False, strict=True)]
 
@@ -15,7 +18,7 @@ class _Strict(BaseModel):
 
 
 class Question(_Strict):
-    """A question, and either what it may cost or how exact it must be."""
+    """A question, and either what it may cost or how exact it must be. A date among the parameters is {"date": "2024-12-31"}."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -40,18 +43,23 @@ class Question(_Strict):
             raise ValueError(message)
         return values
 
-    @model_validator(mode="after")
-    def _one_price(self) -> Question:
-        by_accuracy = self.within is not None and self.confidence is not None
-        if (self.within is None) != (self.confidence is None) or (self.epsilon is not None) == by_accuracy:
-            message = "give either epsilon, or within and confidence"
-            raise ValueError(message)
-        return self
-
     @property
     def details(self) -> dict[str, Any]:
-        """What is passed on with the question."""
-        return {"delta": self.delta, "mechanism": self.mechanism, "parameters": self.parameters or ()}
+        """What is passed on with the question, which may also name its price in OPTIONS."""
+        return {
+            "epsilon": self.epsilon,
+            "within": self.within,
+            "confidence": self.confidence,
+            "delta": self.delta,
+            "mechanism": self.mechanism,
+            "parameters": read_parameters(self.parameters or ()),
+        }
+
+
+class Asked(Question):
+    """The same, and the share of answers that intervals should cover."""
+
+    level: Share = CONFIDENCE
 
 
 class NewKey(_Strict):

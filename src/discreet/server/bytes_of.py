@@ -3,42 +3,25 @@
 from __future__ import annotations
 
 import json
-import math
 
-from discreet.answering.answer import Answer
+import pyarrow as pa
 
-CONFIDENCE = 0.95
+from discreet.answering.shown import Shown
+from discreet.answering.wire import answer_facts
+
 PARQUET = "application/vnd.apache.parquet"
 
 
-def answer_body(answer: Answer) -> bytes:
-    """The same bytes for the same answer, whoever asks and however often."""
-    facts = {
-        "columns": answer.columns,
-        "rows": answer.rows,
-        "half_widths": [{n: _finite(w) for n, w in row.items()} for row in answer.half_widths(CONFIDENCE)],
-        "intervals": [
-            {n: None if i is None else [_finite(i[0]), _finite(i[1])] for n, i in row.items()}
-            for row in answer.intervals(CONFIDENCE)
-        ],
-        "confidence": CONFIDENCE,
-        "loss": {"epsilon": answer.loss.epsilon, "delta": answer.loss.delta},
-        "receipt": answer.question,
-        "notes": list(answer.plan.notes),
-    }
-    return json.dumps(facts, separators=(",", ":"), ensure_ascii=False).encode()
+def answer_body(answer: Shown, level: float) -> bytes:
+    """The same bytes for the same answer, whoever asks and however often, with intervals at one level."""
+    return json.dumps(answer_facts(answer, level), separators=(",", ":"), ensure_ascii=False).encode()
 
 
-def answer_parquet(answer: Answer) -> bytes:
+def answer_parquet(answer: Shown) -> bytes:
     """The values with their ± as a Parquet file."""
-    import pyarrow as pa  # noqa: PLC0415
     import pyarrow.parquet as pq  # noqa: PLC0415
 
     sink = pa.BufferOutputStream()
     pq.write_table(answer.to_arrow(), sink)
     written: bytes = sink.getvalue().to_pybytes()
     return written
-
-
-def _finite(value: float | None) -> float | None:
-    return value if value is None or math.isfinite(value) else None

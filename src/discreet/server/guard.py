@@ -11,7 +11,6 @@ from contextlib import asynccontextmanager
 from discreet.errors import TooMany
 
 _MOST_REMEMBERED = 10_000
-_TOO_MANY = TooMany("You ask more often than this server allows.", next_step="Wait a little, and ask again.")
 
 
 class Guard:
@@ -30,7 +29,7 @@ class Guard:
         left, since = self._buckets.get(analyst, (2 * self._rate, self._now()))
         left = min(2 * self._rate, left + (self._now() - since) * self._rate)
         if left < 1 or self._working.get(analyst, 0) >= self._at_once:
-            raise _TOO_MANY
+            raise _too_many()
         self._buckets[analyst] = (left - 1, self._now())
         self._working[analyst] = self._working.get(analyst, 0) + 1
         try:
@@ -44,6 +43,10 @@ class Guard:
         """Whose bucket has filled up again is like somebody new."""
         full_since = self._now() - 2
         self._buckets = {name: bucket for name, bucket in self._buckets.items() if bucket[1] > full_since}
+
+
+def _too_many() -> TooMany:
+    return TooMany("You ask more often than this server allows.", next_step="Wait a little, and ask again.")
 
 
 @asynccontextmanager

@@ -71,7 +71,10 @@ class KeyBook:
     def create(self, analyst: str, *, role: str = "analyst", days: int = 90) -> str:
         """A new key, to be shown once."""
         if role not in ROLES or not analyst or days < 1:
-            raise BadInput("A key needs a name, a role and at least one day.", next_step="Give --analyst NAME.")
+            raise BadInput(
+                "A key needs a name, a role and at least one day.",
+                next_step=f"Name the analyst, a role ({' or '.join(ROLES)}) and for how many days it is good.",
+            )
         number, secret = os.urandom(6).hex(), os.urandom(32).hex()
         now = self._now()
         values = (number, analyst, role, self._hash(secret), now.isoformat(), (now + timedelta(days=days)).isoformat())
@@ -83,16 +86,16 @@ class KeyBook:
         """A new key for the holder of an old one, which stops working."""
         old = next((key for key in self.all() if key.id == number and not key.revoked), None)
         if old is None:
-            raise BadInput("There is no such key in use.", next_step="See `discreet key list`.")
-        made = self.create(old.analyst, role=old.role, days=days)
+            raise BadInput("There is no such key in use.", next_step="Take a number from the list of keys.")
+        fresh = self.create(old.analyst, role=old.role, days=days)
         self.revoke(number)
-        return made
+        return fresh
 
     def revoke(self, number: str) -> None:
         """Stop a key; nothing happens if it was stopped before."""
         with self._store.transaction() as t:
             if not t.run("SELECT id FROM api_keys WHERE id = ?", number):
-                raise BadInput("There is no such key.", next_step="See `discreet key list`.")
+                raise BadInput("There is no such key.", next_step="Take a number from the list of keys.")
             t.run("UPDATE api_keys SET revoked = 1 WHERE id = ?", number)
         self._seen.pop(number, None)
 
@@ -147,8 +150,8 @@ def _secret(ledger: str) -> bytes:
     place = Path(f"{ledger}.secret")
     if not place.exists():
         place.parent.mkdir(parents=True, exist_ok=True)
-        made = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(made, "wb") as file:
+        descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
             file.write(os.urandom(32).hex().encode())
     if place.stat().st_mode & 0o077:
         raise BadInput("The secret of the keys can be read by others.", next_step=f"Run: chmod 600 {place.name}")

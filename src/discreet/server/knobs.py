@@ -1,4 +1,4 @@
-"""What of an attack can be turned over the wire, and how far: one request should take about a second, and never many."""
+"""What of an attack can be turned over the wire, and how far: a request should take about a second, and never many."""
 
 from __future__ import annotations
 

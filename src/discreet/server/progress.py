@@ -15,7 +15,9 @@ from discreet.server.service import Service
 _BEAT = 1.0
 
 
-async def told_as_it_happens(service: Service, ask: Callable[[Asking], Awaitable[Answer]]) -> AsyncIterator[bytes]:
+async def told_as_it_happens(
+    service: Service, ask: Callable[[Asking], Awaitable[Answer]], *, level: float
+) -> AsyncIterator[bytes]:
     """Steps, then the answer or the refusal. Whoever hangs up takes the question back."""
     steps: asyncio.Queue[str] = asyncio.Queue()
     loop = asyncio.get_running_loop()
@@ -35,16 +37,16 @@ async def told_as_it_happens(service: Service, ask: Callable[[Asking], Awaitable
                 waiting.cancel()
                 if not task.done():
                     yield _line(state="reading")
-        yield _last(task)
+        yield _last(task, level)
     finally:
         if not task.done():
             service.curator.take_back(asking)
 
 
-def _last(task: asyncio.Future[Answer]) -> bytes:
+def _last(task: asyncio.Future[Answer], level: float) -> bytes:
     error = task.exception()
     if error is None:
-        return answer_body(task.result()) + b"\n"
+        return answer_body(task.result(), level) + b"\n"
     if isinstance(error, DiscreetError):
         return _line(error={"code": error.code, "message": error.problem, "next_step": error.next_step})
     return _line(error={"code": "failure", "message": "The server failed.", "next_step": "Ask again with the same id."})

@@ -49,11 +49,17 @@ _STATUS: list[tuple[type[DiscreetError], int]] = [
 RESPONSES: dict[int | str, dict[str, Any]] = {
     status: {"description": text, "content": {"application/json": {"schema": {"type": "object"}}}}
     for status, text in {
-        400: "no SQL that can be read", 401: "no key, or one that opens nothing", 403: "beyond the budget, frozen or not yours",
-        404: "no such dataset for you, or no such task", 409: "used before, or too early", 413: "too long",
-        422: "refused, with a next step", 429: "too often", 503: "a failure",
+        400: "no SQL that can be read",
+        401: "no key, or one that opens nothing",
+        403: "beyond the budget, frozen or not yours",
+        404: "no such dataset for you, or no such task",
+        409: "used before, or too early",
+        413: "too long",
+        422: "refused, with a next step",
+        429: "too often",
+        503: "a failure",
     }.items()
-}  # fmt: skip
+}
 
 
 def add_refusals(app: FastAPI) -> None:

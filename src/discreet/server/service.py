@@ -30,7 +30,6 @@ class Service:
     curator: Curator
     keys: KeyBook
     guard: Guard
-    dataset: str
     quantum: float
     collections: CollectorBooks
     config: Path | None = None
@@ -40,12 +39,12 @@ class Service:
     limiter: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(_AT_WORK))
 
     async def work(self, job: Callable[..., T], *given: Any, **named: Any) -> T:
-        """Do something that waits for disk or engine, beside a few others: more threads would only wait for each other."""
+        """Do something that waits for disk or engine, beside a few others: more threads would wait for each other."""
         return await run_sync(partial(job, *given, **named), limiter=self.limiter)
 
     def check_dataset(self, given: str | None) -> None:
         """An unknown dataset and a forbidden one look the same."""
-        if given not in (None, self.dataset):
+        if given not in (None, self.curator.dataset):
             raise UnknownDataset(
                 "There is no such dataset for you.", next_step="Leave `dataset` out, or see /v1/catalog."
             )
@@ -53,8 +52,8 @@ class Service:
 
 def service_of(request: Request) -> Service:
     """The service that a request came to."""
-    found: Service = request.app.state.service
-    return found
+    service: Service = request.app.state.service
+    return service
 
 
 def holder_of(request: Request) -> Key:

@@ -5,6 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 
+def quote(name: str) -> str:
+    """A name as a question writes it, whatever is in it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """A table and what is asked of it; every step gives a new one.
@@ -56,8 +61,7 @@ class Table:
 
     def aggregate(self, expression: str, name: str) -> Table:
         """Anything else that SQL can say."""
-        quoted = name.replace('"', '""')
-        return replace(self, outputs=(*self.outputs, f'{expression} AS "{quoted}"'))
+        return replace(self, outputs=(*self.outputs, f"{expression} AS {quote(name)}"))
 
     def having(self, condition: str) -> Table:
         """Keep rows of the answer, by their noisy values."""

@@ -1,171 +1,293 @@
-"""Expressions below the release: an allow-list of kinds, every name resolved.
+"""Expressions of a question as expressions of the algebra: every name resolved, every function one of the registry.
 
-Nothing here can fail on a row: what might is wrapped for the engine just where it stands, and gives NULL.
+A function is what the parser's typed node says: a table leads from the class of the node to the word of the registry, and whatever has no
+record there is refused by name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
 
 from sqlglot import exp
 
+from discreet.algebra.expressions import Expression, Literal, call
+from discreet.algebra.facts import LARGEST_INTEGER
+from discreet.catalog import Type
 from discreet.errors import NotAllowed, TooLarge
-from discreet.sql.kinds import holds_computed, kind_of, needs_wrapping
+from discreet.sql.days import DAYS
+from discreet.sql.model import Context, Here, Names
 from discreet.sql.scope import Scope
+from discreet.sql.types import apply, as_type, cast, condition, is_null, misfit, together, unknown
 
-Special: TypeAlias = Callable[[exp.Expr, Scope], exp.Expr | None]
-"""Turns a subquery, a window or an aggregate into its stand-in; None for what it does not know."""
-
-ALLOWED: frozenset[type[exp.Expr]] = frozenset(
-    {
-        exp.Column, exp.Identifier, exp.Literal, exp.Null, exp.Boolean, exp.Paren, exp.Neg,
-        exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod,
-        exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.And, exp.Or, exp.Not, exp.Is, exp.In, exp.Between,
-        exp.NullSafeEQ, exp.NullSafeNEQ, exp.Case, exp.If, exp.Coalesce, exp.Nullif, exp.Cast, exp.TryCast,
-        exp.DataType, exp.Like, exp.ILike,
-        exp.Abs, exp.Sign, exp.Floor, exp.Ceil, exp.Round, exp.Least, exp.Greatest,
-        exp.Sqrt, exp.Exp, exp.Ln, exp.Log, exp.Pow,
-        exp.Lower, exp.Upper, exp.Length, exp.Substring, exp.Left, exp.Right, exp.Trim, exp.StartsWith, exp.Contains,
-        exp.StrPosition, exp.Year, exp.Quarter, exp.Month, exp.Week, exp.Day, exp.DayOfWeek, exp.DayOfYear, exp.Extract, exp.Var,
-        exp.DateTrunc, exp.TimestampTrunc, exp.DateDiff, exp.Interval,
-    }
-)  # fmt: skip
-"""Nothing here makes text longer, looks beyond its row, or depends on clock, chance or settings."""
-
-_CASTS = {
-    exp.DataType.Type.INT, exp.DataType.Type.BIGINT, exp.DataType.Type.DOUBLE, exp.DataType.Type.FLOAT,
-    exp.DataType.Type.VARCHAR, exp.DataType.Type.TEXT, exp.DataType.Type.DATE, exp.DataType.Type.BOOLEAN,
+Rule: TypeAlias = Callable[[Any, Here], Expression]
+CASTS = {
+    exp.DataType.Type.INT: Type.INTEGER, exp.DataType.Type.BIGINT: Type.INTEGER, exp.DataType.Type.DOUBLE: Type.REAL,
+    exp.DataType.Type.FLOAT: Type.REAL, exp.DataType.Type.VARCHAR: Type.TEXT, exp.DataType.Type.TEXT: Type.TEXT,
+    exp.DataType.Type.DATE: Type.DATE, exp.DataType.Type.BOOLEAN: Type.BOOLEAN,
 }  # fmt: skip
-UNITS = {"YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "DOW", "ISODOW", "DOY", "DAYOFWEEK", "DAYOFYEAR", "DECADE"}
-KINDLESS = {exp.Identifier, exp.DataType, exp.Var, exp.Interval, exp.Column}
-_DEEPEST = 40
-_MOST_WILDCARDS = 4
+WORDS: dict[type[exp.Expr], tuple[str, tuple[str, ...]]] = {
+    exp.Mul: ("*", ("this", "expression")), exp.Div: ("/", ("this", "expression")),
+    exp.IntDiv: ("//", ("this", "expression")), exp.Mod: ("%", ("this", "expression")),
+    exp.EQ: ("=", ("this", "expression")), exp.NEQ: ("<>", ("this", "expression")),
+    exp.LT: ("<", ("this", "expression")), exp.LTE: ("<=", ("this", "expression")),
+    exp.GT: (">", ("this", "expression")), exp.GTE: (">=", ("this", "expression")),
+    exp.NullSafeEQ: ("IS NOT DISTINCT FROM", ("this", "expression")),
+    exp.NullSafeNEQ: ("IS DISTINCT FROM", ("this", "expression")),
+    exp.Between: ("BETWEEN", ("this", "low", "high")), exp.Nullif: ("NULLIF", ("this", "expression")),
+    exp.Coalesce: ("COALESCE", ("this", "expressions")), exp.Least: ("LEAST", ("this", "expressions")),
+    exp.Greatest: ("GREATEST", ("this", "expressions")),
+    exp.Abs: ("ABS", ("this",)), exp.Sign: ("SIGN", ("this",)), exp.Sqrt: ("SQRT", ("this",)), exp.Exp: ("EXP", ("this",)),
+    exp.Ln: ("LN", ("this",)), exp.Pow: ("POW", ("this", "expression")), exp.Floor: ("FLOOR", ("this", "decimals")),
+    exp.Ceil: ("CEIL", ("this", "decimals")), exp.Round: ("ROUND", ("this", "decimals")), exp.Trunc: ("TRUNC", ("this", "decimals")),
+    exp.WidthBucket: ("WIDTH_BUCKET", ("this", "min_value", "max_value", "num_buckets")),
+    exp.Lower: ("LOWER", ("this",)), exp.Upper: ("UPPER", ("this",)), exp.Length: ("LENGTH", ("this",)),
+    exp.Substring: ("SUBSTRING", ("this", "start", "length")), exp.Left: ("LEFT", ("this", "expression")),
+    exp.Right: ("RIGHT", ("this", "expression")), exp.StartsWith: ("STARTS_WITH", ("this", "expression")),
+    exp.EndsWith: ("ENDS_WITH", ("this", "expression")), exp.Contains: ("CONTAINS", ("this", "expression")),
+    exp.StrPosition: ("STRPOS", ("this", "substr")), exp.Replace: ("REPLACE", ("this", "expression", "replacement")),
+    exp.SplitPart: ("SPLIT_PART", ("this", "delimiter", "part_index")),
+}  # fmt: skip
+"""The registry's word for each node, and where its arguments stand in the node."""
+_HARMLESS = {"safe", "typed", "ignore_nulls", "coalesce"}
+"""What a node of DuckDB's dialect always carries."""
+_DEEPEST = 150
 
 
-def check(node: exp.Expr, scope: Scope, special: Special) -> exp.Expr:
-    """A copy of the expression with every column resolved, or a refusal by name."""
-
-    def checked(inner: exp.Expr) -> exp.Expr:
-        stand_in = special(inner, scope)
-        if stand_in is not None:
-            return stand_in
-        if type(inner) not in ALLOWED:
-            raise NotAllowed(
-                f"{_spoken(inner)} is not on the list of what a question may use here.",
-                next_step="See the list in the documentation of SQL; most things have a safe way to be said.",
-            )
-        rule = _FURTHER.get(type(inner))
-        if rule is not None:
-            rule(inner)
-        return scope.resolve(inner) if isinstance(inner, exp.Column) else inner
-
-    for inner in node.walk():
-        if inner.depth - node.depth > _DEEPEST:
-            raise TooLarge("The expression is nested too deeply.", next_step="Say it in fewer levels.")
-    return node.transform(checked)
+def expression(node: exp.Expr, scope: Scope, context: Context, names: Names) -> Expression:
+    """What an expression means over the relation of a scope, or a refusal by name."""
+    if _depth(node) > _DEEPEST:
+        raise TooLarge("The expression is nested too deeply.", next_step="Say it in fewer levels.")
+    return reading(node, Here(scope, context, names, reading))
 
 
-def safe_text(node: exp.Expr, scope: Scope) -> str:
-    """A checked expression as SQL that cannot fail on a row: what can is wrapped just where it stands."""
-    kind_of(node, scope)
-    return scope.text(_safe(node, scope))
-
-
-def _safe(node: exp.Expr, scope: Scope) -> exp.Expr:
-    """The same with every cast made a TRY_CAST, decimals made doubles, and TRY around each part that can fail."""
-    made = node.copy()
-    for name, value in node.args.items():
-        if isinstance(value, exp.Expr):
-            made.set(name, _safe(value, scope))
-        elif isinstance(value, list):
-            made.set(name, [_safe(part, scope) if isinstance(part, exp.Expr) else part for part in value])
-    if isinstance(node, exp.Cast) and not isinstance(node, exp.TryCast):
-        return exp.TryCast(this=made.this, to=made.args["to"])
-    if isinstance(node, exp.Literal):
-        return _literal(node)
-    if type(node) in KINDLESS or not needs_wrapping(node, scope):
-        return made
-    if holds_computed(node):
-        raise NotAllowed(
-            "What stands around a subquery, a window or an aggregate could fail on a row.",
-            next_step="Compute the inner part in a subquery in FROM, and use its column.",
-        )
-    wrapped = exp.Anonymous(this="TRY", expressions=[made])
-    return exp.TryCast(this=wrapped, to=exp.DataType.build("date")) if kind_of(node, scope) == "date" else wrapped
-
-
-def _literal(node: exp.Literal) -> exp.Expr:
-    """Decimals as doubles, because a DECIMAL's width would decide what fits."""
-    if node.is_string or node.name.isdecimal():
-        return node.copy()
-    return exp.Literal.number(node.name if "e" in node.name.lower() else f"{node.name}e0")
+def predicate(node: exp.Expr, scope: Scope, context: Context, names: Names) -> Expression:
+    """The same for a condition."""
+    return condition(expression(node, scope, context, names))
 
 
 def conjuncts(node: exp.Expr) -> list[exp.Expr]:
-    """The parts of a condition that must all hold."""
-    inner = node.unnest()
-    return (
-        [part for side in (inner.left, inner.right) for part in conjuncts(side)]
-        if isinstance(inner, exp.And)
-        else [inner]
-    )
+    """The parts of a condition that must all hold, in order."""
+    parts, waiting = [], [node]
+    while waiting:
+        inner = waiting.pop().unnest()
+        if isinstance(inner, exp.And):
+            waiting += [inner.right, inner.left]
+        else:
+            parts.append(inner)
+    return parts
 
 
-def condition_text(node: exp.Expr, scope: Scope) -> str:
-    """A checked condition as SQL."""
-    if kind_of(node, scope) not in ("bool", "null"):
-        raise NotAllowed("A condition must be true or false.", next_step="Compare something: x > 0.")
-    return safe_text(node, scope)
+def _depth(node: exp.Expr) -> int:
+    """How many levels an expression has; AND and OR in a row are one."""
+    deepest, waiting = 0, [(node, 1)]
+    while waiting:
+        inner, level = waiting.pop()
+        deepest = max(deepest, level)
+        waiting += [(child, level if _continues(child, inner) else level + 1) for child in inner.iter_expressions()]
+    return deepest
 
 
-def _spoken(node: exp.Expr) -> str:
+def _continues(child: exp.Expr, node: exp.Expr) -> bool:
+    return isinstance(child, exp.Connector) and type(child) is type(node)
+
+
+def reading(node: exp.Expr, here: Here) -> Expression:
+    """What a node means where it stands: a stand-in, a subquery or window, or a call of the registry."""
+    special = here.scope.stand_in(node, here)
+    if special is None:
+        special = here.context.special(node, here)
+    if special is not None:
+        return special
+    rule = _RULES.get(type(node)) or DAYS.get(type(node))
+    if rule is not None:
+        return rule(node, here)
+    if type(node) in WORDS:
+        word, places = WORDS[type(node)]
+        only(node, *places)
+        return apply(word, *_arguments(node, places, here))
+    raise unknown(spoken(node))
+
+
+def _arguments(node: exp.Expr, places: tuple[str, ...], here: Here) -> list[Expression]:
+    given: list[exp.Expr] = []
+    for place in places:
+        value = node.args.get(place)
+        given += value if isinstance(value, list) else [] if value is None else [value]
+    return [here.read(part) for part in given]
+
+
+def only(node: exp.Expr, *places: str) -> None:
+    """Refuse a node that says more than what is read of it."""
+    if any(value for name, value in node.args.items() if name not in places and name not in _HARMLESS):
+        raise NotAllowed(
+            f"{spoken(node)} is used in a way that is not known here.",
+            next_step="See the list in the documentation of SQL.",
+        )
+
+
+def spoken(node: exp.Expr) -> str:
+    """What to call a node in a refusal: nothing but its own name, which the question wrote."""
     return node.name.upper() if isinstance(node, exp.Anonymous) else type(node).__name__.upper()
 
 
-def _cast(node: exp.Expr) -> None:
-    kind = node.args["to"]
-    if kind.this not in _CASTS or kind.expressions:
+# Names and constants
+
+
+def _column(node: exp.Column, here: Here) -> Expression:
+    if not isinstance(node.this, exp.Identifier):
+        raise unknown("*")
+    alias = here.scope.aliases.get(node.name.lower()) if not node.table else None
+    if alias is None or here.scope.locate(node) is not None:
+        return here.scope.resolve(node)
+    here.scope.aliases = {name: other for name, other in here.scope.aliases.items() if other is not alias}
+    try:
+        return here.read(alias)
+    finally:
+        here.scope.aliases[node.name.lower()] = alias
+
+
+def _literal(node: exp.Literal, _: Here) -> Expression:
+    if node.is_string:
+        return Literal(Type.TEXT, node.name)
+    if not node.name.isdecimal():
+        return Literal(Type.REAL, float(node.name))
+    value = int(node.name)
+    if value > LARGEST_INTEGER:
+        raise TooLarge("A whole number in the question is too large.", next_step="Write it with a point: 1e20.")
+    return Literal(Type.INTEGER, value)
+
+
+def _negative(node: exp.Neg, here: Here) -> Expression:
+    only(node, "this")
+    inner = here.read(node.this)
+    if isinstance(inner, Literal) and isinstance(inner.value, int | float) and not isinstance(inner.value, bool):
+        return Literal(inner.type, -inner.value or type(inner.value)(0))
+    return apply("-", inner)
+
+
+# Logic
+
+
+def _connected(node: exp.Connector, here: Here) -> Expression:
+    """AND and OR in a row are one call, however long."""
+    parts: list[exp.Expr] = []
+    waiting: list[exp.Expr] = [node]
+    while waiting:
+        inner = waiting.pop().unnest()
+        if type(inner) is type(node):
+            waiting += [inner.right, inner.left]
+        else:
+            parts.append(inner)
+    return apply("AND" if isinstance(node, exp.And) else "OR", *(condition(here.read(part)) for part in parts))
+
+
+def _not(node: exp.Not, here: Here) -> Expression:
+    inner = node.this.unnest()
+    if isinstance(inner, exp.Is) and isinstance(inner.expression, exp.Null):
+        return apply("IS NOT NULL", here.read(inner.this))
+    return apply("NOT", condition(here.read(node.this)))
+
+
+def _is(node: exp.Is, here: Here) -> Expression:
+    only(node, "this", "expression")
+    inner = here.read(node.this)
+    if isinstance(node.expression, exp.Null):
+        return apply("IS NULL", inner)
+    if not isinstance(node.expression, exp.Boolean) or (inner.facts.type is not Type.BOOLEAN and not is_null(inner)):
+        raise misfit()
+    return call("is_true" if node.expression.this else "is_false", condition(inner))
+
+
+def _in(node: exp.In, here: Here) -> Expression:
+    only(node, "this", "expressions")
+    if not node.expressions:
+        raise unknown("IN")
+    return apply("IN", here.read(node.this), *(here.read(part) for part in node.expressions))
+
+
+def _like(node: exp.Like | exp.ILike, here: Here) -> Expression:
+    only(node, "this", "expression", "negate")
+    made = apply("LIKE" if isinstance(node, exp.Like) else "ILIKE", here.read(node.this), here.read(node.expression))
+    return apply("NOT", made) if node.args.get("negate") else made
+
+
+def _case(node: exp.Case | exp.If, here: Here) -> Expression:
+    only(node, "this", "ifs", "default", "true", "false")
+    branches = node.args["ifs"] if isinstance(node, exp.Case) else [node]
+    operand = node.this if isinstance(node, exp.Case) else None
+    tests = [
+        exp.EQ(this=operand.copy(), expression=branch.this.copy()) if operand else branch.this for branch in branches
+    ]
+    last = node.args.get("default" if isinstance(node, exp.Case) else "false")
+    values = [here.read(branch.args["true"]) for branch in branches]
+    values = together([*values, here.read(last) if last is not None else Literal(Type.BOOLEAN, None)])
+    conditions = [condition(here.read(test)) for test in tests]
+    pairs = [part for pair in zip(conditions, values[:-1], strict=True) for part in pair]
+    return call("case", *pairs, values[-1])
+
+
+# Functions
+
+
+def _cast(node: exp.Cast, here: Here) -> Expression:
+    only(node, "this", "to")
+    to = node.args["to"]
+    if to.this not in CASTS or to.expressions:
         raise NotAllowed("That type cannot be cast to.", next_step="Cast to INTEGER, DOUBLE, VARCHAR, DATE or BOOLEAN.")
+    value, kind = here.read(node.this), CASTS[to.this]
+    if kind is Type.DATE and isinstance(value, Literal) and not isinstance(node, exp.TryCast):
+        return as_type(value, kind)  # a day that does not exist is a mistake in the question, not a NULL
+    return cast(value, kind)
 
 
-def _pattern(node: exp.Expr) -> None:
-    pattern = node.args["expression"]
-    text = pattern.name if isinstance(pattern, exp.Literal) and pattern.is_string else None
-    if text is None or text.count("%") > (1 if "_" in text else _MOST_WILDCARDS):
-        raise NotAllowed(
-            "LIKE takes a text with at most four %, or one where there is a _.", next_step="Use a simpler pattern."
-        )
+def _logarithm(node: exp.Log, here: Here) -> Expression:
+    """LOG(x), LOG10(x) and LOG2(x); the parser writes the base first."""
+    only(node, "this", "expression")
+    if node.expression is None or node.args.get("expression") is None:
+        return apply("LOG", here.read(node.this))
+    word = {"10": "LOG10", "2": "LOG2"}.get(node.this.name if isinstance(node.this, exp.Literal) else "")
+    if word is None:
+        raise NotAllowed("LOG takes the base 10 or 2 only.", next_step="Divide logarithms: LN(x) / LN(3).")
+    return apply(word, here.read(node.expression))
 
 
-def _unit(node: exp.Expr) -> None:
-    unit = node.this if isinstance(node, exp.Extract) else node.args.get("unit")
-    if unit is not None and unit.name.upper() not in UNITS:
-        raise NotAllowed("That part of a date is not known here.", next_step="Use year, quarter, month, week or day.")
+def _trim(node: exp.Trim, here: Here) -> Expression:
+    only(node, "this", "position")
+    side = node.args.get("position")
+    return apply({"LEADING": "LTRIM", "TRAILING": "RTRIM"}.get(side or "", "TRIM"), here.read(node.this))
 
 
-def _variable(node: exp.Expr) -> None:
-    if node.name.upper() not in UNITS | {"DAYS", "MONTHS", "YEARS", "WEEKS"}:
-        raise NotAllowed(f"{node.name} is not known here.", next_step="Name a column, or put text in quotes.")
+def _concat(node: exp.Concat, here: Here) -> Expression:
+    only(node, "expressions")
+    return apply("CONCAT", *(_text(here.read(part)) for part in node.expressions))
 
 
-def _interval(node: exp.Expr) -> None:
-    amount = node.this
-    if not isinstance(amount, exp.Literal) or not amount.name.isdecimal() or len(amount.name) > 5:
-        raise NotAllowed(
-            "An interval is a small whole number of days, weeks, months or years.", next_step="Write INTERVAL 30 DAY."
-        )
+def _piped(node: exp.DPipe, here: Here) -> Expression:
+    only(node, "this", "expression")
+    return apply("||", _text(here.read(node.this)), _text(here.read(node.expression)))
 
 
-_FURTHER: dict[type[exp.Expr], Callable[[exp.Expr], None]] = {
-    exp.Cast: _cast,
-    exp.TryCast: _cast,
-    exp.Like: _pattern,
-    exp.ILike: _pattern,
-    exp.Extract: _unit,
-    exp.DateTrunc: _unit,
-    exp.TimestampTrunc: _unit,
-    exp.DateDiff: _unit,
-    exp.Var: _variable,
-    exp.Interval: _interval,
-}
+def _text(inner: Expression) -> Expression:
+    """Whole numbers and dates are put into texts as they are written."""
+    return cast(inner, Type.TEXT) if inner.facts.type in (Type.INTEGER, Type.DATE) else inner
+
+
+def _paren(node: exp.Paren, here: Here) -> Expression:
+    return here.read(node.this)
+
+
+def _boolean(node: exp.Boolean, _: Here) -> Expression:
+    return Literal(Type.BOOLEAN, bool(node.this))
+
+
+def _null(_: exp.Null, __: Here) -> Expression:
+    return Literal(Type.BOOLEAN, None)
+
+
+_RULES: Mapping[type[exp.Expr], Rule] = {
+    exp.Column: _column, exp.Literal: _literal, exp.Boolean: _boolean, exp.Null: _null, exp.Paren: _paren, exp.Neg: _negative,
+    exp.And: _connected, exp.Or: _connected, exp.Not: _not, exp.Is: _is, exp.In: _in, exp.Like: _like, exp.ILike: _like,
+    exp.Case: _case, exp.If: _case, exp.Cast: _cast, exp.TryCast: _cast, exp.Log: _logarithm, exp.Trim: _trim,
+    exp.Concat: _concat, exp.DPipe: _piped,
+}  # fmt: skip

@@ -1,146 +1,203 @@
-"""Aggregates and windows within one person's rows: exact and independent of order, with bounds that follow."""
+"""Aggregates within one person's rows: exact, independent of order, with bounds that follow."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from sqlglot import exp
 
-from discreet.errors import JoinsPeople, NotAllowed
-from discreet.sql.bounds import bounds, hull
-from discreet.sql.expressions import Special, check, condition_text, safe_text
-from discreet.sql.kinds import kind_of
-from discreet.sql.scope import Bounds, Field, Scope
-from discreet.sql.steps import steps_of
+from discreet.algebra.aggregates import Aggregate, Fold
+from discreet.algebra.expressions import Expression, Field, Literal, call
+from discreet.algebra.facts import Facts
+from discreet.algebra.relations import PerPerson
+from discreet.algebra.steps import Steps, steps_for
+from discreet.catalog import Type
+from discreet.errors import NotAllowed, UnknownName
+from discreet.sql.expressions import only, spoken
+from discreet.sql.model import Context, Here
+from discreet.sql.scope import Scope, all_of
+from discreet.sql.types import condition
 
-_RANKS: dict[type[exp.Expr], str] = {exp.RowNumber: "row_number", exp.Rank: "rank", exp.DenseRank: "dense_rank"}
-_SHIFTS: dict[type[exp.Expr], str] = {
-    exp.Lag: "lag",
-    exp.Lead: "lead",
-    exp.FirstValue: "first_value",
-    exp.LastValue: "last_value",
-}
-_EXTREMES: dict[type[exp.Expr], str] = {
-    exp.Min: "min",
-    exp.Max: "max",
-    exp.LogicalOr: "bool_or",
-    exp.LogicalAnd: "bool_and",
-}
+_FOLDS: dict[type[exp.Expr], Fold] = {
+    exp.Sum: Fold.SUM, exp.Avg: Fold.AVERAGE, exp.Min: Fold.LEAST, exp.Max: Fold.LARGEST,
+    exp.LogicalOr: Fold.ANY, exp.LogicalAnd: Fold.EVERY,
+}  # fmt: skip
 _KNOWN = "COUNT, SUM, AVG, MIN, MAX, BOOL_OR or BOOL_AND"
 
 
-def personal_aggregates(inner: Special) -> Special:
-    """Stand-ins for aggregates, in a SELECT that groups by the person or stands in a correlated subquery."""
-
-    def special(node: exp.Expr, scope: Scope) -> exp.Expr | None:
-        if isinstance(node, exp.AggFunc | exp.Filter):
-            sql, facts = aggregate(node, scope, inner, fewest=1)
-            return scope.compute(sql, facts)
-        return inner(node, scope)
-
-    return special
-
-
-def personal_windows(inner: Special) -> Special:
-    """Stand-ins for windows that stay within one person's rows."""
-
-    def special(node: exp.Expr, scope: Scope) -> exp.Expr | None:
-        if isinstance(node, exp.Window):
-            sql, facts = _window(node, scope, inner)
-            return scope.compute(sql, facts)
-        return inner(node, scope)
-
-    return special
+def aggregates_in(node: exp.Expr) -> Iterator[exp.Expr]:
+    """The aggregates of an expression, outside of subqueries; of a window, what it is taken over, not itself."""
+    if isinstance(node, exp.Subquery | exp.Exists | exp.Select):
+        return
+    if isinstance(node, exp.Window):
+        inner = node.this.this if isinstance(node.this, exp.Filter | exp.IgnoreNulls) else node.this
+        children = [*inner.iter_expressions(), *(child for child in node.iter_expressions() if child is not node.this)]
+    elif isinstance(node, exp.AggFunc | exp.Filter | exp.WithinGroup):
+        yield node
+        return
+    else:
+        children = [
+            child
+            for child in node.iter_expressions()
+            if not (isinstance(node, exp.In) and child is node.args.get("query"))
+        ]
+    for child in children:
+        yield from aggregates_in(child)
 
 
-def aggregate(node: exp.Expr, scope: Scope, special: Special, *, over: str = "", fewest: int = 0) -> tuple[str, Field]:
-    """SQL and facts of one aggregate over at least `fewest` rows. Sums are of grid steps: their order does not matter."""
-    condition = None
+def aggregate(node: exp.Expr, here: Here) -> Aggregate:
+    """One aggregate over the rows of the scope."""
+    where: Expression | None = None
     if isinstance(node, exp.Filter):
-        condition = condition_text(check(node.expression.this, scope, special), scope)
+        where = condition(here.read(node.expression.this))
         node = node.this
-    kept = f" FILTER (WHERE {condition})" if condition else ""
-    tail, most = f"{kept}{over}", None if scope.is_public else scope.per_person
-    argument = node.this
-    if isinstance(argument, exp.Distinct) and not isinstance(node, exp.Count):
-        raise NotAllowed("Only COUNT takes DISTINCT.", next_step="Leave DISTINCT out.")
     if isinstance(node, exp.Count):
-        least = fewest if isinstance(argument, exp.Star) and condition is None else 0
-        ends = Fraction(least), None if most is None else Fraction(most)
-        return _count(argument, scope, special, tail), Field("", "small", ends)
-    if type(node) in _EXTREMES:
-        inner = check(argument, scope, special)
-        facts = Field("", kind_of(inner, scope), bounds(inner, scope))
-        return f"{_EXTREMES[type(node)]}({safe_text(inner, scope)}){tail}", facts
-    if isinstance(node, exp.Sum | exp.Avg) and scope.is_public:
-        inner = check(argument, scope, special)
-        kind = "real" if isinstance(node, exp.Avg) or kind_of(inner, scope) == "real" else "int"
-        return f"{node.key}({safe_text(inner, scope)}){tail}", Field("", kind)
-    if isinstance(node, exp.Sum | exp.Avg):
-        steps = steps_of(check(argument, scope, special), scope)
-        low, high = steps.low * steps.step, steps.high * steps.step
-        total = f"(CAST(sum({steps.sql}){tail} AS DOUBLE) * {float(steps.step)!r})"
-        if isinstance(node, exp.Avg):
-            return f"({total} / count({steps.sql}){tail})", Field("", "real", (low, high))
-        return total, Field("", "real", _summed(low, high, most))
-    raise NotAllowed("That aggregate cannot be taken of one person's rows.", next_step=f"Use {_KNOWN}.")
-
-
-def _summed(low: Fraction, high: Fraction, most: int | None) -> Bounds:
-    if most is None:
-        return (Fraction(0) if low >= 0 else None), (Fraction(0) if high <= 0 else None)
-    return hull([(low, high), (low * most, high * most)])
-
-
-def _count(argument: exp.Expr, scope: Scope, special: Special, tail: str) -> str:
-    if isinstance(argument, exp.Star):
-        return f"count(*){tail}"
-    if isinstance(argument, exp.Distinct):
-        parts = [safe_text(check(part, scope, special), scope) for part in argument.expressions]
-        if len(parts) != 1:
-            raise NotAllowed("COUNT DISTINCT takes one thing.", next_step="Count one column.")
-        return f"count(DISTINCT {parts[0]}){tail}"
-    return f"count({safe_text(check(argument, scope, special), scope)}){tail}"
-
-
-def _window(node: exp.Window, scope: Scope, special: Special) -> tuple[str, Field]:
-    if node.args.get("spec") or node.args.get("alias") or node.args.get("first"):
-        raise NotAllowed("Windows with frames or names are not known here.", next_step="Leave the frame out.")
-    parts = [check(part, scope, special) for part in node.args.get("partition_by") or ()]
-    if not scope.is_public and not any(scope.is_owner(part) for part in parts):
-        raise JoinsPeople(
-            "This window looks at rows of different people.",
-            next_step="Put the column that names the person into PARTITION BY.",
-        )
-    partition = ", ".join(safe_text(part, scope) for part in parts)
-    given = node.args["order"].expressions if node.args.get("order") else []
-    order = [
-        f"{safe_text(check(one.this, scope, special), scope)}{' DESC' if one.args.get('desc') else ''} NULLS LAST"
-        for one in given
-    ]
-    function, columns = node.this, [scope.text(column) for column in scope.columns()]
-    by_position = isinstance(function, exp.RowNumber) or type(function) in _SHIFTS
-    order += columns if by_position else []  # ties are broken by the whole row, so that the order is total
-    ordered = f" ORDER BY {', '.join(order)}" if order else ""
-    over = f" OVER (PARTITION BY {partition or '1'}{ordered})"
-    if type(function) in _RANKS:
-        most = None if scope.per_person is None else Fraction(scope.per_person)
-        return f"{_RANKS[type(function)]}(){over}", Field("", "small", (Fraction(1), most))
-    if type(function) in _SHIFTS:
-        return _shifted(function, scope, special, over)
-    return aggregate(function, scope, special, over=over, fewest=1)
-
-
-def _shifted(function: exp.Expr, scope: Scope, special: Special, over: str) -> tuple[str, Field]:
-    inner = check(function.this, scope, special)
-    offset = function.args.get("offset")
-    if function.args.get("default") is not None or (
-        offset is not None and not (isinstance(offset, exp.Literal) and offset.is_int)
-    ):
-        raise NotAllowed("LAG and LEAD take a column and a whole number.", next_step="Write LAG(x) or LAG(x, 2).")
-    argument = safe_text(inner, scope) + (f", {offset.name}" if offset is not None else "")
-    facts = (
-        scope.field(inner) if isinstance(inner, exp.Column) else Field("", kind_of(inner, scope), bounds(inner, scope))
+        only(node, "this", "big_int")
+        return _count(node.this, where, here)
+    if isinstance(node, exp.CountIf):
+        only(node, "this", "big_int")
+        counted = condition(here.read(node.this))
+        return Aggregate(Fold.ROWS, None, counted if where is None else all_of([where, counted]))
+    fold = _FOLDS.get(type(node))
+    if fold is None:
+        raise NotAllowed(f"{spoken(node)} cannot be taken of one person's rows.", next_step=f"Use {_KNOWN}.")
+    only(node, "this")
+    if isinstance(node.this, exp.Distinct):
+        raise NotAllowed("Only COUNT takes DISTINCT.", next_step="Leave DISTINCT out.")
+    return _folded(
+        fold, here.read(node.this), where, here, name=node.this.name if isinstance(node.this, exp.Column) else None
     )
-    return f"{_SHIFTS[type(function)]}({argument}){over}", replace(facts, step=None)
+
+
+def _count(argument: exp.Expr, where: Expression | None, here: Here) -> Aggregate:
+    if isinstance(argument, exp.Star):
+        only(argument)
+        return Aggregate(Fold.ROWS, None, where)
+    if isinstance(argument, exp.Distinct):
+        parts = argument.expressions
+        if len(parts) != 1 or isinstance(parts[0].unnest(), exp.Tuple):
+            raise NotAllowed("COUNT DISTINCT takes one thing.", next_step="Count one column.")
+        return Aggregate(Fold.DISTINCT, here.read(parts[0]), where)
+    value = here.read(argument)
+    if isinstance(value, Literal) and value.value is not None:
+        return Aggregate(Fold.ROWS, None, where)
+    return Aggregate(Fold.PRESENT, value, where)
+
+
+def _folded(fold: Fold, value: Expression, where: Expression | None, here: Here, *, name: str | None) -> Aggregate:
+    steps: Steps | None = None
+    if fold in (Fold.SUM, Fold.AVERAGE):
+        if value.facts.type is Type.BOOLEAN:
+            value = call("to_int", value)
+        if value.facts.type is Type.REAL:
+            steps = _steps(value, here.scope, here.context, name=name)
+    return Aggregate(fold, value, where, steps)
+
+
+def _steps(value: Expression, scope: Scope, context: Context, *, name: str | None) -> Steps:
+    """The grid that reals are summed on; public ones have the bounds that they are found to have."""
+    stored = scope.relation.columns[value.at].step if isinstance(value, Field) and value.at < scope.width else None
+    return steps_for(bounded(value, scope, context), stored, name=name)
+
+
+def bounded(value: Expression, scope: Scope, context: Context) -> Facts:
+    """The facts of a value; where its bounds are not declared and it is computed from public rows alone, those found there."""
+    facts = value.facts
+    if facts.type not in (Type.INTEGER, Type.REAL) or (facts.low is not None and facts.high is not None):
+        return facts
+    if scope.is_public:
+        ends = context.facts.ends(scope.relation, scope.fresh(value))
+    elif facts.origin is not None:
+        ends = context.facts.ends(facts.origin.relation, facts.origin.expression)
+    else:
+        return facts
+    low, high = ends or (Fraction(0), Fraction(0))
+    return replace(facts, low=low, high=high)
+
+
+@dataclass(eq=False, kw_only=True)
+class Grouped(Scope):
+    """A SELECT after its GROUP BY: a row for each owner and combination of keys, with what was aggregated."""
+
+    base: Scope
+    keys: list[tuple[exp.Expr, Expression]]
+    values: dict[int, int]
+    """Where the value of an aggregate stands, by the identity of its node."""
+
+    def stand_in(self, node: exp.Expr, here: Here) -> Expression | None:
+        if id(node) in self.values:
+            return self.relation.field(self.values[id(node)])
+        for at, (key, _) in enumerate(self.keys):
+            if node == key:
+                return self._key(at)
+        if (
+            isinstance(node, exp.Column)
+            or node.find(exp.Column) is None
+            or node.find(exp.AggFunc, exp.Window, exp.Select)
+        ):
+            return None
+        try:
+            return self._match(here.reading(node, replace(here, scope=self.base)))
+        except UnknownName:  # an alias of SELECT stands in it
+            return None
+
+    def locate(self, column: exp.Column) -> Expression | None:
+        own = self.base.locate(column)
+        if own is None:
+            return None
+        place = self._match(own)
+        if place is None:
+            raise NotAllowed(
+                f"The column {column.name} is neither grouped by nor aggregated.",
+                next_step="Add it to GROUP BY, or take MIN or MAX of it.",
+            )
+        return place
+
+    def places(self, column: exp.Column) -> list[int]:
+        return self.base.places(column)
+
+    def columns(self, called: str = "") -> list[tuple[str, Expression]]:
+        own = [(name, self._match(expression)) for name, expression in self.base.columns(called)]
+        if any(place is None for _, place in own):
+            raise NotAllowed("* has columns that are not grouped by.", next_step="Name the columns.")
+        return [(name, place) for name, place in own if place is not None]
+
+    def _match(self, expression: Expression) -> Expression | None:
+        if not self.is_public and self.base.is_person(expression):
+            return self.relation.field(0)
+        return next((self._key(at) for at, (_, key) in enumerate(self.keys) if key == expression), None)
+
+    def _key(self, at: int) -> Field:
+        return self.relation.field(at if self.is_public else at + 1)
+
+
+def grouped(base: Scope, keys: Sequence[tuple[exp.Expr, Expression]], nodes: Sequence[exp.Expr], here: Here) -> Grouped:
+    """One row for each owner and combination of the keys that are not the owner."""
+    others: list[tuple[exp.Expr, Expression]] = []
+    for node, key in keys:
+        if not (base.is_person(key) and not base.is_public) and all(key != known for _, known in others):
+            others.append((node, key))
+    aggregates: list[Aggregate] = []
+    places: list[int] = []
+    for node in nodes:
+        folded = aggregate(node, here)
+        if folded not in aggregates:
+            aggregates.append(folded)
+        places.append(aggregates.index(folded))
+    relation = PerPerson(
+        base.relation,
+        tuple(base.fresh(key) for _, key in others),
+        tuple(fresh_aggregate(base, part) for part in aggregates),
+    )
+    first = len(others) + (0 if base.is_public else 1)
+    values = {id(node): first + place for node, place in zip(nodes, places, strict=True)}
+    return Grouped(relation, [], base.parent, base=base, keys=others, values=values, windows=base.windows)
+
+
+def fresh_aggregate(scope: Scope, part: Aggregate) -> Aggregate:
+    """The same aggregate over what the relation has become."""
+    value = None if part.value is None else scope.fresh(part.value)
+    where = None if part.where is None else scope.fresh(part.where)
+    return replace(part, value=value, where=where)

@@ -1,179 +1,227 @@
-"""What a name means: relations, their columns, and who owns their rows; by lineage, never by name."""
+"""What a name means within one SELECT: its sources side by side, and the columns that were added while it was read.
+
+The relation of a scope only grows: marks, windows and scalars are appended, so that a position stays what it is.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from datetime import date
-from fractions import Fraction
-from typing import TypeAlias
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from discreet.catalog import Table
+from discreet.algebra.aggregates import Window
+from discreet.algebra.expressions import Call, Expression, Field, Literal, call, fields_of, moved, over
+from discreet.algebra.relations import Join, Keep, Mark, Relation, Windowed
 from discreet.errors import NotAllowed, UnknownName
+from discreet.sql.capping import capped, window_anew
 
-KeyValue: TypeAlias = str | int | float | bool | None
-Bounds: TypeAlias = tuple[Fraction | None, Fraction | None]
-UNBOUNDED: Bounds = (None, None)
-COMPUTED = "$"
-"""The alias of what stands for a subquery, a window or one person's aggregate within an expression."""
+if TYPE_CHECKING:
+    from discreet.sql.model import Here, Rows
 
-
-def quote(name: str) -> str:
-    """A name as SQL, whatever is in it."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """A column of a relation, and what is public about its values.
-
-    `kind` is one of those in kinds.py, or None for what only the engine knows. `step` is the grid whose steps are stored beside the column.
-    """
-
-    name: str
-    kind: str | None = None
-    bounds: Bounds = UNBOUNDED
-    values: tuple[KeyValue, ...] | None = None
-    nullable: bool = False
-    step: Fraction | None = None
-    longest: int | None = None
-    dates: tuple[date, date] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """A relation to stand behind FROM: public, or every row owned by one person through its hidden column $owner.
-
-    `per_person` is the most rows that one person can have; None where nothing bounds them yet, 0 for public relations.
-    """
-
-    sql: str
-    fields: tuple[Field, ...]
-    per_person: int | None
-    is_public: bool
-    owners: frozenset[str] = frozenset()
-    table: Table | None = None
-    tables: tuple[str, ...] = ()
-    unit: str = ""
-
-    def field(self, name: str) -> Field | None:
-        return next(
-            (one for one in self.fields if one.name.lower() == name.lower()), None
-        )  # SQL does not mind the case
+OUTER = 10**6
+"""Columns of the SELECT around this one are read as positions from here on, and one level further for each level further out."""
+MOST_COVERS = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A relation within a SELECT: what the question calls it, and whether an outer join can make its columns NULL."""
+    """A relation behind FROM: what the question calls it, the names of its columns, the position of the first, and its place in FROM."""
 
     called: str
-    rows: Rows
-    outer: bool = False
+    names: tuple[str, ...]
+    first: int = 0
+    nth: int = 0
+
+    def positions(self, name: str) -> list[int]:
+        """Where a name stands; SQL does not mind the case."""
+        return [self.first + at for at, own in enumerate(self.names) if own.lower() == name.lower()]
 
 
-@dataclass(slots=True)
+@dataclass(eq=False)
 class Scope:
-    """The relations of one SELECT, inside of the scope that a subquery stands in.
+    """The sources of one SELECT, within the SELECT around it, if any.
 
-    `sources` goes by names of our own, different in every scope of a question, so that a resolved column says which one
-    it means. Each set of `owners` names columns of which, in every row, at least one is the person and the others are
-    NULL or the same; `maybe_owners` are NULL or the person.
+    Each set of `covers` holds positions of which, in every row, at least one is the owner and the others are the owner or NULL. `merged` is
+    what a column of USING means without a table's name. `beside` is the other side of a join while a condition of one side is read.
     """
 
+    relation: Relation
+    sources: list[Source]
     parent: Scope | None = None
-    sources: dict[str, Source] = field(default_factory=dict)
-    sql: str = ""
-    per_person: int | None = 0
-    owner_sql: str = ""
-    """The hidden column that names the person of a row."""
-    owners: list[frozenset[tuple[str, str]]] = field(default_factory=list)
-    maybe_owners: set[tuple[str, str]] = field(default_factory=set)
-    merged: dict[str, exp.Expr] = field(default_factory=dict)
-    """What a column of USING means without a table's name."""
-    computed: dict[str, tuple[str, Field]] = field(default_factory=dict)
-    """SQL and facts of what stands for subqueries, windows and aggregates."""
+    merged: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    covers: list[frozenset[int]] = field(default_factory=list)
+    aliases: dict[str, exp.Expr] = field(default_factory=dict)
+    """What SELECT names, for the clauses that may use it."""
+    windows: dict[str, exp.Expr] = field(default_factory=dict)
+    """What WINDOW names."""
+    pending: list[exp.Expr] = field(default_factory=list)
+    """Conditions of inner joins that read the SELECT around this one, and are read with WHERE."""
+    consumed: set[int] = field(default_factory=set)
+    """Equalities of WHERE that are keys of an inner join."""
+    beside: Scope | None = None
+    takes_windows: bool = False
+
+    @classmethod
+    def of(cls, rows: Rows, source: Source, parent: Scope | None = None) -> Scope:
+        """One source alone."""
+        relation = rows.relation
+        sure = {at for at, column in enumerate(relation.columns) if column.facts.person and not column.facts.nullable}
+        covers = [frozenset({at}) for at in sorted(sure | rows.people)]
+        return cls(relation, [source], parent, covers=covers)
 
     @property
     def is_public(self) -> bool:
-        return all(source.rows.is_public for source in self.sources.values())
+        return self.relation.is_public
 
     @property
-    def unit(self) -> str:
-        return next((source.rows.unit for source in self.sources.values() if source.rows.unit), "")
+    def width(self) -> int:
+        return len(self.relation.columns)
 
-    @property
-    def tables(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(name for source in self.sources.values() for name in source.rows.tables))
+    # Names
 
-    def columns(self, called: str = "") -> Iterator[exp.Column]:
-        """Every column that the question can see, in order; or those of one relation."""
-        for alias, source in self.sources.items():
-            if not called or source.called.lower() == called.lower():
-                yield from (exp.column(one.name, table=alias, quoted=True) for one in source.rows.fields)
-
-    def resolve(self, column: exp.Column) -> exp.Expr:
-        """The column under its full, quoted name."""
+    def resolve(self, column: exp.Column) -> Expression:
+        """What a column's name means here, or in the SELECT around: there, at positions from OUTER on."""
         if column.args.get("db") or column.args.get("catalog"):
             raise NotAllowed("Columns are named by table and name only.", next_step="Write table.column.")
-        scope: Scope | None = self
-        while scope is not None:
-            if not column.table and column.name.lower() in scope.merged:
-                return scope.merged[column.name.lower()].copy()
-            found = [one for one in scope.columns(column.table) if one.name.lower() == column.name.lower()]
-            if len(found) > 1:
-                raise UnknownName(
-                    f"The column {column.name} is in several tables.", next_step=f"Write table.{column.name}."
-                )
-            if found:
-                return found[0]
-            scope = scope.parent
+        own = self.locate(column)
+        if own is not None:
+            return own
+        elsewhere = self.beside is not None and self.beside is not self.parent and bool(self.beside.places(column))
+        if self.parent is not None and not elsewhere:
+            return moved(self.parent.resolve(column), OUTER)
         raise UnknownName(
             f"There is no column {column.name} here.", next_step="Use a column that the catalog declares."
         )
 
-    def source(self, column: exp.Expr) -> Source | None:
-        """Where a resolved column comes from; None for stand-ins."""
-        alias = column.text("table")
-        scope: Scope | None = self
-        while scope is not None:
-            if alias in scope.sources:
-                return scope.sources[alias]
-            scope = scope.parent
+    def locate(self, column: exp.Column) -> Expression | None:
+        """What a name means among the sources of this SELECT; None if nothing."""
+        name, places = column.name.lower(), self.places(column)
+        beside = self.beside is not None and not column.table and bool(self.beside.places(column))
+        shared = not column.table and name in self.merged
+        if (len(places) > 1 and not shared) or (places and beside):
+            raise UnknownName(
+                f"The column {column.name} is in several tables.", next_step=f"Write table.{column.name}."
+            )
+        if shared:
+            return self._merged(name)
+        return self.relation.field(places[0]) if places else None
+
+    def places(self, column: exp.Column) -> list[int]:
+        """The positions that a name could mean among the sources of this SELECT."""
+        table = column.table.lower()
+        sources = [source for source in self.sources if not table or source.called.lower() == table]
+        return [at for source in sources for at in source.positions(column.name)]
+
+    def columns(self, called: str = "") -> list[tuple[str, Expression]]:
+        """Every column that the question can see, in order, one of USING once; or those of one source."""
+        listed: list[tuple[str, Expression]] = []
+        seen: set[str] = set()
+        for source in sorted(self.sources, key=lambda source: source.nth):
+            if called and source.called.lower() != called.lower():
+                continue
+            for at, name in enumerate(source.names, start=source.first):
+                shared = not called and name.lower() in self.merged
+                if shared and name.lower() in seen:
+                    continue
+                seen.add(name.lower())
+                listed.append((name, self._merged(name.lower()) if shared else self.relation.field(at)))
+        return listed
+
+    def _merged(self, name: str) -> Expression:
+        parts = [self.relation.field(at) for at in self.merged[name]]
+        return parts[0] if len(parts) == 1 else call("coalesce", *parts)
+
+    def is_person(self, expression: Expression) -> bool:
+        """Whether an expression is, in every row, the person whom the row belongs to."""
+        if not expression.facts.person:
+            return False
+        if not expression.facts.nullable:
+            return True
+        parts = (
+            expression.args
+            if isinstance(expression, Call) and expression.function.name == "coalesce"
+            else (expression,)
+        )
+        places = {part.at for part in parts if isinstance(part, Field)}
+        return any(cover <= places for cover in self.covers)
+
+    # Expressions
+
+    def stand_in(self, _node: exp.Expr, _here: Here) -> Expression | None:
+        """What an aggregate or a key stands for, in a SELECT that groups; nothing here."""
         return None
 
-    def field(self, column: exp.Expr) -> Field:
-        """What is public about a resolved column."""
-        if column.text("table") == COMPUTED:
-            return self.computed[column.name][1]
-        source = self.source(column)
-        found = source.rows.field(column.name) if source else None
-        if found is None:
-            raise UnknownName("There is no such column here.", next_step="Use a column that the catalog declares.")
-        return found
+    def fresh(self, expression: Expression) -> Expression:
+        """The same expression over what the relation has become; refused if it reads the SELECT around this one."""
+        if any(part.at >= OUTER for part in fields_of(expression)):
+            raise NotAllowed(
+                "A subquery uses a column from outside where only its own can be used.",
+                next_step="Equate it with a column of the subquery in its WHERE.",
+            )
+        return over(expression, [self.relation.field(at) for at in range(self.width)])
 
-    def is_owner(self, node: exp.Expr) -> bool:
-        """Whether a checked expression is, in every row, the person whom the row belongs to."""
-        inner = node.unnest()
-        parts = [inner.this, *inner.expressions] if isinstance(inner, exp.Coalesce) else [inner]
-        names = {(part.text("table"), part.name) for part in parts if isinstance(part, exp.Column)}
-        if any(not isinstance(part, exp.Column) for part in parts) or not names <= self.maybe_owners:
-            return False
-        return any(cover <= names for cover in self.owners)
+    # Growing
 
-    def compute(self, sql: str, facts: Field) -> exp.Column:
-        """A stand-in for what was checked elsewhere, with what is public about it."""
-        name = f"${len(self.computed) + 1}"
-        self.computed[name] = (sql, facts)
-        return exp.column(name, table=COMPUTED, quoted=True)
+    def keep(self, conditions: Sequence[Expression]) -> None:
+        """Only the rows for which all conditions are true."""
+        if conditions:
+            self.relation = Keep(self.relation, self.fresh(all_of(conditions)))
 
-    def text(self, node: exp.Expr) -> str:
-        """A checked expression as SQL, stand-ins replaced by what they stand for."""
+    def mark(
+        self, inner: Scope, keys: Sequence[tuple[Expression, Expression]], on: Expression | None, *, fan_out: int
+    ) -> Field:
+        """A column that says whether the relation of another scope has a row that fits."""
+        if not inner.is_public:
+            self.relation, inner.relation = capped(self.relation), capped(inner.relation)
+        pairs = tuple((self.fresh(ours), inner.fresh(theirs)) for ours, theirs in keys)
+        self.relation = Mark(self.relation, inner.relation, pairs, on, fan_out)
+        return self.relation.field(self.width - 1)
 
-        def put_back(part: exp.Expr) -> exp.Expr:
-            if isinstance(part, exp.Column) and part.text("table") == COMPUTED:
-                return exp.Var(this=self.computed[part.name][0])
-            return part
+    def append(self, join: Join) -> int:
+        """The columns of a row that each row meets once; the position of the first."""
+        first = self.width
+        self.relation = join
+        return first
 
-        return node.transform(put_back).sql("duckdb") if self.computed else node.sql("duckdb")
+    def window(self, window: Window) -> Field:
+        """A column for a window, the same one where it was asked for before."""
+        if not self.is_public:
+            self.relation = capped(self.relation)
+            window = window_anew(window, self.relation)
+        below = self.relation
+        if isinstance(below, Windowed):
+            width = len(below.rows.columns)
+            if window in below.windows:
+                return below.field(width + below.windows.index(window))
+            if all(part.at < width for expression in window.parts for part in fields_of(expression)):
+                self.relation = Windowed(below.rows, (*below.windows, window))
+                return self.relation.field(self.width - 1)
+        self.relation = Windowed(below, (window,))
+        return self.relation.field(self.width - 1)
+
+    def shift(self, by: int) -> None:
+        """Every source stands further on, because another was put before."""
+        self.sources = [replace(source, first=source.first + by) for source in self.sources]
+        self.merged = {name: tuple(at + by for at in places) for name, places in self.merged.items()}
+        self.covers = [frozenset(at + by for at in cover) for cover in self.covers]
+
+
+def all_of(conditions: Sequence[Expression]) -> Expression:
+    """All conditions as one."""
+    return conditions[0] if len(conditions) == 1 else call("and", *conditions)
+
+
+def mapped(expression: Expression, places: dict[int, Field]) -> Expression:
+    """The same expression with columns read elsewhere, by position."""
+    if isinstance(expression, Field):
+        return places.get(expression.at, expression)
+    if isinstance(expression, Literal):
+        return expression
+    return Call(expression.function, tuple(mapped(arg, places) for arg in expression.args))
+
+
+def positions(expression: Expression) -> set[int]:
+    """Where the columns that an expression reads stand."""
+    return {part.at for part in fields_of(expression)}

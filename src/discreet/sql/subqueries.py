@@ -1,115 +1,266 @@
-"""EXISTS, IN and scalar subqueries: over public tables freely, over people only within the same person's rows."""
+"""EXISTS, IN and scalar subqueries: over public rows freely, over people only within the same person's rows."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from sqlglot import exp
 
+from discreet.algebra.aggregates import Aggregate, Fold, Place, Window
+from discreet.algebra.expressions import Expression, Literal, call, moved
+from discreet.algebra.relations import How, Join, PerPerson, Relation
+from discreet.catalog import Type
 from discreet.errors import JoinsPeople, NotAllowed
-from discreet.sql.expressions import Special, check, condition_text, conjuncts, safe_text
-from discreet.sql.joins import same_kind
-from discreet.sql.kinds import fit_together, kind_of
-from discreet.sql.personal import aggregate
-from discreet.sql.scope import Field, Scope, quote
-
-if TYPE_CHECKING:
-    from discreet.sql.relations import Names, Reader
-
-_SIMPLE = {"expressions", "from_", "joins", "where", "kind", "hint"}
-_WHOLE_TABLE = JoinsPeople(
-    "This subquery looks at the whole table, so one person could change what happens to everybody's rows.",
-    next_step="Equate its person with the person outside, or ask for it as a question of its own.",
+from discreet.sql.capping import capped
+from discreet.sql.expressions import conjuncts, predicate
+from discreet.sql.linking import (
+    Pair,
+    Parts,
+    names_the_person,
+    refuse_further,
+    side_by_side,
+    split,
+    with_field,
+    without_owners,
 )
+from discreet.sql.meeting import joined, marked, multiplicity
+from discreet.sql.model import Context, Here, Names, Released
+from discreet.sql.personal import aggregate, aggregates_in, fresh_aggregate
+from discreet.sql.scope import OUTER, Scope, Source, positions
+from discreet.sql.types import apply
+
+Opening: TypeAlias = Callable[[exp.Select, Names, Context, Scope | None], Scope]
+"""FROM and joins of a SELECT as a scope within another."""
+_SIMPLE = {"expressions", "from_", "joins", "where"}
+_COUNTS = (Fold.ROWS, Fold.PRESENT, Fold.DISTINCT)
 
 
-def subqueries(reader: Reader, names: Names) -> Special:
-    """Stand-ins for subqueries in expressions."""
+@dataclass(frozen=True, slots=True)
+class Subqueries:
+    """Reads the subqueries of expressions; `opening` reads a FROM."""
 
-    def special(node: exp.Expr, scope: Scope) -> exp.Expr | None:
+    opening: Opening
+
+    def __call__(self, node: exp.Expr, here: Here) -> Expression | None:
+        """What a subquery stands for; None for anything else."""
         if isinstance(node, exp.Exists):
-            return scope.compute(_exists(reader, names, node.this, scope, None), Field("", "bool"))
+            return self._exists(_bare(node.this), here)
         if isinstance(node, exp.In) and node.args.get("query") is not None:
-            wanted = check(node.this, scope, special)
-            return scope.compute(_in(reader, names, node.args["query"].this, scope, wanted), Field("", "bool"))
+            return self._in(node, here)
         if isinstance(node, exp.Subquery):
-            sql, facts = _scalar(reader, names, node.this, scope)
-            return scope.compute(sql, facts)
+            return self._scalar(_bare(node), here)
         return None
 
-    return special
+    def _exists(self, query: exp.Expr, here: Here) -> Expression:
+        if (
+            not isinstance(query, exp.Select)
+            or not _is_simple(query)
+            or any(next(aggregates_in(node), None) for node in query.expressions)
+        ):
+            raise NotAllowed("EXISTS takes a SELECT with FROM and WHERE only.", next_step="Leave the rest out.")
+        inner, conditions = self._inner(query, here)
+        return _mark(here, inner, conditions)
 
-
-def _is_simple(query: exp.Expr) -> bool:
-    return isinstance(query, exp.Select) and all(not value or clause in _SIMPLE for clause, value in query.args.items())
-
-
-def _inner(
-    reader: Reader, names: Names, select: exp.Select, scope: Scope, more: exp.Expr | None = None
-) -> tuple[Scope, str]:
-    """The subquery's scope, and what stands behind its SELECT; refused unless it stays with the person outside.
-
-    `more` equates something outside with what the subquery selects, as IN does.
-    """
-    inner = reader.scope(select, names, parent=scope)
-    special = reader.special(names)
-    where = select.args.get("where")
-    parts = [check(part, inner, special) for part in conjuncts(where.this)] if where is not None else []
-    if more is not None:
-        if len(select.expressions) != 1:
+    def _in(self, node: exp.In, here: Here) -> Expression:
+        """IN as EXISTS, so that NOT IN means NOT EXISTS and a NULL decides nothing for others."""
+        around = node.parent
+        while isinstance(around, exp.Paren):
+            around = around.parent
+        if isinstance(around, exp.Not):
+            here.context.note("NOT IN is read as NOT EXISTS: a NULL in the subquery decides nothing.")
+        query = _bare(node.args["query"])
+        wanted = node.this.expressions if isinstance(node.this, exp.Tuple) else [node.this]
+        values = [here.read(part) for part in wanted]
+        conditions: list[Expression] = []
+        if isinstance(query, exp.Select) and _is_simple(query) and not any(map(_is_star, query.expressions)):
+            inner, conditions = self._inner(query, here)
+            selected = [replace(here, scope=inner).read(part.unalias()) for part in query.expressions]
+        else:
+            inner = _uncorrelated(query, here)
+            selected = [expression for _, expression in inner.columns()]
+        if len(selected) != len(values):
             raise NotAllowed("IN takes a subquery of one column.", next_step="Select one column in it.")
-        parts.append(exp.EQ(this=check(select.expressions[0].unalias(), inner, special), expression=more.copy()))
-    sql = f"FROM {inner.sql}"
-    if not inner.is_public:
-        if not any(_same_person(part, inner, scope) for part in parts):
-            raise _WHOLE_TABLE
-        parts_text = f" AND {inner.owner_sql} = {scope.owner_sql}"
-    else:
-        parts_text = ""
-    condition = condition_text(exp.and_(*parts), inner) if parts else "true"
-    return inner, f"{sql} WHERE {condition}{parts_text}"
+        equal = [apply("=", theirs, moved(ours, OUTER)) for ours, theirs in zip(values, selected, strict=True)]
+        return _mark(here, inner, [*conditions, *equal])
+
+    def _inner(self, query: exp.Select, here: Here) -> tuple[Scope, list[Expression]]:
+        """The subquery's scope, and its conditions, read within the SELECT around it."""
+        inner = self.opening(query, here.names, here.context, here.scope)
+        where = query.args.get("where")
+        nodes = [*inner.pending, *(conjuncts(where.this) if where is not None else [])]
+        conditions = [
+            predicate(node, inner, here.context, here.names) for node in nodes if id(node) not in inner.consumed
+        ]
+        return inner, conditions
+
+    def _scalar(self, query: exp.Expr, here: Here) -> Expression:
+        """One value for each row outside: an aggregate, or a row of which there is at most one."""
+        if (
+            not isinstance(query, exp.Select)
+            or not _is_simple(query)
+            or query.args.get("distinct")
+            or len(query.expressions) != 1
+        ):
+            raise _one_aggregate()
+        inner, conditions = self._inner(query, here)
+        parts = split(conditions)
+        refuse_further(parts)
+        node = query.expressions[0].unalias()
+        nodes = list(aggregates_in(node))
+        if not nodes and not parts.keys:
+            raise _one_aggregate()
+        _check_people(here.scope, inner, parts)
+        inner.keep(parts.inner)
+        return _aggregated(node, nodes, inner, parts, here) if nodes else _alone(node, inner, parts, here)
 
 
-def _same_person(part: exp.Expr, inner: Scope, outer: Scope) -> bool:
-    node = part.unnest()
-    if not isinstance(node, exp.EQ) or not outer.owner_sql:
-        return False
-    a, b = node.left, node.right
-    return any(inner.is_owner(x) and outer.is_owner(y) and same_kind(x, y, inner) for x, y in ((a, b), (b, a)))
+def _bare(query: exp.Expr) -> exp.Expr:
+    """A query without the brackets around it."""
+    while isinstance(query, exp.Subquery):
+        query = query.this
+    return query
 
 
-def _exists(reader: Reader, names: Names, query: exp.Expr, scope: Scope, more: exp.Expr | None) -> str:
-    if not _is_simple(query):
-        raise NotAllowed("EXISTS takes a SELECT with FROM and WHERE only.", next_step="Leave the rest out.")
-    _, text = _inner(reader, names, query, scope, more)  # type: ignore[arg-type]  # simple means it is a Select
-    return f"EXISTS (SELECT 1 {text})"
+def _is_simple(query: exp.Select) -> bool:
+    distinct = query.args.get("distinct")
+    plain = distinct is None or not distinct.args.get("on")
+    return plain and all(not value or clause in _SIMPLE or clause == "distinct" for clause, value in query.args.items())
 
 
-def _in(reader: Reader, names: Names, query: exp.Expr, scope: Scope, wanted: exp.Expr) -> str:
-    """IN as EXISTS, so that NOT IN means NOT EXISTS and a NULL decides nothing for others."""
-    if _is_simple(query):
-        return _exists(reader, names, query, scope, wanted)
-    rows = reader.rows(query, names)
-    if len(rows.fields) != 1:
-        raise NotAllowed("IN takes a subquery of one column.", next_step="Select one column in it.")
-    name = rows.fields[0].name
-    if not fit_together(rows.fields[0].kind, kind_of(wanted, scope)):
-        raise NotAllowed("The types of the question do not fit together.", next_step="Compare like with like.")
-    condition = f'"$in".{quote(name)} = {safe_text(wanted, scope)}'
-    if not rows.is_public:
-        if name not in rows.owners or not scope.is_owner(wanted):
-            raise _WHOLE_TABLE
-        condition = f'"$in"."$owner" = {scope.owner_sql}'
-    return f'EXISTS (SELECT 1 FROM {rows.sql} AS "$in" WHERE {condition})'
+def _is_star(node: exp.Expr) -> bool:
+    return node.find(exp.Star) is not None or next(aggregates_in(node), None) is not None
 
 
-def _scalar(reader: Reader, names: Names, query: exp.Expr, scope: Scope) -> tuple[str, Field]:
-    """One aggregate over the person's own rows of another table, or over a public one: exactly one value, always."""
-    if not _is_simple(query) or len(query.expressions) != 1:
-        raise NotAllowed("A subquery here gives one aggregate.", next_step="Write (SELECT COUNT(*) FROM … WHERE …).")
-    node = query.expressions[0].unalias()
-    if not isinstance(node, exp.AggFunc | exp.Filter):
-        raise NotAllowed("A subquery here gives one aggregate.", next_step="Write (SELECT COUNT(*) FROM … WHERE …).")
-    inner, text = _inner(reader, names, query, scope)  # type: ignore[arg-type]
-    sql, facts = aggregate(node, inner, reader.special(names))
-    return f"(SELECT {sql} {text})", facts
+def _uncorrelated(query: exp.Expr, here: Here) -> Scope:
+    rows = here.context.read(query, here.names, None)
+    if isinstance(rows, Released):
+        raise _whole_table()
+    return Scope.of(rows, Source("", rows.names), here.scope)
+
+
+def _mark(here: Here, inner: Scope, conditions: Sequence[Expression]) -> Expression:
+    parts = split(conditions)
+    _check_people(here.scope, inner, parts)
+    return marked(here.scope, inner, parts, here.context)
+
+
+def _check_people(outer: Scope, inner: Scope, parts: Parts) -> None:
+    if inner.is_public:
+        return
+    if outer.is_public or not names_the_person(parts.keys, outer.relation, inner.relation):
+        raise _whole_table()
+
+
+def _aggregated(node: exp.Expr, nodes: Sequence[exp.Expr], inner: Scope, parts: Parts, here: Here) -> Expression:
+    """Aggregates for each row outside; a count of nothing is 0."""
+    folds = [aggregate(part, replace(here, scope=inner)) for part in nodes]
+    reads_outside = any(at >= OUTER for fold in folds for part in fold.parts for at in positions(part))
+    by = _by_row if parts.rest or reads_outside else _by_keys
+    first = by(here, inner, parts, folds)
+    values = {
+        id(part): _of_nothing(here.scope.relation.field(first + at), fold)
+        for at, (part, fold) in enumerate(zip(nodes, folds, strict=True))
+    }
+    return here.reading(node, replace(here, scope=_Folded(here.scope.relation, [], values=values)))
+
+
+def _by_keys(here: Here, inner: Scope, parts: Parts, folds: Sequence[Aggregate]) -> int:
+    """Aggregates by what is equated with the row outside, joined to it by that."""
+    pairs = _needed(inner, parts.keys)
+    relation = PerPerson(
+        inner.relation,
+        tuple(inner.fresh(theirs) for _, theirs in pairs),
+        tuple(fresh_aggregate(inner, fold) for fold in folds),
+    )
+    before = 0 if relation.is_public else 1
+    keys = [(ours, relation.field(before + at)) for at, (ours, _) in enumerate(pairs)]
+    return _append(here.scope, relation, keys, _outside(parts)) + before + len(pairs)
+
+
+def _by_row(here: Here, inner: Scope, parts: Parts, folds: Sequence[Aggregate]) -> int:
+    """Where more than equalities is said, or the row outside is in what is aggregated: the rows outside are numbered, each meets what fits
+    it, and the aggregates of each number are joined to its row.
+    """
+    outer = here.scope
+    number = outer.window(Window(Place.ROW_NUMBER, None, 0, (), (), None))
+    left = Scope(outer.relation, [])
+    pairs = joined(left, inner, How.INNER, replace(parts, inner=[], outer=[]), here.context, keeps_left=True)
+    both = Scope(pairs, [])
+    aggregates = tuple(fresh_aggregate(both, _over_both(fold, left.relation, inner.relation)) for fold in folds)
+    relation = PerPerson(pairs, (pairs.field(number.at),), aggregates)
+    before = 0 if relation.is_public else 1
+    return _append(outer, relation, [(number, relation.field(before))], _outside(parts)) + before + 1
+
+
+def _over_both(fold: Aggregate, outer: Relation, inner: Relation) -> Aggregate:
+    value = None if fold.value is None else side_by_side([fold.value], outer, inner)
+    where = None if fold.where is None else side_by_side([fold.where], outer, inner)
+    return replace(fold, value=value, where=where)
+
+
+def _of_nothing(value: Expression, fold: Aggregate) -> Expression:
+    """A count where there is no row to count."""
+    return call("coalesce", value, Literal(Type.INTEGER, 0)) if fold.fold in _COUNTS and value.facts.nullable else value
+
+
+@dataclass(eq=False, kw_only=True)
+class _Folded(Scope):
+    """Where the SELECT list of a scalar subquery is read: its aggregates are columns outside, and nothing else can be named."""
+
+    values: dict[int, Expression]
+
+    def stand_in(self, node: exp.Expr, _here: Here) -> Expression | None:
+        if isinstance(node, exp.Subquery | exp.Exists | exp.Window) or (
+            isinstance(node, exp.In) and node.args.get("query")
+        ):
+            raise _one_aggregate()
+        return self.values.get(id(node))
+
+
+def _alone(node: exp.Expr, inner: Scope, parts: Parts, here: Here) -> Expression:
+    """A value of the one row that fits: of a person who has one row at most, or of a public table by a key that does not repeat."""
+    value = inner.fresh(replace(here, scope=inner).read(node))
+    pairs = _needed(inner, parts.keys)
+    columns = [with_field(inner, theirs) if inner.is_public else inner.fresh(theirs) for _, theirs in pairs]
+    once = multiplicity(inner, columns, here.context) == 1 if inner.is_public else inner.relation.shape.most_rows == 1
+    if not once or (parts.rest and inner.is_public):
+        raise _one_aggregate()
+    at = with_field(inner, value).at
+    keys = list(zip((ours for ours, _ in pairs), columns, strict=True))
+    first = _append(here.scope, inner.relation, keys, [*parts.rest, *_outside(parts)])
+    return here.scope.relation.field(first + at)
+
+
+def _needed(inner: Scope, pairs: Sequence[Pair]) -> list[Pair]:
+    distinct = list(dict.fromkeys(pairs))
+    return distinct if inner.is_public else without_owners(distinct)
+
+
+def _outside(parts: Parts) -> list[Expression]:
+    """What the subquery says about the row outside alone: where it does not hold, there is nothing to meet."""
+    return [moved(condition, OUTER) for condition in parts.outer]
+
+
+def _append(outer: Scope, relation: Relation, keys: Sequence[Pair], on: Sequence[Expression]) -> int:
+    """The columns of the row that each row outside meets, NULL where there is none; the position of the first."""
+    if not relation.is_public:
+        outer.relation, relation = capped(outer.relation), capped(relation)
+    fields = Scope(relation, [])
+    pairs = tuple((outer.fresh(ours), fields.fresh(theirs)) for ours, theirs in keys)
+    one_row = relation.is_public and isinstance(relation, PerPerson) and not relation.keys
+    always = one_row and not on and not outer.relation.shape.each_once
+    condition = side_by_side(on, outer.relation, relation)
+    return outer.append(Join(outer.relation, relation, How.INNER if always else How.LEFT, pairs, condition, 1))
+
+
+def _one_aggregate() -> NotAllowed:
+    return NotAllowed("A subquery here gives one aggregate.", next_step="Write (SELECT COUNT(*) FROM … WHERE …).")
+
+
+def _whole_table() -> JoinsPeople:
+    return JoinsPeople(
+        "This subquery looks at the whole table, so one person could change what happens to everybody's rows.",
+        next_step="Equate its person with the person outside, or ask for it as a question of its own.",
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -11,12 +12,14 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 import sqlglot
+import sqlglot.dialects.duckdb  # otherwise loaded by the first question, which would wait for it
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]  # made at run time
 
 from discreet.errors import BadInput, NotAllowed, TooLarge, UnknownName, UnparsableQuery
 
 Parameters: TypeAlias = Sequence[Any] | Mapping[str, Any]
+Query: TypeAlias = exp.Select | exp.SetOperation
 
 _LONGEST = 20_000
 _NUMBER = re.compile(r"(\d{1,30}\.?\d{0,30}|\.\d{1,30})([eE][+-]?\d{1,2})?")
@@ -41,7 +44,7 @@ class Options:
 class Text:
     """A question that was read."""
 
-    query: exp.Select
+    query: Query
     options: Options
 
 
@@ -51,12 +54,13 @@ def read_text(sql: str, parameters: Parameters = ()) -> Text:
         raise TooLarge("The question is too long.", next_step=f"Keep it below {_LONGEST:,} characters.")
     try:
         bare, options = _without_options(sql)
+        _check_names(bare)
         statements = sqlglot.parse(_numbered(bare), read="duckdb")
     except (sqlglot.errors.SqlglotError, RecursionError):
         raise UnparsableQuery(
             "This is not SQL that can be read.", next_step="Check quotes, commas and brackets."
         ) from None
-    if len(statements) != 1 or not isinstance(statements[0], exp.Select):
+    if len(statements) != 1 or not isinstance(statements[0], exp.Select | exp.SetOperation):
         raise UnparsableQuery("A question is one SELECT statement.", next_step="Ask one thing at a time.")
     query = _with_parameters(statements[0], parameters)
     for literal in query.find_all(exp.Literal):
@@ -65,6 +69,14 @@ def read_text(sql: str, parameters: Parameters = ()) -> Text:
                 "A number in the question is too long or too large.", next_step="Write it with fewer digits."
             )
     return Text(query, options)
+
+
+def _check_names(sql: str) -> None:
+    """A name in quotes is a column or a table, never a function: the parser would read "or"(a, b) as an OR."""
+    tokens = sqlglot.tokenize(sql, read="duckdb")
+    for token, following in itertools.pairwise(tokens):
+        if token.token_type is TokenType.IDENTIFIER and following.token_type is TokenType.L_PAREN:
+            raise NotAllowed("A name in quotes is no function.", next_step="Write functions without quotes.")
 
 
 def _without_options(sql: str) -> tuple[str, Options]:
@@ -134,7 +146,7 @@ def _numbered(sql: str) -> str:
     return sql
 
 
-def _with_parameters(query: exp.Select, parameters: Parameters) -> exp.Select:
+def _with_parameters(query: Query, parameters: Parameters) -> Query:
     """Values for ? and :name, as literals: they are part of the question and of its canonical form."""
     given = (
         dict(parameters)

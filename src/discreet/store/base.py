@@ -107,8 +107,8 @@ class Store(ABC):
         """Bring a component's tables to the newest version; each version is a script, never changed once released."""
         with self.transaction() as t:
             t.run("CREATE TABLE IF NOT EXISTS schema_versions (component TEXT PRIMARY KEY, version INTEGER NOT NULL)")
-            found = t.run("SELECT version FROM schema_versions WHERE component = ?", component)
-            current = found[0][0] if found else 0
+            rows = t.run("SELECT version FROM schema_versions WHERE component = ?", component)
+            current = rows[0][0] if rows else 0
             if current > len(versions):
                 raise StoreUnavailable(
                     "This database was written by a newer version of Discreet.", next_step="Upgrade Discreet."
@@ -117,7 +117,7 @@ class Store(ABC):
                 for statement in script.format(blob=self.blob_type).split(";"):
                     if statement.strip():
                         t.run(statement)
-            if not found:
+            if not rows:
                 t.run("INSERT INTO schema_versions VALUES (?, ?)", component, len(versions))
             elif current < len(versions):
                 t.run("UPDATE schema_versions SET version = ? WHERE component = ?", len(versions), component)

@@ -12,7 +12,7 @@ _PATIENCE_SECONDS = 60.0
 
 
 class SQLiteStore(Store):
-    """One file. BEGIN IMMEDIATE takes the writer lock before reading; synchronous=FULL makes a commit wait for the disk."""
+    """One file. BEGIN IMMEDIATE locks out other writers before it reads; synchronous=FULL makes commits last."""
 
     blob_type = "BLOB"
 

@@ -7,7 +7,6 @@ SELECT COUNT(*) FROM visits v, people p WHERE v.person > p.person
 SELECT COUNT(*) FROM visits v JOIN people p ON v.person = p.person + 1
 SELECT COUNT(*) FROM (SELECT person % 2 AS person, cost FROM visits) a JOIN (SELECT person % 2 AS person FROM visits) b ON a.person = b.person
 SELECT COUNT(*) FROM (SELECT age AS person FROM visits) a JOIN people p ON a.person = p.person
-SELECT COUNT(*) FROM people p LEFT JOIN visits v ON p.person = v.person JOIN events e ON v.person = e.person
 SELECT COUNT(*) FROM visits WHERE cost > (SELECT AVG(cost) FROM visits)
 SELECT COUNT(*) FROM visits WHERE ward IN (SELECT sex FROM people)
 SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM visits u WHERE u.ward = v.ward)
@@ -24,3 +23,5 @@ SELECT COUNT(*) FROM (SELECT person, cost FROM visits QUALIFY ROW_NUMBER() OVER 
 SELECT COUNT(*) FROM visits v JOIN wards w ON v.ward = w.ward AND EXISTS (SELECT 1 FROM visits u WHERE u.ward = w.ward)
 SELECT COUNT(*) FROM visits v JOIN (SELECT w.ward FROM wards w WHERE w.ward IN (SELECT ward FROM visits)) x ON v.ward = x.ward
 SELECT COUNT(*) FROM notes a JOIN notes b ON a.visit = b.visit
+SELECT COUNT(*) OVER () FROM visits
+SELECT COUNT(*) FROM (SELECT person, SUM(cost) OVER (ORDER BY day) AS x FROM visits)

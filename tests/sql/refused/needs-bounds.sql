@@ -3,10 +3,11 @@ SELECT AVG(zip) FROM visits
 SELECT SUM(cost / age) FROM visits
 SELECT MEDIAN(visit) FROM visits
 SELECT STDDEV(visit) FROM visits
-SELECT SUM(LN(age + 1)) FROM visits
-SELECT SUM(EXP(cost)) FROM visits
 SELECT MIN(zip) FROM visits
 SELECT SUM(GREATEST(visit, 0)) FROM visits
 SELECT SUM(n) FROM (SELECT person, COUNT(*) AS n FROM events GROUP BY person)
 SELECT SUM(x) FROM (SELECT person, SUM(visit) AS x FROM visits GROUP BY person)
 SELECT SUM(TRY_CAST(zip AS INTEGER)) FROM visits
+SELECT AVG(zip || 'x') FROM visits
+SELECT SUM(visit * cost) FROM visits
+SELECT SUM(CAST(zip AS DOUBLE)) FROM visits

@@ -7,8 +7,6 @@ ATTACH 'x'
 SET threads = 1
 (SELECT COUNT(*) FROM visits)
 INSERT INTO visits VALUES (1)
-SELECT COUNT(*) FROM visits UNION ALL SELECT COUNT(*) FROM people
-SELECT COUNT(*) FROM visits EXCEPT SELECT 1
 EXPLAIN SELECT COUNT(*) FROM visits
 CALL pragma_version()
 SELECT COUNT(* FROM visits

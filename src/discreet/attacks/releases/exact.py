@@ -20,7 +20,7 @@ class ExactCounts:
 
     def count(self, chosen: Mask) -> int:
         """How many are chosen."""
-        found = int(chosen.sum())
-        if found < self._minimum:
+        size = int(chosen.sum())
+        if size < self._minimum:
             raise Withheld
-        return found
+        return size

@@ -16,7 +16,7 @@ class Timed(NamedTuple):
 
 
 class LoopGeometric:
-    """A count plus two-sided geometric noise, P(z) proportional to exp(-epsilon |z|): exact, private, and slow for large noise."""
+    """A count plus two-sided geometric noise, P(z) proportional to exp(-epsilon |z|): exact, slow for large noise."""
 
     def __init__(self, *, epsilon: float, rng: np.random.Generator) -> None:
         self._going_on, self._rng = math.exp(-epsilon), rng

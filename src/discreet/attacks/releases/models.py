@@ -43,8 +43,8 @@ def forest(rows: Rows, labels: Rows, *, trees: int, rng: np.random.Generator) ->
 
 def neighbours(rows: Rows, labels: Rows, *, many: int) -> Fitted:
     """The nearest people vote, the nearer the louder: somebody who is in the data has their own label."""
-    found = import_module("sklearn.neighbors").KNeighborsClassifier(min(many, len(rows)), weights="distance")
-    return Fitted(found, rows, labels)
+    model = import_module("sklearn.neighbors").KNeighborsClassifier(min(many, len(rows)), weights="distance")
+    return Fitted(model, rows, labels)
 
 
 def tree(rows: Rows, labels: Rows, *, depth: int | None, rng: np.random.Generator) -> Fitted:

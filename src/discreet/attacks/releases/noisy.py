@@ -26,8 +26,8 @@ class FreshNoise:
 class StickyNoise:
     """A count whose noise depends on its conditions and on who meets them, so that asking again changes nothing.
 
-    Every condition adds two layers: one that is fixed by its text, and one that is fixed by its text and the set of people
-    chosen. Few people are suppressed. Modelled on Diffix (Francis, Probst Eide, Munz 2017).
+    Every condition adds two layers: one that is fixed by its text, and one that is fixed by its text and the set of
+    people chosen. Few people are suppressed. Modelled on Diffix (Francis, Probst Eide, Munz 2017).
     """
 
     def __init__(self, *, secret: bytes, sd: float = 1.0, least: int = 4) -> None:
@@ -37,8 +37,8 @@ class StickyNoise:
         """How many are chosen by all conditions, about; None where they are few."""
         people = np.packbits(chosen).tobytes()
         noise = sum(self._layer(text) + self._layer(text, people) for text in conditions)
-        found = int(chosen.sum())
-        return None if found + self._layer("least", people) < self._least else round(found + self._sd * noise)
+        size = int(chosen.sum())
+        return None if size + self._layer("least", people) < self._least else round(size + self._sd * noise)
 
     def _layer(self, text: str, people: bytes = b"") -> float:
         digest = hashlib.blake2b(text.encode() + b"|" + people, key=self._secret, digest_size=8).digest()

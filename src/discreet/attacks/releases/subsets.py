@@ -25,8 +25,8 @@ class SubsetCounts:
 class HalfwayToADecoy:
     """Every answer is off by at most alpha, and all of them suit other secrets just as well.
 
-    The decoy has up to 2·alpha secrets more and up to 2·alpha less than there are; answers are halfway between the two, so
-    nobody can tell which is which. It is the worst that a release within alpha can do to an attacker.
+    The decoy has up to 2·alpha secrets more and up to 2·alpha less than there are; answers are halfway between the two,
+    so nobody can tell which is which. It is the worst that a release within alpha can do to an attacker.
     """
 
     def __init__(self, secrets: Mask, *, alpha: int, rng: np.random.Generator) -> None:

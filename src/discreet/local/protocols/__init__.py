@@ -2,31 +2,41 @@
 
 from __future__ import annotations
 
-from importlib import import_module
+from collections.abc import Callable
 from typing import Any
 
-from discreet.local.client import Randomizer
+from discreet.local import client
 from discreet.local.protocols.base import Protocol
+from discreet.local.protocols.bloom import BloomFilter
+from discreet.local.protocols.direct import DirectResponse
+from discreet.local.protocols.hadamard import HadamardResponse
+from discreet.local.protocols.hashing import LocalHashing
+from discreet.local.protocols.heavy import PrefixExtension
+from discreet.local.protocols.numeric import HybridMean, OneBitMean
+from discreet.local.protocols.projective import ProjectiveResponse
+from discreet.local.protocols.puzzle import FragmentPuzzle
+from discreet.local.protocols.sketches import CountMeanSketch
+from discreet.local.protocols.square_wave import window_twin
+from discreet.local.protocols.subset import SubsetSelection
+from discreet.local.protocols.unary import UnaryEncoding
 
-_TWINS = {
-    "Direct": "direct.DirectResponse",
-    "Subset": "subset.SubsetSelection",
-    "Projective": "projective.ProjectiveResponse",
-    "Hashing": "hashing.LocalHashing",
-    "Unary": "unary.UnaryEncoding",
-    "Sketch": "sketches.CountMeanSketch",
-    "Hadamard": "hadamard.HadamardResponse",
-    "Bloom": "bloom.BloomFilter",
-    "OneBit": "numeric.OneBitMean",
-    "Window": "square_wave.window_twin",
-    "Hybrid": "numeric.HybridMean",
-    "Prefixes": "heavy.PrefixExtension",
-    "Puzzle": "puzzle.FragmentPuzzle",
+_TWINS: dict[type[client.Randomizer], Callable[[Any], Protocol[Any]]] = {
+    client.Direct: DirectResponse,
+    client.Subset: SubsetSelection,
+    client.Projective: ProjectiveResponse,
+    client.Hashing: LocalHashing,
+    client.Unary: UnaryEncoding,
+    client.Sketch: CountMeanSketch,
+    client.Hadamard: HadamardResponse,
+    client.Bloom: BloomFilter,
+    client.OneBit: OneBitMean,
+    client.Window: window_twin,
+    client.Hybrid: HybridMean,
+    client.Prefixes: PrefixExtension,
+    client.Puzzle: FragmentPuzzle,
 }
 
 
-def twin_of(randomizer: Randomizer) -> Protocol[Any]:
+def twin_of(randomizer: client.Randomizer) -> Protocol[Any]:
     """The protocol that does for many people what a randomizer does for one."""
-    module, _, name = _TWINS[type(randomizer).__name__].partition(".")
-    twin: Protocol[Any] = getattr(import_module(f"discreet.local.protocols.{module}"), name)(randomizer)
-    return twin
+    return _TWINS[type(randomizer)](randomizer)

@@ -66,6 +66,10 @@ class Protocol(ABC, Generic[R]):
     def influence(self) -> float:
         """How far one report, made up at will, can move one estimate."""
 
+    def smoothed(self, tally: Tally, reports: int) -> Floats | None:
+        """How people are spread over all places, none of them negative; None where estimates are not for a spread."""
+        return None
+
     def merged(self, one: Tally, other: Tally) -> Tally:
         """The tally of both."""
         return np.concatenate([one, other]) if self.appends else one + other
@@ -99,6 +103,18 @@ class PureProtocol(Protocol[R]):
     def influence(self) -> float:
         p, q = self.chances
         return float(max(1 - q, q) / (p - q))
+
+
+HeavyHitter: TypeAlias = tuple[bytes, float, float]
+"""A text, its estimated count, and the variance of that."""
+
+
+class TextProtocol(Protocol[R]):
+    """Codes are texts, as bytes, which nobody can list beforehand."""
+
+    @abstractmethod
+    def heavy_hitters(self, tally: Tally, reports: int, *, keep: int, confidence: float = 0.95) -> list[HeavyHitter]:
+        """At most `keep` texts, the most frequent first; with the given confidence all of them exist."""
 
 
 def chance_of(threshold: int) -> Fraction:

@@ -2,7 +2,8 @@
 
 A person of cohort j with value x sends the bits of x's filter in j, each kept with the same chance. Of those bits, put
 back on scale, the mean over cohorts is X n / cohorts with X the filters of all candidates, one column each; so
-cohorts * (pseudo-inverse of X) is an unbiased estimator of n, as long as X has as many independent columns as candidates.
+cohorts * (pseudo-inverse of X) is an unbiased estimator of n, as long as X has as many independent columns as
+candidates.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ MOST_CANDIDATES = 4096
 def rappor_shape(size: int) -> tuple[int, int, int]:
     """Filter bits, hashes and cohorts for `size` candidates, in a report of at most 63 bits.
 
-    One hash is best: epsilon is shared by all bits in which two filters differ, twice as many as there are hashes. There
-    are about eight times as many equations as candidates, four times above a thousand: the noise of least squares grows
-    as 1 / (1 - candidates / equations).
+    One hash is best: epsilon is shared by all bits in which two filters differ, twice as many as there are hashes.
+    There are about eight times as many equations as candidates, four times above a thousand: the noise of least squares
+    grows as 1 / (1 - candidates / equations).
     """
     filter_bits = 32 if size <= 256 else 52
     equations = (8 if size <= 1024 else 4) * size

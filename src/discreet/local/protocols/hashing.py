@@ -101,10 +101,10 @@ class LocalHashing(PureProtocol[Hashing]):
 
     def support(self, tally: Tally, codes: Codes) -> NDArray[np.int64]:
         wanted, places = np.unique(np.asarray(codes).astype(np.uint64), return_inverse=True)
-        found = np.zeros(wanted.size, np.int64)
+        supporters = np.zeros(wanted.size, np.int64)
         for start in range(0, tally.size, _COUNT_AT_ONCE):
-            found += self._supported(tally[start : start + _COUNT_AT_ONCE].astype(np.uint64), wanted)
-        return found[places]
+            supporters += self._supported(tally[start : start + _COUNT_AT_ONCE].astype(np.uint64), wanted)
+        return supporters[places]
 
     @cached_property
     def _bounds(self) -> tuple[Words, Words]:
@@ -128,10 +128,10 @@ class LocalHashing(PureProtocol[Hashing]):
         low_steps, high_steps = (np.diff(half, prepend=np.uint64(0)) for half in (codes & _LOW, codes >> _HALF))
         high = hash_numbers(slots, r.seed, 1) if high_steps.any() else low
         inside, grown = np.empty(reports.size, np.bool_), np.empty(reports.size, np.uint64)
-        found = np.zeros(codes.size, np.int64)
+        supporters = np.zeros(codes.size, np.int64)
         for i, (low_step, high_step) in enumerate(zip(low_steps.tolist(), high_steps.tolist(), strict=True)):
             for numbers, step in ((low, low_step), (high, high_step)):
                 if step:
                     places += numbers if step == 1 else np.multiply(numbers, np.uint64(step), out=grown)
-            found[i] = np.count_nonzero(np.less(places, widths, out=inside))
-        return found
+            supporters[i] = np.count_nonzero(np.less(places, widths, out=inside))
+        return supporters

@@ -22,14 +22,11 @@ from discreet.errors import BadInput
 from discreet.local.choose import hashing_buckets
 from discreet.local.client import Prefixes
 from discreet.local.draws import Draws, Flags
-from discreet.local.protocols.base import Floats, Protocol, Reports, Tally
+from discreet.local.protocols.base import Floats, HeavyHitter, Reports, Tally, TextProtocol
 from discreet.local.protocols.hashing import LocalHashing, Words
 
 _MOST_NEW_BITS = 16
 """From one length to the next: every candidate kept becomes 2**16 at most."""
-
-HeavyHitter = tuple[bytes, float, float]
-"""A text, its estimated count, and the variance of that."""
 
 
 def pem_shape(length: int, epsilon: float) -> tuple[tuple[int, ...], int]:
@@ -42,7 +39,7 @@ def pem_shape(length: int, epsilon: float) -> tuple[tuple[int, ...], int]:
 
 
 def beyond_chance(trials: int, chance: Fraction, rare: float) -> int:
-    """The least number that a binomial reaches with a probability of at most `rare`. Its tail is longer than a normal's."""
+    """The least number that a binomial reaches with probability `rare` at most. Its tail is longer than a normal's."""
     p = float(chance)
     choices = math.lgamma(trials + 1)
 
@@ -59,11 +56,12 @@ def beyond_chance(trials: int, chance: Fraction, rare: float) -> int:
     return middle + bisect.bisect_left(range(trials + 1 - middle), -rare, key=lambda more: -tail(middle + more))
 
 
-class PrefixExtension(Protocol[Prefixes]):
-    """Codes are texts, as bytes. A tally is the reports themselves, as the candidates are known only later.
+class PrefixExtension(TextProtocol[Prefixes]):
+    """A tally is the reports themselves, as the candidates are known only later.
 
     Counts come from the last group alone, whose prefixes are whole texts, times reports / (reports of that group). That
-    is unbiased if who is in it has nothing to do with the text, as when numbers are random or given in order of arrival.
+    is unbiased if who is in it has nothing to do with the text, as when numbers are random or given in order of
+    arrival.
     """
 
     appends = True
@@ -80,12 +78,12 @@ class PrefixExtension(Protocol[Prefixes]):
         """Of each person's prefix: worked out once for each text and length."""
         numbers: dict[bytes, int] = {}
         places = np.fromiter((numbers.setdefault(text, len(numbers)) for text in codes), np.int64, len(codes))
-        texts, found = list(numbers), np.empty(len(codes), np.uint64)
+        texts, fingerprints = list(numbers), np.empty(len(codes), np.uint64)
         for group, bits in enumerate(self.randomizer.prefixes):
             members = np.flatnonzero(slots % self.groups == group)
             distinct, which = np.unique(places[members], return_inverse=True)
-            found[members] = self._codes_of((texts[i] for i in distinct.tolist()), bits)[which]
-        return found
+            fingerprints[members] = self._codes_of((texts[i] for i in distinct.tolist()), bits)[which]
+        return fingerprints
 
     def _codes_of(self, texts: Iterable[bytes], bits: int) -> Words:
         return np.array([self.randomizer.prefix_code(text, bits) for text in texts], np.uint64)
@@ -149,10 +147,10 @@ class PrefixExtension(Protocol[Prefixes]):
         support = self.hashing.support(last, self._codes_of(candidates, bits[-1]))
         _, by_chance = self.hashing.chances
         least = beyond_chance(last.size, by_chance, (1 - confidence) / max(len(candidates), 1))
-        found = [i for i in np.argsort(-support, kind="stable")[:keep].tolist() if support[i] >= least]
-        counts = self._counts(support[found], reports, last.size)
+        sure = [i for i in np.argsort(-support, kind="stable")[:keep].tolist() if support[i] >= least]
+        counts = self._counts(support[sure], reports, last.size)
         variances = self._variance(counts, reports, last.size)
-        texts = [candidates[i].rstrip(b"\0") for i in found]
+        texts = [candidates[i].rstrip(b"\0") for i in sure]
         return list(zip(texts, counts.tolist(), variances.tolist(), strict=True))
 
     def _extended(self, prefixes: Sequence[bytes], bits: int, more: int) -> list[bytes]:

@@ -223,8 +223,8 @@ def _transform(grid: NDArray[np.float64], prime: int, axes: int) -> NDArray[np.c
 
 
 def _fourier_matrix(prime: int, axes: int) -> NDArray[np.complex128]:
-    one = np.exp(-2j * np.pi * np.outer(np.arange(prime), np.arange(prime)) / prime)
+    one_axis = np.exp(-2j * np.pi * np.outer(np.arange(prime), np.arange(prime)) / prime)
     matrix = np.ones((1, 1), np.complex128)
     for _ in range(axes):
-        matrix = np.kron(matrix, one)
+        matrix = np.kron(matrix, one_axis)
     return matrix

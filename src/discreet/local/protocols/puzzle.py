@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 
 from discreet.local.client import Puzzle, fingerprint
 from discreet.local.draws import Draws, Flags
-from discreet.local.protocols.base import Floats, Protocol, Reports, Tally
+from discreet.local.protocols.base import Floats, HeavyHitter, Reports, Tally, TextProtocol
 from discreet.local.protocols.bitmaps import no_reports, no_stray_bits, packed_reports, people_at_once, unpacked_reports
 from discreet.local.protocols.hashing import Words
-from discreet.local.protocols.heavy import HeavyHitter
 from discreet.local.protocols.sketches import CountMeanSketch
 
 LOWERCASE = b"abcdefghijklmnopqrstuvwxyz"
@@ -34,8 +33,8 @@ def _reach(rare: float) -> float:
     return NormalDist().inv_cdf(1 - rare)
 
 
-class FragmentPuzzle(Protocol[Puzzle]):
-    """Codes are texts, as bytes. A tally is one sketch of fragments for each place, then one of words."""
+class FragmentPuzzle(TextProtocol[Puzzle]):
+    """A tally is one sketch of fragments for each place, then one of words."""
 
     def __init__(self, randomizer: Puzzle) -> None:
         super().__init__(randomizer)
@@ -116,8 +115,8 @@ class FragmentPuzzle(Protocol[Puzzle]):
         are beyond what chance makes of any joined word, and words are sketched independently of fragments.
         """
         *places, words = self._sketches(tally)
-        found = [self._frequent(sketch, place, keep, alphabet) for place, sketch in enumerate(places)]
-        texts = sorted(set(self._joined(found)))
+        fragments = [self._frequent(sketch, place, keep, alphabet) for place, sketch in enumerate(places)]
+        texts = sorted(set(self._joined(fragments)))
         counts = self.estimate(tally, reports, texts)
         variances = self.sketch.estimated_variance(words, reports, self._word_codes(texts))
         real = counts > _reach((1 - confidence) / max(len(texts), 1)) * np.sqrt(variances)
@@ -147,10 +146,10 @@ class FragmentPuzzle(Protocol[Puzzle]):
                 yield bytes(part).ljust(piece, b"\0")
 
     @staticmethod
-    def _joined(found: Sequence[Sequence[tuple[bytes, int]]]) -> Iterator[bytes]:
+    def _joined(by_place: Sequence[Sequence[tuple[bytes, int]]]) -> Iterator[bytes]:
         """Words whose fragments were all found with the same hash, which is the word's own."""
         for number in range(_HASHES):
-            at_places = [[part for part, hash_of in fragments if hash_of == number] for fragments in found]
+            at_places = [[part for part, hash_of in fragments if hash_of == number] for fragments in by_place]
             for parts in itertools.product(*at_places):
                 text = b"".join(parts).rstrip(b"\0")
                 if b"\0" not in text and hashlib.sha256(text).digest()[0] == number:

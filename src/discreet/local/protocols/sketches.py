@@ -138,15 +138,15 @@ class CountMeanSketch(Protocol[Sketch]):
     def _looked_up(self, table: NDArray[np.int64] | Tally, codes: Codes) -> NDArray[np.int64]:
         """What the table has in each code's column, summed over the rows."""
         r = self.randomizer
-        flat, found = np.ascontiguousarray(table, np.int64).reshape(-1), np.zeros(codes.size, np.int64)
+        flat, sums = np.ascontiguousarray(table, np.int64).reshape(-1), np.zeros(codes.size, np.int64)
         for first in range(0, codes.size, _LOOKED_UP_AT_ONCE // 8):
             part = codes[first : first + _LOOKED_UP_AT_ONCE // 8]
             for row in range(0, r.rows, step := max(1, _LOOKED_UP_AT_ONCE // part.size)):
                 rows = np.arange(row, min(r.rows, row + step))[:, None]
                 places = self.columns_of(part, rows)
                 places += rows * r.columns
-                found[first : first + part.size] += flat.take(places).sum(axis=0)
-        return found
+                sums[first : first + part.size] += flat.take(places).sum(axis=0)
+        return sums
 
     def variance(self, counts: Floats, reports: int, codes: Codes) -> Floats:
         """Those who have none of `codes` count as all different."""
@@ -175,8 +175,9 @@ class CountMeanSketch(Protocol[Sketch]):
     def _pairs(self, tally: Tally, reports: int) -> float:
         """The sum of f (f - 1) over all values, known or not: how many ordered pairs of people have the same.
 
-        Two people are in one row and column with probability 1 / rows if they have the same value and 1 / (rows columns)
-        if not. The squares of the table's entries count such pairs, after the squares of the noise are taken off.
+        Two people are in one row and column with probability 1 / rows if they have the same value and 1 / (rows
+        columns) if not. The squares of the table's entries count such pairs, after the squares of the noise are taken
+        off.
         """
         r, contrast = self.randomizer, float(self.contrast)
         if r.one_bit:

@@ -56,7 +56,8 @@ async function price() {
     const widths = Object.entries(facts.half_widths).filter(([, width]) => width !== null);
     const error = widths.map(([name, width]) => `${name} ± ${number(width, width)}`).join(", ") || "± depends on the data";
     const left = facts.accounts.map((a) => `${a.account} ${Math.max(a.cap.epsilon - a.spent.epsilon - facts.loss.epsilon, 0).toFixed(2)}`);
-    $("price").textContent = `${error} · ε ${facts.loss.epsilon.toPrecision(2)} · leaves ${left.join(", ")} · one person = all rows of one ${facts.person} (max ${facts.rows_per_person})`;
+    const leaves = facts.asked_before ? "free: asked before" : `leaves ${left.join(", ")}`;
+    $("price").textContent = [error, `ε ${facts.loss.epsilon.toPrecision(2)}`, leaves, `one person = all rows of one ${facts.person} (max ${facts.rows_per_person})`, ...facts.notes].join(" · ");
     $("told").textContent = "";
     $("go").disabled = false;
   } catch (error) {

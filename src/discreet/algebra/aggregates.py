@@ -1,0 +1,205 @@
+"""Aggregates and windows within one person's rows: integers until the end, independent of the order of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import Enum
+from fractions import Fraction
+
+from discreet.algebra.expressions import Expression
+from discreet.algebra.facts import AS_READ, Bounds, Facts, Reach
+from discreet.algebra.steps import Steps
+from discreet.catalog import Type
+from discreet.errors import NotAllowed
+
+MOST_TILES = 1_000
+_EXACT = 2**32
+"""Doubles hold steps of a grid of 2**20 up to here, and all integers."""
+
+
+class Fold(Enum):
+    """What becomes of several rows."""
+
+    ROWS = "rows"
+    PRESENT = "present"
+    DISTINCT = "distinct"
+    SUM = "sum"
+    AVERAGE = "average"
+    LEAST = "least"
+    LARGEST = "largest"
+    ANY = "any"
+    EVERY = "every"
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """A fold of `value` over the rows for which `where` holds.
+
+    A sum or average of reals is of whole steps of a grid, divided or scaled once at the end; of integers it is exact, and NULL beyond 64 bits.
+    """
+
+    fold: Fold
+    value: Expression | None
+    where: Expression | None = None
+    steps: Steps | None = None
+
+    def __post_init__(self) -> None:
+        kind = None if self.value is None else self.value.facts.type
+        summed = self.fold in (Fold.SUM, Fold.AVERAGE)
+        if (
+            (kind is None) != (self.fold is Fold.ROWS)
+            or (self.where is not None and self.where.facts.type is not Type.BOOLEAN)
+            or (self.fold in (Fold.ANY, Fold.EVERY) and kind is not Type.BOOLEAN)
+            or (summed and kind not in (Type.INTEGER, Type.REAL))
+        ):
+            raise NotAllowed(
+                "An aggregate does not take values of this type.", next_step="Sum numbers; count anything."
+            )
+        if (self.steps is not None) != (summed and kind is Type.REAL):
+            message = "reals, and only reals, are summed on a grid"
+            raise ValueError(message)
+
+    @property
+    def parts(self) -> Iterator[Expression]:
+        return (part for part in (self.value, self.where) if part is not None)
+
+    def facts(self, most: int | None, *, grouped: bool) -> Facts:
+        """What is public about the result over at most `most` rows; a group has at least one."""
+        if self.fold in (Fold.ROWS, Fold.PRESENT, Fold.DISTINCT):
+            least = 1 if grouped and self.fold is Fold.ROWS and self.where is None else 0
+            high = None if most is None else Fraction(most)
+            return Facts(type=Type.INTEGER, low=Fraction(least), high=high, nullable=False)
+        value = self.value
+        assert value is not None  # noqa: S101  checked on construction
+        if self.fold in (Fold.LEAST, Fold.LARGEST):
+            return replace(value.facts, nullable=True, person=False, numbering=False, origin=None)
+        if self.fold in (Fold.ANY, Fold.EVERY):
+            return Facts(type=Type.BOOLEAN, nullable=True)
+        low, high = self._ends(value.facts)
+        if self.fold is Fold.AVERAGE:
+            low, high = _as_doubles(low, high)
+            return Facts(type=Type.REAL, low=low, high=high, reach=_wider(value.facts.reach))
+        kind = value.facts.type
+        low, high = _summed(low, high, most)
+        if kind is Type.REAL:
+            low, high = _as_doubles(low, high)
+        return Facts(type=kind, low=low, high=high, reach=_wider(value.facts.reach) if kind is Type.REAL else None)
+
+    def _ends(self, facts: Facts) -> Bounds:
+        return (
+            facts.bounds
+            if self.steps is None
+            else (self.steps.low * self.steps.step, self.steps.high * self.steps.step)
+        )
+
+
+def _wider(reach: Reach | None) -> Reach:
+    """Sums of up to 2**40 rows, and quotients of these."""
+    known = reach or AS_READ
+    return Reach(known.large + 40, known.fine + 100)
+
+
+def _as_doubles(low: Fraction | None, high: Fraction | None) -> Bounds:
+    """Ends that hold after rounding to a double, which moves what is far from zero."""
+    wide = [end is not None and abs(end) > _EXACT for end in (low, high)]
+    return (
+        low - abs(low) / _EXACT if low is not None and wide[0] else low,
+        high + abs(high) / _EXACT if high is not None and wide[1] else high,
+    )
+
+
+def _summed(low: Fraction | None, high: Fraction | None, most: int | None) -> Bounds:
+    """Between one row and all of them; without a limit only the sign is known."""
+    if most is None:
+        return (Fraction(0) if low is not None and low >= 0 else None), (
+            Fraction(0) if high is not None and high <= 0 else None
+        )
+    return (None if low is None else min(low, low * most)), (None if high is None else max(high, high * most))
+
+
+class Place(Enum):
+    """Windows that give a place or another row's value."""
+
+    ROW_NUMBER = "row_number"
+    RANK = "rank"
+    DENSE_RANK = "dense_rank"
+    NTILE = "ntile"
+    LAG = "lag"
+    LEAD = "lead"
+    FIRST = "first_value"
+    LAST = "last_value"
+
+
+BY_POSITION = frozenset({Place.ROW_NUMBER, Place.NTILE, Place.LAG, Place.LEAD, Place.FIRST, Place.LAST})
+"""These need a total order: what was asked, then the ids."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A sort key; NULLs come last."""
+
+    by: Expression
+    falling: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """ROWS BETWEEN: places before (negative) and behind the row, None without end."""
+
+    start: int | None
+    end: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A function over the rows of one owner that share `partition`, in an order.
+
+    `what` is a place, with `value` and a whole `offset` (of LAG, LEAD, NTILE), or an aggregate, over all rows, over the rows up to the peers of
+    this one where there is an order, or over a frame.
+    """
+
+    what: Place | Aggregate
+    value: Expression | None
+    offset: int
+    partition: tuple[Expression, ...]
+    order: tuple[Order, ...]
+    frame: Frame | None
+
+    def __post_init__(self) -> None:
+        valued = self.what in (Place.LAG, Place.LEAD, Place.FIRST, Place.LAST)
+        if valued != (self.value is not None):
+            message = "a window has a value exactly where it shows another row's"
+            raise ValueError(message)
+        if self.what is Place.NTILE and not 1 <= self.offset <= MOST_TILES:
+            raise NotAllowed("NTILE takes a whole number from 1 to 1,000.", next_step="Write NTILE(4).")
+        if self.what in (Place.LAG, Place.LEAD) and not 0 <= self.offset <= MOST_TILES:
+            raise NotAllowed("LAG and LEAD take a small whole number.", next_step="Write LAG(x) or LAG(x, 2).")
+        if self.frame is not None and not isinstance(self.what, Aggregate):
+            raise NotAllowed("Only aggregates take a frame.", next_step="Leave the frame out.")
+        if isinstance(self.what, Aggregate) and self.what.fold is Fold.DISTINCT:
+            raise NotAllowed("COUNT(DISTINCT) cannot be taken over a window.", next_step="Group by the person instead.")
+
+    @property
+    def parts(self) -> Iterator[Expression]:
+        yield from self.what.parts if isinstance(self.what, Aggregate) else ()
+        yield from (self.value,) if self.value is not None else ()
+        yield from self.partition
+        yield from (key.by for key in self.order)
+
+    @property
+    def is_by_position(self) -> bool:
+        """Whether ties in the asked order must be broken."""
+        return self.what in BY_POSITION or self.frame is not None
+
+    def facts(self, most: int | None, *, owned: bool) -> Facts:
+        """What is public about the result."""
+        if isinstance(self.what, Aggregate):
+            return self.what.facts(most, grouped=self.frame is None)
+        if self.value is not None:
+            return replace(
+                self.value.facts, nullable=True, numbering=False, origin=None, person=self.value.facts.person and owned
+            )
+        high = Fraction(self.offset) if self.what is Place.NTILE else None if most is None else Fraction(most)
+        numbering = self.what is Place.ROW_NUMBER and owned and not self.partition
+        return Facts(type=Type.INTEGER, low=Fraction(1), high=high, nullable=False, numbering=numbering)

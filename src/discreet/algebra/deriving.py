@@ -1,0 +1,81 @@
+"""What constructors check and derive of the relations that they are given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from discreet.algebra.expressions import Call, Expression, Field, Literal, fields_of
+from discreet.algebra.facts import Origin
+from discreet.algebra.shapes import Column
+from discreet.errors import NotAllowed
+
+if TYPE_CHECKING:
+    from discreet.algebra.relations import Relation
+
+
+def check_reads(rows: Relation, *expressions: Expression) -> None:
+    """Expressions read columns that are there, as they are there."""
+    for expression in expressions:
+        for part in fields_of(expression):
+            if part.at >= len(rows.columns) or part.facts != rows.columns[part.at].facts:
+                raise out_of_place()
+
+
+def out_of_place() -> ValueError:
+    """A mistake of the reader, not of a question."""
+    return ValueError("an expression does not belong to the relation that it is put on")
+
+
+def check_keys(left: Relation, right: Relation, keys: Sequence[tuple[Expression, Expression]]) -> None:
+    """Each pair is of the left alone and of the right alone, and of one type."""
+    for ours, theirs in keys:
+        check_reads(left, ours)
+        check_reads(right, theirs)
+        if ours.facts.type is not theirs.facts.type:
+            raise NotAllowed("The types of the question do not fit together.", next_step="Compare like with like.")
+
+
+def check_capped(*relations: Relation) -> None:
+    """Relations of people meet others only where something bounds their rows."""
+    if any(relation.shape.person is not None and relation.shape.most_rows is None for relation in relations):
+        message = "a relation whose rows nothing bounds must be capped first"
+        raise ValueError(message)
+
+
+def joined_columns(relation: Relation, *, outer: bool, meets_people: bool, meets_one: bool) -> tuple[Column, ...]:
+    """The columns of one side of a join: NULL where the side is missing, public if they are, and numbering rows no longer.
+
+    A side whose rows meet one row at most keeps its facts, so that columns can be joined to it while expressions over it are read.
+    """
+    columns = []
+    for at, column in enumerate(relation.columns):
+        facts = replace(column.facts, numbering=column.facts.numbering and meets_one and not outer)
+        if relation.is_public and meets_people:
+            facts = replace(facts, origin=Origin(relation, relation.field(at), outer=False))
+        if outer:
+            values = facts.values if facts.values is None or None in facts.values else (*facts.values, None)
+            origin = None if facts.origin is None else replace(facts.origin, outer=True)
+            facts = replace(facts, nullable=True, values=values, origin=origin)
+        columns.append(Column(facts, column.step, column.unique and meets_one and not outer))
+    return tuple(columns)
+
+
+def is_unique(relation: Relation, key: Expression) -> bool:
+    """Whether a key is a column whose repeats within a person's rows are numbered in the snapshot."""
+    return isinstance(key, Field) and relation.columns[key.at].unique
+
+
+def most_by_number(condition: Expression) -> int | None:
+    """The n of a condition `number = n`, `number <= n` or `number < n` on a column that numbers a person's rows."""
+    if not isinstance(condition, Call) or condition.function.name not in ("eq", "le", "lt", "ge", "gt"):
+        return None
+    name, (left, right) = condition.function.name, condition.args
+    if isinstance(left, Literal):
+        left, right, name = right, left, {"ge": "le", "gt": "lt"}.get(name, "eq" if name == "eq" else "")
+    if not isinstance(left, Field) or not left.facts.numbering or not isinstance(right, Literal) or right.value is None:
+        return None
+    if name not in ("eq", "le", "lt") or type(right.value) is not int:
+        return None
+    return 1 if name == "eq" else max(1, right.value - (name == "lt"))

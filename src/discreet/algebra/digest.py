@@ -1,0 +1,173 @@
+"""Canonical serialisation: a question as JSON that depends on its meaning alone, not on text, parser, engine or Python version.
+
+Columns are places in the tree, constants [type, text] (reals in hexadecimal), functions names with versions; what is charged for depends
+on the facts of the tables as well, so they stand in the scans. Format 2; format 1 hashed engine text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from datetime import date
+from typing import TypeAlias
+
+from discreet.algebra.aggregates import Aggregate, Frame, Order, Place, Window
+from discreet.algebra.expressions import Call, Expression, Field, Literal
+from discreet.algebra.facts import Value
+from discreet.algebra.question import Key, Limits, Measure, Question
+from discreet.algebra.relations import Compute, Join, Keep, Mark, PerPerson, Relation, Scan, Stack, Windowed
+from discreet.algebra.steps import Steps
+from discreet.catalog import Column, Table
+
+FORMAT = 2
+Json: TypeAlias = bool | int | str | list["Json"] | dict[str, "Json"] | None
+
+
+def digest(parts: Mapping[str, Json]) -> str:
+    """The hash of serialised parts. Nothing is converted on the way: what is not JSON is a mistake."""
+    return hashlib.sha256(canonical({"format": FORMAT, **parts}).encode()).hexdigest()
+
+
+def canonical(parts: Json) -> str:
+    """One text for one meaning: sorted keys, no spaces."""
+    return json.dumps(parts, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def question_tree(question: Question) -> Json:
+    """A question as JSON."""
+    tree: dict[str, Json] = {
+        "rows": relation_tree(question.rows),
+        "keys": [_key(key) for key in question.keys],
+        "measures": [_measure(measure) for measure in question.measures],
+        "limits": _limits(question.limits),
+        "sets": [list(keys) for keys in question.sets],
+    }
+    if question.choose is not None:
+        tree["choose"] = [question.choose.measure, question.choose.count]
+    return tree
+
+
+def relation_tree(relation: Relation) -> Json:
+    """A relation as JSON: its node, then what it is made of."""
+    match relation:
+        case Scan():
+            return ["scan", _table(relation.table), relation.most, [*sorted(relation.unique)]]
+        case Keep():
+            return ["keep", relation_tree(relation.rows), expression_tree(relation.condition)]
+        case Compute():
+            return ["compute", relation_tree(relation.rows), [expression_tree(part) for part in relation.expressions]]
+        case Join():
+            sides = [relation_tree(relation.left), relation_tree(relation.right)]
+            return ["join", relation.how.value, *sides, _pairs(relation), _optional(relation.on), relation.fan_out]
+        case Mark():
+            sides = [relation_tree(relation.rows), relation_tree(relation.others)]
+            return ["mark", *sides, _pairs(relation), _optional(relation.on), relation.fan_out]
+        case PerPerson():
+            keys = [expression_tree(key) for key in relation.keys]
+            return [
+                "per person",
+                relation_tree(relation.rows),
+                keys,
+                [_aggregate(part) for part in relation.aggregates],
+            ]
+        case Windowed():
+            return ["windowed", relation_tree(relation.rows), [_window(window) for window in relation.windows]]
+        case Stack():
+            return ["stack", [relation_tree(part) for part in relation.parts]]
+
+
+def expression_tree(expression: Expression) -> Json:
+    """An expression as JSON."""
+    match expression:
+        case Field():
+            return ["field", expression.at]
+        case Literal():
+            return ["literal", expression.type.value, _value(expression.value)]
+        case Call():
+            record = expression.function
+            return ["call", record.name, record.version, *(expression_tree(arg) for arg in expression.args)]
+
+
+def _optional(expression: Expression | None) -> Json:
+    return None if expression is None else expression_tree(expression)
+
+
+def _pairs(relation: Join | Mark) -> Json:
+    return [[expression_tree(ours), expression_tree(theirs)] for ours, theirs in relation.keys]
+
+
+def _aggregate(aggregate: Aggregate) -> Json:
+    steps = None if aggregate.steps is None else _steps(aggregate.steps)
+    return [aggregate.fold.value, _optional(aggregate.value), _optional(aggregate.where), steps]
+
+
+def _window(window: Window) -> Json:
+    what: Json = window.what.value if isinstance(window.what, Place) else _aggregate(window.what)
+    order: list[Json] = [_order(key) for key in window.order]
+    partition: list[Json] = [expression_tree(part) for part in window.partition]
+    return [what, _optional(window.value), window.offset, partition, order, _frame(window.frame)]
+
+
+def _order(order: Order) -> Json:
+    return [expression_tree(order.by), order.falling]
+
+
+def _frame(frame: Frame | None) -> Json:
+    return None if frame is None else [frame.start, frame.end]
+
+
+def _key(key: Key) -> Json:
+    return [expression_tree(key.expression), None if key.values is None else [_value(value) for value in key.values]]
+
+
+def _measure(measure: Measure) -> Json:
+    return {
+        "kind": measure.kind.value,
+        "values": [expression_tree(value) for value in measure.values],
+        "where": _optional(measure.where),
+        "steps": [_steps(steps) for steps in measure.steps],
+        "centres": list(measure.centres),
+        "coarser": measure.coarser,
+        "q": None if measure.q is None else str(measure.q),
+    }
+
+
+def _steps(steps: Steps) -> Json:
+    return [str(steps.step), steps.low, steps.high]
+
+
+def _limits(limits: Limits) -> Json:
+    return [limits.rows, limits.groups, limits.rows_per_group]
+
+
+def _table(table: Table) -> Json:
+    path: list[Json] = (
+        [[step.column, step.table, step.key] for step in table.unit.path] if table.unit is not None else []
+    )
+    unit: Json = None if table.unit is None else [table.unit.column, path]
+    columns: list[Json] = [_column(column) for column in table.columns.values()]
+    return [table.name, unit, table.max_rows, table.is_bounded_once, columns]
+
+
+def _column(column: Column) -> Json:
+    ends = [None if end is None else str(end) for end in (column.lower, column.upper, column.granularity)]
+    values: Json = None if column.values is None else [_value(value) for value in column.values]
+    return [column.name, column.type.value, *ends, values, column.nullable, column.max_length]
+
+
+def _value(value: Value | None) -> Json:
+    """A value with its type in front, so that 1, true and '1' are three."""
+    match value:
+        case None:
+            return None
+        case bool():
+            return ["boolean", str(value)]
+        case int():
+            return ["integer", str(value)]
+        case float():
+            return ["real", value.hex()]
+        case date():
+            return ["date", value.isoformat()]
+        case str():
+            return ["text", value]

@@ -1,0 +1,185 @@
+"""Expressions: a column, a constant, a call of a registered function. Immutable, typed, with facts derived on construction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from fractions import Fraction
+from typing import TypeAlias
+
+from discreet.algebra.facts import AS_READ, FURTHEST, LARGEST_INTEGER, Facts, Origin, Value
+from discreet.algebra.registry import Function, Nulls, function
+from discreet.catalog import Type
+from discreet.errors import NotAllowed, TooLarge
+
+MOST_CALLS = 400
+DEEPEST = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A column of the relation that the expression is computed over, by its position there."""
+
+    at: int
+    facts: Facts = field(compare=False, repr=False)
+
+    calls = 0
+    depth = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A constant; None is NULL of its type."""
+
+    type: Type
+    value: Value | None
+    facts: Facts = field(init=False, compare=False, repr=False)
+
+    calls = 0
+    depth = 0
+
+    def __post_init__(self) -> None:
+        if self.value is not None and not _is_canonical(self.type, self.value):
+            raise NotAllowed(
+                "A constant is out of range.", next_step="Write a smaller number, or a date in years 1 to 9999."
+            )
+        object.__setattr__(self, "facts", _literal_facts(self.type, self.value))
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function of the registry applied to arguments of its types."""
+
+    function: Function
+    args: tuple[Expression, ...]
+    facts: Facts = field(init=False, compare=False, repr=False)
+    calls: int = field(init=False, compare=False, repr=False)
+    depth: int = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        calls, depth = 1 + sum(arg.calls for arg in self.args), 1 + max((arg.depth for arg in self.args), default=0)
+        if calls > MOST_CALLS or depth > DEEPEST:
+            raise TooLarge("An expression is too long or nested too deeply.", next_step="Say it in fewer steps.")
+        object.__setattr__(self, "calls", calls)
+        object.__setattr__(self, "depth", depth)
+        object.__setattr__(self, "facts", _call_facts(self.function, self.args))
+
+
+Expression: TypeAlias = Field | Literal | Call
+
+
+def call(name: str, *args: Expression) -> Expression:
+    """The function's call; brought back into range where magnitudes have grown too far for the doubles."""
+    made = Call(function(name), args)
+    reach = made.facts.reach
+    if reach is not None and (reach.large > FURTHEST or reach.fine > FURTHEST):
+        return Call(function("within"), (made,))
+    return made
+
+
+def fields_of(expression: Expression) -> Iterator[Field]:
+    """Every column that an expression reads."""
+    if isinstance(expression, Field):
+        yield expression
+    elif isinstance(expression, Call):
+        for arg in expression.args:
+            yield from fields_of(arg)
+
+
+def moved(expression: Expression, by: int) -> Expression:
+    """The same with every column `by` places further on, as the right side of a join sees it."""
+    if isinstance(expression, Field):
+        return Field(expression.at + by, expression.facts)
+    if isinstance(expression, Call):
+        return Call(expression.function, tuple(moved(arg, by) for arg in expression.args))
+    return expression
+
+
+def over(expression: Expression, columns: Sequence[Expression]) -> Expression:
+    """The same expression with each column replaced by what computes it one relation further down."""
+    if isinstance(expression, Field):
+        return columns[expression.at]
+    if isinstance(expression, Call):
+        return Call(expression.function, tuple(over(arg, columns) for arg in expression.args))
+    return expression
+
+
+def conjuncts(condition: Expression) -> list[Expression]:
+    """The parts of a condition that must all hold."""
+    if isinstance(condition, Call) and condition.function.name == "and":
+        return [part for arg in condition.args for part in conjuncts(arg)]
+    return [condition]
+
+
+def both(conditions: Sequence[Expression]) -> Expression | None:
+    """All of the conditions as one; None where there are none."""
+    if not conditions:
+        return None
+    joined = conditions[0]
+    for condition in conditions[1:]:
+        joined = call("and", joined, condition)
+    return joined
+
+
+def _is_canonical(kind: Type, value: Value) -> bool:
+    match kind:
+        case Type.INTEGER:
+            return type(value) is int and abs(value) <= LARGEST_INTEGER
+        case Type.REAL:
+            return type(value) is float and (value == 0 or 2.0**-100 <= abs(value) <= 2.0**100) and str(value) != "-0.0"
+        case Type.TEXT:
+            return (
+                type(value) is str and "\0" not in value and not any("\ud800" <= letter <= "\udfff" for letter in value)
+            )
+        case Type.DATE:
+            return type(value) is date
+    return type(value) is bool
+
+
+def _literal_facts(kind: Type, value: Value | None) -> Facts:
+    low = high = None
+    if isinstance(value, date):
+        low = high = Fraction(value.toordinal())
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        low = high = Fraction(value)
+    return Facts(
+        type=kind,
+        low=low,
+        high=high,
+        values=(value,),
+        nullable=value is None,
+        longest=len(value) if isinstance(value, str) else 0 if kind is Type.TEXT else None,
+        reach=AS_READ if kind is Type.REAL else None,
+    )
+
+
+def _call_facts(made: Function, args: tuple[Expression, ...]) -> Facts:
+    facts = [arg.facts for arg in args]
+    result = made.signature.result([fact.type for fact in facts])
+    if result is None:
+        raise NotAllowed(
+            f"{made.spelled[0]} does not take values of these types.", next_step=f"It is used as {made.signature.says}."
+        )
+    refusal = made.accepts(args) if made.accepts is not None else None
+    if refusal is not None:
+        raise NotAllowed(refusal, next_step="See the list of functions in the documentation of SQL.")
+    nullable = made.nulls is Nulls.MAYBE or (made.nulls is Nulls.IF_ANY and any(fact.nullable for fact in facts))
+    derived = made.facts(facts, result)
+    return replace(
+        derived, nullable=nullable if made.nulls is not Nulls.RULE else derived.nullable, origin=_origin(made, args)
+    )
+
+
+def _origin(made: Function, args: tuple[Expression, ...]) -> Origin | None:
+    """The one public relation that all columns come from, if there is one."""
+    reading = [arg for arg in args if next(fields_of(arg), None) is not None]
+    origins = [arg.facts.origin for arg in reading if arg.facts.origin is not None]
+    if (
+        not origins
+        or len(origins) < len(reading)
+        or any(origin.relation is not origins[0].relation for origin in origins)
+    ):
+        return None
+    parts = tuple(arg.facts.origin.expression if arg.facts.origin is not None else arg for arg in args)
+    return Origin(origins[0].relation, Call(made, parts), any(origin.outer for origin in origins))

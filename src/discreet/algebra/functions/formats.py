@@ -1,0 +1,81 @@
+"""Dates as text, by the directives that mean the same everywhere."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from datetime import date
+
+from discreet.algebra.expressions import Expression
+from discreet.algebra.facts import Facts
+from discreet.algebra.functions.rules import constant_of, image, text, text_constant
+from discreet.algebra.registry import Function, Nulls, Signature, register
+from discreet.catalog import Type
+
+_MONTHS = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_DIRECTIVES: dict[str, tuple[int, Callable[[date], str]]] = {
+    "%Y": (4, lambda d: f"{d.year:04}"),
+    "%y": (2, lambda d: f"{d.year % 100:02}"),
+    "%m": (2, lambda d: f"{d.month:02}"),
+    "%d": (2, lambda d: f"{d.day:02}"),
+    "%j": (3, lambda d: f"{d.timetuple().tm_yday:03}"),
+    "%B": (9, lambda d: _MONTHS[d.month - 1]),
+    "%b": (3, lambda d: _MONTHS[d.month - 1][:3]),
+    "%A": (9, lambda d: _DAYS[d.weekday()]),
+    "%a": (3, lambda d: _DAYS[d.weekday()][:3]),
+    "%u": (1, lambda d: str(d.isoweekday())),
+    "%H": (2, lambda _: "00"),
+    "%M": (2, lambda _: "00"),
+    "%S": (2, lambda _: "00"),
+    "%%": (1, lambda _: "%"),
+}
+"""How long each can become, and what it shows. A date is midnight."""
+_PARTS = re.compile("%.|[^%]+|%$", re.DOTALL)
+
+
+def formatted(value: date, pattern: str) -> str:
+    """A date as a pattern has it."""
+    return "".join(_DIRECTIVES[part][1](value) if part in _DIRECTIVES else part for part in _PARTS.findall(pattern))
+
+
+def _formatted(args: Sequence[Facts], _: Type) -> Facts:
+    parts = _PARTS.findall(str(constant_of(args[1])))
+    longest = sum(_DIRECTIVES[part][0] if part in _DIRECTIVES else len(part) for part in parts)
+    return text(longest, nullable=args[0].nullable, values=image(args, formatted))
+
+
+def _accepts_format(args: Sequence[Expression]) -> str | None:
+    pattern = text_constant(args[1])
+    if not pattern or any(part[0] == "%" and part not in _DIRECTIVES for part in _PARTS.findall(pattern)):
+        return f"STRFTIME takes a format in quotes, made of {' '.join(_DIRECTIVES)} and other characters."
+    return None
+
+
+RECORDS = (
+    Function(
+        name="format_date",
+        version=1,
+        spelled=("STRFTIME", "TO_CHAR", "DATE_FORMAT"),
+        signature=Signature(says="STRFTIME(d, '%Y-%m')", takes=(Type.DATE, Type.TEXT), gives=Type.TEXT),
+        nulls=Nulls.IF_ANY,
+        facts=_formatted,
+        accepts=_accepts_format,
+        engines={"duckdb": "strftime({0}, {1})"},
+        says=f"a date as text: {' '.join(_DIRECTIVES)}, names in English",
+    ),
+)
+register(*RECORDS)

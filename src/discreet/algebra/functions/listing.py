@@ -1,0 +1,24 @@
+"""The list of functions for the documentation of SQL, made from their records."""
+
+from __future__ import annotations
+
+from discreet.algebra.functions import casts, comparing, dates, formats, logic, numbers, powers, rounding, spans, texts
+
+_GROUPS = {
+    "comparisons": (comparing,),
+    "logic and choices": (logic,),
+    "numbers": (numbers, rounding, powers),
+    "texts": (texts,),
+    "dates": (dates, spans, formats),
+    "casts from and to text": (casts,),
+}
+
+
+def listing() -> list[tuple[str, str, str]]:
+    """For each record: the group that it is in, how it is used, and what it means."""
+    return [
+        (group, record.signature.says, record.says)
+        for group, modules in _GROUPS.items()
+        for module in modules
+        for record in module.RECORDS
+    ]

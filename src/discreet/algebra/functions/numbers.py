@@ -1,0 +1,296 @@
+"""Arithmetic: whole numbers in 64 bits and NULL beyond, reals as IEEE doubles."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+
+from discreet.algebra.facts import WHOLE, Bounds, Facts, Reach, Value
+from discreet.algebra.functions.intervals import (
+    divided,
+    holds_zero,
+    loosened,
+    magnitude,
+    multiplied,
+    negated,
+    remainder,
+    smallest,
+    summed,
+    wholly_divided,
+)
+from discreet.algebra.functions.rules import (
+    Domain,
+    Rule,
+    counted,
+    image,
+    integer,
+    is_nullable,
+    listed_image,
+    reach_of,
+    real,
+)
+from discreet.algebra.registry import Function, Nulls, Signature, register
+from discreet.catalog import Type
+
+_I, _R = Type.INTEGER, Type.REAL
+_ZERO = "CAST(0 AS DOUBLE)"
+_CANCELLED = 52
+"""The bits that a difference of doubles can lose."""
+_LARGEST_QUOTIENT = Fraction(2) ** 63
+_MOD_ROUNDING = Fraction(1, 2**50)
+_DIVISOR = "(CASE WHEN ({1} <> 0) THEN {1} END)"
+"""NULL in place of 0: an operator that would fail never sees one, whatever the engine makes of the statement."""
+
+
+def narrowed(sql: str) -> str:
+    """A HUGEINT or DOUBLE as BIGINT; NULL outside of ±(2**63 - 1), -2**63 included, by going through the negative and back."""
+    return f"TRY_CAST((-CAST(TRY_CAST((-{sql}) AS BIGINT) AS HUGEINT)) AS BIGINT)"
+
+
+def _wide(sign: str) -> str:
+    return narrowed(f"(CAST({{0}} AS HUGEINT) {sign} CAST({{1}} AS HUGEINT))")
+
+
+# Facts of whole numbers
+
+
+def _whole(bounds: Callable[[Bounds, Bounds], Bounds], values: Callable[[Sequence[Facts]], Domain]) -> Rule:
+    def rule(args: Sequence[Facts], _: Type) -> Facts:
+        a, b = args
+        return integer(bounds(a.bounds, b.bounds), nullable=is_nullable(args), values=values(args))
+
+    return rule
+
+
+def _wholly_divided(args: Sequence[Facts], _: Type) -> Facts:
+    a, b = args
+    nullable = is_nullable(args) or holds_zero(b.bounds)
+    return counted(wholly_divided(a.bounds, b.bounds), nullable=nullable, values=listed_image(args, truncated))
+
+
+def _whole_remainder(args: Sequence[Facts], _: Type) -> Facts:
+    a, b = args
+    most = magnitude(b.bounds)[1]
+    bounds = remainder(a.bounds, None if most is None else max(most - 1, Fraction(0)))
+    return counted(bounds, nullable=is_nullable(args) or holds_zero(b.bounds), values=image(args, rest))
+
+
+def _of_whole(bounds: Callable[[Bounds], Bounds], value: Callable[[int], int]) -> Rule:
+    def rule(args: Sequence[Facts], _: Type) -> Facts:
+        return counted(bounds(args[0].bounds), nullable=is_nullable(args), values=listed_image(args, value))
+
+    return rule
+
+
+def truncated(a: int, b: int) -> int | None:
+    """The quotient, towards zero."""
+    if b == 0:
+        return None
+    return abs(a) // abs(b) if (a < 0) == (b < 0) else -(abs(a) // abs(b))
+
+
+def rest(a: int, b: int) -> int | None:
+    """What is left of a / b, with the sign of a."""
+    quotient = truncated(a, b)
+    return None if quotient is None else a - b * quotient
+
+
+def _added(a: int, b: int) -> int:
+    return a + b
+
+
+def _subtracted(a: int, b: int) -> int:
+    return a - b
+
+
+def _multiplied(a: int, b: int) -> int:
+    return a * b
+
+
+def _held(rule: Callable[[int, int], int]) -> Callable[[int, int], int | None]:
+    return lambda a, b: value if abs(value := rule(a, b)) < 2**63 else None
+
+
+# Facts of reals
+
+
+def _real(
+    bounds: Callable[[Bounds, Bounds], Bounds],
+    reach: Callable[[Reach, Reach], Reach],
+    value: Callable[[float, float], float | None],
+) -> Rule:
+    def rule(args: Sequence[Facts], _: Type) -> Facts:
+        a, b = args
+        ends = loosened(bounds(a.bounds, b.bounds))
+        return real(ends, reach(reach_of(a), reach_of(b)), nullable=is_nullable(args), values=_listed(args, value))
+
+    return rule
+
+
+def _listed(args: Sequence[Facts], value: Callable[..., float | None]) -> Domain:
+    """Reals are listed only where those of the arguments are."""
+    return image(args, _unsigned(value)) if all(arg.values is not None for arg in args) else None
+
+
+def _unsigned(value: Callable[..., float | None]) -> Callable[..., Value | None]:
+    """Without -0.0."""
+    return lambda *numbers: None if (number := value(*numbers)) is None else number + 0.0
+
+
+def _sum_reach(a: Reach, b: Reach) -> Reach:
+    return Reach(max(a.large, b.large) + 1, max(a.fine, b.fine) + _CANCELLED)
+
+
+def _product_reach(a: Reach, b: Reach) -> Reach:
+    return Reach(a.large + b.large, a.fine + b.fine)
+
+
+def _quotient_reach(a: Reach, b: Reach) -> Reach:
+    return Reach(a.large + b.fine, a.fine + b.large)
+
+
+def _difference(a: Bounds, b: Bounds) -> Bounds:
+    return summed(a, negated(b))
+
+
+def _divided(args: Sequence[Facts], _: Type) -> Facts:
+    a, b = args
+    values = _listed(args, lambda x, y: x / y if y else None)
+    nullable = is_nullable(args) or holds_zero(b.bounds)
+    return real(
+        loosened(divided(a.bounds, b.bounds)),
+        _quotient_reach(reach_of(a), reach_of(b)),
+        nullable=nullable,
+        values=values,
+    )
+
+
+def _remainder(args: Sequence[Facts], _: Type) -> Facts:
+    """Below |y|, but for the rounding of x / y and of its product with y: both are small beside x, which is below 2**63 |y|."""
+    a, b = args
+    most = magnitude(b.bounds)[1]
+    furthest = smallest([magnitude(a.bounds)[1], None if most is None else most * _LARGEST_QUOTIENT])
+    reach = _sum_reach(reach_of(a), reach_of(b))
+    if furthest is None:
+        return real((None, None), reach, nullable=True)
+    low, high = remainder(a.bounds, most)
+    blur = furthest * _MOD_ROUNDING
+    ends = (None if low is None else low - blur), (None if high is None else high + blur)
+    return real(ends, reach, nullable=True)
+
+
+def _of_real(bounds: Callable[[Bounds], Bounds], value: Callable[[float], float]) -> Rule:
+    def rule(args: Sequence[Facts], _: Type) -> Facts:
+        ends = bounds(args[0].bounds)
+        return real(ends, reach_of(args[0]), nullable=is_nullable(args), values=_listed(args, value))
+
+    return rule
+
+
+def _from_whole(args: Sequence[Facts], _: Type) -> Facts:
+    return real(loosened(args[0].bounds), WHOLE, nullable=is_nullable(args), values=_listed(args, float))
+
+
+# Records
+
+
+def _binary(name: str, sign: str, kind: Type, *, nulls: Nulls, facts: Rule, template: str, says: str) -> Function:
+    return Function(
+        name=name,
+        version=1,
+        spelled=(sign, "MOD") if sign == "%" else (sign,),
+        signature=Signature(says=f"a {sign} b", takes=(kind, kind), gives=kind),
+        nulls=nulls,
+        facts=facts,
+        accepts=None,
+        engines={"duckdb": template},
+        says=says,
+    )
+
+
+def _unary(name: str, spelled: str, kind: Type, *, usage: str, facts: Rule, template: str, says: str) -> Function:
+    return Function(
+        name=name,
+        version=1,
+        spelled=(spelled,),
+        signature=Signature(says=usage, takes=(kind,), gives=kind),
+        nulls=Nulls.IF_ANY,
+        facts=facts,
+        accepts=None,
+        engines={"duckdb": template},
+        says=says,
+    )
+
+
+RECORDS = (
+    _binary(
+        "add_int", "+", _I, nulls=Nulls.RULE, template=_wide("+"), says="the sum of whole numbers; NULL beyond 64 bits",
+        facts=_whole(summed, lambda args: listed_image(args, _held(_added))),
+    ),
+    _binary(
+        "sub_int", "-", _I, nulls=Nulls.RULE, template=_wide("-"), says="the difference of whole numbers; NULL beyond 64 bits",
+        facts=_whole(_difference, lambda args: listed_image(args, _held(_subtracted))),
+    ),
+    _binary(
+        "mul_int", "*", _I, nulls=Nulls.RULE, template=_wide("*"), says="the product of whole numbers; NULL beyond 64 bits",
+        facts=_whole(multiplied, lambda args: image(args, _held(_multiplied))),
+    ),
+    _unary(
+        "neg_int", "-", _I, usage="-a", facts=_of_whole(negated, lambda a: -a), template="(-{0})",
+        says="a whole number with the other sign",
+    ),
+    _unary(
+        "abs_int", "ABS", _I, usage="ABS(a)", facts=_of_whole(magnitude, abs), template="abs({0})",
+        says="the magnitude of a whole number",
+    ),
+    _binary(
+        "int_div", "//", _I, nulls=Nulls.RULE, facts=_wholly_divided, template=f"({{0}} // {_DIVISOR})",
+        says="whole division, truncated towards zero; NULL for a divisor of 0",
+    ),
+    _binary(
+        "mod_int", "%", _I, nulls=Nulls.RULE, facts=_whole_remainder, template=f"({{0}} % {_DIVISOR})",
+        says="what whole division leaves, with the sign of the first; NULL for a divisor of 0",
+    ),
+    _binary(
+        "add", "+", _R, nulls=Nulls.IF_ANY, template="({0} + {1})", says="the sum of reals, as IEEE doubles",
+        facts=_real(summed, _sum_reach, lambda a, b: a + b),
+    ),
+    _binary(
+        "sub", "-", _R, nulls=Nulls.IF_ANY, template="({0} - {1})", says="the difference of reals, as IEEE doubles",
+        facts=_real(_difference, _sum_reach, lambda a, b: a - b),
+    ),
+    _binary(
+        "mul", "*", _R, nulls=Nulls.IF_ANY, template=f"(({{0}} * {{1}}) + {_ZERO})", says="the product of reals, as IEEE doubles",
+        facts=_real(multiplied, _product_reach, lambda a, b: a * b),
+    ),
+    _unary(
+        "neg", "-", _R, usage="-a", facts=_of_real(negated, lambda a: -a), template=f"((-{{0}}) + {_ZERO})",
+        says="a real with the other sign",
+    ),
+    _unary("abs", "ABS", _R, usage="ABS(a)", facts=_of_real(magnitude, math.fabs), template="abs({0})", says="the magnitude of a real"),
+    _binary(
+        "div", "/", _R, nulls=Nulls.RULE, facts=_divided, template=f"(({{0}} / {_DIVISOR}) + {_ZERO})",
+        says="division as IEEE doubles, of whole numbers too; NULL for a divisor of 0",
+    ),
+    _binary(
+        "mod", "%", _R, nulls=Nulls.RULE, facts=_remainder,
+        template=(
+            f"(CASE WHEN (abs(({{0}} / {_DIVISOR})) < CAST('9223372036854775808' AS DOUBLE)) "
+            f"THEN (({{0}} - ({{1}} * trunc(({{0}} / {_DIVISOR})))) + {_ZERO}) END)"
+        ),
+        says="x - y * trunc(x / y) in doubles; NULL for a divisor of 0, and where the quotient is beyond 64 bits",
+    ),
+    Function(
+        name="real",
+        version=1,
+        spelled=("CAST",),
+        signature=Signature(says="CAST(a AS DOUBLE)", takes=(_I,), gives=_R),
+        nulls=Nulls.IF_ANY,
+        facts=_from_whole,
+        accepts=None,
+        engines={"duckdb": "CAST({0} AS DOUBLE)"},
+        says="a whole number as the nearest double",
+    ),
+)  # fmt: skip
+register(*RECORDS)

@@ -1,0 +1,239 @@
+"""What records share: how facts, domains and refusals are derived."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import replace
+from datetime import date
+from fractions import Fraction
+from itertools import product
+from math import ceil, floor, prod
+from typing import TypeAlias
+
+from discreet.algebra.expressions import Expression, Literal
+from discreet.algebra.facts import (
+    AS_READ,
+    LONGEST_TEXT,
+    MOST_VALUES,
+    UNBOUNDED,
+    Bounds,
+    Facts,
+    Reach,
+    Value,
+    every_value,
+    outwards,
+)
+from discreet.algebra.functions.intervals import is_held, whole
+from discreet.catalog import Type
+from discreet.errors import TooLarge
+
+Rule: TypeAlias = Callable[[Sequence[Facts], Type], Facts]
+Accepts: TypeAlias = Callable[[Sequence[Expression]], str | None]
+Domain: TypeAlias = tuple[Value | None, ...] | None
+MOST_CANDIDATES = 10 * MOST_VALUES
+"""The most combinations of values that are tried for the values of a result."""
+FIRST_DAY, LAST_DAY = Fraction(date.min.toordinal()), Fraction(date.max.toordinal())
+
+
+# Facts of results
+
+
+def is_nullable(args: Sequence[Facts]) -> bool:
+    """Whether any argument may be NULL."""
+    return any(arg.nullable for arg in args)
+
+
+def truth(args: Sequence[Facts], _: Type) -> Facts:
+    """True or false, or NULL where an argument is."""
+    return Facts(type=Type.BOOLEAN, nullable=is_nullable(args))
+
+
+def integer(bounds: Bounds, *, nullable: bool, values: Domain = None) -> Facts:
+    """A whole number: NULL where 64 bits do not hold it."""
+    low, high = whole(outwards(bounds))
+    return Facts(type=Type.INTEGER, low=low, high=high, values=values, nullable=nullable or not is_held(bounds))
+
+
+def counted(bounds: Bounds, *, nullable: bool, values: Domain = None) -> Facts:
+    """A whole number that is small whatever the row: it never leaves 64 bits, even where its ends are not told."""
+    low, high = bounds
+    return Facts(type=Type.INTEGER, low=low, high=high, values=values, nullable=nullable)
+
+
+def real(bounds: Bounds, reach: Reach, *, nullable: bool, values: Domain = None) -> Facts:
+    """A real number."""
+    low, high = outwards(bounds)
+    return Facts(type=Type.REAL, low=low, high=high, values=values, nullable=nullable, reach=reach)
+
+
+def text(longest: int, *, nullable: bool, values: Domain = None) -> Facts:
+    """A text of at most so many characters, or a refusal where that is too long."""
+    if longest > LONGEST_TEXT:
+        raise TooLarge(
+            f"A text could become longer than {LONGEST_TEXT:,} characters.",
+            next_step="Cut its parts first: LEFT(x, 100).",
+        )
+    return Facts(type=Type.TEXT, longest=longest, values=values, nullable=nullable)
+
+
+def day(bounds: Bounds, *, nullable: bool, values: Domain = None) -> Facts:
+    """A date: NULL outside of the calendar."""
+    low, high = bounds
+    return Facts(
+        type=Type.DATE,
+        low=None if low is None else min(max(low, FIRST_DAY), LAST_DAY),
+        high=None if high is None else min(max(high, FIRST_DAY), LAST_DAY),
+        values=values,
+        nullable=nullable,
+    )
+
+
+def as_given(args: Sequence[Facts], _: Type) -> Facts:
+    """The first argument, unchanged, but no longer a column."""
+    return replace(args[0], person=False, numbering=False, origin=None)
+
+
+def reach_of(facts: Facts) -> Reach:
+    """The magnitudes of a real."""
+    return facts.reach or AS_READ
+
+
+def longest_of(facts: Facts) -> int:
+    """The length of a text."""
+    return facts.longest or 0
+
+
+def first_day(facts: Facts) -> date | None:
+    """The first date that there can be, where that is known."""
+    return None if facts.low is None else date.fromordinal(ceil(facts.low))
+
+
+def last_day(facts: Facts) -> date | None:
+    """The last date that there can be, where that is known."""
+    return None if facts.high is None else date.fromordinal(floor(facts.high))
+
+
+def ordinals(first: date | None, last: date | None) -> Bounds:
+    """Dates as bounds."""
+    return (None if first is None else Fraction(first.toordinal())), (
+        None if last is None else Fraction(last.toordinal())
+    )
+
+
+def is_null(facts: Facts) -> bool:
+    """Whether it is NULL as written: it bounds nothing, and is no value of its type."""
+    return facts.values == (None,)
+
+
+# Domains
+
+
+def image(args: Sequence[Facts], rule: Callable[..., Value | None]) -> Domain:
+    """The values of a function that is NULL where an argument is, where those of every argument can be listed.
+
+    NULL is a group where it is one of an argument; a combination for which the function is undefined is no group.
+    """
+    domains = [_candidates(arg) for arg in args]
+    known = [domain for domain in domains if domain is not None]
+    if len(known) < len(domains) or prod(len(domain) for domain in known) > MOST_CANDIDATES:
+        return None
+    _spend(prod(len(domain) for domain in known))
+    values: dict[Value | None, None] = {}
+    for combination in product(*known):
+        is_missing = None in combination
+        value = None if is_missing else rule(*combination)
+        if value is not None or is_missing:
+            values[value] = None
+        if len(values) > MOST_VALUES:
+            return None
+    return tuple(values)
+
+
+_left: ContextVar[list[int] | None] = ContextVar("candidates left", default=None)
+
+
+@contextmanager
+def listing_at_most(candidates: int) -> Iterator[None]:
+    """While it lasts, so many values are tried in all: a question that wants more is refused, before it costs anybody's time."""
+    token = _left.set([candidates])
+    try:
+        yield
+    finally:
+        _left.reset(token)
+
+
+def _spend(candidates: int) -> None:
+    left = _left.get()
+    if left is None:
+        return
+    left[0] -= candidates
+    if left[0] < 0:
+        raise TooLarge(
+            "Too many values of dates and numbers would have to be listed.", next_step="Use fewer functions of them."
+        )
+
+
+def listed_image(args: Sequence[Facts], rule: Callable[..., Value | None]) -> Domain:
+    """The same where an argument that is no constant has listed values: of whole intervals, the bounds say enough."""
+    is_interval = any(arg.values is None for arg in args) and all(
+        arg.values is None or _is_constant(arg) for arg in args
+    )
+    return None if is_interval else image(args, rule)
+
+
+def _is_constant(facts: Facts) -> bool:
+    return facts.values is not None and len(facts.values) == 1 and not is_null(facts)
+
+
+def _candidates(facts: Facts) -> Domain:
+    """Every value, for dates up to ten times as many as may be groups: months of many days are few."""
+    if facts.values is None and facts.type is Type.DATE and facts.low is not None and facts.high is not None:
+        first, last = ceil(facts.low), floor(facts.high)
+        return None if last - first >= MOST_CANDIDATES else tuple(date.fromordinal(n) for n in range(first, last + 1))
+    return every_value(facts)
+
+
+def union(parts: Sequence[Facts]) -> Domain:
+    """All values of all parts, in order; None where those of one cannot be listed."""
+    domains = [every_value(part) for part in parts]
+    values = dict.fromkeys(value for domain in domains for value in domain or ())
+    return None if None in domains or len(values) > MOST_VALUES else tuple(values)
+
+
+def ends_of(values: Domain) -> Bounds:
+    """The ends of listed numbers or dates."""
+    numbers = [
+        Fraction(v.toordinal() if isinstance(v, date) else v)
+        for v in values or ()
+        if v is not None and not isinstance(v, str)
+    ]
+    return (min(numbers), max(numbers)) if numbers else UNBOUNDED
+
+
+# Constants
+
+
+def constant(expression: Expression) -> Value | None:
+    """The value of a constant other than NULL."""
+    return expression.value if isinstance(expression, Literal) else None
+
+
+def constant_of(facts: Facts) -> Value:
+    """The same, from the facts of an argument that was checked to be one."""
+    (value,) = facts.values or (None,)
+    assert value is not None  # noqa: S101  `accepts` has seen to it
+    return value
+
+
+def whole_constant(expression: Expression) -> int | None:
+    """The value of a whole constant."""
+    value = constant(expression)
+    return value if isinstance(value, int) else None
+
+
+def text_constant(expression: Expression) -> str | None:
+    """The value of a text in quotes."""
+    value = constant(expression)
+    return value if isinstance(value, str) else None

@@ -1,0 +1,201 @@
+"""Distances between dates, and shifts by them."""
+
+from __future__ import annotations
+
+from calendar import monthrange
+from collections.abc import Callable, Sequence
+from datetime import date
+from fractions import Fraction
+
+from discreet.algebra.facts import Bounds, Facts
+from discreet.algebra.functions.intervals import overlap, summed
+from discreet.algebra.functions.rules import (
+    FIRST_DAY,
+    LAST_DAY,
+    Rule,
+    counted,
+    day,
+    first_day,
+    is_nullable,
+    last_day,
+    listed_image,
+    ordinals,
+)
+from discreet.algebra.registry import Function, Nulls, Signature, register
+from discreet.catalog import Type
+
+_D, _I = Type.DATE, Type.INTEGER
+_FURTHEST = 1_000_000
+_FIRST_MONTH, _LAST_MONTH = 13, 120_000
+"""Months of the calendar, as 12 · year + month."""
+
+# Shifts
+
+
+def shifted_days(value: date, days: int) -> date | None:
+    """So many days later; None outside of the calendar."""
+    at = value.toordinal() + days
+    return date.fromordinal(at) if abs(days) <= _FURTHEST and FIRST_DAY <= at <= LAST_DAY else None
+
+
+def shifted_months(value: date, months: int) -> date | None:
+    """So many months later, on the month's last day at most; None outside of the calendar."""
+    at = value.year * 12 + value.month + months
+    if abs(months) > _FURTHEST or not _FIRST_MONTH <= at <= _LAST_MONTH:
+        return None
+    year, month = (at - 1) // 12, (at - 1) % 12 + 1
+    return date(year, month, min(value.day, monthrange(year, month)[1]))
+
+
+def _shift(args: Sequence[Facts]) -> Bounds:
+    """Shifts that are not NULL."""
+    return overlap(args[1].bounds, (Fraction(-_FURTHEST), Fraction(_FURTHEST)))
+
+
+def _days_added(args: Sequence[Facts], _: Type) -> Facts:
+    low, high = summed(args[0].bounds, args[1].bounds)
+    is_sure = (
+        low is not None
+        and high is not None
+        and low >= FIRST_DAY
+        and high <= LAST_DAY
+        and _shift(args) == args[1].bounds
+    )
+    bounds = summed(args[0].bounds, _shift(args))
+    return day(bounds, nullable=is_nullable(args) or not is_sure, values=listed_image(args, shifted_days))
+
+
+def _months_added(args: Sequence[Facts], _: Type) -> Facts:
+    """The ends of both, shifted as far as the calendar goes."""
+    first, last = first_day(args[0]), last_day(args[0])
+    least, most = _shift(args)
+    low = None if first is None or least is None else shifted_months(first, int(least))
+    high = None if last is None or most is None else shifted_months(last, int(most))
+    is_sure = low is not None and high is not None and _shift(args) == args[1].bounds
+    return day(
+        ordinals(low, high), nullable=is_nullable(args) or not is_sure, values=listed_image(args, shifted_months)
+    )
+
+
+def quarter(value: date) -> int:
+    """The quarter of a date."""
+    return (value.month + 2) // 3
+
+
+# Distances: they grow with the second date and fall with the first
+
+
+def _between(distance: Callable[[date, date], int]) -> Rule:
+    def rule(args: Sequence[Facts], _: Type) -> Facts:
+        (a, d), (b, c) = ((first_day(arg), last_day(arg)) for arg in args)
+        low = None if d is None or b is None else Fraction(distance(d, b))
+        high = None if a is None or c is None else Fraction(distance(a, c))
+        return counted((low, high), nullable=is_nullable(args), values=listed_image(args, distance))
+
+    return rule
+
+
+def _days(a: date, b: date) -> int:
+    return (b - a).days
+
+
+def _weeks(a: date, b: date) -> int:
+    days = _days(a, b)
+    return days // 7 if days >= 0 else -(-days // 7)
+
+
+def _months(a: date, b: date) -> int:
+    return (b.year - a.year) * 12 + b.month - a.month
+
+
+def _quarters(a: date, b: date) -> int:
+    return (b.year - a.year) * 4 + quarter(b) - quarter(a)
+
+
+def _years(a: date, b: date) -> int:
+    return b.year - a.year
+
+
+def age(a: date, b: date) -> int:
+    """Full years from one date to another; who is born on 29 February is older from 1 March on."""
+    if b < a:
+        return -age(b, a)
+    return b.year - a.year - ((b.month, b.day) < (a.month, a.day))
+
+
+# Records
+
+
+def _between_record(unit: str, distance: Callable[[date, date], int], template: str, says: str) -> Function:
+    return Function(
+        name=f"{unit}s_between",
+        version=1,
+        spelled=("DATE_DIFF", "DATEDIFF"),
+        signature=Signature(says=f"DATE_DIFF('{unit}', a, b)", takes=(_D, _D), gives=_I),
+        nulls=Nulls.IF_ANY,
+        facts=_between(distance),
+        accepts=None,
+        engines={"duckdb": template},
+        says=says,
+    )
+
+
+def _shift_record(unit: str, facts: Rule, template: str, says: str) -> Function:
+    return Function(
+        name=f"add_{unit}s",
+        version=1,
+        spelled=("+", "-", "DATE_ADD", "DATE_SUB"),
+        signature=Signature(says=f"d + INTERVAL (n) {unit.upper()}", takes=(_D, _I), gives=_D),
+        nulls=Nulls.RULE,
+        facts=facts,
+        accepts=None,
+        engines={"duckdb": template},
+        says=f"{says}; NULL outside of the years 1 to 9999, and for more than a million",
+    )
+
+
+_CLAMPED = f"GREATEST(LEAST({{1}}, {_FURTHEST}), -{_FURTHEST})"
+_DAYS_SQL = (
+    f"(CASE WHEN ({{1}} BETWEEN GREATEST((DATE '0001-01-01' - {{0}}), -{_FURTHEST}) AND LEAST((DATE '9999-12-31' - {{0}}), {_FURTHEST})) "
+    f"THEN ({{0}} + CAST({_CLAMPED} AS INTEGER)) END)"
+)
+_MONTHS_SQL = (
+    f"(CASE WHEN (({{1}} BETWEEN -{_FURTHEST} AND {_FURTHEST}) AND "
+    f"((((year({{0}}) * 12) + month({{0}})) + {_CLAMPED}) BETWEEN {_FIRST_MONTH} AND {_LAST_MONTH})) "
+    f"THEN CAST(({{0}} + to_months(CAST({_CLAMPED} AS INTEGER))) AS DATE) END)"
+)
+_BIRTHDAY = "((month({0}) * 100) + day({0}))", "((month({1}) * 100) + day({1}))"
+_AGE_SQL = (
+    f"(CASE WHEN ({{1}} >= {{0}}) THEN ((year({{1}}) - year({{0}})) - CAST(({_BIRTHDAY[1]} < {_BIRTHDAY[0]}) AS BIGINT)) "
+    f"ELSE ((year({{1}}) - year({{0}})) + CAST(({_BIRTHDAY[0]} < {_BIRTHDAY[1]}) AS BIGINT)) END)"
+)
+RECORDS = (
+    _shift_record("day", _days_added, _DAYS_SQL, "so many days later"),
+    _shift_record("month", _months_added, _MONTHS_SQL, "so many months later, on the month's last day at most"),
+    _between_record("day", _days, "({1} - {0})", "the days from the first date to the second"),
+    _between_record("week", _weeks, "(({1} - {0}) // 7)", "the full weeks from the first date to the second"),
+    _between_record(
+        "month", _months, "date_diff('month', {0}, {1})", "how many months begin between the first date and the second"
+    ),
+    _between_record(
+        "quarter",
+        _quarters,
+        "date_diff('quarter', {0}, {1})",
+        "how many quarters begin between the first date and the second",
+    ),
+    _between_record(
+        "year", _years, "date_diff('year', {0}, {1})", "how many years begin between the first date and the second"
+    ),
+    Function(
+        name="age_years",
+        version=1,
+        spelled=("DATE_SUB", "DATESUB"),
+        signature=Signature(says="DATE_SUB('year', a, b)", takes=(_D, _D), gives=_I),
+        nulls=Nulls.IF_ANY,
+        facts=_between(age),
+        accepts=None,
+        engines={"duckdb": _AGE_SQL},
+        says="full years from the first date to the second: an age",
+    ),
+)
+register(*RECORDS)

@@ -1,0 +1,355 @@
+"""Relations: trees whose constructors cannot build anything that mixes two people.
+
+Each row of a protected relation has one owner, who travels along unseen, and hidden `ids` that with the owner tell rows apart. Whether a
+row exists and what is in it depends on the owner's own rows and on public tables only: scans give rows to their owners, joins and marks of
+two protected relations equate the owners, groups and windows are of one owner, and that is not for a caller to choose.
+
+What is derived here about sizes (`most_rows`) is enforced by the statement itself: a stored rank, a number within a public key, a GROUP BY.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import TypeAlias
+
+from discreet.algebra.aggregates import Aggregate, Window
+from discreet.algebra.deriving import (
+    check_capped,
+    check_keys,
+    check_reads,
+    is_unique,
+    joined_columns,
+    most_by_number,
+    out_of_place,
+)
+from discreet.algebra.expressions import Expression, Field, conjuncts, fields_of
+from discreet.algebra.facts import AS_READ, Facts
+from discreet.algebra.shapes import Column, Shape, declared_column, hull
+from discreet.catalog import Catalog, Table, Type
+from discreet.errors import NotAllowed
+from discreet.loss import Neighbours
+
+
+@dataclass(frozen=True, slots=True)
+class _Relation:
+    shape: Shape = field(init=False, compare=False, repr=False)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        return self.shape.columns
+
+    @property
+    def is_public(self) -> bool:
+        return self.shape.person is None
+
+    def field(self, at: int) -> Field:
+        """The column at a position, as an expression over this relation."""
+        return Field(at, self.shape.columns[at].facts)
+
+    def _set(self, shape: Shape, *parts: Relation) -> None:
+        nodes, depth = (
+            1 + sum(part.shape.nodes for part in parts),
+            1 + max((part.shape.depth for part in parts), default=0),
+        )
+        object.__setattr__(self, "shape", replace(shape, nodes=nodes, depth=depth))
+
+
+@dataclass(frozen=True, slots=True)
+class Scan(_Relation):
+    """The rows of a table: of the snapshot, where a person's rows are ranked and at most `most` are read; or of a public table of `size` rows."""
+
+    table: Table
+    person: Facts | None = field(compare=False)
+    most: int | None
+    unique: frozenset[str]
+    """Columns that other tables refer to: a stored number tells a person's rows with one value apart."""
+    size: int = field(compare=False)
+    each_once: bool = False
+    """Whether everybody has exactly one row, and how many they are is public."""
+
+    def __post_init__(self) -> None:
+        declared = self.table.columns.values()
+        columns = tuple(declared_column(column, self.table, unique=column.name in self.unique) for column in declared)
+        ids = (Type.INTEGER,)
+        each_once = self.each_once and self.person is not None and self.most == 1
+        self._set(
+            Shape(
+                columns=columns, person=self.person, ids=ids, most_rows=self.most, size=self.size, each_once=each_once
+            )
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Keep(_Relation):
+    """The rows for which a condition is true."""
+
+    rows: Relation
+    condition: Expression
+
+    def __post_init__(self) -> None:
+        check_reads(self.rows, self.condition)
+        if self.condition.facts.type is not Type.BOOLEAN:
+            raise NotAllowed("A condition must be true or false.", next_step="Compare something: x > 0.")
+        inner = self.rows.shape
+        numbered = [n for n in map(most_by_number, conjuncts(self.condition)) if n is not None]
+        most = min((n for n in (*numbered, inner.most_rows) if n is not None), default=None)
+        self._set(
+            replace(inner, most_rows=most if inner.person is not None else inner.most_rows, each_once=False), self.rows
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Compute(_Relation):
+    """New columns from those of each row."""
+
+    rows: Relation
+    expressions: tuple[Expression, ...]
+
+    def __post_init__(self) -> None:
+        check_reads(self.rows, *self.expressions)
+        self._set(replace(self.rows.shape, columns=tuple(map(self._column, self.expressions))), self.rows)
+
+    def _column(self, expression: Expression) -> Column:
+        return self.rows.columns[expression.at] if isinstance(expression, Field) else Column(expression.facts)
+
+
+class How(Enum):
+    """How two relations are joined."""
+
+    INNER = "inner"
+    LEFT = "left"
+    FULL = "full"
+
+
+@dataclass(frozen=True, slots=True)
+class Join(_Relation):
+    """Pairs of rows, the columns of the left before those of the right.
+
+    Two protected relations are joined within the same owner, whatever else is asked; the last id of a full join says which side is there (1 both,
+    2 the left, 3 the right), because ids of a side may be NULL themselves. `keys` are pairs of expressions, of the left alone and
+    of the right alone, that must be equal; `on` is a further condition over both. Of a public side at most `fan_out` rows are met: its rows
+    are numbered within its key columns, and the statement compares the number.
+    """
+
+    left: Relation
+    right: Relation
+    how: How
+    keys: tuple[tuple[Expression, Expression], ...]
+    on: Expression | None
+    fan_out: int = 1
+
+    def __post_init__(self) -> None:
+        a, b = self.left.shape, self.right.shape
+        check_keys(self.left, self.right, self.keys)
+        left_outer, right_outer = self.how is How.FULL, self.how is not How.INNER
+        single = b.most_rows == 1 or _is_grouped_by(self.right, [key for _, key in self.keys])
+        meets_one = (single if b.person is not None else self.fan_out == 1) and a.person is not None
+        columns = (
+            *joined_columns(self.left, outer=left_outer, meets_people=b.person is not None, meets_one=meets_one),
+            *joined_columns(self.right, outer=right_outer, meets_people=a.person is not None, meets_one=False),
+        )
+        if self.on is not None and any(column.at >= len(columns) for column in fields_of(self.on)):
+            raise out_of_place()
+        if a.person is not None and b.person is not None:
+            shape = self._of_people(a, b, columns)
+        elif a.person is None and b.person is None:
+            shape = self._of_public(a, b, columns)
+        else:
+            shape = self._with_public(a, b, columns)
+        self._set(shape, self.left, self.right)
+
+    def _of_people(self, a: Shape, b: Shape, columns: tuple[Column, ...]) -> Shape:
+        check_capped(self.left, self.right)
+        ours, theirs = (
+            max(a.most_rows or 1, 1),
+            max(b.most_rows or 1, 1),
+        )  # a row that meets none stays in an outer join
+        most = ours * theirs
+        if self.is_unique_right or (
+            self.how is not How.FULL and _is_grouped_by(self.right, [key for _, key in self.keys])
+        ):
+            most = ours
+        elif self.is_unique_left:
+            most = theirs
+        elif self.how is How.FULL:
+            most = max(most, ours + theirs)
+        each_once = self.how is How.LEFT and a.each_once and theirs == 1
+        ids = (*a.ids, *b.ids, Type.INTEGER) if self.how is How.FULL else (*a.ids, *b.ids)
+        return Shape(
+            columns=columns, person=a.person, ids=ids, most_rows=most, fan_out=a.fan_out * b.fan_out, each_once=each_once
+        )  # fmt: skip
+
+    @property
+    def is_unique_right(self) -> bool:
+        """Whether a key of the right side stands once in a person's rows, so that a row meets at most one."""
+        return self.how is not How.FULL and any(is_unique(self.right, key) for _, key in self.keys)
+
+    @property
+    def is_unique_left(self) -> bool:
+        return (
+            self.how is How.INNER
+            and not self.is_unique_right
+            and any(is_unique(self.left, key) for key, _ in self.keys)
+        )
+
+    def _of_public(self, a: Shape, b: Shape, columns: tuple[Column, ...]) -> Shape:
+        if self.how is How.FULL:
+            raise NotAllowed("Public tables are not joined by FULL JOIN.", next_step="Use a left join, or UNION ALL.")
+        size = a.size * max(1, self.fan_out)
+        return Shape(columns=columns, person=None, ids=(*a.ids, *b.ids), most_rows=None, size=size)
+
+    def _with_public(self, a: Shape, b: Shape, columns: tuple[Column, ...]) -> Shape:
+        if self.how is How.FULL or (self.how is How.LEFT and a.person is None):
+            raise NotAllowed(
+                "This join keeps public rows that belong to nobody.",
+                next_step="Use a left join from the protected table.",
+            )
+        if any(not isinstance(key[0 if a.person is None else 1], Field) for key in self.keys):
+            raise out_of_place()
+        owned = a if a.person is not None else b
+        most = None if owned.most_rows is None else owned.most_rows * self.fan_out
+        return Shape(
+            columns=columns, person=owned.person, ids=(*a.ids, *b.ids), most_rows=most, fan_out=owned.fan_out * self.fan_out,
+            each_once=owned.each_once and self.how is How.LEFT and self.fan_out == 1,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Mark(_Relation):
+    """The same rows with one column more, the last: whether another relation has a row, of the same owner, that fits.
+
+    It is true or false, never NULL: NOT IN is NOT EXISTS. `keys` and `on` are as in a join.
+    """
+
+    rows: Relation
+    others: Relation
+    keys: tuple[tuple[Expression, Expression], ...]
+    on: Expression | None
+    fan_out: int = 1
+
+    def __post_init__(self) -> None:
+        a, b = self.rows.shape, self.others.shape
+        check_keys(self.rows, self.others, self.keys)
+        if self.on is not None and any(column.at >= len(a.columns) + len(b.columns) for column in fields_of(self.on)):
+            raise out_of_place()
+        if b.person is not None:
+            if a.person is None:
+                raise NotAllowed("A public row cannot look at people.", next_step="Start from the protected table.")
+            check_capped(self.rows, self.others)
+        elif any(not isinstance(key, Field) for _, key in self.keys):
+            raise out_of_place()
+        mark = Column(Facts(type=Type.BOOLEAN, nullable=False))
+        work = self.fan_out if b.person is None and a.person is not None else 1
+        self._set(replace(a, columns=(*a.columns, mark), fan_out=a.fan_out * work * b.fan_out), self.rows, self.others)
+
+
+@dataclass(frozen=True, slots=True)
+class PerPerson(_Relation):
+    """One row for each owner and each combination of keys: the owner first, then the keys, then the aggregates.
+
+    Over a public relation there is no owner, and none among the columns.
+    """
+
+    rows: Relation
+    keys: tuple[Expression, ...]
+    aggregates: tuple[Aggregate, ...]
+
+    def __post_init__(self) -> None:
+        inner = self.rows.shape
+        check_reads(self.rows, *self.keys, *(part for aggregate in self.aggregates for part in aggregate.parts))
+        owner = () if inner.person is None else (Column(replace(inner.person, person=True, nullable=False)),)
+        keys = tuple(Column(replace(key.facts, numbering=False)) for key in self.keys)
+        grouped = bool(self.keys) or inner.person is not None
+        most = inner.most_rows if inner.person is not None else inner.size
+        values = tuple(Column(aggregate.facts(most, grouped=grouped)) for aggregate in self.aggregates)
+        self._set(
+            replace(
+                inner,
+                columns=(*owner, *keys, *values),
+                ids=tuple(key.facts.type for key in self.keys),
+                most_rows=inner.most_rows if self.keys or inner.person is None else 1,
+                size=inner.size if self.keys else 1,
+                each_once=False,
+            ),
+            self.rows,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Windowed(_Relation):
+    """The same rows with one column more for each window; windows are of one owner's rows, always."""
+
+    rows: Relation
+    windows: tuple[Window, ...]
+
+    def __post_init__(self) -> None:
+        inner = self.rows.shape
+        check_reads(self.rows, *(part for window in self.windows for part in window.parts))
+        if inner.person is not None:
+            check_capped(self.rows)
+        most = inner.most_rows if inner.person is not None else inner.size
+        new = tuple(Column(window.facts(most, owned=inner.person is not None)) for window in self.windows)
+        self._set(replace(inner, columns=(*inner.columns, *new)), self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Stack(_Relation):
+    """All rows of all parts."""
+
+    parts: tuple[Relation, ...]
+
+    def __post_init__(self) -> None:
+        first, *others = shapes = [part.shape for part in self.parts]
+        if any((shape.person is None) != (first.person is None) for shape in others):
+            raise NotAllowed(
+                "Public and protected rows cannot be put together.", next_step="Union tables of the same kind."
+            )
+        kinds = [[column.facts.type for column in shape.columns] for shape in shapes]
+        if any(kind != kinds[0] for kind in kinds):
+            raise NotAllowed(
+                "Both sides of UNION ALL need the same columns, of the same types.",
+                next_step="Select the same columns.",
+            )
+        columns = tuple(
+            Column(hull([column.facts for column in several]))
+            for several in zip(*(shape.columns for shape in shapes), strict=True)
+        )
+        counts = [shape.most_rows for shape in shapes]
+        most = None if None in counts else sum(count or 0 for count in counts)
+        ids = (Type.INTEGER, *(kind for shape in shapes for kind in shape.ids))
+        self._set(
+            Shape(
+                columns=columns, person=first.person, ids=ids, most_rows=most, fan_out=max(shape.fan_out for shape in shapes),
+                size=sum(shape.size for shape in shapes),
+            ),
+            *self.parts,
+        )  # fmt: skip
+
+
+def _is_grouped_by(relation: Relation, keys: Sequence[Expression]) -> bool:
+    """Whether a relation has one row for each person and each combination of these keys, because it was grouped by no others."""
+    places = {key.at for key in keys if isinstance(key, Field)}
+    return (
+        isinstance(relation, PerPerson) and not relation.is_public and places >= set(range(1, 1 + len(relation.keys)))
+    )
+
+
+Relation: TypeAlias = Scan | Keep | Compute | Join | Mark | PerPerson | Windowed | Stack
+
+
+def scan(table: Table, catalog: Catalog, *, size: int = 0) -> Scan:
+    """A table of the catalog; one whose rows are bounded by each question is not bounded yet. `size` is of a public one."""
+    if table.unit is None:
+        return Scan(table, None, None, frozenset(), size)
+    last = catalog.tables[table.unit.path[-1].table] if table.unit.path else table
+    declared = last.columns[table.unit.column]
+    person = Facts(
+        type=declared.type, nullable=False, person=True, longest=declared.max_length if declared.type is Type.TEXT else None,
+        reach=AS_READ if declared.type is Type.REAL else None,
+    )  # fmt: skip
+    units = [other.unit for other in catalog.tables.values() if other.unit is not None]
+    unique = frozenset(step.key for unit in units for step in unit.path if step.table == table.name)
+    each_once = table.lists_people and catalog.neighbours is Neighbours.REPLACE_ONE
+    return Scan(table, person, table.max_rows if table.is_bounded_once else None, unique, 0, each_once)

@@ -1,0 +1,124 @@
+"""What is derived of a relation: its columns, whose its rows are, and how many there can be. Absurd sizes are refused here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from fractions import Fraction
+
+from discreet.algebra.facts import AS_READ, Facts, every_value
+from discreet.catalog import Column as Declared
+from discreet.catalog import Table, Type
+from discreet.errors import TooLarge
+
+MOST_ROWS = 10**6
+"""The most rows of one person in any relation."""
+MOST_FAN_OUT = 1_000
+"""The most public rows that one row may meet, all joins and subqueries together: it must not be heard in the time."""
+MOST_PUBLIC_ROWS = 10**7
+MOST_NODES = 200
+DEEPEST = 60
+CAP = 1_000
+"""The rows of a person that a table bounded by each question brings to joins and windows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a relation. `step` is the grid whose stored steps come along; `unique` that a stored number of its repeats does."""
+
+    facts: Facts
+    step: Fraction | None = None
+    unique: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """What is derived of a relation: its columns, whose its rows are, what tells them apart, and how many there can be.
+
+    `person` is what is known of the owner, None for public relations. `most_rows` is the most that one person can have, None where nothing
+    bounds them yet; `fan_out` the most public rows that one row has met. `size` is the most rows of a public relation. `each_once` says that
+    every person has exactly one row.
+    """
+
+    columns: tuple[Column, ...]
+    person: Facts | None
+    ids: tuple[Type, ...]
+    most_rows: int | None
+    fan_out: int = 1
+    size: int = 0
+    each_once: bool = False
+    nodes: int = 1
+    """How many relations it is made of, one that is read twice counted twice."""
+    depth: int = 1
+
+    def __post_init__(self) -> None:
+        if self.nodes > MOST_NODES or self.depth > DEEPEST:
+            raise TooLarge(
+                "The question grows too long when its parts are put together.",
+                next_step="Use fewer references to one part.",
+            )
+        if self.most_rows is not None and self.most_rows > MOST_ROWS:
+            raise TooLarge("One person could have too many rows.", next_step="Join on a key with fewer repeats.")
+        if self.fan_out > MOST_FAN_OUT:
+            raise TooLarge(
+                "One row could meet too many rows of public tables.",
+                next_step="Join public tables on keys with fewer repeats.",
+            )
+        if self.person is None and self.size > MOST_PUBLIC_ROWS:
+            raise TooLarge("A join of public tables would be too large.", next_step="Join them on a key.")
+
+
+def hull(several: Sequence[Facts]) -> Facts:
+    """What holds for all of them."""
+    bounded = [
+        facts for facts in several if facts.values != (None,)
+    ]  # a written NULL bounds nothing, and needs no bound
+    lows, highs = [facts.low for facts in bounded] or [None], [facts.high for facts in bounded] or [None]
+    lengths = [facts.longest for facts in several if facts.longest is not None]
+    reaches = [facts.reach for facts in several if facts.reach is not None]
+    values = None
+    if any(facts.values is not None for facts in several):
+        known = [every_value(facts) for facts in several]
+        if not any(part is None for part in known):
+            values = tuple(dict.fromkeys(value for part in known for value in part or ()))
+    return Facts(
+        type=several[0].type,
+        low=None if None in lows else min(low for low in lows if low is not None),
+        high=None if None in highs else max(high for high in highs if high is not None),
+        values=values,
+        nullable=any(facts.nullable for facts in several),
+        longest=max(lengths) if lengths else None,
+        reach=replace(reaches[0], large=max(r.large for r in reaches), fine=max(r.fine for r in reaches))
+        if reaches
+        else None,
+        person=all(facts.person for facts in several),
+    )
+
+
+def declared_column(column: Declared, table: Table, *, unique: bool) -> Column:
+    """A column of the snapshot. The person's own column is never NULL, because a row of nobody is dropped."""
+    low = high = None
+    if isinstance(column.lower, Fraction) and isinstance(column.upper, Fraction):
+        low, high = column.lower, column.upper
+        if column.type is Type.REAL:  # clamped to doubles, and 0.1 lies above a tenth
+            low, high = Fraction(float(low)), Fraction(float(high))
+    elif isinstance(column.lower, date) and isinstance(column.upper, date):
+        low, high = Fraction(column.lower.toordinal()), Fraction(column.upper.toordinal())
+    person = table.unit is not None and not table.unit.path and table.unit.column == column.name
+    values = column.values
+    facts = Facts(
+        type=column.type,
+        low=low,
+        high=high,
+        values=None if values is None else (*values, *([None] if column.nullable and None not in values else [])),
+        nullable=not person,
+        longest=column.max_length if column.type is Type.TEXT else None,
+        reach=AS_READ if column.type is Type.REAL else None,
+        person=person,
+    )
+    listed = every_value(facts) if column.nullable and facts.values is None else None
+    if listed is not None:
+        facts = replace(facts, values=(*listed, None))
+    step = column.grid_step if column.is_bounded_number and not table.is_public else None
+    return Column(facts, step, unique)

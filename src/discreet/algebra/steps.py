@@ -1,0 +1,67 @@
+"""Numbers as whole steps of a public grid: what is summed, and what a person can move, are integers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet.algebra.facts import Facts
+from discreet.catalog import Type
+from discreet.catalog.model import LARGEST_STEP
+from discreet.errors import NeedsBounds, TooLarge
+from discreet.exact import power_of_two_below
+
+_FINEST = 2**20
+_FURTHEST_END = Fraction(2) ** 60
+"""Bounds that are wider than this say nothing: a sum would be all noise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """A grid: the size of one step, and the first and the last step that a value is clamped to."""
+
+    step: Fraction
+    low: int
+    high: int
+
+
+def nearest(value: Fraction) -> int:
+    """floor(v + 1/2), the rounding of every engine."""
+    return math.floor(value + Fraction(1, 2))
+
+
+def steps_for(facts: Facts, stored: Fraction | None = None, *, name: str | None = None) -> Steps:
+    """The grid of a bounded value: the stored one of its column, whole numbers and days by ones, or a 2**-20th of the range.
+
+    `name` is how the question calls the value, for the refusal of one without bounds.
+    """
+    low, high = facts.low, facts.high
+    if facts.type is Type.BOOLEAN:
+        return Steps(Fraction(1), 0, 1)
+    if facts.type is Type.TEXT or low is None or high is None or max(abs(low), abs(high)) > _FURTHEST_END:
+        raise _unbounded(name)
+    if stored is not None:
+        return Steps(stored, nearest(low / stored), nearest(high / stored))
+    step = power_of_two_below((high - low) / _FINEST) if high > low else Fraction(1)
+    if facts.type in (Type.INTEGER, Type.DATE):
+        step = max(step, Fraction(1))
+    first, last = nearest(low / step), nearest(high / step)
+    if max(abs(first), abs(last)) > LARGEST_STEP:
+        raise TooLarge(
+            "What is summed lies too far from zero for the distance between its bounds.",
+            next_step="Subtract a public number from it first.",
+        )
+    return Steps(step, first, last)
+
+
+def _unbounded(name: str | None) -> NeedsBounds:
+    if name is not None:
+        return NeedsBounds(
+            f"The column {name} has no bounds.",
+            next_step="Ask the owner to declare lower and upper for it, or write LEAST(GREATEST(x, 0), 100).",
+        )
+    return NeedsBounds(
+        "The bounds of what is summed do not follow from the catalog.",
+        next_step="Sum bounded columns, or clamp what you sum: LEAST(GREATEST(x, 0), 100).",
+    )

@@ -1,0 +1,91 @@
+"""`ORDER BY COUNT(*) DESC LIMIT 1` with mechanism = choose: groups compete, and only the winners' keys leave and are paid for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from discreet.algebra.after import After, ColumnOf, Estimate, Release, Select, Sorted, View, parts_of
+from discreet.algebra.question import Choose, Kind, Question
+from discreet.errors import NotAllowed
+from discreet.sql.queries import Reading
+
+_SCORES = (Kind.ROWS, Kind.PEOPLE, Kind.PRESENT, Kind.TOTAL)
+MOST_WINNERS = 100
+
+
+def as_choice(reading: Reading) -> Reading:
+    """The same reading with its groups competing for the places that LIMIT has; refused where that is not what it says."""
+    view, shown = _sorted(reading.view)
+    release = view.table
+    if len(reading.questions) != 1 or not isinstance(release, Release) or release.having is not None:
+        raise _no_competition()
+    question = reading.questions[release.question]
+    measure = _score(view, release, question)
+    columns = tuple(release.columns[at] for at in shown)
+    beside = {number for _, after in columns for number in _measures(after)}
+    kept = [index for index in range(len(question.measures)) if index in beside or index == measure]
+    renumbered = {index: at for at, index in enumerate(kept)}
+    # A number beside the winners is one more measure, paid for by itself, the score's own among them.
+    measures = [question.measures[index] for index in kept]
+    if measure in beside:
+        measures.append(question.measures[measure])
+        renumbered[measure] = len(measures) - 1
+    competing = replace(
+        question, measures=tuple(measures), choose=Choose(kept.index(measure), _places(view.limit, question))
+    )
+    made = Release(0, tuple((name, _with(after, renumbered)) for name, after in columns))
+    return replace(reading, questions=(competing,), view=made)
+
+
+def _sorted(view: View) -> tuple[Sorted, list[int]]:
+    """The sorted table, and which of its columns are shown."""
+    if isinstance(view, Select) and isinstance(view.table, Sorted) and view.where is None:
+        columns = [after.at for _, after in view.columns if isinstance(after, ColumnOf)]
+        return view.table, columns
+    if isinstance(view, Sorted) and isinstance(view.table, Release):
+        return view, list(range(len(view.table.columns)))
+    raise _no_competition()
+
+
+def _score(view: Sorted, release: Release, question: Question) -> int:
+    """The measure that groups compete by: a count or a total that nobody can lower."""
+    if len(view.order) != 1 or view.limit is None:
+        raise _no_competition()
+    (key, falling) = view.order[0]
+    after = release.columns[key.at][1] if isinstance(key, ColumnOf) else key
+    private = any(key.values is None for key in question.keys)
+    if not falling or private or len(question.sets) != 1 or not question.keys or not isinstance(after, Estimate):
+        raise _no_competition()
+    measure = question.measures[after.measures[0]]
+    if after.kind != "measure" or measure.kind not in _SCORES or not measure.is_one_signed:
+        raise _no_competition()
+    return after.measures[0]
+
+
+def _places(limit: int | None, question: Question) -> int:
+    groups = question.groups_in(question.sets[0]) or 0
+    count = min(limit or 0, groups)
+    if not 1 <= count <= MOST_WINNERS:
+        raise NotAllowed("Groups compete for 1 to 100 places.", next_step="Write LIMIT 1.")
+    return count
+
+
+def _measures(after: After) -> Iterator[int]:
+    return (number for part in parts_of(after) if isinstance(part, Estimate) for number in part.measures)
+
+
+def _with(after: After, numbers: dict[int, int]) -> After:
+    """The same expression with measures under their new numbers; only plain columns stand beside winners."""
+    if isinstance(after, Estimate):
+        return replace(after, measures=tuple(numbers[index] for index in after.measures))
+    if any(isinstance(part, Estimate) for part in parts_of(after)):
+        raise _no_competition()
+    return after
+
+
+def _no_competition() -> NotAllowed:
+    return NotAllowed(
+        "mechanism = choose takes groups with declared values, ordered by a count or a total that cannot be negative, and a LIMIT.",
+        next_step="Write SELECT ward FROM visits GROUP BY ward ORDER BY COUNT(*) DESC LIMIT 1.",
+    )

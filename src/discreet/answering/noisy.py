@@ -1,0 +1,31 @@
+"""What left: noisy integers, and the keys that may be shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from discreet.catalog import Type
+
+ARROW: dict[Type, pa.DataType] = {
+    Type.INTEGER: pa.int64(), Type.REAL: pa.float64(), Type.TEXT: pa.large_string(), Type.DATE: pa.date32(), Type.BOOLEAN: pa.bool_(),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Noisy:
+    """What left of one grouping set: its keys, and for each measure the noisy integers, groups by draws.
+
+    A quantile has three draws: the candidates chosen for itself and for the ends of its interval; everything else has one. Integers that do not
+    fit 64 bits are Python's.
+    """
+
+    keys: tuple[pa.Array, ...]
+    measures: tuple[NDArray[Any], ...]
+
+    @property
+    def groups(self) -> int:
+        return len(self.keys[0]) if self.keys else len(self.measures[0])

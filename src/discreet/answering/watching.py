@@ -1,0 +1,214 @@
+"""Watching a count: AboveThreshold over data versions, paid in full at the start.
+
+A person is in all data versions or in none, so the versions are the queries of one run: the same count, asked of each. The noisy threshold
+is drawn before anything is read, stays in the books and is shown to nobody. An evaluation is a pure function of the exact count, that
+threshold and fresh noise; its bit is on disk before it leaves, and the same version says the same again.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import threading
+from contextlib import suppress
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from discreet.algebra.after import Estimate, Release
+from discreet.algebra.digest import FORMAT, Json, canonical, digest, question_tree
+from discreet.algebra.question import Kind, Measure, Question
+from discreet.answering.pipeline import Pipeline
+from discreet.answering.plan import Plan
+from discreet.answering.pricing import norms
+from discreet.engines import Engine
+from discreet.errors import AccountFrozen, BadInput, EngineFailure, LedgerDamaged, NotAllowed
+from discreet.exact import Number, exact, read_count
+from discreet.ledger import Ledger, Request
+from discreet.ledger.ledger import Watched
+from discreet.ledger.releases import describe
+from discreet.loss import Neighbours
+from discreet.mechanisms import AboveThreshold, Laplace, Mechanism
+from discreet.noise import RandomBits
+
+_LOG = logging.getLogger("discreet")
+_COUNTED = (Kind.ROWS, Kind.PRESENT, Kind.PEOPLE, Kind.TOTAL)
+_FURTHEST = 2**126
+_LONGEST_LABEL = 20_000
+_ENDED = {
+    "above": "This watch has ended: it was above once.",
+    "failed": "This watch has ended: an evaluation failed.",
+    "lost": "This watch has ended: its noisy threshold is not in the books any more.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Watchable:
+    """One integer cell and the mechanism that watches it: what is charged, and charged once, whatever versions come.
+
+    `run` tells watches of the same count apart: after one has ended, the next is another, and paid for.
+    """
+
+    question: Question
+    mechanism: AboveThreshold
+    neighbours: Neighbours
+    run: int
+    label: str
+
+    @property
+    def releases(self) -> tuple[Mechanism, ...]:
+        return (self.mechanism,)
+
+    @property
+    def digest(self) -> str:
+        """Without the data version, which a watch spans; with every bound that its sensitivity hangs on."""
+        mechanism: Json = describe(self.mechanism)
+        return digest(
+            {
+                "watch": self.run,
+                "neighbours": self.neighbours.value,
+                "questions": [question_tree(self.question)],
+                "mechanism": mechanism,
+            }
+        )
+
+    @property
+    def key(self) -> str:
+        """What the books know it by."""
+        return Request(id="watch", question=self.digest, releases=self.releases, format=FORMAT).key
+
+    def read(self, _engine: Engine, _taken_back: threading.Event) -> None:
+        """Nothing: the threshold is drawn before any data is looked at."""
+
+    def noisy(self, _exact: Any, bits: RandomBits) -> bytes:
+        """The noisy threshold, beside a salt: its hash goes into the chain, and a bare integer could be searched for."""
+        salt = bits.words(4, 64).tobytes().hex()
+        return canonical({"threshold": str(self.mechanism.noisy_threshold(bits)), "salt": salt}).encode()
+
+    def evaluate(self, engine: Engine, stored: bytes, bits: RandomBits) -> bool:
+        """Read the count and compare it, with fresh noise, to the threshold that was stored."""
+        (rows,) = engine.run(self.question)
+        (count,) = rows.measures[0]
+        return self.mechanism.is_above(int(count), int(json.loads(stored)["threshold"]), bits)
+
+
+def watchable(plan: Plan, *, threshold: Number, neighbours: Neighbours, run: int, label: str) -> Watchable:
+    """The watch of a planned question, or a refusal by name; nothing is read or charged."""
+    question, measure = _one_cell(plan)
+    price = plan.releases[0]
+    if not isinstance(price, Laplace):
+        raise NotAllowed("A watch has a mechanism of its own.", next_step="Leave mechanism out of OPTIONS.")
+    unit = measure.steps[0].step if measure.kind is Kind.TOTAL else Fraction(1)
+    least = math.ceil(
+        exact(threshold) / unit
+    )  # exact: whole steps reach a threshold where they reach the next whole step
+    if abs(least) >= _FURTHEST:
+        raise BadInput("The threshold lies beyond every count.", next_step="Give a smaller threshold.")
+    mechanism = AboveThreshold(
+        epsilon=price.epsilon, sensitivity=norms(question, measure, (), neighbours).l1, threshold=least
+    )
+    which = read_count(run, name="run")
+    return Watchable(question, mechanism, neighbours, which, f"watch for {threshold}: {label}"[:_LONGEST_LABEL])
+
+
+def _one_cell(plan: Plan) -> tuple[Question, Measure]:
+    """The only measure of the only question, shown as it is: the threshold is in its unit."""
+    plain = Release(0, tuple((name, Estimate("measure", (0,))) for name in plan.columns))
+    cells = [(question, measure) for question in plan.questions for measure in question.measures]
+    question, measure = cells[0]
+    alone = len(cells) == len(plan.columns) == 1 and not question.keys and question.sets == ((),)
+    if not alone or question.choose is not None or plan.view != plain:
+        raise NotAllowed(
+            "A watch is of one number, without groups and without arithmetic.",
+            next_step="Watch SELECT COUNT(*), COUNT(x), COUNT(DISTINCT person) or SUM(x), with WHERE.",
+        )
+    if measure.kind not in _COUNTED or any(measure.centres):
+        raise NotAllowed(
+            "Only counts of rows, values or people and sums can be watched.",
+            next_step="Watch COUNT(*), COUNT(x), COUNT(DISTINCT person) or SUM(x).",
+        )
+    if not plan.releases:
+        raise NotAllowed("That number is public.", next_step="Ask for it as often as you like: it is free.")
+    return question, measure
+
+
+class Watch:
+    """A count that is watched. Every data version has one bit, said as often as it is asked for; the first *above* is the last.
+
+    It is evaluated when somebody calls `evaluate`: by the clock or by request, never because data came.
+    """
+
+    __slots__ = ("_analyst", "_bits", "_engine", "_ledger", "_version", "_wanted", "receipt")
+
+    def __init__(self, wanted: Watchable, ledger: Ledger, engine: Engine, *, version: int, analyst: str | None) -> None:
+        self._wanted, self._ledger, self._engine, self._bits = wanted, ledger, engine, RandomBits()
+        self._version, self._analyst, self.receipt = version, analyst, wanted.key
+
+    def __repr__(self) -> str:
+        return f"Watch({self._wanted.label!r}, receipt={self.receipt[:12]!r})"
+
+    @property
+    def answers(self) -> dict[int, bool]:
+        """What was said, by data version."""
+        return dict(self._known().bits)
+
+    @property
+    def ended(self) -> str | None:
+        """Why there is nothing more to come: above, failed or lost; None while it goes on."""
+        return self._known().ended
+
+    def evaluate(self) -> bool:
+        """Whether the count of this data version is above, noisily: as stored, or read and stored before it is returned."""
+        known = self._known()
+        if self._version in known.bits:
+            return known.bits[self._version]
+        if known.ended is not None or known.threshold is None:
+            raise _over(known)
+        above = self._fresh(known.threshold)
+        known = self._keep(above)
+        if above is None:
+            raise EngineFailure(
+                "The engine could not answer, and the watch has ended. The price was paid.",
+                next_step="Tell the owner of the data.",
+            )
+        if self._version not in known.bits:  # somebody else's above or failure came first
+            raise _over(known)
+        return known.bits[self._version]
+
+    def _known(self) -> Watched:
+        return self._ledger.watched(self.receipt, analyst=self._analyst)
+
+    def _fresh(self, threshold: bytes) -> bool | None:
+        """None where it failed: that is a bit about the data too, so it is the last one."""
+        try:
+            return self._wanted.evaluate(self._engine, threshold, self._bits)
+        except Exception as failure:  # noqa: BLE001  not only what engines are known to raise
+            _LOG.error("a watch failed past its charge: %s", type(failure).__name__)  # its text quotes cells
+            return None
+
+    def _keep(self, above: bool | None) -> Watched:
+        """Store the bit, or the failure, which stops the analyst until the owner looks."""
+        known = self._ledger.evaluated(self.receipt, version=self._version, above=above, analyst=self._analyst)
+        if above is None and self._analyst is not None:
+            with suppress(AccountFrozen):
+                self._ledger.freeze(self._analyst)
+        return known
+
+
+def begin(wanted: Watchable, pipeline: Pipeline, engine: Engine, *, version: int, analyst: str | None) -> Watch:
+    """Pay, draw the threshold and store it; or find the watch as it is in the books."""
+    watch = Watch(wanted, pipeline.ledger, engine, version=version, analyst=analyst)
+    known = pipeline.ledger.watched(wanted.key, analyst=analyst)
+    if known.lost and known.threshold is None:
+        raise _over(known)  # a threshold is never drawn a second time
+    pipeline.answer(wanted, analyst=analyst)
+    return watch
+
+
+def _over(known: Watched) -> NotAllowed | LedgerDamaged:
+    if known.ended is None:
+        return LedgerDamaged("This watch has no threshold.", next_step="Ask the owner to verify the books.")
+    return NotAllowed(
+        _ENDED[known.ended], next_step="Begin a new one, which is paid for anew: the same with run=2, and so on."
+    )

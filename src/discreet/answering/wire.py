@@ -1,0 +1,137 @@
+"""The face's dataclasses as JSON, and back: what the server and the command line print is what a client reads."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from datetime import date
+from types import NoneType, UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import pyarrow as pa
+
+from discreet.answering.columns import text_of
+from discreet.answering.shown import Interval, Shown
+from discreet.errors import BadInput
+from discreet.exact import Number
+from discreet.sql.text import Parameters
+
+T = TypeVar("T")
+_DECIMAL = pa.decimal256(60, 0)
+_TYPES = {
+    "integer": pa.int64(),
+    "real": pa.float64(),
+    "text": pa.string(),
+    "date": pa.date32(),
+    "boolean": pa.bool_(),
+    "decimal": _DECIMAL,
+}
+
+
+def facts_of(thing: Any) -> Any:
+    """A dataclass as JSON has it; numbers that are not finite are null."""
+    if is_dataclass(thing) and not isinstance(thing, type):
+        return {field.name: facts_of(getattr(thing, field.name)) for field in fields(thing)}
+    if isinstance(thing, Mapping):
+        return {name: facts_of(value) for name, value in thing.items()}
+    if isinstance(thing, Sequence) and not isinstance(thing, str):
+        return [facts_of(value) for value in thing]
+    return None if isinstance(thing, float) and not math.isfinite(thing) else thing
+
+
+def read_facts(kind: type[T], facts: Any) -> T:
+    """The dataclass again. What is not known here is left out, so that a newer server can say more."""
+    hints = get_type_hints(kind)
+    known = {field.name for field in fields(kind)} & set(facts)  # type: ignore[arg-type]  # a dataclass
+    return kind(**{name: _read(hints[name], facts[name]) for name in known})
+
+
+def _read(kind: Any, facts: Any) -> Any:
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        (kind,) = (other for other in inner if other is not NoneType)
+        return None if facts is None else _read(kind, facts)
+    if origin is tuple:
+        return tuple(_read(inner[0], value) for value in facts)
+    return read_facts(kind, facts) if isinstance(kind, type) and is_dataclass(kind) else facts
+
+
+# Questions
+
+
+def parameter_facts(parameters: Parameters) -> Any:
+    """Parameters as JSON; a date, which JSON has not, under its name."""
+    if isinstance(parameters, Mapping):
+        return {name: _plain(value) for name, value in parameters.items()}
+    return [_plain(value) for value in parameters]
+
+
+def _plain(value: Any) -> Any:
+    return {"date": value.isoformat()} if isinstance(value, date) else value
+
+
+def read_parameters(facts: Any) -> Parameters:
+    """The parameters again; what is none is refused where texts are read."""
+    if isinstance(facts, Mapping):
+        return {name: _parameter(value) for name, value in facts.items()}
+    return tuple(_parameter(value) for value in facts)
+
+
+def _parameter(value: Any) -> Any:
+    if not isinstance(value, Mapping) or set(value) != {"date"}:
+        return value
+    try:
+        return date.fromisoformat(value["date"])
+    except (TypeError, ValueError):
+        raise BadInput("A parameter is no date.", next_step='Write {"date": "2024-12-31"}.') from None
+
+
+# Answers
+
+
+def answer_facts(answer: Shown, level: Number) -> dict[str, Any]:
+    """An answer with its intervals at one level. An end that nothing bounds is null, and so is a ± without one."""
+    names = {kind: name for name, kind in _TYPES.items()}
+    return {
+        "columns": answer.columns,
+        "types": [names[values.type] for _, values, _ in answer.arrays()],
+        "rows": answer.rows,
+        "half_widths": facts_of(answer.half_widths(level)),
+        "intervals": facts_of(answer.intervals(level)),
+        "confidence": float(level),
+        "loss": facts_of(answer.loss),
+        "receipt": answer.receipt,
+        "notes": list(answer.notes),
+    }
+
+
+def read_intervals(facts: Mapping[str, Any]) -> list[dict[str, Interval | None]]:
+    """The intervals again, infinite where they have no end."""
+    return [{name: _interval(ends) for name, ends in row.items()} for row in facts["intervals"]]
+
+
+def _interval(ends: Sequence[Any] | None) -> Interval | None:
+    if ends is None:
+        return None
+    low, high = ends
+    return (-math.inf if low is None else low, math.inf if high is None else high)
+
+
+def read_half_widths(facts: Mapping[str, Any]) -> list[dict[str, float | None]]:
+    """The ± again, infinite where a number has an interval without an end."""
+    rows = zip(facts["rows"], facts["half_widths"], facts["intervals"], strict=True)
+    return [{name: _half_width(row[name], widths[name], ends[name]) for name in row} for row, widths, ends in rows]
+
+
+def _half_width(value: Any, width: float | None, ends: Sequence[Any] | None) -> float | None:
+    is_endless = width is None and value is not None and ends is not None
+    return math.inf if is_endless else width
+
+
+def read_array(values: Sequence[Any], kind: str) -> pa.Array:
+    """A column of an answer as the Arrow array it was."""
+    if kind in ("text", "decimal", "date"):
+        texts = pa.array([value if value is None else text_of(value) for value in values], pa.string())
+        return texts if kind == "text" else texts.cast(_TYPES[kind])
+    return pa.array(values, _TYPES[kind])

@@ -1,0 +1,26 @@
+"""What an engine is: it looks things up in public tables, and turns questions into exact integers."""
+
+from __future__ import annotations
+
+import threading
+from typing import Protocol
+
+from discreet.algebra.question import Question
+from discreet.engines.exact_rows import ExactRows
+from discreet.sql.facts import PublicFacts
+
+
+class Engine(PublicFacts, Protocol):
+    """A place where data is. It never sees a question's text, only its checked tree."""
+
+    def bind(self, question: Question) -> None:
+        """Refuse, before any charge, what the engine would refuse; no protected row is read."""
+
+    def run(self, question: Question, *, taken_back: threading.Event | None = None) -> list[ExactRows]:
+        """The exact integers of each grouping set. Called after the charge; a failure is one fixed sentence."""
+
+    def take_back(self, question: threading.Event) -> None:
+        """Stop reading for a question, now or when its turn comes; no other question is disturbed."""
+
+    def close(self) -> None:
+        """Let go of the data."""

@@ -1,0 +1,108 @@
+"""Which rows of a person count: the first ones by a total order of that person's own rows, or the first of the first groups."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from discreet.algebra.question import Key, Question
+from discreet.algebra.relations import Compute, Keep, Relation, Scan
+from discreet.catalog import Type
+from discreet.engines import over
+from discreet.engines.dialects import duckdb as dialect
+
+_LISTED = 64
+"""Declared values beyond so many are passed beside the statement."""
+
+
+class Cut:
+    """Cuts rows of `o`, keys `k0 …` and ids `i1 …` to the limits of a question; `values` are lists that the text names."""
+
+    def __init__(self, question: Question, *, salt: str) -> None:
+        self._question, self._salt = question, salt
+        self._kinds = question.rows.shape.ids
+        self.values: dict[str, list[Any]] = {}
+
+    def of(self, rows: str) -> str:
+        """Rows of declared keys only, and of these a person's first; where groups are limited, the first of the first groups."""
+        limits, keys = self._question.limits, self._question.keys
+        if limits.groups is None or limits.rows_per_group is None:
+            return _first(self.declared(rows), self._sort_keys(), limits.rows)
+        if not keys:
+            return _first(rows, self._sort_keys(), min(limits.rows, limits.rows_per_group))
+        position, rows = self._position(rows)
+        chosen = self._in_first_groups(rows, self._are_declared, position, limits.groups, limits.rows_per_group)
+        return (
+            _first(chosen, over.by([position]), limits.rows)
+            if limits.rows < limits.groups * limits.rows_per_group
+            else chosen
+        )
+
+    def declared(self, rows: str) -> str:
+        """Rows of declared keys only."""
+        return f"(SELECT * FROM {rows} WHERE {self._are_declared})"
+
+    @property
+    def _are_declared(self) -> str:
+        return " AND ".join(self._is_declared(index, key) for index, key in enumerate(self._question.keys)) or "true"
+
+    def _is_declared(self, index: int, key: Key) -> str:
+        name, kind = f"k{index}", key.expression.facts.type
+        if key.values is None:
+            return f"{name} IS NOT NULL"
+        listed = [value for value in key.values if value is not None]
+        if len(listed) > _LISTED:
+            self.values[name] = listed
+            inside = f"{name} IN (SELECT unnest(CAST(${name} AS {dialect.TYPES[kind]}[])))"
+        elif listed:
+            inside = f"{name} IN ({', '.join(dialect.literal(kind, value) for value in listed)})"
+        else:
+            inside = "false"
+        return f"({inside} OR {name} IS NULL)" if None in key.values else inside
+
+    def _in_first_groups(self, rows: str, declared: str, position: str, groups: int, rows_per_group: int) -> str:
+        """The first rows of a person's first groups, in the order of their first row.
+
+        The groups of each person are found first, and rows joined with them: a window over all rows needs far more memory. Keys that are not
+        declared are dropped among the groups, of which there are fewer than rows. What is cheap is read twice, and what is not is kept for
+        the second time; a CTE that DuckDB may inline is neither, since it cannot copy every expression.
+        """
+        keys = [f"k{index}" for index in range(len(self._question.keys))]
+        source, again, before = rows, rows, ""
+        if not _is_cheap(self._question.rows):
+            source, again, before = "every", "every", f"WITH every AS MATERIALIZED (SELECT * FROM {rows}) "
+        found = (
+            f"SELECT {', '.join(['o', *keys])}, min({position}) AS p FROM {again} GROUP BY {', '.join(['o', *keys])}"
+        )
+        number = f"row_number() OVER ({over.window(['o'], over.by(['p']))})"
+        kept = f"SELECT {', '.join(['o', *keys])} FROM ({found}) WHERE {declared} QUALIFY {number} <= {groups}"
+        same = " AND ".join(["t1.o = t2.o", *(f"t1.{key} IS NOT DISTINCT FROM t2.{key}" for key in keys)])
+        joined = f"SELECT t1.* FROM {source} AS t1 SEMI JOIN ({kept}) AS t2 ON {same}"
+        within = over.window(["o", *keys], over.by([position]))
+        return f"({before}SELECT * FROM ({joined}) QUALIFY row_number() OVER ({within}) <= {rows_per_group})"
+
+    def _position(self, rows: str) -> tuple[str, str]:
+        """One column that orders a person's rows: the only id, or the number of the row by all of them."""
+        if self._kinds == (Type.INTEGER,):
+            return "i1", rows
+        number = f"row_number() OVER ({over.window(['o'], self._sort_keys())})" if self._kinds else "1"
+        return "p", f"(SELECT *, {number} AS p FROM {rows})"
+
+    def _sort_keys(self) -> list[str]:
+        """A total order of one person's rows: by ids; where these are values, by a salted hash of them first."""
+        names = [f"i{at}" for at in range(1, len(self._kinds) + 1)]
+        order = over.by(names)
+        if any(kind is not Type.INTEGER for kind in self._kinds):
+            texts = [dialect.content(name, kind) for name, kind in zip(names, self._kinds, strict=True)]
+            order = [dialect.hashed([dialect.text(self._salt), *texts]), *order]
+        return order
+
+
+def _is_cheap(relation: Relation) -> bool:
+    """Whether rows are read and computed one by one."""
+    while isinstance(relation, Keep | Compute):
+        relation = relation.rows
+    return isinstance(relation, Scan)
+
+
+def _first(rows: str, order: list[str], most: int) -> str:
+    return f"(SELECT * FROM {rows} QUALIFY row_number() OVER ({over.window(['o'], order)}) <= {most})"

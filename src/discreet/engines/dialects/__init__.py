@@ -1,0 +1,1 @@
+"""How each engine writes types, names and constants."""

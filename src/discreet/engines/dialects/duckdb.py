@@ -1,0 +1,180 @@
+"""DuckDB's words: types, names, constants, and the few formulas that belong to no function of the registry.
+
+Every formula takes names or constants, so it may mention them as often as it likes; it is total, and NULL stays NULL.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import date
+from fractions import Fraction
+
+from discreet.algebra.aggregates import Fold
+from discreet.algebra.facts import Value
+from discreet.algebra.steps import Steps
+from discreet.catalog import Type
+
+NAME = "duckdb"
+TYPES = {
+    Type.INTEGER: "BIGINT",
+    Type.REAL: "DOUBLE",
+    Type.TEXT: "VARCHAR",
+    Type.DATE: "DATE",
+    Type.BOOLEAN: "BOOLEAN",
+}
+_LEAST_INTEGER = "CAST('-9223372036854775808' AS BIGINT)"
+_EPOCH = date(1970, 1, 1).toordinal()
+_WIDE = 2**62
+
+
+def quoted(identifier: str) -> str:
+    """A name that means itself, whatever is in it."""
+    return '"' + identifier.replace('"', '""') + '"'
+
+
+# Constants
+
+
+def text(value: str) -> str:
+    """A text constant: quotes are doubled, nothing else means anything."""
+    return "CAST('" + value.replace("'", "''") + "' AS VARCHAR)"
+
+
+def integer(value: int) -> str:
+    """A constant of 64 bits; DuckDB would take a shorter type for a small number, and overflow."""
+    return f"CAST({value} AS BIGINT)"
+
+
+def real(value: float) -> str:
+    """A constant that is a double, never a DECIMAL."""
+    return f"CAST('{value!r}' AS DOUBLE)"
+
+
+def day(value: date) -> str:
+    """A constant day."""
+    return f"CAST('{value.isoformat()}' AS DATE)"
+
+
+def literal(kind: Type, value: Value | None) -> str:
+    """A constant of a type; None is NULL of it."""
+    match value:
+        case None:
+            return f"CAST(NULL AS {TYPES[kind]})"
+        case bool():
+            return "true" if value else "false"
+        case int():
+            return integer(value)
+        case float():
+            return real(value)
+        case date():
+            return day(value)
+    return text(value)
+
+
+# Whole steps of a grid
+
+
+def clamped(name: str, low: object, high: object) -> str:
+    """A value brought between two constants; NULL is neither below nor above. LEAST and GREATEST are slower, and skip NULL."""
+    return f"(CASE WHEN {name} < {low} THEN {low} WHEN {name} > {high} THEN {high} ELSE {name} END)"
+
+
+def steps_of(name: str, kind: Type, steps: Steps) -> str:
+    """A value as whole steps, by floor(v + 1/2); still to be clamped. What is divided is clamped before, which keeps it in range."""
+    if kind is Type.REAL:
+        inside = clamped(name, real(float(steps.low * steps.step)), real(float(steps.high * steps.step)))
+        return f"CAST(floor({inside} / {real(float(steps.step))} + {real(0.5)}) AS BIGINT)"
+    number = _number(name, kind)
+    if steps.step == 1:
+        return number
+    if steps.step > 1:
+        size, first, last = int(steps.step), int(steps.low * steps.step), int(steps.high * steps.step)
+        return f"(({clamped(number, first, last)} - {integer(first)} + {integer(size // 2)}) // {integer(size)} + {integer(steps.low)})"
+    inside = clamped(number, math.floor(steps.low * steps.step), math.ceil(steps.high * steps.step))
+    return f"({inside} * {integer(int(1 / steps.step))})"
+
+
+def _number(name: str, kind: Type) -> str:
+    """Days are counted as `date.toordinal` does."""
+    if kind is Type.DATE:
+        return f"({name} - {day(date(1970, 1, 1))} + {integer(_EPOCH)})"
+    return f"CAST({name} AS BIGINT)" if kind is Type.BOOLEAN else name
+
+
+def shifted(product: str, coarser: int) -> str:
+    """A product in the coarser unit: floor(p / 2**coarser + 1/2); the shift of a negative number rounds down, too."""
+    return f"(({product} + {(1 << coarser) >> 1}) >> {coarser})" if coarser else product
+
+
+def bin_of(name: str, *, factor: int, first: int, last: int) -> str:
+    """The number of the candidate next to a whole number of steps, from 0; `//` rounds towards 0, so that it is moved above 0 first."""
+    low, high = first * factor, last * factor
+    return f"(({clamped(name, low, high)} - {integer(low)} + {integer(factor // 2)}) // {integer(factor)})"
+
+
+# Folds: integers first, then one division or product at the end
+
+
+def folded(fold: Fold, value: str | None, where: str | None) -> str:
+    """What is added up, counted or compared, as the engine's aggregate over integers or canonical values."""
+    kept = "" if where is None else f" FILTER (WHERE coalesce({where}, false))"
+    calls = {
+        Fold.ROWS: "count(*)",
+        Fold.PRESENT: f"count({value})",
+        Fold.DISTINCT: f"count(DISTINCT {value})",
+        Fold.SUM: f"sum({value})",
+        Fold.AVERAGE: f"sum({value})",
+        Fold.LEAST: f"min({value})",
+        Fold.LARGEST: f"max({value})",
+        Fold.ANY: f"bool_or({value})",
+        Fold.EVERY: f"bool_and({value})",
+    }
+    return calls[fold] + kept
+
+
+def finished(fold: Fold, name: str, count: str, step: Fraction | None) -> str:
+    """The value of a fold from its integers."""
+    if fold is Fold.SUM and step is None:
+        return f"nullif(TRY_CAST({name} AS BIGINT), {_LEAST_INTEGER})"
+    if fold is Fold.SUM and step is not None:
+        return f"({nearest_double(name)} * {real(float(step))})"
+    if fold is Fold.AVERAGE:
+        quotient = f"{nearest_double(name)} / CAST({count} AS DOUBLE)"
+        return f"({quotient})" if step is None else f"(({quotient}) * {real(float(step))})"
+    return name
+
+
+def nearest_double(name: str) -> str:
+    """A 128-bit integer as the double next to it. DuckDB's own cast rounds both halves; its reading of text rounds once."""
+    small = f"{name} BETWEEN {-_WIDE} AND {_WIDE}"
+    return f"(CASE WHEN {small} THEN CAST(CAST({name} AS BIGINT) AS DOUBLE) ELSE CAST(CAST({name} AS VARCHAR) AS DOUBLE) END)"
+
+
+# Canonical values, and a text of each
+
+
+def canonical(name: str, kind: Type) -> str:
+    """The one form of a value: no -2**63, no NaN, infinity, -0.0, no date outside years 1 to 9999."""
+    match kind:
+        case Type.INTEGER:
+            return f"nullif({name}, {_LEAST_INTEGER})"
+        case Type.REAL:
+            return f"(CASE WHEN isfinite({name}) THEN {name} + {real(0.0)} END)"
+        case Type.DATE:
+            return f"(CASE WHEN {name} BETWEEN {day(date.min)} AND {day(date.max)} THEN {name} END)"
+    return name
+
+
+def content(name: str, kind: Type) -> str:
+    """A text of a value for a hash that orders rows: equal on every engine, never NULL; reals to a 1024th."""
+    if kind is Type.REAL:
+        whole = f"CAST(CAST(floor({name} * {real(1024.0)}) AS BIGINT) AS VARCHAR)"
+        return f"(CASE WHEN {name} IS NULL THEN '\\N' WHEN abs({name}) < {real(2.0**50)} THEN {whole} ELSE 'x' END)"
+    return f"coalesce({name if kind is Type.TEXT else f'CAST({name} AS VARCHAR)'}, '\\N')"
+
+
+def hashed(parts: Sequence[str]) -> str:
+    """A hash of texts that is the same in every process and on every engine."""
+    joined = ", '|', ".join(parts)
+    return f"md5(concat({joined}))"

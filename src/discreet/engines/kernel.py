@@ -1,0 +1,226 @@
+"""A question as statements that give exact integers.
+
+Nothing about the rows is trusted here: keys are made canonical before they are grouped, values clamped as integers after their expression, a
+person's rows cut by a total order of that person's own rows, FILTER applied after the cut. Sums leave as DECIMAL(38, 0), so that no double is
+on the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from discreet.algebra.question import Key, Kind, Measure, Question
+from discreet.engines.cutting import Cut
+from discreet.engines.dialects import duckdb as dialect
+from discreet.engines.levels import Levels
+from discreet.engines.render import Prepared, Renderer, checked, ids
+from discreet.engines.weights import is_heavy
+
+_SMALL = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """SQL, the lists of values that it names, and the prepared public tables that it reads."""
+
+    sql: str
+    values: Mapping[str, list[Any]] = field(repr=False)
+    tables: tuple[Prepared, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """The statements of one grouping set: the integers, and a histogram for each quantile, by the number of its measure.
+
+    Columns of the integers: the keys, one for each measure that is no quantile, and the people where a key is private.
+    """
+
+    keys: tuple[int, ...]
+    counts_people: bool
+    integers: Statement
+    histograms: Mapping[int, Statement]
+
+
+def groupings(question: Question, *, salt: str) -> list[Grouping]:
+    """The statements of every grouping set."""
+    rows = _Rows(question, salt=salt)
+    return [rows.grouping(keys) for keys in question.sets]
+
+
+class _Rows:
+    """One row for each row of a person: the owner `o`, keys `k0 …`, what measures look at `x1 …`, conditions `f1 …`; cut to the limits."""
+
+    def __init__(self, question: Question, *, salt: str) -> None:
+        self._question = question
+        self._renderer = Renderer()
+        self._levels = self._renderer.levels()
+        self._operands: dict[str, str] = {}
+        keys = [self._key(index, key) for index, key in enumerate(question.keys)]
+        self._measured = [self._aggregate(measure) for measure in question.measures]
+        parts = ["o", *keys, *(f"{text} AS {name}" for text, name in self._operands.items())]
+        order = ids(question.rows) if question.is_cut else []
+        relation = self._renderer.relation(question.rows, {"o", *order, *self._levels.used})
+        closed = question.drops_undeclared and is_heavy([key.expression for key in question.keys], question.rows)
+        source = f"SELECT {', '.join([*parts, *order])} FROM {self._levels.source(f'({relation})', closed=closed)}"
+        self._cut = Cut(question, salt=salt)
+        if question.is_cut:
+            self._sql = self._cut.of(f"({source})")
+        else:
+            self._sql = self._cut.declared(f"({source})") if question.drops_undeclared else f"({source})"
+
+    def grouping(self, keys: tuple[int, ...]) -> Grouping:
+        measures = self._question.measures
+        quantiles = [index for index, measure in enumerate(measures) if measure.kind is Kind.QUANTILE]
+        histograms = {index: self._statement(self._histogram(keys, index)) for index in quantiles}
+        private = any(self._question.keys[index].values is None for index in keys)
+        integers = self._integers(keys, private=private, ordered=bool(quantiles))
+        return Grouping(keys, private, self._statement(integers), histograms)
+
+    def _statement(self, sql: str) -> Statement:
+        return Statement(checked(sql), self._cut.values, tuple(self._renderer.tables.values()))
+
+    # What stands in each row
+
+    def _key(self, index: int, key: Key) -> str:
+        kind = key.expression.facts.type
+        return f"{dialect.canonical(self._levels.name(key.expression), kind)} AS k{index}"
+
+    def _operand(self, text: str, letter: str = "x") -> str:
+        """The name of something that is computed for each row, once however many measures look at it."""
+        return self._operands.setdefault(text, f"{letter}{len(self._operands) + 1}")
+
+    def _steps(self, measure: Measure, at: int) -> str:
+        text = self._renderer.steps(self._levels, self._question.rows, measure.values[at], measure.steps[at])
+        return self._operand(text)
+
+    def _aggregate(self, measure: Measure) -> _Folds:
+        where = (
+            None
+            if measure.where is None
+            else self._operand(f"coalesce({self._levels.text(measure.where)}, false)", "f")
+        )
+        match measure.kind:
+            case Kind.PRESENT:
+                return _Folds(measure.kind, self._operand(self._levels.text(measure.values[0])), where)
+            case Kind.DISTINCT:
+                names = [self._operand(_canonical_value(self._levels, value)) for value in measure.values]
+                present = " AND ".join(f"{name} IS NOT NULL" for name in names)
+                return _Folds(
+                    measure.kind,
+                    names[0] if len(names) == 1 else f"row({', '.join(names)})",
+                    " AND ".join(part for part in (present, where) if part),
+                )
+            case Kind.TOTAL:
+                return _Folds(measure.kind, _centred(self._steps(measure, 0), measure.centres[0]), where)
+            case Kind.SQUARES | Kind.PRODUCTS:
+                last = len(measure.steps) - 1
+                first, second = (_centred(self._steps(measure, at), measure.centres[at]) for at in (0, last))
+                return _Folds(measure.kind, _product(first, second, measure), where)
+            case Kind.QUANTILE:
+                bins = measure.bins
+                name = dialect.bin_of(self._steps(measure, 0), factor=bins.factor, first=bins.first, last=bins.last)
+                return _Folds(measure.kind, name, where)
+        return _Folds(measure.kind, None, where)
+
+    # Groups
+
+    def _integers(self, keys: tuple[int, ...], *, private: bool, ordered: bool) -> str:
+        names = [f"k{index}" for index in keys]
+        folds = [fold for fold in self._measured if fold.kind is not Kind.QUANTILE]
+        if private and all(fold.kind is not Kind.DISTINCT for fold in folds):
+            return _by_people(folds, names, self._sql) + _sorted(names, ordered=ordered)
+        parts = [*names, *(fold.over_rows for fold in folds), *(["count(DISTINCT o)"] if private else [])]
+        return f"SELECT {', '.join(parts) or 'count(*)'} FROM {self._sql}{_grouped(names)}{_sorted(names, ordered=ordered)}"
+
+    def _histogram(self, keys: tuple[int, ...], index: int) -> str:
+        """Numbers of groups in the order of their keys, of candidates, and rows. Groups are numbered before FILTER drops rows of them."""
+        fold = self._measured[index]
+        names = [f"k{at}" for at in keys]
+        value = fold.value if fold.where is None else f"CASE WHEN {fold.where} THEN {fold.value} END"
+        counted = f"SELECT {', '.join([*names, f'{value} AS bin'])}, count(*) AS n FROM {self._sql} GROUP BY ALL"
+        order = ", ".join(f"{name} NULLS LAST" for name in names)
+        number = f"dense_rank() OVER (ORDER BY {order}) - 1" if names else "CAST(0 AS BIGINT)"
+        return f"SELECT g, bin, n FROM (SELECT {number} AS g, bin, n FROM ({counted})) WHERE bin IS NOT NULL ORDER BY g, bin"
+
+
+@dataclass(frozen=True, slots=True)
+class _Folds:
+    """How one measure adds up rows: `value` of each row, where `where` holds."""
+
+    kind: Kind
+    value: str | None
+    where: str | None
+
+    @property
+    def _kept(self) -> str:
+        return "" if self.where is None else f" FILTER (WHERE {self.where})"
+
+    @property
+    def over_rows(self) -> str:
+        """Straight from a group's rows."""
+        if self.kind is Kind.PEOPLE:
+            return f"count(DISTINCT o){self._kept}"
+        if self.kind is Kind.DISTINCT:
+            return f"count(DISTINCT {self.value}){self._kept}"
+        return self.of_person if self._is_count else _exactly(self.of_person)
+
+    @property
+    def _is_count(self) -> bool:
+        return self.kind in (Kind.ROWS, Kind.PRESENT)
+
+    @property
+    def of_person(self) -> str:
+        """From the rows of one person in a group."""
+        if self.kind is Kind.ROWS:
+            return f"count(*){self._kept}"
+        if self.kind is Kind.PRESENT:
+            return f"count({self.value}){self._kept}"
+        if self.kind is Kind.PEOPLE:
+            return "true" if self.where is None else f"bool_or({self.where})"
+        return f"sum({self.value}){self._kept}"
+
+    def over_people(self, name: str) -> str:
+        """From what each person has in a group."""
+        if self.kind is Kind.PEOPLE:
+            return f"count(*) FILTER (WHERE {name})"
+        return f"CAST(coalesce(sum({name}), 0) AS BIGINT)" if self._is_count else _exactly(f"sum({name})")
+
+
+def _by_people(folds: Sequence[_Folds], names: list[str], rows: str) -> str:
+    """Grouped by person first: how many people a group has is then how many of these rows. It is faster where groups are many."""
+    own = [f"{fold.of_person} AS a{at}" for at, fold in enumerate(folds)]
+    people = f"SELECT {', '.join([*names, *own]) or '1'} FROM {rows} GROUP BY {', '.join([*names, 'o'])}"
+    parts = [*names, *(fold.over_people(f"a{at}") for at, fold in enumerate(folds)), "count(*)"]
+    return f"SELECT {', '.join(parts)} FROM ({people}){_grouped(names)}"
+
+
+def _grouped(names: Sequence[str]) -> str:
+    return f" GROUP BY {', '.join(names)}" if names else ""
+
+
+def _sorted(names: Sequence[str], *, ordered: bool) -> str:
+    return f" ORDER BY {', '.join(f'{name} NULLS LAST' for name in names)}" if names and ordered else ""
+
+
+def _exactly(total: str) -> str:
+    return f"CAST(coalesce({total}, 0) AS DECIMAL(38, 0))"
+
+
+def _centred(name: str, centre: int) -> str:
+    return f"({name} - {dialect.integer(centre)})" if centre else name
+
+
+def _product(first: str, second: str, measure: Measure) -> str:
+    """A product of two integers, in 128 bits where 64 could be too few, in the coarser unit."""
+    reach = [
+        max(abs(steps.low - centre), abs(steps.high - centre))
+        for steps, centre in zip(measure.steps, measure.centres, strict=True)
+    ]
+    wide = "BIGINT" if reach[0] * reach[-1] + (1 << measure.coarser) < _SMALL else "HUGEINT"
+    return dialect.shifted(f"(CAST({first} AS {wide}) * {second})", measure.coarser)
+
+
+def _canonical_value(levels: Levels, value: Any) -> str:
+    return dialect.canonical(levels.name(value), value.facts.type)

@@ -1,0 +1,65 @@
+"""Windows: whose rows, in which order, which of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from discreet.algebra.aggregates import Frame, Place, Window
+from discreet.algebra.relations import Relation
+from discreet.engines.levels import Levels
+
+
+def by(names: Sequence[str]) -> list[str]:
+    """Sort keys, NULLs last."""
+    return [f"{name} NULLS LAST" for name in names]
+
+
+def window(within: Sequence[str], order: Sequence[str]) -> str:
+    """What stands in the brackets of OVER."""
+    parts = [f"PARTITION BY {', '.join(within)}"] if within else []
+    parts += [f"ORDER BY {', '.join(order)}"] if order else []
+    return " ".join(parts)
+
+
+def rows_of(asked: Window, rows: Relation, levels: Levels, ids: Sequence[str]) -> str:
+    """The rows of one owner, always; in a total order where places count."""
+    owner = [] if rows.is_public else ["o"]
+    levels.used.update(owner)
+    order = [f"{levels.text(key.by)} {'DESC' if key.falling else 'ASC'} NULLS LAST" for key in asked.order]
+    if asked.is_by_position:
+        levels.used.update(ids)
+        order += by(ids)
+    brackets = window([*owner, *(levels.text(part) for part in asked.partition)], order)
+    return " ".join(part for part in (brackets, _frame(asked)) if part)
+
+
+def place(asked: Window, levels: Levels) -> str:
+    """The function of a window that is no aggregate."""
+    value = "" if asked.value is None else levels.name(asked.value)
+    match asked.what:
+        case Place.LAG | Place.LEAD:
+            return f"{asked.what.value}({value}, {asked.offset})"
+        case Place.NTILE:
+            return f"ntile({asked.offset})"
+        case Place():
+            return f"{asked.what.value}({value})"
+    message = "an aggregate is no place"
+    raise TypeError(message)
+
+
+def _frame(asked: Window) -> str:
+    """Which rows count. The first and the last value of a partition without an asked order are of all of it."""
+    if asked.frame is not None:
+        return f"ROWS BETWEEN {_end(asked.frame, start=True)} AND {_end(asked.frame, start=False)}"
+    if asked.what in (Place.FIRST, Place.LAST) and not asked.order:
+        return "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
+    return ""
+
+
+def _end(frame: Frame, *, start: bool) -> str:
+    place_of_end = frame.start if start else frame.end
+    if place_of_end is None:
+        return "UNBOUNDED PRECEDING" if start else "UNBOUNDED FOLLOWING"
+    if place_of_end == 0:
+        return "CURRENT ROW"
+    return f"{abs(place_of_end)} {'PRECEDING' if place_of_end < 0 else 'FOLLOWING'}"

@@ -1,0 +1,179 @@
+"""Public relations: prepared as tables before a protected row is read, and looked up while a question is planned.
+
+What was computed is kept, the last used longest. Two who want the same thing wait for each other; nobody waits for anything else.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import date
+from fractions import Fraction
+from typing import Any, Generic, TypeVar
+
+import duckdb
+
+from discreet.algebra.expressions import Expression
+from discreet.algebra.facts import Value
+from discreet.algebra.question import MOST_GROUPS
+from discreet.algebra.relations import Relation
+from discreet.algebra.shapes import MOST_PUBLIC_ROWS
+from discreet.catalog import Table, Type
+from discreet.engines.dialects import duckdb as dialect
+from discreet.engines.render import Prepared, Renderer, checked, prepared
+from discreet.engines.snapshot import DATA
+from discreet.engines.watch import Watch
+from discreet.errors import Cancelled, TooLarge
+
+_TABLES, _FACTS = 64, 256
+_LISTED = MOST_GROUPS + 1
+"""Values that are looked up at most: more are never listed."""
+T = TypeVar("T")
+
+
+class PublicTables:
+    """Implements `PublicFacts`, and holds prepared relations while a question reads them."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, watch: Watch) -> None:
+        self._connection, self._watch = connection, watch
+        self._tables: _Kept[int] = _Kept(
+            _TABLES, most_weight=2 * MOST_PUBLIC_ROWS, weigh=lambda rows: rows, drop=self._drop
+        )
+        self._facts: _Kept[list[Any]] = _Kept(_FACTS, most_weight=5 * _LISTED, weigh=len, drop=lambda _: None)
+
+    @contextmanager
+    def holding(self, tables: Sequence[Prepared], question: threading.Event | None = None) -> Iterator[None]:
+        """While it lasts, these relations are there."""
+        with ExitStack() as held:
+            for table in tables:
+                held.enter_context(self._tables.held(table.name, lambda table=table: self._prepare(table, question)))  # type: ignore[misc]
+            yield
+
+    # PublicFacts
+
+    def rows(self, table: Table) -> int:
+        return int(self._looked_up(f"SELECT count(*) FROM {DATA}.{dialect.quoted(table.name)}")[0][0])
+
+    def largest_multiplicity(self, relation: Relation, keys: tuple[int, ...]) -> int:
+        table = prepared(relation, keys)
+        present = " AND ".join(f"c{at + 1} IS NOT NULL" for at in table.keys) or "true"
+        with self.holding([table]):
+            return int(self._looked_up(f"SELECT coalesce(max(nth), 0) FROM {table.name} WHERE {present}")[0][0])
+
+    def distinct_values(self, relation: Relation, expression: Expression, *, outer: bool) -> tuple[Value | None, ...]:
+        values = _values(relation, expression)
+        if outer:
+            nulls = ", ".join(
+                f"{dialect.literal(column.facts.type, None)} AS c{at}"
+                for at, column in enumerate(relation.columns, start=1)
+            )
+            values += f" UNION ALL {_values_of(expression, f'SELECT {nulls}')}"
+        rows = self._looked_up(f"SELECT DISTINCT v FROM ({values}) ORDER BY v NULLS LAST LIMIT {_LISTED}")
+        return tuple(row[0] for row in rows)
+
+    def ends(self, relation: Relation, expression: Expression) -> tuple[Fraction, Fraction] | None:
+        if expression.facts.type in (Type.TEXT, Type.BOOLEAN):
+            return None
+        ((low, high),) = self._looked_up(f"SELECT min(v), max(v) FROM ({_values(relation, expression)})")
+        return None if low is None else (_number(low), _number(high))
+
+    # How
+
+    def _looked_up(self, sql: str) -> list[Any]:
+        def read() -> list[Any]:
+            with self._cursor(None) as cursor:
+                return cursor.execute(checked(sql)).fetchall()
+
+        with self._facts.held(sql, read) as rows:
+            return rows
+
+    def _prepare(self, table: Prepared, question: threading.Event | None) -> int:
+        with self._cursor(question) as cursor:
+            cursor.execute(f"CREATE OR REPLACE TABLE {table.name} AS {table.sql}")
+            row = cursor.execute(f"SELECT count(*) FROM {table.name}").fetchone()
+            return int(row[0]) if row else 0
+
+    def _drop(self, name: str) -> None:
+        with suppress(duckdb.Error), self._connection.cursor() as cursor:
+            cursor.execute(f"DROP TABLE IF EXISTS {name}")
+
+    @contextmanager
+    def _cursor(self, question: threading.Event | None) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A cursor of one's own, within the limits of a question. Nothing of people is read, so the refusal may say what it is."""
+        asked = question or threading.Event()
+        try:
+            with self._connection.cursor() as cursor, self._watch.reading(cursor, asked):
+                yield cursor
+        except (duckdb.Error, MemoryError):
+            if asked.is_set():
+                raise Cancelled("The question was taken back.", next_step="Ask again.") from None
+            raise TooLarge(
+                "The public tables of the question cannot be prepared in the time and memory of one question.",
+                next_step="Join them on a key, or keep fewer of their rows.",
+            ) from None
+
+
+def _values(relation: Relation, expression: Expression) -> str:
+    return _values_of(expression, Renderer().relation(relation))
+
+
+def _values_of(expression: Expression, rows: str) -> str:
+    levels = Renderer().levels()
+    value = dialect.canonical(levels.name(expression), expression.facts.type)
+    return f"SELECT {value} AS v FROM {levels.source(f'({rows})')}"
+
+
+def _number(value: Any) -> Fraction:
+    return Fraction(value.toordinal()) if isinstance(value, date) else Fraction(value)
+
+
+@dataclass(slots=True)
+class _Item(Generic[T]):
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    users: int = 0
+    results: list[T] = field(default_factory=list)
+
+
+class _Kept(Generic[T]):
+    """Results by name, the last used of them, so many and of so much weight; whoever uses one holds it meanwhile."""
+
+    def __init__(self, most: int, *, most_weight: int, weigh: Callable[[T], int], drop: Callable[[str], None]) -> None:
+        self._most, self._most_weight, self._weigh, self._drop = most, most_weight, weigh, drop
+        self._items: OrderedDict[str, _Item[T]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def held(self, name: str, compute: Callable[[], T]) -> Iterator[T]:
+        item = self._taken(name)
+        try:
+            with item.lock:
+                if not item.results:
+                    item.results.append(compute())
+            yield item.results[0]
+        finally:
+            with self._lock:
+                item.users -= 1
+            self._let_go()
+
+    def _taken(self, name: str) -> _Item[T]:
+        with self._lock:
+            item = self._items.setdefault(name, _Item())
+            self._items.move_to_end(name)
+            item.users += 1
+            return item
+
+    def _let_go(self) -> None:
+        """Drop what was used longest ago, unless somebody uses it. A name that is dropped is computed anew when it is wanted again."""
+        with self._lock:
+            idle = [name for name, item in self._items.items() if not item.users]
+            weight = sum(self._weigh(result) for item in self._items.values() for result in item.results)
+            for name in idle:
+                item = self._items[name]
+                if item.results and len(self._items) <= self._most and weight <= self._most_weight:
+                    continue
+                weight -= sum(self._weigh(result) for result in item.results)
+                del self._items[name]
+                self._drop(name)

@@ -1,0 +1,96 @@
+"""Values at the door: whatever a source holds becomes canonical values of the declared types, or NULL; never an error.
+
+What names a person, or leads to one, is read exactly or not at all: two people must never become one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from datetime import date
+from fractions import Fraction
+
+from discreet.catalog import Column, Type
+from discreet.engines.dialects.duckdb import TYPES, canonical, clamped, day, integer, quoted, real
+
+_INTEGERS = frozenset(
+    f"{sign}{size}" for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
+)
+_DOUBLES = frozenset({"FLOAT", "DOUBLE"})
+_LARGEST, _SMALLEST = 2.0**100, 2.0**-100
+_WHOLE_NUMBER = "' *[+-]?[0-9]+([.]0*)? *'"
+
+
+def cast(column: Column, types: Mapping[str, str]) -> str:
+    """A column of the source `s` in its declared type: what does not fit is NULL.
+
+    What a cell becomes does not hang on how the source stores its column, which one cell may change for all: a number written as text is
+    rounded as a number is, and a whole number stored as a double is written without a point.
+    """
+    raw, given = f"s.{quoted(column.name)}", types.get(column.name.lower(), "")
+    if column.type is Type.INTEGER and given == "VARCHAR":
+        return f"CASE WHEN regexp_full_match({raw}, {_WHOLE_NUMBER}) THEN TRY_CAST({raw} AS BIGINT) ELSE TRY_CAST(TRY_CAST({raw} AS DOUBLE) AS BIGINT) END"
+    if column.type is Type.TEXT:
+        return _as_text(raw, given)
+    return f"TRY_CAST({raw} AS {TYPES[column.type]})"
+
+
+def _as_text(raw: str, given: str) -> str:
+    """A cell as text; a whole number that the source stores as a double is written as it would be without."""
+    if given not in _DOUBLES:
+        return f"TRY_CAST({raw} AS VARCHAR)"
+    whole = f"{raw} = floor({raw}) AND abs({raw}) < {real(2.0**53)}"
+    return f"(CASE WHEN {whole} THEN CAST(CAST({raw} AS BIGINT) AS VARCHAR) ELSE TRY_CAST({raw} AS VARCHAR) END)"
+
+
+def canonical_as_read(name: str, column: Column) -> str:
+    """The canonical form of a cast value. Reals that would leave the doubles in a product are NULL or 0; text is cut."""
+    if column.type is Type.REAL:
+        inside = f"CASE WHEN abs({name}) < {real(_SMALLEST)} THEN {real(0.0)} ELSE {name} END"
+        return f"CASE WHEN abs({name}) <= {real(_LARGEST)} THEN {inside} END"
+    if column.type is Type.TEXT:
+        return f"CASE WHEN NOT contains({name}, chr(0)) THEN left({name}, {column.max_length}) END"
+    return canonical(name, column.type)
+
+
+def within_bounds(name: str, column: Column) -> str:
+    """A canonical value clamped to the declared bounds, so that every condition sees the clamped one."""
+    ends = _ends(column)
+    return name if ends is None else clamped(name, *ends)
+
+
+def person(column: Column, types: Mapping[str, str]) -> str:
+    """Who a row belongs to; what would be cut, rounded or clamped is nobody."""
+    value, ends = exactly(column, types, as_column=column), _ends(column)
+    return value if ends is None else f"(CASE WHEN {value} BETWEEN {ends[0]} AND {ends[1]} THEN {value} END)"
+
+
+def exactly(column: Column, types: Mapping[str, str], *, as_column: Column) -> str:
+    """A column of the source `s` in the type of `as_column`, only where nothing is lost. `types` are those of the source."""
+    raw, kind = f"s.{quoted(column.name)}", as_column.type
+    given = types.get(column.name.lower(), "")
+    if kind is Type.TEXT:
+        value = _as_text(raw, given)
+        return (
+            f"(CASE WHEN length({value}) <= {as_column.max_length} AND NOT contains({value}, chr(0)) THEN {value} END)"
+        )
+    if kind is not Type.INTEGER:
+        return f"TRY_CAST({raw} AS {TYPES[kind]})"
+    if given in _INTEGERS:
+        return canonical(f"TRY_CAST({raw} AS BIGINT)", kind)
+    if given in _DOUBLES:
+        return f"(CASE WHEN {raw} = floor({raw}) AND abs({raw}) < {real(2.0**63)} THEN TRY_CAST({raw} AS BIGINT) END)"
+    value = f"TRY_CAST({raw} AS VARCHAR)"
+    whole = canonical(f"TRY_CAST({value} AS BIGINT)", kind)
+    return f"(CASE WHEN regexp_full_match({value}, {_WHOLE_NUMBER}) THEN {whole} END)"
+
+
+def _ends(column: Column) -> tuple[str, str] | None:
+    low, high = column.lower, column.upper
+    if isinstance(low, date) and isinstance(high, date):
+        return day(low), day(high)
+    if not isinstance(low, Fraction) or not isinstance(high, Fraction):
+        return None
+    if column.type is Type.INTEGER:
+        return integer(math.ceil(low)), integer(math.floor(high))
+    return real(float(low)), real(float(high))

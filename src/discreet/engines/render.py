@@ -1,0 +1,346 @@
+"""Relations as SELECTs. One walk over the tree; who a row belongs to is equated, grouped and partitioned here, whatever was asked.
+
+Every relation gives the columns `o` (its owner, unless it is public), `i1 …` (its ids), `c1 …` (its columns), and beside a column `s1 …` its
+stored steps and `u1 …` its stored number of repeats where it has them; of these only what is read above it. Public relations that meet people
+are prepared beforehand, as tables.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from discreet.algebra.aggregates import Aggregate, Fold
+from discreet.algebra.expressions import Expression, Field, Literal
+from discreet.algebra.relations import Compute, How, Join, Keep, Mark, PerPerson, Relation, Scan, Stack, Windowed
+from discreet.algebra.steps import Steps
+from discreet.engines import over
+from discreet.engines.dialects import duckdb as dialect
+from discreet.engines.levels import Levels, Sides
+from discreet.engines.snapshot import DATA, WORK
+from discreet.engines.weights import is_heavy
+from discreet.errors import TooLarge
+
+LONGEST_STATEMENT = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A public relation as a table, its rows numbered (`nth`) within the columns that it is joined by. The name tells all of it."""
+
+    sql: str
+    keys: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        return f"{WORK}.p{hashlib.sha256(self.sql.encode()).hexdigest()[:40]}"
+
+
+def prepared(relation: Relation, keys: Iterable[int]) -> Prepared:
+    """A public relation, to be computed alone and in a total order before a protected row is read."""
+    places = tuple(sorted(set(keys)))
+    window = over.window([f"c{at + 1}" for at in places], over.by(ids(relation)))
+    rows = Renderer().relation(relation)
+    return Prepared(checked(f"SELECT *, row_number() OVER ({window}) AS nth FROM ({rows})"), places)
+
+
+def checked(statement: str) -> str:
+    """The statement, unless it is longer than anybody needs."""
+    if len(statement) > LONGEST_STATEMENT:
+        raise TooLarge("The question is too long.", next_step="Ask it in parts.")
+    return statement
+
+
+class Renderer:
+    """Writes one statement; `tables` are the prepared public relations that it reads."""
+
+    def __init__(self) -> None:
+        self.tables: dict[str, Prepared] = {}
+        self._aliases, self._values = _names("t"), _names("v")
+
+    def relation(self, relation: Relation, need: Collection[str] | None = None) -> str:
+        """A SELECT of the relation's rows, with the columns that are needed; all, unless it is said which."""
+        names = columns(relation)
+        kept = [name for name in names if need is None or name in need]
+        match relation:
+            case Scan():
+                return _scan(relation, kept)
+            case Keep():
+                closed = is_heavy([relation.condition], relation.rows)
+                return self._keep(
+                    relation.condition, kept, lambda need: self.relation(relation.rows, need), closed=closed
+                )
+            case Compute():
+                return self._compute(relation, kept)
+            case Join():
+                return self._join(relation, kept)
+            case Mark():
+                return self._mark(relation, kept)
+            case PerPerson():
+                return self._per_person(relation, kept)
+            case Windowed():
+                return self._windowed(relation, kept)
+        return self._stack(relation, kept)
+
+    def levels(self) -> Levels:
+        return Levels(lambda: next(self._values))
+
+    def steps(self, levels: Levels, rows: Relation, value: Expression, steps: Steps) -> str:
+        """A value of a row as whole steps: the stored ones where there are, clamped all the same."""
+        if isinstance(value, Field) and rows.columns[value.at].step == steps.step:
+            name = levels.column("s", value.at)
+        else:
+            name = levels.computed(value, lambda name: dialect.steps_of(name, value.facts.type, steps))
+        return dialect.clamped(name, steps.low, steps.high)
+
+    # Rows of one relation
+
+    def _keep(
+        self, condition: Expression, kept: list[str], below: Callable[[Collection[str]], str], *, closed: bool
+    ) -> str:
+        levels = self.levels()
+        text = levels.text(condition)
+        source = levels.source(f"({below({*kept, *levels.used})})", closed=closed)
+        return f"{_select(kept)} FROM {source} WHERE {text}"
+
+    def _compute(self, relation: Compute, kept: list[str]) -> str:
+        levels = self.levels()
+        parts = [name for name in kept if name[0] in "oi"]
+        need = set(parts)
+        for at, expression in enumerate(relation.expressions, start=1):
+            if f"c{at}" in kept:
+                parts.append(f"{levels.text(expression)} AS c{at}")
+            if isinstance(expression, Field):
+                parts += [
+                    f"{levels.column(letter, expression.at)} AS {letter}{at}"
+                    for letter in "su"
+                    if f"{letter}{at}" in kept
+                ]
+        return f"{_select(parts)} FROM {levels.source(f'({self.relation(relation.rows, need | levels.used)})')}"
+
+    def _stack(self, relation: Stack, kept: list[str]) -> str:
+        kinds = relation.shape.ids[1:]
+        selects, start = [], 0
+        plain = [name for name in kept if name[0] != "i"]
+        for number, part in enumerate(relation.parts):
+            own = range(start, start + len(part.shape.ids))
+            texts = [
+                f"i{at - start + 1}" if at in own else dialect.literal(kind, None) for at, kind in enumerate(kinds)
+            ]
+            texts = [dialect.integer(number), *texts]
+            named = [f"{text} AS i{at}" for at, text in enumerate(texts, start=1) if f"i{at}" in kept]
+            below = self.relation(part, {*plain, *(ids(part) if named else ())})
+            selects.append(f"{_select([*named, *plain])} FROM ({below})")
+            start += len(part.shape.ids)
+        return " UNION ALL ".join(selects)
+
+    # Two relations
+
+    def _join(self, join: Join, kept: list[str]) -> str:
+        if join.on is None or join.how is not How.INNER:
+            return self._pairs(join, kept, join.on)
+        closed = is_heavy([join.on], join.left, join.right)
+        every = columns(join)
+        return self._keep(
+            join.on, kept, lambda need: self._pairs(join, [name for name in every if name in need], None), closed=closed
+        )
+
+    def _pairs(self, join: Join, kept: list[str], on: Expression | None) -> str:
+        a, b = join.left, join.right
+        names = next(self._aliases), next(self._aliases)
+        sides = (self.levels(), self.levels())
+        conditions = [*self._matching(join, a, b, names, sides), *_uniquely(join, names, sides)]
+        if on is not None:
+            conditions.append(Sides(width=len(a.columns), names=names, levels=sides).text(on))
+        parts = list(_both(join, kept, names, sides))
+        closed = _is_heavy_between(join, a, b, on)
+        left = self._side(a, [at for key, _ in join.keys for at in _places(key)], sides[0], meets=b, closed=closed)
+        right = self._side(b, [at for _, key in join.keys for at in _places(key)], sides[1], meets=a, closed=closed)
+        words = {How.INNER: "JOIN", How.LEFT: "LEFT JOIN", How.FULL: "FULL JOIN"}
+        return f"{_select(parts)} FROM {left} AS {names[0]} {words[join.how]} {right} AS {names[1]} ON {_every(conditions)}"
+
+    def _mark(self, mark: Mark, kept: list[str]) -> str:
+        shown = f"c{len(mark.columns)}"
+        if shown not in kept:
+            return self.relation(mark.rows, kept)
+        names = next(self._aliases), next(self._aliases)
+        sides = (self.levels(), self.levels())
+        conditions = self._matching(mark, mark.rows, mark.others, names, sides)
+        if mark.on is not None:
+            conditions.append(Sides(width=len(mark.rows.columns), names=names, levels=sides).text(mark.on))
+        closed = _is_heavy_between(mark, mark.rows, mark.others, mark.on)
+        places = [at for _, key in mark.keys for at in _places(key)]
+        others = self._side(mark.others, places, sides[1], meets=mark.rows, closed=closed)
+        plain = [name for name in kept if name != shown]
+        rows = sides[0].source(f"({self.relation(mark.rows, {*plain, *sides[0].used})})")
+        found = f"EXISTS (SELECT 1 FROM {others} AS {names[1]} WHERE {_every(conditions)}) AS {shown}"
+        select = _select([*(f"{names[0]}.{name}" for name in plain), found])
+        if closed:  # what a subquery mentions of the outside is written out even while it is bound
+            return f"WITH {names[0]} AS MATERIALIZED (SELECT * FROM {rows}) {select} FROM {names[0]}"
+        return f"{select} FROM {rows} AS {names[0]}"
+
+    def _side(self, relation: Relation, keys: Sequence[int], levels: Levels, *, meets: Relation, closed: bool) -> str:
+        """One side of a join: a public one that meets people is a table that was prepared."""
+        if not relation.is_public or meets.is_public:
+            return levels.source(f"({self.relation(relation, levels.used)})", closed=closed)
+        table = prepared(relation, keys)
+        self.tables[table.name] = table
+        return levels.source(table.name, closed=closed)
+
+    def _matching(
+        self, node: Join | Mark, a: Relation, b: Relation, names: tuple[str, str], sides: tuple[Levels, Levels]
+    ) -> list[str]:
+        """Owners, keys, and how many public rows one row may meet."""
+        conditions = []
+        if not a.is_public and not b.is_public:
+            conditions.append(f"{names[0]}.o = {names[1]}.o")
+            for levels in sides:
+                levels.used.add("o")
+        conditions += [
+            f"{_of(names[0], sides[0], ours)} = {_of(names[1], sides[1], theirs)}" for ours, theirs in node.keys
+        ]
+        if a.is_public != b.is_public:
+            conditions.append(f"{names[0] if a.is_public else names[1]}.nth <= {node.fan_out}")
+        return conditions
+
+    # Groups and windows of one owner
+
+    def _per_person(self, relation: PerPerson, kept: list[str]) -> str:
+        levels, owner = self.levels(), [] if relation.is_public else ["o"]
+        levels.used.update(owner)
+        keys = [(levels.name(key), f"k{at}") for at, key in enumerate(relation.keys, start=1)]
+        names = [*owner, *(name for _, name in keys)]
+        start = len(names) + 1
+        asked = [
+            (f"c{at}", aggregate) for at, aggregate in enumerate(relation.aggregates, start=start) if f"c{at}" in kept
+        ]
+        raw, done = self._folds([aggregate for _, aggregate in asked], levels, relation.rows)
+        inner = [*owner, *(f"{key} AS {name}" for key, name in keys), *raw]
+        source = levels.source(f"({self.relation(relation.rows, levels.used)})")
+        groups = f" GROUP BY {', '.join(names)}" if names else ""
+        grouped = f"{_select(inner)} FROM {source}{groups}"
+        outer = [*owner, *(f"{name} AS i{at}" for at, (_, name) in enumerate(keys, start=1))]
+        outer += [f"{name} AS c{at}" for at, name in enumerate(names, start=1)]
+        outer += [f"{text} AS {name}" for text, (name, _) in zip(done, asked, strict=True)]
+        return f"{_select([part for part in outer if part.split()[-1] in kept])} FROM ({grouped})"
+
+    def _folds(
+        self, aggregates: Sequence[Aggregate], levels: Levels, rows: Relation, window: str = ""
+    ) -> tuple[list[str], list[str]]:
+        """The folds that the engine computes, under names of their own; and what each aggregate is, given these."""
+        raw, done = [], []
+        for aggregate in aggregates:
+            name, count = next(self._values), next(self._values)
+            where = None if aggregate.where is None else levels.text(aggregate.where)
+            value = None if aggregate.value is None else levels.name(aggregate.value)
+            if aggregate.value is not None and aggregate.steps is not None:
+                value = self.steps(levels, rows, aggregate.value, aggregate.steps)
+            raw.append(f"{dialect.folded(aggregate.fold, value, where)}{window} AS {name}")
+            if aggregate.fold is Fold.AVERAGE:
+                raw.append(f"{dialect.folded(Fold.PRESENT, value, where)}{window} AS {count}")
+            step = None if aggregate.steps is None else aggregate.steps.step
+            done.append(dialect.finished(aggregate.fold, name, count, step))
+        return raw, done
+
+    def _windowed(self, relation: Windowed, kept: list[str]) -> str:
+        rows, levels = relation.rows, self.levels()
+        inner, outer = [], []
+        for at, window in enumerate(relation.windows, start=len(rows.columns) + 1):
+            if f"c{at}" not in kept:
+                continue
+            text = f" OVER ({over.rows_of(window, rows, levels, ids(rows))})"
+            if isinstance(window.what, Aggregate):
+                raw, (value,) = self._folds([window.what], levels, rows, text)
+                inner += raw
+            else:
+                value = next(self._values)
+                inner.append(f"{over.place(window, levels)}{text} AS {value}")
+            outer.append(f"{value} AS c{at}")
+        plain = [name for name in columns(rows) if name in kept]
+        source = levels.source(f"({self.relation(rows, {*plain, *levels.used})})")
+        return f"{_select([*plain, *outer])} FROM ({_select([*plain, *inner])} FROM {source})"
+
+
+def _names(letter: str) -> Iterator[str]:
+    number = 0
+    while True:
+        number += 1
+        yield f"{letter}{number}"
+
+
+def _select(parts: Sequence[str]) -> str:
+    """Rows without a column of interest still are rows."""
+    return f"SELECT {', '.join(parts) or '1 AS z'}"
+
+
+def _every(conditions: Sequence[str]) -> str:
+    return " AND ".join(conditions) or "true"
+
+
+def _scan(scan: Scan, kept: list[str]) -> str:
+    capped = "" if scan.is_public or scan.most is None else f" WHERE r <= {scan.most}"
+    parts = ["r AS i1" if name == "i1" else name for name in kept]
+    return f"{_select(parts)} FROM {DATA}.{dialect.quoted(scan.table.name)}{capped}"
+
+
+def ids(relation: Relation) -> list[str]:
+    """The names of what tells rows of one owner apart."""
+    return [f"i{at + 1}" for at in range(len(relation.shape.ids))]
+
+
+def columns(relation: Relation) -> list[str]:
+    """The names of everything that a relation can give."""
+    numbered = list(enumerate(relation.columns, start=1))
+    names = [*([] if relation.is_public else ["o"]), *ids(relation), *(f"c{at}" for at, _ in numbered)]
+    names += [f"s{at}" for at, column in numbered if column.step is not None]
+    return names + [f"u{at}" for at, column in numbered if column.unique]
+
+
+def _of(alias: str, levels: Levels, key: Expression) -> str:
+    """A key of one side, seen from above both."""
+    return levels.name(key) if isinstance(key, Literal) else f"{alias}.{levels.name(key)}"
+
+
+def _is_heavy_between(node: Join | Mark, a: Relation, b: Relation, on: Expression | None) -> bool:
+    """Whether any condition between two sides, or on a key of one, must stay above them."""
+    both = [] if on is None else [on]
+    return (
+        is_heavy(both, a, b) or is_heavy([key for key, _ in node.keys], a) or is_heavy([key for _, key in node.keys], b)
+    )
+
+
+def _places(key: Expression) -> list[int]:
+    return [key.at] if isinstance(key, Field) else []
+
+
+def _uniquely(join: Join, names: tuple[str, str], sides: tuple[Levels, Levels]) -> list[str]:
+    """Of the rows of a person that share the value of a key which should stand once, the first by rank is met."""
+    if join.left.is_public or join.right.is_public or not (join.is_unique_right or join.is_unique_left):
+        return []
+    side = int(join.is_unique_right)
+    relation = join.right if side else join.left
+    keys = [pair[side] for pair in join.keys]
+    at = next(key.at for key in keys if isinstance(key, Field) and relation.columns[key.at].unique)
+    return [f"{names[side]}.{sides[side].column('u', at)} <= 1"]
+
+
+def _both(join: Join, kept: list[str], names: tuple[str, str], sides: tuple[Levels, Levels]) -> Iterator[str]:
+    """The columns of both sides, those of the second counted on; the owner is whoever is there."""
+    widths = {"i": len(join.left.shape.ids)}
+    for name in kept:
+        if name == "o":
+            owned = [side for side, relation in enumerate((join.left, join.right)) if not relation.is_public]
+            for side in owned:
+                sides[side].used.add("o")
+            either = ", ".join(f"{names[side]}.o" for side in owned)
+            yield f"coalesce({either}) AS o" if join.how is How.FULL else f"{names[owned[0]]}.o"
+            continue
+        if join.how is How.FULL and name == f"i{len(join.shape.ids)}":
+            for levels in sides:
+                levels.used.add("o")
+            yield f"CASE WHEN {names[1]}.o IS NULL THEN 2 WHEN {names[0]}.o IS NULL THEN 3 ELSE 1 END AS {name}"
+            continue
+        at, width = int(name[1:]) - 1, widths.get(name[0], len(join.left.columns))
+        side = int(at >= width)
+        yield f"{names[side]}.{sides[side].column(name[0], at - side * width)} AS {name}"

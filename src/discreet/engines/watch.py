@@ -1,0 +1,90 @@
+"""One thread that looks at the clock for all questions: it interrupts what reads for too long, or was taken back."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import duckdb
+
+_AGAIN = 0.02
+"""Seconds between two interrupts of the same reading: the first may come before its statement has begun."""
+_IDLE = 5.0
+"""Seconds after which a thread that has nothing to look at ends; the next reading starts another."""
+
+
+@dataclass(slots=True, eq=False)
+class Reading:
+    """Something that is being read, on its own cursor, until a time."""
+
+    cursor: duckdb.DuckDBPyConnection
+    question: threading.Event
+    until: float
+
+
+class Watch:
+    """Whose time is up is interrupted until they stop; nobody else is."""
+
+    def __init__(self, *, seconds: float) -> None:
+        self._seconds = seconds
+        self._change = threading.Condition()
+        self._readings: set[Reading] = set()
+        self._thread: threading.Thread | None = None
+        self._next_look = self._last_seen = 0.0
+        self._is_closed = False
+
+    @contextmanager
+    def reading(self, cursor: duckdb.DuckDBPyConnection, question: threading.Event) -> Iterator[Reading]:
+        """While it lasts, this cursor can be interrupted: by whoever asked, or by the clock."""
+        entry = Reading(cursor, question, time.monotonic() + self._seconds)
+        with self._change:
+            self._readings.add(entry)
+            self._wake(entry.until)
+        try:
+            yield entry
+        finally:
+            with self._change:
+                self._readings.discard(entry)
+
+    def take_back(self, question: threading.Event) -> None:
+        """Nothing is read for this question any longer."""
+        question.set()
+        with self._change:
+            for entry in self._readings:
+                if entry.question is question:
+                    entry.until = 0.0
+                    self._wake(0.0)
+
+    def _wake(self, time_of_look: float) -> None:
+        self._last_seen = time.monotonic()
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._look, name="discreet-watch", daemon=True)
+            self._thread.start()
+        elif time_of_look < self._next_look:
+            self._change.notify()
+
+    def close(self) -> None:
+        """End the thread, if there is one."""
+        with self._change:
+            self._is_closed = True
+            self._change.notify()
+
+    def _look(self) -> None:
+        with self._change:
+            while not self._is_closed and (self._readings or self._last_seen + _IDLE > time.monotonic()):
+                self._next_look = self._interrupt_late()
+                self._change.wait(self._next_look - time.monotonic())
+            self._thread = None
+
+    def _interrupt_late(self) -> float:
+        """Interrupt whose time is up; when to look again."""
+        now = time.monotonic()
+        soonest = now + _IDLE
+        for entry in self._readings:
+            if entry.until <= now:
+                entry.cursor.interrupt()
+            soonest = min(soonest, max(entry.until, now + _AGAIN))
+        return soonest

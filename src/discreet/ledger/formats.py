@@ -1,0 +1,33 @@
+"""Formats of stored questions: what was paid for under an earlier one is found by its words, not by its digest."""
+
+from __future__ import annotations
+
+import hashlib
+
+from discreet.ledger import chain
+from discreet.ledger.entries import Entry
+from discreet.store import Transaction
+
+FIRST = 1
+"""Of entries that name no format."""
+
+
+def format_of(charge: Entry) -> int:
+    """The format that a question was digested in when it was charged for."""
+    return int(charge.body.get("format", FIRST))
+
+
+def digest_of(label: str) -> bytes:
+    """What is remembered of a label: it may be long, and there may be many."""
+    return hashlib.sha256(label.encode()).digest()
+
+
+def paid_before(t: Transaction, *, question_format: int, data_version: int) -> frozenset[bytes]:
+    """Digests of the labels that were charged for under an earlier format, while the data had this version."""
+    version, labels = 1, set()
+    for entry in chain.other_charges(t, question_format):
+        if entry.kind == "refresh":
+            version += 1
+        elif version == data_version and format_of(entry) < question_format:
+            labels.add(digest_of(entry.body.get("label", "")))
+    return frozenset(labels)

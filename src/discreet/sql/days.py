@@ -1,0 +1,266 @@
+"""Dates in a question: parts, differences, whole months and days added, and the day that the data is of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from sqlglot import exp
+
+from discreet.algebra.expressions import Expression, Literal, call
+from discreet.algebra.registry import spelled
+from discreet.catalog import Type
+from discreet.errors import NotAllowed
+from discreet.sql.model import Here
+from discreet.sql.types import apply, as_type, cast, misfit, unknown
+
+Rule: TypeAlias = Callable[[Any, Here], Expression]
+_PARTS = {
+    "YEAR": "year", "QUARTER": "quarter", "MONTH": "month", "WEEK": "week", "WEEKOFYEAR": "week", "DAY": "day", "DAYOFMONTH": "day",
+    "DOW": "dayofweek", "DAYOFWEEK": "dayofweek", "WEEKDAY": "dayofweek", "ISODOW": "isodow", "DOY": "dayofyear",
+    "DAYOFYEAR": "dayofyear", "DECADE": "decade", "ISOYEAR": "isoyear",
+}  # fmt: skip
+_BEGINNINGS = {"YEAR", "QUARTER", "MONTH", "WEEK", "DAY"}
+_STEPS = {
+    "DAY": ("add_days", 1),
+    "WEEK": ("add_days", 7),
+    "MONTH": ("add_months", 1),
+    "QUARTER": ("add_months", 3),
+    "YEAR": ("add_months", 12),
+}
+_AMOUNT = re.compile(r"-?\d{1,5}", re.ASCII)
+_WRITTEN = {
+    "YYYY": "%Y",
+    "YY": "%y",
+    "MM": "%m",
+    "DDD": "%j",
+    "DD": "%d",
+    "Month": "%B",
+    "Mon": "%b",
+    "Day": "%A",
+    "Dy": "%a",
+}
+_PICTURE = re.compile("|".join(sorted(_WRITTEN, key=len, reverse=True)) + r"|[^A-Za-z%\"]", re.ASCII)
+
+
+def _part(unit: str, node: exp.Expr, here: Here) -> Expression:
+    """One part of a date; of AGE(a, b), the whole years."""
+    inner = node.unnest()
+    if isinstance(inner, exp.Anonymous) and inner.name.upper() == "AGE" and unit == "YEAR":
+        return _age(inner, here)
+    name = _PARTS.get(unit)
+    if name is None:
+        raise _no_part()
+    return call(name, as_type(here.read(node), Type.DATE))
+
+
+def _age(node: exp.Anonymous, here: Here) -> Expression:
+    """AGE(a, b): the whole years from b to a; AGE(b): to the day of the data."""
+    days = [as_type(here.read(part), Type.DATE) for part in node.expressions]
+    if len(days) not in (1, 2):
+        raise misfit()
+    return call("age_years", days[-1], days[0] if len(days) == 2 else today(here))
+
+
+def today(here: Here) -> Literal:
+    """The day of the data version: what CURRENT_DATE means, so that asking again tomorrow is the same question."""
+    if here.context.today is None:
+        raise NotAllowed("The day of the data is not known here.", next_step="Write the day: DATE '2024-01-31'.")
+    return Literal(Type.DATE, here.context.today)
+
+
+def _extract(node: exp.Extract, here: Here) -> Expression:
+    return _part(node.this.name.upper(), node.expression, here)
+
+
+def _typed_part(unit: str) -> Rule:
+    def rule(node: exp.Expr, here: Here) -> Expression:
+        _plain(node, "this")
+        return _part(unit, node.this, here)
+
+    return rule
+
+
+def _beginning(node: exp.DateTrunc | exp.TimestampTrunc, here: Here) -> Expression:
+    _plain(node, "this", "unit", "unabbreviate")
+    unit = node.args["unit"].name.upper()
+    if unit not in _BEGINNINGS:
+        raise _no_part()
+    return call(f"trunc_{unit.lower()}", as_type(here.read(node.this), Type.DATE))
+
+
+def _difference(node: exp.DateDiff, here: Here) -> Expression:
+    """DATE_DIFF(unit, a, b): how many beginnings of the unit lie between."""
+    _plain(node, "this", "expression", "unit", "date_part_boundary")
+    unit = node.args["unit"].name.upper() if node.args.get("unit") is not None else "DAY"
+    if unit not in _BEGINNINGS:
+        raise _no_part()
+    return _between(unit, node.expression, node.this, here)
+
+
+def _between(unit: str, first: exp.Expr, second: exp.Expr, here: Here) -> Expression:
+    start, end = (as_type(here.read(part), Type.DATE) for part in (first, second))
+    return call(f"{unit.lower()}s_between", start, end)
+
+
+def _sum(node: exp.Add | exp.Sub, here: Here) -> Expression:
+    """+ and -: of numbers, of a date and an interval or a number of days, of two dates."""
+    left, right = node.this, node.expression
+    minus = isinstance(node, exp.Sub)
+    if isinstance(left, exp.Interval) and not minus:
+        left, right = right, left
+    if isinstance(right, exp.Interval):
+        return _later(left, right, here, minus=minus)
+    a, b = here.read(left), here.read(right)
+    kinds = a.facts.type, b.facts.type
+    if kinds == (Type.DATE, Type.INTEGER):
+        return call("add_days", a, _times(b, -1 if minus else 1))
+    if kinds == (Type.INTEGER, Type.DATE) and not minus:
+        return call("add_days", b, a)
+    if minus and Type.DATE in kinds:
+        return call("days_between", as_type(b, Type.DATE), as_type(a, Type.DATE))
+    return apply("-" if minus else "+", a, b)
+
+
+def _later(day: exp.Expr, interval: exp.Interval, here: Here, *, minus: bool) -> Expression:
+    unit = interval.args["unit"].name.upper().removesuffix("S") if interval.args.get("unit") is not None else ""
+    if unit not in _STEPS:
+        raise _no_interval()
+    name, size = _STEPS[unit]
+    amount = _times(_amount(interval.this, here), -size if minus else size)
+    return call(name, as_type(here.read(day), Type.DATE), amount)
+
+
+def _amount(node: exp.Expr, here: Here) -> Expression:
+    """How many: a small whole number, or an expression of whole numbers in brackets."""
+    if isinstance(node, exp.Literal):
+        if not _AMOUNT.fullmatch(node.name):
+            raise _no_interval()
+        return Literal(Type.INTEGER, int(node.name))
+    amount = here.read(node)
+    if amount.facts.type is not Type.INTEGER:
+        raise _no_interval()
+    return amount
+
+
+def _times(amount: Expression, factor: int) -> Expression:
+    """So many times an amount; of a constant, at once."""
+    if isinstance(amount, Literal) and isinstance(amount.value, int):
+        return Literal(Type.INTEGER, amount.value * factor)
+    return amount if factor == 1 else apply("*", amount, Literal(Type.INTEGER, factor))
+
+
+def _added(node: exp.DateAdd, here: Here) -> Expression:
+    _plain(node, "this", "expression")
+    if not isinstance(node.expression, exp.Interval):
+        raise _no_interval()
+    return _later(node.this, node.expression, here, minus=False)
+
+
+def _last_day(node: exp.LastDay, here: Here) -> Expression:
+    _plain(node, "this")
+    first = call("trunc_month", as_type(here.read(node.this), Type.DATE))
+    return call("add_days", call("add_months", first, Literal(Type.INTEGER, 1)), Literal(Type.INTEGER, -1))
+
+
+def _formatted(node: exp.TimeToStr, here: Here) -> Expression:
+    _plain(node, "this", "format")
+    return apply("STRFTIME", as_type(here.read(node.this), Type.DATE), here.read(node.args["format"]))
+
+
+def _pictured(node: exp.ToChar, here: Here) -> Expression:
+    """TO_CHAR(day, 'YYYY-MM'): the picture as a format."""
+    _plain(node, "this", "format", "is_numeric")
+    form = node.args.get("format")
+    picture = form.name if isinstance(form, exp.Literal) and form.is_string else ""
+    pieces = _PICTURE.findall(picture)
+    if not pieces or "".join(pieces) != picture:
+        raise NotAllowed(
+            "TO_CHAR takes YYYY, YY, MM, DD, DDD, Mon, Month, Dy and Day.", next_step="Write TO_CHAR(day, 'YYYY-MM')."
+        )
+    written = Literal(Type.TEXT, "".join(_WRITTEN.get(piece, piece) for piece in pieces))
+    return apply("STRFTIME", as_type(here.read(node.this), Type.DATE), written)
+
+
+def _as_name(form: str) -> Rule:
+    def rule(node: exp.Expr, here: Here) -> Expression:
+        _plain(node, "this")
+        return apply("STRFTIME", as_type(here.read(node.this), Type.DATE), Literal(Type.TEXT, form))
+
+    return rule
+
+
+def _date(node: exp.Date, here: Here) -> Expression:
+    _plain(node, "this")
+    return cast(here.read(node.this), Type.DATE)
+
+
+def _from_parts(node: exp.DateFromParts, here: Here) -> Expression:
+    _plain(node, "year", "month", "day")
+    return apply("MAKE_DATE", *(here.read(node.args[name]) for name in ("year", "month", "day")))
+
+
+def _current(node: exp.CurrentDate, here: Here) -> Expression:
+    _plain(node)
+    return today(here)
+
+
+def of_unit(node: exp.Anonymous, here: Here) -> Expression | None:
+    """DATE_PART, DATE_SUB and the like, which the parser has no node for; None for what is none of them."""
+    word, parts = node.name.upper(), node.expressions
+    unit = parts[0].name.upper() if parts and isinstance(parts[0], exp.Literal) and parts[0].is_string else None
+    if word in ("DATE_PART", "DATEPART") and unit is not None and len(parts) == 2:
+        return _part(unit, parts[1], here)
+    if word in ("DATE_SUB", "DATESUB") and len(parts) == 3 and unit == "YEAR":
+        return call("age_years", *(as_type(here.read(part), Type.DATE) for part in parts[1:]))
+    if word == "DATE_SUB" and len(parts) == 2 and isinstance(parts[1], exp.Interval):
+        return _later(parts[0], parts[1], here, minus=True)
+    if word in _PARTS and len(parts) == 1:
+        return _part(word, parts[0], here)
+    if word == "AGE":
+        raise NotAllowed("AGE is taken in whole years.", next_step="Write DATE_PART('year', AGE(a, b)).")
+    return None
+
+
+def _named(node: exp.Anonymous, here: Here) -> Expression:
+    """A function that the parser has no node for: by its name, if the registry spells it so."""
+    _plain(node, "this", "expressions")
+    special = of_unit(node, here)
+    if special is not None:
+        return special
+    word = node.name.upper()
+    if word in _SYNTAX or not spelled(word):
+        raise unknown(word)
+    return apply(word, *(here.read(part) for part in node.expressions))
+
+
+_SYNTAX = {"AND", "OR", "NOT", "BETWEEN", "IN", "LIKE", "ILIKE", "CASE", "CAST", "EXTRACT"}
+"""Words of the registry that are no functions."""
+
+
+def _plain(node: exp.Expr, *places: str) -> None:
+    if any(value for name, value in node.args.items() if name not in places):
+        raise unknown(type(node).__name__)
+
+
+def _no_part() -> NotAllowed:
+    return NotAllowed("That part of a date is not known here.", next_step="Use year, quarter, month, week or day.")
+
+
+def _no_interval() -> NotAllowed:
+    return NotAllowed(
+        "An interval is a small whole number of days, weeks, months or years.", next_step="Write INTERVAL 30 DAY."
+    )
+
+
+DAYS: Mapping[type[exp.Expr], Rule] = {
+    exp.Add: _sum, exp.Sub: _sum, exp.Extract: _extract, exp.DateTrunc: _beginning, exp.TimestampTrunc: _beginning,
+    exp.DateDiff: _difference, exp.DateAdd: _added, exp.LastDay: _last_day, exp.TimeToStr: _formatted, exp.ToChar: _pictured,
+    exp.Date: _date, exp.DateFromParts: _from_parts, exp.CurrentDate: _current, exp.Anonymous: _named,
+    exp.Monthname: _as_name("%B"), exp.Dayname: _as_name("%A"),
+    exp.Year: _typed_part("YEAR"), exp.Quarter: _typed_part("QUARTER"), exp.Month: _typed_part("MONTH"),
+    exp.Week: _typed_part("WEEK"), exp.WeekOfYear: _typed_part("WEEK"), exp.Day: _typed_part("DAY"),
+    exp.DayOfMonth: _typed_part("DAY"), exp.DayOfWeek: _typed_part("DOW"), exp.DayOfWeekIso: _typed_part("ISODOW"),
+    exp.DayOfYear: _typed_part("DOY"),
+}  # fmt: skip

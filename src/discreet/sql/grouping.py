@@ -1,0 +1,75 @@
+"""GROUP BY across people: keys with the values that are public of them, and the sets that are grouped by together."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from discreet.algebra.expressions import Expression
+from discreet.algebra.facts import Value, every_value
+from discreet.algebra.question import MOST_GROUPS
+from discreet.errors import NotAllowed, TooLarge
+from discreet.sql.facts import PublicFacts
+
+MOST_SETS = 64
+
+
+def values_of(key: Expression, facts: PublicFacts) -> tuple[Value | None, ...] | None:
+    """Every value that a key can have, where that is public; None where groups must be selected privately."""
+    origin = key.facts.origin
+    if origin is None:
+        return every_value(key.facts)
+    values = facts.distinct_values(origin.relation, origin.expression, outer=origin.outer)
+    if len(values) > MOST_GROUPS:
+        raise TooLarge("There would be more than a million groups.", next_step="Group by fewer columns.")
+    return values
+
+
+def sets_of(select: exp.Select, number: Callable[[exp.Expr], int]) -> list[tuple[int, ...]]:
+    """Which keys are grouped by together: once for a plain GROUP BY, several times for ROLLUP, CUBE and GROUPING SETS.
+
+    `number` gives the number of a key as the question writes it, in the order of the text.
+    """
+    group = select.args.get("group")
+    if group is None:
+        return [()]
+    if any(value for name, value in group.args.items() if name not in ("expressions", "all")) or group.args.get("all"):
+        raise NotAllowed("GROUP BY takes columns and expressions.", next_step="Name the columns to group by.")
+    choices: list[list[tuple[int, ...]]] = []
+    for node in group.expressions:
+        choices.append(_choices(node, number))
+        if len(choices[-1]) * len(choices) > MOST_SETS:
+            raise _too_many()
+    made = [
+        tuple(dict.fromkeys(itertools.chain(*parts)))
+        for parts in itertools.islice(itertools.product(*choices), MOST_SETS + 1)
+    ]
+    if len(made) > MOST_SETS:
+        raise _too_many()
+    return list(dict.fromkeys(tuple(sorted(keys)) for keys in made))
+
+
+def _choices(node: exp.Expr, number: Callable[[exp.Expr], int]) -> list[tuple[int, ...]]:
+    if isinstance(node, exp.Rollup | exp.Cube):
+        parts = [_together(part, number) for part in node.expressions]
+        if isinstance(node, exp.Rollup):
+            return [tuple(itertools.chain(*parts[:end])) for end in range(len(parts), -1, -1)]
+        if len(parts) > 6:
+            raise _too_many()
+        masks = itertools.product((True, False), repeat=len(parts))
+        return [tuple(itertools.chain(*itertools.compress(parts, mask))) for mask in masks]
+    if isinstance(node, exp.GroupingSets):
+        return [_together(part, number) for part in node.expressions]
+    return [(number(node),)]
+
+
+def _together(node: exp.Expr, number: Callable[[exp.Expr], int]) -> tuple[int, ...]:
+    """(a, b) within ROLLUP or GROUPING SETS."""
+    parts = node.expressions if isinstance(node, exp.Tuple) else [node.unnest()]
+    return tuple(number(part) for part in parts)
+
+
+def _too_many() -> TooLarge:
+    return TooLarge("There are too many groupings.", next_step=f"Ask for at most {MOST_SETS} at once.")

@@ -1,0 +1,60 @@
+"""What of one person counts at the release, by catalog and OPTIONS: a question may only tighten it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from discreet.algebra.question import Limits
+from discreet.algebra.relations import Compute, Join, Keep, Mark, Relation, Scan, Stack
+from discreet.algebra.shapes import MOST_ROWS
+from discreet.catalog import Catalog, Table
+from discreet.errors import NotAllowed, TooLarge
+from discreet.sql.text import Options
+
+
+def limits_of(rows: Relation, options: Options, catalog: Catalog, *, has_keys: bool) -> Limits:
+    """The limits of a question. They follow from text and catalog, never from the data."""
+    groups, per_group = options.max_groups_contributed, options.max_rows_per_group
+    if (groups is not None or per_group is not None) and not has_keys:
+        raise NotAllowed("Without groups there is nothing to limit by group.", next_step="Use max_rows_contributed.")
+    if per_group is not None and groups is None:
+        raise NotAllowed("max_rows_per_group needs max_groups_contributed.", next_step="Give both.")
+    asked = [limit for limit in (catalog.rows_per_person, options.max_rows_contributed) if limit is not None]
+    derived = rows.shape.most_rows
+    if (
+        not asked
+        and (groups is None or per_group is None)
+        and any(not table.is_bounded_once for table in _tables(rows))
+    ):
+        asked = [max(table.max_rows for table in _tables(rows))]
+    bounds = [*asked, *([] if derived is None else [derived])]
+    if groups is not None and per_group is not None:
+        bounds.append(groups * per_group)
+    most = min(bounds)
+    if most > MOST_ROWS:
+        raise TooLarge("One person could have too many rows.", next_step="Give a smaller limit.")
+    if groups is None:
+        return Limits(rows=most)
+    return Limits(rows=most, groups=min(groups, most), rows_per_group=min(per_group or most, most))
+
+
+def tightened(rows: Relation, limits: Limits) -> Relation:
+    """A plain table of the snapshot, tightened by its stored rank before WHERE: a filter instead of a window."""
+    match rows:
+        case Scan() if rows.most is not None and limits.groups is None:
+            return replace(rows, most=min(rows.most, limits.rows))
+        case Keep() | Compute() | Mark():
+            return replace(rows, rows=tightened(rows.rows, limits))
+    return rows
+
+
+def _tables(rows: Relation) -> list[Table]:
+    """The protected tables whose rows these are; what a mark looks at adds none."""
+    match rows:
+        case Scan():
+            return [] if rows.table.is_public else [rows.table]
+        case Join():
+            return [*_tables(rows.left), *_tables(rows.right)]
+        case Stack():
+            return [table for part in rows.parts for table in _tables(part)]
+    return _tables(rows.rows)

@@ -1,0 +1,146 @@
+"""Conditions between two sides: what each says alone, what must be equal, and whether the person is named on both.
+
+The inner side, the right one of a join or a subquery, is read within the other: the outer side's columns are at positions from OUTER on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from discreet.algebra.expressions import Call, Expression, Field, fields_of, moved
+from discreet.algebra.relations import Compute, Join, Keep, Mark, Relation, Scan, Windowed
+from discreet.catalog import Table
+from discreet.errors import NotAllowed
+from discreet.sql.scope import OUTER, Scope, all_of, mapped
+
+Pair = tuple[Expression, Expression]
+"""What must be equal: an expression of the outer side alone, and one of the inner side alone."""
+
+
+@dataclass
+class Parts:
+    """A condition taken apart; `rest` and `further` are as they were read."""
+
+    inner: list[Expression] = field(default_factory=list)
+    outer: list[Expression] = field(default_factory=list)
+    keys: list[Pair] = field(default_factory=list)
+    rest: list[Expression] = field(default_factory=list)
+    further: list[Expression] = field(default_factory=list)
+    """What reads a SELECT that lies further out than the other side."""
+
+
+def split(conditions: Sequence[Expression]) -> Parts:
+    """Conditions over both sides, by what they speak of."""
+    parts = Parts()
+    for condition in conditions:
+        levels = _levels(condition)
+        if levels <= {0}:
+            parts.inner.append(condition)
+        elif levels == {1}:
+            parts.outer.append(moved(condition, -OUTER))
+        elif levels == {0, 1}:
+            pair = _pair(condition)
+            if pair is None:
+                parts.rest.append(condition)
+            else:
+                parts.keys.append(pair)
+        else:
+            parts.further.append(condition)
+    return parts
+
+
+def _levels(expression: Expression) -> set[int]:
+    return {part.at // OUTER for part in fields_of(expression)}
+
+
+def _pair(condition: Expression) -> Pair | None:
+    if not isinstance(condition, Call) or condition.function.name != "eq":
+        return None
+    a, b = condition.args
+    if _levels(a) == {1} and _levels(b) == {0}:
+        return moved(a, -OUTER), b
+    return (moved(b, -OUTER), a) if _levels(a) == {0} and _levels(b) == {1} else None
+
+
+def refuse_further(parts: Parts) -> None:
+    """A subquery is read within the SELECT around it, not within one further out."""
+    if parts.further:
+        raise NotAllowed(
+            "A subquery uses a column from more than one level outside.",
+            next_step="Join the tables in between in FROM, and refer to them there.",
+        )
+
+
+def names_the_person(pairs: Sequence[Pair], outer: Relation, inner: Relation) -> bool:
+    """Whether the person is among what is equated, as a column or by the first step of the path that the catalog declares."""
+    return any(
+        (ours.facts.person and theirs.facts.person and ours.facts.type is theirs.facts.type)
+        or _follows_path(lineage(outer, ours), lineage(inner, theirs))
+        for ours, theirs in pairs
+    )
+
+
+def lineage(relation: Relation, expression: Expression) -> tuple[Table, str] | None:
+    """The table and column of the catalog that an expression is, unchanged; None for anything computed."""
+    if not isinstance(expression, Field):
+        return None
+    at = expression.at
+    if isinstance(relation, Scan):
+        return relation.table, tuple(relation.table.columns)[at]
+    if isinstance(relation, Keep):
+        return lineage(relation.rows, expression)
+    if isinstance(relation, Compute):
+        return lineage(relation.rows, relation.expressions[at])
+    if isinstance(relation, Mark | Windowed):
+        return lineage(relation.rows, expression) if at < len(relation.rows.columns) else None
+    if isinstance(relation, Join):
+        width = len(relation.left.columns)
+        return (
+            lineage(relation.left, expression)
+            if at < width
+            else lineage(relation.right, relation.right.field(at - width))
+        )
+    return None
+
+
+def _follows_path(ours: tuple[Table, str] | None, theirs: tuple[Table, str] | None) -> bool:
+    return ours is not None and theirs is not None and (_refers(ours, theirs) or _refers(theirs, ours))
+
+
+def _refers(here: tuple[Table, str], there: tuple[Table, str]) -> bool:
+    """Whether this equality is the first step of the path by which the catalog finds the person."""
+    (table, column), (other, key) = here, there
+    if table.unit is None or not table.unit.path:
+        return False
+    step = table.unit.path[0]
+    return (step.column, step.table, step.key) == (column, other.name, key)
+
+
+def without_owners(pairs: Sequence[Pair]) -> list[Pair]:
+    """The pairs that say more than that the owner is the same, which the algebra sees to."""
+    return [(ours, theirs) for ours, theirs in pairs if not (_is_owner(ours) and _is_owner(theirs))]
+
+
+def _is_owner(expression: Expression) -> bool:
+    return expression.facts.person and not expression.facts.nullable
+
+
+def with_field(scope: Scope, expression: Expression) -> Field:
+    """An expression as a column: itself, or appended to the relation."""
+    fresh = scope.fresh(expression)
+    if isinstance(fresh, Field):
+        return fresh
+    relation = scope.relation
+    scope.relation = Compute(relation, (*(relation.field(at) for at in range(scope.width)), fresh))
+    return scope.relation.field(scope.width - 1)
+
+
+def side_by_side(conditions: Sequence[Expression], outer: Relation, inner: Relation) -> Expression | None:
+    """Conditions over both sides, as the algebra reads them: the outer columns before the inner ones."""
+    if not conditions:
+        return None
+    width = len(outer.columns)
+    places = {OUTER + at: outer.field(at) for at in range(width)}
+    places |= {at: Field(width + at, inner.columns[at].facts) for at in range(len(inner.columns))}
+    return mapped(all_of(conditions), places)

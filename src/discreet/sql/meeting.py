@@ -1,0 +1,68 @@
+"""Two sides that meet: pairs of rows as a join, or a mark on the rows of one side; within the same people, or with public rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from discreet.algebra.expressions import Expression, Field, call, moved
+from discreet.algebra.relations import How, Join
+from discreet.sql.capping import capped
+from discreet.sql.linking import Pair, Parts, refuse_further, side_by_side, with_field, without_owners
+from discreet.sql.model import Context
+from discreet.sql.scope import OUTER, Scope, all_of
+
+
+def joined(left: Scope, right: Scope, how: How, parts: Parts, context: Context, *, keeps_left: bool) -> Join:
+    """The pairs of rows that fit. What the left side says alone decides about its rows, or where it `keeps_left`, about pairs only."""
+    if not left.is_public and not right.is_public:
+        left.relation, right.relation = capped(left.relation), capped(right.relation)
+    rest = list(parts.rest)
+    if how is How.FULL:
+        rest += parts.inner
+    else:
+        right.keep(parts.inner)
+    if keeps_left:
+        rest += [moved(condition, OUTER) for condition in parts.outer]
+    else:
+        left.keep(parts.outer)
+    keys = [_key(left, right, pair) for pair in _needed(left, right, parts.keys)]
+    pairs = tuple((left.fresh(ours), right.fresh(theirs)) for ours, theirs in keys)
+    on = side_by_side(rest, left.relation, right.relation)
+    return Join(left.relation, right.relation, how, pairs, on, _fan_out(left, right, pairs, context))
+
+
+def _needed(left: Scope, right: Scope, pairs: Sequence[Pair]) -> list[Pair]:
+    distinct = list(dict.fromkeys(pairs))
+    return distinct if left.is_public or right.is_public else without_owners(distinct)
+
+
+def _key(left: Scope, right: Scope, pair: Pair) -> Pair:
+    """The public side of a key is a column."""
+    ours, theirs = pair
+    return with_field(left, ours) if left.is_public else ours, with_field(right, theirs) if right.is_public else theirs
+
+
+def _fan_out(left: Scope, right: Scope, pairs: Sequence[Pair], context: Context) -> int:
+    if not left.is_public and not right.is_public:
+        return 1
+    public, side = (right, 1) if right.is_public else (left, 0)
+    return multiplicity(public, [pair[side] for pair in pairs], context)
+
+
+def multiplicity(public: Scope, keys: Sequence[Expression], context: Context) -> int:
+    """How many rows of a public relation one row can meet: those that share the columns equated with it."""
+    places = tuple(sorted({key.at for key in keys if isinstance(key, Field)}))
+    return max(1, context.facts.largest_multiplicity(public.relation, places))
+
+
+def marked(outer: Scope, inner: Scope, parts: Parts, context: Context) -> Expression:
+    """A column of the outer side: whether the inner side has a row that fits. True or false, never NULL."""
+    refuse_further(parts)
+    inner.keep(parts.inner)
+    pairs = without_owners(parts.keys) if not inner.is_public else list(parts.keys)
+    keys = [(ours, with_field(inner, theirs) if inner.is_public else inner.fresh(theirs)) for ours, theirs in pairs]
+    on = side_by_side(parts.rest, outer.relation, inner.relation)
+    many = on is not None and inner.is_public and not outer.is_public
+    fan_out = multiplicity(inner, [theirs for _, theirs in keys], context) if many else 1
+    mark: Expression = outer.mark(inner, keys, on, fan_out=fan_out)
+    return all_of([*(call("is_true", condition) for condition in parts.outer), mark])

@@ -1,0 +1,183 @@
+"""A question's text to its meaning: what reads rows, what counts across people, what is computed afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+
+from sqlglot import exp
+
+from discreet.algebra.after import View
+from discreet.algebra.functions.rules import listing_at_most
+from discreet.algebra.question import Question
+from discreet.catalog import Catalog
+from discreet.errors import NotAllowed, TooLarge
+from discreet.sql.facts import PublicFacts
+from discreet.sql.model import Context, IsRelease, Names, Released, Rows
+from discreet.sql.releases import limit_of, ordered, read_release, sorted_view
+from discreet.sql.rows import context_of, is_grouped, read_rows
+from discreet.sql.scope import Scope
+from discreet.sql.sets import read_sets
+from discreet.sql.text import Options, Parameters, read_text
+from discreet.sql.views import RowReader, Source, read_view, stacked
+
+MOST_QUESTIONS = 16
+_DEEPEST = 40
+_MOST_CANDIDATES = 10**6
+"""Values of dates and numbers that are tried while a question is read: about a second's work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a text means: the questions that are measured, the table that is made of them, OPTIONS, and what to tell the analyst."""
+
+    questions: tuple[Question, ...]
+    view: View
+    names: tuple[str, ...]
+    options: Options
+    notes: tuple[str, ...]
+
+
+def read_question(
+    sql: str, catalog: Catalog, facts: PublicFacts, *, parameters: Parameters = (), today: date | None = None
+) -> Reading:
+    """The meaning of a question, or a refusal by name. Reads the catalog and public tables, nothing else.
+
+    `parameters` stand for ? and :name; `today` is the day of the data version, which CURRENT_DATE means.
+    """
+    text = read_text(sql, parameters)
+    context = context_of(catalog, facts, today=today)
+    reader = _Reader(context, text.options)
+    context.read = reader.read
+    try:
+        with listing_at_most(_MOST_CANDIDATES):
+            meaning = reader.outermost(text.query, {})
+    except RecursionError:
+        raise TooLarge("The question is nested too deeply.", next_step="Say it in fewer levels.") from None
+    if isinstance(meaning, Rows):
+        raise _rows_only(meaning)
+    return Reading(
+        tuple(context.questions), meaning.view, meaning.names, text.options, tuple(dict.fromkeys(context.notes))
+    )
+
+
+class _Reader:
+    """Reads each query of a text once: what it means does not depend on who looks."""
+
+    def __init__(self, context: Context, options: Options) -> None:
+        self._context, self._options = context, options
+        self._known: dict[int, tuple[exp.Expr, Rows | Released]] = {}  # with the node, so that its id stays its own
+        self._depth = 0
+
+    def read(self, query: exp.Expr, names: Names, _outside: Scope | None = None) -> Rows | Released:
+        """A query as rows of people or public rows, or as a released table."""
+        if id(query) in self._known:
+            return self._known[id(query)][1]
+        self._depth += 1
+        try:
+            if self._depth > _DEEPEST:
+                raise TooLarge("The question is nested too deeply.", next_step="Say it in fewer levels.")
+            meaning = self._read(query, names)
+        finally:
+            self._depth -= 1
+        self._known[id(query)] = query, meaning
+        return meaning
+
+    def outermost(self, query: exp.Expr, names: Names) -> Rows | Released:
+        """The query that is answered: where it groups, it counts across people, by the person too."""
+        if isinstance(query, exp.SetOperation):
+            for side in (query.left, query.right):
+                self.outermost(side, self._with_names(query, names))
+        elif isinstance(query, exp.Select) and is_grouped(query):
+            known = self._with_names(query, names)
+            if not self._released_sources(query, known):
+                self._known[id(query)] = query, self._release(query, known)
+        return self.read(query, names)
+
+    def _release(self, query: exp.Select, names: Names) -> Released:
+        if len(self._context.questions) >= MOST_QUESTIONS:
+            raise TooLarge("There are too many releases in one question.", next_step="Ask for fewer at once.")
+        return read_release(query, names, self._context, self._options)
+
+    def _read(self, query: exp.Expr, names: Names) -> Rows | Released:
+        if isinstance(query, exp.Subquery) and not query.alias:
+            return self.read(query.this, names)
+        names = self._with_names(query, names)
+        if isinstance(query, exp.SetOperation):
+            return self._set_operation(query, names)
+        if not isinstance(query, exp.Select):
+            raise NotAllowed(
+                "Only SELECT, UNION ALL, EXCEPT and INTERSECT are known here.", next_step="Say it with WHERE or EXISTS."
+            )
+        sources = self._released_sources(query, names)
+        if sources:
+            return read_view(query, sources)
+        try:
+            return read_rows(query, names, self._context)
+        except IsRelease:
+            return self._release(query, names)
+
+    def _with_names(self, query: exp.Expr, names: Names) -> Names:
+        """The names of a WITH, on top of those outside."""
+        clause = query.args.get("with_")
+        if clause is None:
+            return names
+        if clause.args.get("recursive"):
+            raise NotAllowed("Recursion is not known here.", next_step="Leave RECURSIVE out.")
+        known: dict[str, Rows | Released] = dict(names)
+        for part in clause.expressions:
+            if part.args["alias"].columns:
+                raise NotAllowed("Columns are renamed with AS.", next_step="Write SELECT x AS y.")
+            known[part.alias.lower()] = self.read(part.this, dict(known))
+        return known
+
+    def _set_operation(self, query: exp.SetOperation, names: Names) -> Rows | Released:
+        left, right = self.read(query.left, names), self.read(query.right, names)
+        if isinstance(left, Rows) and isinstance(right, Rows):
+            return read_sets(query, left, right, self._context)
+        if isinstance(left, Rows) or isinstance(right, Rows):
+            raise NotAllowed(
+                "Rows of people and noisy numbers cannot be put together.", next_step="Ask for each by itself."
+            )
+        if not isinstance(query, exp.Union) or query.args.get("distinct") or query.args.get("by_name"):
+            raise NotAllowed("Noisy rows are put together by UNION ALL only.", next_step="Write UNION ALL.")
+        joined = stacked([left, right])
+        order = query.args["order"].expressions if query.args.get("order") else []
+        rows = RowReader([Source("", joined, 0)])
+        outputs = [(name, computed.after) for name, computed in rows.columns()]
+        keys = [ordered(node, outputs, rows) for node in order]
+        return Released(sorted_view(lambda _: joined.view, outputs, keys, limit_of(query)), joined.names, joined.types)
+
+    def _released_sources(self, select: exp.Select, names: Names) -> list[tuple[str, Released]]:
+        """The released tables that a SELECT reads, each with its name; none where it reads rows."""
+        origin = select.args.get("from_")
+        nodes = [] if origin is None else [origin.this, *(join.this for join in select.args.get("joins") or ())]
+        meanings = [self._source(node, names) for node in nodes]
+        if not any(isinstance(meaning, Released) for meaning in meanings):
+            return []
+        if not all(isinstance(meaning, Released) for meaning in meanings):
+            raise NotAllowed(
+                "A release cannot be joined with rows.", next_step="Ask for it, and pass its answer as a parameter."
+            )
+        return [
+            (node.alias_or_name or f"table {at}", meaning)
+            for at, (node, meaning) in enumerate(zip(nodes, meanings, strict=True))
+            if isinstance(meaning, Released)
+        ]
+
+    def _source(self, node: exp.Expr, names: Mapping[str, Rows | Released]) -> Rows | Released | None:
+        if isinstance(node, exp.Table) and not node.args.get("db"):
+            return names.get(node.name.lower())
+        if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Query):
+            return self.read(node.this, names)
+        return None
+
+
+def _rows_only(rows: Rows) -> NotAllowed:
+    if rows.relation.is_public:
+        return NotAllowed(
+            "The question reads public tables only, which need no protection.",
+            next_step="Read a protected table, or look at the public file itself.",
+        )
+    return NotAllowed("Rows themselves are never shown.", next_step="Count, sum or average something.")

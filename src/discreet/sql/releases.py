@@ -1,0 +1,249 @@
+"""A SELECT that counts or sums across people: keys, measures, and the table that is released."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from sqlglot import exp
+
+from discreet.algebra.after import After, ColumnOf, Grouping, KeyOf, Release, Select, Sorted, View
+from discreet.algebra.expressions import Expression
+from discreet.algebra.question import Choose, Key, Kind, Measure, Question
+from discreet.catalog import Type
+from discreet.errors import NotAllowed, TooLarge
+from discreet.sql.afterwards import AfterReader, Computed, has_aggregate
+from discreet.sql.expressions import expression
+from discreet.sql.grouping import sets_of, values_of
+from discreet.sql.limits import limits_of, tightened
+from discreet.sql.measuring import Measuring
+from discreet.sql.model import Context, Names, Released
+from discreet.sql.rows import named_in_select
+from discreet.sql.scope import Scope
+from discreet.sql.sources import keep_where, open_from
+from discreet.sql.text import Options
+
+_CLAUSES = {"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "with_", "kind", "hint"}
+_LONGEST_LIMIT = 12
+Columns: TypeAlias = tuple[tuple[str, After], ...]
+
+
+@dataclass(slots=True)
+class GroupReader(AfterReader):
+    """Keys and aggregates of one SELECT as what is shown of its groups."""
+
+    scope: Scope
+    context: Context
+    names: Names
+    measuring: Measuring = field(init=False)
+    keys: list[Key] = field(default_factory=list)
+    written: list[exp.Expr] = field(default_factory=list)
+    """The keys as the question has them: what is written alike is the same key."""
+
+    def __post_init__(self) -> None:
+        self.measuring = Measuring(self.expression, lambda: self.scope.relation)
+
+    def expression(self, node: exp.Expr) -> Expression:
+        return expression(node, self.scope, self.context, self.names)
+
+    def key(self, node: exp.Expr) -> int:
+        """The number of a group key; equal keys are one."""
+        if node in self.written:
+            return self.written.index(node)
+        meaning = self.expression(node)
+        for index, known in enumerate(self.keys):
+            if known.expression == meaning:
+                return index
+        self.keys.append(Key(meaning, values_of(meaning, self.context.facts)))
+        self.written.append(node)
+        return len(self.keys) - 1
+
+    def leaf(self, node: exp.Expr) -> Computed | None:
+        if isinstance(node, exp.Grouping) and len(node.expressions) == 1:
+            return Computed(Grouping(self._known_key(node.expressions[0])), Type.INTEGER)
+        if isinstance(node, exp.Filter | exp.AggFunc | exp.WithinGroup):
+            return self.measuring.aggregate(node)
+        if has_aggregate(node):
+            return None
+        if node in self.written:
+            return self._shown(self.written.index(node))
+        if isinstance(node, exp.Column):
+            return self._shown(self._known_key(node))
+        if isinstance(node, exp.Subquery | exp.Exists):
+            return self._shown(self._known_key(node))
+        index = self._same_key(node) if node.find(exp.Column) is not None else None
+        return None if index is None else self._shown(index)
+
+    def _shown(self, index: int) -> Computed:
+        return Computed(KeyOf(index), self.keys[index].expression.facts.type)
+
+    def _same_key(self, node: exp.Expr) -> int | None:
+        meaning = self.expression(node)
+        return next((index for index, key in enumerate(self.keys) if key.expression == meaning), None)
+
+    def _known_key(self, node: exp.Expr) -> int:
+        if node in self.written:
+            return self.written.index(node)
+        index = self._same_key(node)
+        if index is None:
+            raise NotAllowed(
+                "A column stands outside of an aggregate and is no group key.",
+                next_step="Put it into GROUP BY, or count, sum or average it.",
+            )
+        return index
+
+
+def read_release(select: exp.Select, names: Names, context: Context, options: Options) -> Released:
+    """The released table of a SELECT; its question joins those of the context."""
+    check_clauses(select, _CLAUSES)
+    scope = open_from(select, names, context)
+    keep_where(select, scope, names, context)
+    if scope.relation.is_public:
+        raise NotAllowed(
+            "The question reads public tables only, which need no protection.",
+            next_step="Read a protected table, or look at the public file itself.",
+        )
+    reader = GroupReader(scope, context, names)
+    if any(isinstance(node.unalias(), exp.Mode) for node in select.expressions):
+        return _mode(select, reader, options)
+    sets = sets_of(select, lambda node: reader.key(named_in_select(node, select, scope)))
+    shown = [(name, reader.read(node)) for name, node in named_outputs(select)]
+    outputs = [(name, computed.after) for name, computed in shown]
+    having = _having(select, reader)
+    order = [ordered(node, outputs, reader) for node in _listed(select.args.get("order"))]
+    if not reader.measuring.measures:
+        raise NotAllowed("A question must count, sum or average something.", next_step="Add COUNT(*).")
+    limits = limits_of(scope.relation, options, context.catalog, has_keys=bool(reader.keys))
+    question = Question(
+        rows=tightened(scope.relation, limits),
+        keys=tuple(Key(scope.fresh(key.expression), key.values) for key in reader.keys),
+        measures=tuple(_fresh(measure, scope) for measure in reader.measuring.measures),
+        limits=limits,
+        sets=tuple(sets),
+    )
+    context.questions.append(question)
+    context.notes.extend(note for note in reader.measuring.notes if note not in context.notes)
+    number = len(context.questions) - 1
+    view = sorted_view(lambda columns: Release(number, columns, having), outputs, order, limit_of(select))
+    return Released(view, tuple(name for name, _ in shown), tuple(computed.type for _, computed in shown))
+
+
+def _fresh(measure: Measure, scope: Scope) -> Measure:
+    """A measure over what the rows have become while the question was read."""
+    where = None if measure.where is None else scope.fresh(measure.where)
+    return replace(measure, values=tuple(scope.fresh(value) for value in measure.values), where=where)
+
+
+def _mode(select: exp.Select, reader: GroupReader, options: Options) -> Released:
+    """MODE(x) alone: the values of x compete by their rows, and only the winner leaves."""
+    scope, context = reader.scope, reader.context
+    ((name, node), *others) = named_outputs(select)
+    if others or any(select.args.get(clause) for clause in ("group", "having", "order", "limit")):
+        raise NotAllowed("MODE is asked for by itself.", next_step="Write SELECT MODE(ward) FROM visits.")
+    value = reader.expression(node.this)
+    listed = values_of(value, context.facts)
+    if listed is None:
+        raise NotAllowed(
+            "MODE is of values that are declared.", next_step="Ask the owner to declare the column's values."
+        )
+    key = Key(scope.fresh(value), tuple(part for part in listed if part is not None))
+    limits = limits_of(scope.relation, options, context.catalog, has_keys=True)
+    rows = tightened(scope.relation, limits)
+    measures = (Measure(kind=Kind.ROWS),)
+    context.questions.append(
+        Question(rows=rows, keys=(key,), measures=measures, limits=limits, sets=((0,),), choose=Choose(0, 1))
+    )
+    view = Release(len(context.questions) - 1, ((name, KeyOf(0)),))
+    return Released(view, (name,), (value.facts.type,))
+
+
+def _having(select: exp.Select, reader: GroupReader) -> After | None:
+    """HAVING, where an alias of the SELECT list means what it names."""
+    clause = select.args.get("having")
+    if clause is None:
+        return None
+
+    def meant(node: exp.Expr) -> exp.Expr:
+        if not isinstance(node, exp.Column) or node in reader.written:
+            return node
+        named = named_in_select(node, select, reader.scope)
+        return node if named is node else exp.paren(named.copy())
+
+    read = reader.read(clause.this.transform(meant))
+    if read.type not in (Type.BOOLEAN, None):
+        raise NotAllowed("A condition must be true or false.", next_step="Compare something: COUNT(*) > 0.")
+    return read.after
+
+
+def named_outputs(select: exp.Select) -> list[tuple[str, exp.Expr]]:
+    """The columns of an answer, each by its alias, its column or its text; a name that is taken gets a number."""
+    named: list[tuple[str, exp.Expr]] = []
+    names: list[str] = []
+    for node in select.expressions:
+        inner = node.unalias()
+        name = node.alias or (
+            inner.name if isinstance(inner, exp.Column) else inner.sql("duckdb", comments=False).lower()
+        )
+        names.append(name)
+        again = names.count(name)
+        named.append((name if again == 1 else f"{name}_{again}", inner))
+    return named
+
+
+def ordered(node: exp.Expr, outputs: Sequence[tuple[str, After]], reader: AfterReader) -> tuple[After, bool]:
+    """ORDER BY an output's name or number, or an expression of its own; True means falling."""
+    inner, falling = node.this, bool(node.args.get("desc"))
+    if isinstance(inner, exp.Literal) and inner.is_int and 1 <= int(inner.name) <= len(outputs):
+        return outputs[int(inner.name) - 1][1], falling
+    if isinstance(inner, exp.Column) and not inner.table:
+        for name, after in outputs:
+            if name.lower() == inner.name.lower():
+                return after, falling
+    return reader.read(inner).after, falling
+
+
+def sorted_view(
+    table: Callable[[Columns], View],
+    outputs: Sequence[tuple[str, After]],
+    order: Sequence[tuple[After, bool]],
+    limit: int | None,
+) -> View:
+    """The table with these outputs, in an order: what is sorted by and not shown is a column more, dropped in the end."""
+    columns = tuple(outputs)
+    if not order and limit is None:
+        return table(columns)
+    places = []
+    for after, falling in order:
+        at = next((index for index, (_, known) in enumerate(columns) if known == after), len(columns))
+        if at == len(columns):
+            columns = (*columns, (f"order {at}", after))
+        places.append((ColumnOf(at), falling))
+    view: View = Sorted(table(columns), tuple(places), limit)
+    if len(columns) > len(outputs):
+        view = Select(view, tuple((name, ColumnOf(at)) for at, (name, _) in enumerate(outputs)))
+    return view
+
+
+def check_clauses(select: exp.Select, known: set[str], where: str = "here") -> None:
+    """Refuse a clause by its name."""
+    for clause, value in select.args.items():
+        if value and clause not in known:
+            raise NotAllowed(f"{clause.strip('_').upper()} is not allowed {where}.", next_step="Leave it out.")
+
+
+def limit_of(select: exp.Expr) -> int | None:
+    """The number of a LIMIT."""
+    limit = select.args.get("limit")
+    if limit is None:
+        return None
+    more = any(value for name, value in limit.args.items() if name not in ("this", "expression"))
+    if more or not isinstance(limit.expression, exp.Literal) or not limit.expression.is_int:
+        raise NotAllowed("LIMIT takes a number.", next_step="Write LIMIT 10.")
+    if len(limit.expression.name) > _LONGEST_LIMIT:
+        raise TooLarge("A number in the question is too long or too large.", next_step="Write it with fewer digits.")
+    return int(limit.expression.name)
+
+
+def _listed(clause: exp.Expr | None) -> list[exp.Expr]:
+    return clause.expressions if clause is not None else []

@@ -1,0 +1,214 @@
+"""A SELECT that stays rows: of people, each with an owner, or of public tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import date
+
+from sqlglot import exp
+
+from discreet.algebra.aggregates import Order, Place, Window
+from discreet.algebra.expressions import Expression, Literal, call
+from discreet.algebra.relations import Compute, Keep, PerPerson, Relation, Scan
+from discreet.catalog import Catalog, Table, Type
+from discreet.errors import JoinsPeople, NotAllowed, UnknownName
+from discreet.sql.expressions import conjuncts, expression, predicate, reading
+from discreet.sql.facts import PublicFacts
+from discreet.sql.model import Context, Here, Names, Rows, a_release
+from discreet.sql.personal import aggregates_in, grouped
+from discreet.sql.scope import Scope
+from discreet.sql.sources import check_size, keep_where, open_from
+from discreet.sql.subqueries import Subqueries
+from discreet.sql.windows import sort_keys, window
+
+_CLAUSES = {
+    "expressions", "from_", "joins", "where", "group", "having", "distinct", "qualify", "with_", "windows",
+}  # fmt: skip
+
+
+def context_of(catalog: Catalog, facts: PublicFacts, *, today: date | None = None) -> Context:
+    """What reading a question starts from."""
+    return Context(catalog, facts, today, special=special)
+
+
+def special(node: exp.Expr, here: Here) -> Expression | None:
+    """What subqueries and windows stand for in an expression."""
+    return window(node, here) if isinstance(node, exp.Window) else _SUBQUERIES(node, here)
+
+
+_SUBQUERIES = Subqueries(open_from)
+
+
+def read_rows(select: exp.Select, names: Names, context: Context) -> Rows:
+    """The rows of a SELECT; refused as a release where it counts across people."""
+    context.special = special
+    base = open_from(select, names, context)
+    keep_where(select, base, names, context)
+    base.windows = {node.this.name.lower(): node for node in select.args.get("windows") or ()}
+    scope = _grouped(select, base, context, names)
+    _check_clauses(select)
+    scope.aliases = {node.alias.lower(): node.this for node in select.expressions if isinstance(node, exp.Alias)}
+    _keep(select.args.get("having"), scope, context, names)
+    scope.takes_windows = True
+    columns = list(_projections(select, scope, context, names))
+    _keep(select.args.get("qualify"), scope, context, names)
+    distinct = select.args.get("distinct")
+    if distinct is not None and distinct.args.get("on") is not None:
+        _first_of_each(select, scope, context, names)
+    rows = _projected(scope, columns)
+    check_size(rows.relation)
+    return distinct_rows(rows) if distinct is not None and distinct.args.get("on") is None else rows
+
+
+def _check_clauses(select: exp.Select) -> None:
+    distinct = select.args.get("distinct")
+    ordered = distinct is not None and distinct.args.get("on") is not None
+    for clause, value in select.args.items():
+        if value and clause not in _CLAUSES and not (clause == "order" and ordered):
+            raise NotAllowed(
+                f"{clause.strip('_').upper()} is not allowed within a subquery.",
+                next_step="Leave it out, or put it at the end of the whole question.",
+            )
+
+
+def _keep(clause: exp.Expr | None, scope: Scope, context: Context, names: Names) -> None:
+    if clause is not None:
+        scope.keep([predicate(part, scope, context, names) for part in conjuncts(clause.this)])
+
+
+# GROUP BY
+
+
+def is_grouped(select: exp.Select) -> bool:
+    """Whether a SELECT puts rows together."""
+    clauses = [select.args.get("group"), select.args.get("having")]
+    return any(clauses) or any(next(aggregates_in(node), None) is not None for node in select.expressions)
+
+
+def _grouped(select: exp.Select, base: Scope, context: Context, names: Names) -> Scope:
+    """One row for each person and combination of keys, if the SELECT groups; without the person it is a release."""
+    if not is_grouped(select):
+        return base
+    keys = [(node, expression(node, base, context, names)) for node in group_nodes(select, base)]
+    if not base.is_public and not any(base.is_person(key) for _, key in keys):
+        raise a_release()
+    clauses = [select.args[name].this for name in ("having", "qualify") if select.args.get(name)]
+    nodes = [part for node in (*select.expressions, *clauses) for part in aggregates_in(node)]
+    return grouped(base, keys, nodes, Here(base, context, names, reading))
+
+
+def group_nodes(select: exp.Select, scope: Scope) -> list[exp.Expr]:
+    """The keys of a plain GROUP BY, as the question writes them out."""
+    group = select.args.get("group")
+    if group is None:
+        return []
+    if any(isinstance(node, exp.Rollup | exp.Cube | exp.GroupingSets) for node in group.expressions):
+        raise a_release()  # sets without the person among them count across people
+    if any(value for name, value in group.args.items() if name != "expressions"):
+        raise NotAllowed("GROUP BY takes columns and expressions.", next_step="Name the columns to group by.")
+    return [named_in_select(node, select, scope) for node in group.expressions]
+
+
+def named_in_select(node: exp.Expr, select: exp.Select, scope: Scope) -> exp.Expr:
+    """GROUP BY 1 means what SELECT says, and so does an alias, unless a column of the sources has that name."""
+    projections = select.expressions
+    if isinstance(node, exp.Literal) and node.is_int and 1 <= int(node.name) <= len(projections):
+        return projections[int(node.name) - 1].unalias()
+    if isinstance(node, exp.Column) and not node.table and not scope.places(node):
+        for projection in projections:
+            if isinstance(projection, exp.Alias) and projection.alias.lower() == node.name.lower():
+                return projection.this
+    return node
+
+
+# SELECT
+
+
+def _projections(select: exp.Select, scope: Scope, context: Context, names: Names) -> Iterator[tuple[str, Expression]]:
+    seen: set[str] = set()
+    for node in select.expressions:
+        inner = node.unalias()
+        if isinstance(inner, exp.Star) or (isinstance(inner, exp.Column) and isinstance(inner.this, exp.Star)):
+            columns = _starred(inner, scope)
+        else:
+            columns = [(node.alias_or_name or inner.sql("duckdb").lower(), expression(inner, scope, context, names))]
+        for name, column in columns:
+            if name.lower() in seen or "$" in name:
+                raise UnknownName(
+                    "Two columns of a subquery have one name, or a name has a $ in it.", next_step="Name each with AS."
+                )
+            seen.add(name.lower())
+            yield name, column
+
+
+def _starred(node: exp.Expr, scope: Scope) -> list[tuple[str, Expression]]:
+    star = node if isinstance(node, exp.Star) else node.this
+    table = "" if isinstance(node, exp.Star) else node.text("table")
+    if any(value for key, value in star.args.items() if key != "except_"):
+        raise NotAllowed("Only a plain * is known here.", next_step="Name the columns.")
+    without = {column.name.lower() for column in star.args.get("except_") or ()}
+    columns = scope.columns(table)
+    if not columns or not without <= {name.lower() for name, _ in columns}:
+        raise UnknownName("There are no such columns here.", next_step="Use a column that the catalog declares.")
+    return [(name, column) for name, column in columns if name.lower() not in without]
+
+
+def _projected(scope: Scope, columns: Sequence[tuple[str, Expression]]) -> Rows:
+    """The columns of the SELECT list, and nothing else; as they stand, where that is all that there is."""
+    expressions = tuple(scope.fresh(column) for _, column in columns)
+    people = frozenset(at for at, (_, column) in enumerate(columns) if scope.is_person(column))
+    names = tuple(name for name, _ in columns)
+    relation = scope.relation if _is_all(expressions, scope.relation) else Compute(scope.relation, expressions)
+    return Rows(relation, names, _table(relation), frozenset() if relation.is_public else people)
+
+
+def _is_all(expressions: Sequence[Expression], relation: Relation) -> bool:
+    return tuple(relation.field(at) for at in range(len(relation.columns))) == tuple(expressions)
+
+
+def _table(relation: Relation) -> Table | None:
+    """The table whose rows these are, whole or filtered."""
+    if isinstance(relation, Keep):
+        return _table(relation.rows)
+    return relation.table if isinstance(relation, Scan) else None
+
+
+# DISTINCT
+
+
+def distinct_rows(rows: Rows) -> Rows:
+    """Each combination of columns once, for each person."""
+    relation = rows.relation
+    if not relation.is_public and not rows.people:
+        raise a_release()
+    others = [at for at in range(len(relation.columns)) if at not in rows.people]
+    once = PerPerson(relation, tuple(relation.field(at) for at in others), ())
+    before = 0 if relation.is_public else 1
+    places = [0 if at in rows.people else before + others.index(at) for at in range(len(relation.columns))]
+    fields = tuple(once.field(at) for at in places)
+    return Rows(once if _is_all(fields, once) else Compute(once, fields), rows.names, None, rows.people)
+
+
+def _first_of_each(select: exp.Select, scope: Scope, context: Context, names: Names) -> None:
+    """DISTINCT ON: the first row, in the order that is asked for, of each combination."""
+    here = Here(scope, context, names, reading)
+    on = select.args["distinct"].args["on"]
+    keys = [
+        here.read(named_in_select(node, select, scope))
+        for node in (on.expressions if isinstance(on, exp.Tuple) else [on.unnest()])
+    ]
+    if not scope.is_public and not any(scope.is_person(key) for key in keys):
+        raise JoinsPeople(
+            "DISTINCT ON picks rows among different people.",
+            next_step="Put the column that names the person into DISTINCT ON.",
+        )
+    order = select.args.get("order")
+    sorting = [key for node in (order.expressions if order is not None else ()) for key in sort_keys(node, here)]
+    place = scope.window(
+        Window(
+            what=Place.ROW_NUMBER, value=None, offset=0, frame=None,
+            partition=tuple(scope.fresh(key) for key in keys if scope.is_public or not scope.is_person(key)),
+            order=tuple(Order(scope.fresh(key.by), key.falling) for key in sorting),
+        )
+    )  # fmt: skip
+    scope.keep([call("eq", place, Literal(Type.INTEGER, 1))])

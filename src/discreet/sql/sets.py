@@ -1,0 +1,102 @@
+"""UNION, EXCEPT and INTERSECT: of rows of the same people, or of public rows."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from discreet.algebra.expressions import Expression, Field, Literal, call
+from discreet.algebra.relations import Compute, Keep, Mark, Relation, Stack
+from discreet.catalog import Type
+from discreet.errors import JoinsPeople, NotAllowed
+from discreet.sql.capping import capped
+from discreet.sql.model import Context, Rows, a_release
+from discreet.sql.rows import distinct_rows
+from discreet.sql.scope import all_of
+from discreet.sql.types import is_null, real
+
+
+def read_sets(query: exp.SetOperation, left: Rows, right: Rows, _context: Context) -> Rows:
+    """What a set operation gives, under the names of its left side."""
+    if any(value for key, value in query.args.items() if key not in ("this", "expression", "distinct", "with_")):
+        raise NotAllowed("ORDER BY and LIMIT stand at the end of the whole question only.", next_step="Leave them out.")
+    if left.relation.is_public != right.relation.is_public:
+        raise NotAllowed(
+            "Public and protected rows cannot be put together.", next_step="Union tables of the same kind."
+        )
+    if _unit(left) is not _unit(right):
+        raise JoinsPeople(
+            "The two sides do not have the same people.", next_step="Union tables whose people are the same."
+        )
+    if len(left.names) != len(right.names):
+        raise NotAllowed(
+            "Both sides of UNION ALL need the same number of columns.", next_step="Select the same columns."
+        )
+    distinct = bool(query.args.get("distinct"))
+    people = left.people & right.people
+    ours, theirs = _alike(left.relation, right.relation)
+    if isinstance(query, exp.Union):
+        both = Rows(Stack((ours, theirs)), left.names, None, people)
+        return distinct_rows(both) if distinct else both
+    if not distinct:
+        raise NotAllowed("EXCEPT ALL and INTERSECT ALL are not known here.", next_step="Leave ALL out.")
+    if not ours.is_public and not people:
+        raise a_release()
+    once = distinct_rows(Rows(ours, left.names, None, people))
+    return _marked(once, theirs, wanted=isinstance(query, exp.Intersect))
+
+
+def _unit(rows: Rows) -> Type | None:
+    person = rows.relation.shape.person
+    return None if person is None else person.type
+
+
+def _alike(left: Relation, right: Relation) -> tuple[Relation, Relation]:
+    """Both sides with columns of the same types: whole numbers beside reals become reals, and NULL becomes what it stands beside."""
+    pairs = [_pair(left, right, at) for at in range(len(left.columns))]
+    return _computed(left, [a for a, _ in pairs]), _computed(right, [b for _, b in pairs])
+
+
+def _pair(left: Relation, right: Relation, at: int) -> tuple[Expression, Expression]:
+    a, b = left.field(at), right.field(at)
+    kinds = a.facts.type, b.facts.type
+    if kinds[0] is kinds[1]:
+        return a, b
+    if _is_null(right, at):
+        return a, Literal(kinds[0], None)
+    if _is_null(left, at):
+        return Literal(kinds[1], None), b
+    if set(kinds) == {Type.INTEGER, Type.REAL}:
+        return (real(a), b) if kinds[0] is Type.INTEGER else (a, real(b))
+    raise NotAllowed(
+        "The types of the question do not fit together.", next_step="Select columns of the same types on both sides."
+    )
+
+
+def _is_null(relation: Relation, at: int) -> bool:
+    return isinstance(relation, Compute) and is_null(relation.expressions[at])
+
+
+def _computed(relation: Relation, columns: list[Expression]) -> Relation:
+    return relation if all(isinstance(column, Field) for column in columns) else Compute(relation, tuple(columns))
+
+
+def _marked(once: Rows, others: Relation, *, wanted: bool) -> Rows:
+    """The rows that the other side has too, or has not; NULL equals NULL, as in every set operation."""
+    rows = once.relation
+    if not rows.is_public:
+        rows, others = capped(rows), capped(others)
+    width = len(rows.columns)
+    keys: list[tuple[Expression, Expression]] = []
+    equal: list[Expression] = []
+    for at in range(width):
+        ours, theirs = rows.field(at), others.field(at)
+        if at in once.people:
+            continue  # the owner is the same in any case
+        if ours.facts.nullable and theirs.facts.nullable:
+            equal.append(call("same", ours, Field(width + at, theirs.facts)))
+        else:
+            keys.append((ours, theirs))
+    mark = Mark(rows, others, tuple(keys), all_of(equal) if equal else None)
+    fits = mark.field(width)
+    kept = Keep(mark, fits if wanted else call("not", fits))
+    return Rows(Compute(kept, tuple(kept.field(at) for at in range(width))), once.names, None, once.people)

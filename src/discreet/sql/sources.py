@@ -1,0 +1,133 @@
+"""Behind FROM: tables of the catalog, names of WITH and subqueries, joined in an order that lets each meet what it is equated with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from discreet.algebra.relations import Join, Mark, Relation, Scan, Stack, scan
+from discreet.errors import NotAllowed, TooLarge, UnknownName
+from discreet.sql.expressions import conjuncts, predicate
+from discreet.sql.joins import Asked, can_meet, join
+from discreet.sql.model import Context, Names, Released, Rows
+from discreet.sql.scope import Scope, Source
+
+_MOST_NODES = 500
+"""The most relations in one tree."""
+
+
+def open_from(select: exp.Select, names: Names, context: Context, parent: Scope | None = None) -> Scope:
+    """The sources of a SELECT, joined."""
+    origin = select.args.get("from_")
+    if origin is None:
+        raise NotAllowed("A question needs a FROM.", next_step="Name a table of the catalog.")
+    where = conjuncts(select.args["where"].this) if select.args.get("where") else []
+    scope = _source(origin.this, names, context, nth=0)
+    scope.parent = parent
+    waiting = [Asked(node, where, context, names) for node in select.args.get("joins") or ()]
+    brings_back = _brings_back(waiting)
+    others = [(_source(asked.node.this, names, context, nth=nth), asked) for nth, asked in enumerate(waiting, start=1)]
+    _check_names([scope, *(other for other, _ in others)])
+    while others:
+        run = next((at for at, (_, asked) in enumerate(others) if not asked.is_bare), len(others))
+        _join_all(scope, others[: max(run, 1)])
+        others = others[max(run, 1) :]
+    if brings_back:  # such a join may bring rows that an equality in WHERE takes away
+        scope.consumed.clear()
+        if scope.pending:
+            raise NotAllowed(
+                "The subquery's joins are too involved to read a column from outside.", next_step="Use it in WHERE."
+            )
+    check_size(scope.relation)
+    return scope
+
+
+def _brings_back(joins: Sequence[Asked]) -> bool:
+    """Whether there is a right or full join. Behind a comma these would mean something else than they look like."""
+    at = next((at for at, asked in enumerate(joins) if asked.how in ("RIGHT", "FULL")), None)
+    if at is not None and any(asked.is_bare and not asked.node.kind for asked in joins[:at]):
+        raise NotAllowed(
+            "A right or full join stands behind a comma in FROM.",
+            next_step="Write CROSS JOIN, or put it into a subquery.",
+        )
+    return at is not None
+
+
+def _join_all(scope: Scope, others: list[tuple[Scope, Asked]]) -> None:
+    """One join with a condition; or several without, each as soon as WHERE says what it is equated with."""
+    while others:
+        ready = [pair for pair in others if can_meet(scope, *pair)] if len(others) > 1 else others
+        other, asked = (ready or others)[0]
+        others.remove((other, asked))
+        join(scope, other, asked)
+
+
+def _check_names(scopes: Sequence[Scope]) -> None:
+    named = [source.called.lower() for scope in scopes for source in scope.sources if source.called]
+    if len(set(named)) < len(named):
+        raise UnknownName("Two tables have the same name.", next_step="Give one of them an alias.")
+
+
+def _source(node: exp.Expr, names: Names, context: Context, *, nth: int) -> Scope:
+    alias = node.args.get("alias")
+    if any(value for key, value in node.args.items() if key not in ("this", "alias")) or (alias and alias.columns):
+        raise NotAllowed(
+            "Behind FROM stands a table or a subquery with a name, nothing more.", next_step="Leave the rest out."
+        )
+    if isinstance(node, exp.Subquery):
+        rows = context.read(node.this, names, None)
+    elif isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
+        rows = _named(node.name, names, context)
+    else:
+        raise NotAllowed("Only tables of the catalog and subqueries can be read.", next_step="Name a table.")
+    if isinstance(rows, Released):
+        raise NotAllowed(
+            "A release cannot be joined with anything else.", next_step="Ask for it, and join the answers."
+        )
+    called = node.alias or (node.name if isinstance(node, exp.Table) else "")
+    return Scope.of(rows, Source(called, rows.names, 0, nth))
+
+
+def _named(name: str, names: Names, context: Context) -> Rows | Released:
+    known = names.get(name.lower())
+    if known is not None:
+        return known
+    table = context.table(name)
+    if table is None:
+        raise UnknownName("There is no such table.", next_step="Use a table that the catalog declares.")
+    size = context.facts.rows(table) if table.is_public else 0
+    return Rows(scan(table, context.catalog, size=size), tuple(table.columns), table)
+
+
+def keep_where(select: exp.Select, scope: Scope, names: Names, context: Context) -> None:
+    """WHERE, with what inner joins left to it."""
+    where = select.args.get("where")
+    nodes = [*scope.pending, *(conjuncts(where.this) if where is not None else [])]
+    scope.keep([predicate(node, scope, context, names) for node in nodes if id(node) not in scope.consumed])
+
+
+def check_size(relation: Relation) -> None:
+    """Refuse a tree that has become too large: names of WITH are put in wherever they stand, and may double each other."""
+    if _size(relation, {}) > _MOST_NODES:
+        raise TooLarge(
+            "The question grows too long when its parts are put together.",
+            next_step="Use fewer references to one part.",
+        )
+
+
+def _size(relation: Relation, known: dict[int, int]) -> int:
+    """How many relations a tree has, a part that stands twice counted twice, and looked at once."""
+    if id(relation) not in known:
+        known[id(relation)] = 1 + sum(_size(part, known) for part in _parts(relation))
+    return known[id(relation)]
+
+
+def _parts(relation: Relation) -> tuple[Relation, ...]:
+    if isinstance(relation, Scan):
+        return ()
+    if isinstance(relation, Join):
+        return relation.left, relation.right
+    if isinstance(relation, Stack):
+        return relation.parts
+    return (relation.rows, relation.others) if isinstance(relation, Mark) else (relation.rows,)

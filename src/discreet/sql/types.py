@@ -1,0 +1,152 @@
+"""Values that must fit together: integers become reals where they meet reals, a date in quotes becomes a date, NULL takes any type.
+
+Nothing else is cast unless the question says so: an implicit cast could fail on a row, or mean something else on another engine.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import date
+
+from discreet.algebra.expressions import Expression, Literal, call
+from discreet.algebra.registry import Function, spelled
+from discreet.catalog import Type
+from discreet.errors import NotAllowed
+
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+
+
+def apply(word: str, *args: Expression) -> Expression:
+    """The function that SQL spells so, of these arguments: the first record that takes them as they are, else with integers as reals."""
+    records = spelled(word)
+    if not records:
+        raise unknown(word)
+    for widen in (False, True):
+        for record in records:
+            fitting = _fitting(record, args, widen=widen)
+            if fitting is not None:
+                return call(record.name, *fitting)
+    raise misfit()
+
+
+def together(args: Sequence[Expression]) -> list[Expression]:
+    """The same values, of one type."""
+    kind = _common(args, widen=True)
+    if kind is None:
+        raise misfit()
+    return [as_type(arg, kind) for arg in args]
+
+
+def as_type(expression: Expression, kind: Type) -> Expression:
+    """The same value as a value of a type, where that needs no cast; else refused."""
+    converted = _converted(expression, kind, widen=True)
+    if converted is None:
+        raise misfit()
+    return converted
+
+
+def condition(expression: Expression) -> Expression:
+    """A condition, or a refusal."""
+    converted = _converted(expression, Type.BOOLEAN, widen=False)
+    if converted is None:
+        raise NotAllowed("A condition must be true or false.", next_step="Compare something: x > 0.")
+    return converted
+
+
+def cast(expression: Expression, kind: Type) -> Expression:
+    """CAST: what does not fit is NULL."""
+    easy = _converted(expression, kind, widen=True)
+    if easy is not None:
+        return easy
+    if kind is Type.BOOLEAN and expression.facts.type in (Type.INTEGER, Type.REAL):
+        return apply("<>", expression, Literal(Type.INTEGER, 0))
+    if kind is Type.REAL and expression.facts.type is Type.BOOLEAN:
+        return call("real", cast(expression, Type.INTEGER))
+    for record in spelled("CAST"):
+        if record.signature.gives is kind and record.signature.result([expression.facts.type]) is kind:
+            return call(record.name, expression)
+    raise NotAllowed(
+        "That type cannot be cast to from here.", next_step="Cast to INTEGER, DOUBLE, VARCHAR, DATE or BOOLEAN."
+    )
+
+
+def real(expression: Expression) -> Expression:
+    """An integer as a real; constants at once."""
+    if isinstance(expression, Literal):
+        return Literal(Type.REAL, None if expression.value is None else float(expression.value))  # type: ignore[arg-type]
+    return call("real", expression)
+
+
+def is_null(expression: Expression) -> bool:
+    """Whether an expression is a NULL that was written."""
+    return isinstance(expression, Literal) and expression.value is None
+
+
+def misfit() -> NotAllowed:
+    """The refusal of values that cannot stand for each other."""
+    return NotAllowed("The types of the question do not fit together.", next_step="Compare and add like with like.")
+
+
+def unknown(word: str) -> NotAllowed:
+    """The refusal of what has no record."""
+    return NotAllowed(
+        f"{word.upper()} is not on the list of what a question may use here.",
+        next_step="See the list in the documentation of SQL; most things have a safe way to be said.",
+    )
+
+
+def _fitting(record: Function, args: Sequence[Expression], *, widen: bool) -> list[Expression] | None:
+    """The arguments as a record takes them; None where it does not."""
+    wanted = record.signature.parameters(len(args))
+    if wanted is None:
+        return None
+    free = [arg for arg, want in zip(args, wanted, strict=True) if want is None]
+    variable = _common(free, widen=widen, among=record.signature.among) if free else None
+    if free and variable is None:
+        return None
+    fitting: list[Expression] = []
+    for arg, want in zip(args, wanted, strict=True):
+        converted = _converted(arg, want or variable or arg.facts.type, widen=widen)
+        if converted is None:
+            return None
+        fitting.append(converted)
+    return fitting if record.signature.result([arg.facts.type for arg in fitting]) is not None else None
+
+
+def _common(args: Sequence[Expression], *, widen: bool, among: frozenset[Type] = frozenset(Type)) -> Type | None:
+    """The type that all arguments can have."""
+    given = [arg for arg in args if not is_null(arg)]
+    kinds = {arg.facts.type for arg in given}
+    if not kinds:
+        return next(kind for kind in (Type.BOOLEAN, *Type) if kind in among)
+    if len(kinds) == 1:
+        return kinds.pop()
+    if kinds == {Type.DATE, Type.TEXT} and all(_day(arg) is not None for arg in given if arg.facts.type is Type.TEXT):
+        return Type.DATE
+    return Type.REAL if widen and kinds == {Type.INTEGER, Type.REAL} else None
+
+
+def _converted(expression: Expression, kind: Type, *, widen: bool) -> Expression | None:
+    if expression.facts.type is kind:
+        return expression
+    if is_null(expression):
+        return Literal(kind, None)
+    if kind is Type.DATE:
+        day = _day(expression)
+        return None if day is None else Literal(Type.DATE, day)
+    return real(expression) if widen and kind is Type.REAL and expression.facts.type is Type.INTEGER else None
+
+
+def _day(expression: Expression) -> date | None:
+    """The day that a text in quotes is, as everybody writes it."""
+    if (
+        not isinstance(expression, Literal)
+        or not isinstance(expression.value, str)
+        or not _DATE.fullmatch(expression.value)
+    ):
+        return None
+    try:
+        return date.fromisoformat(expression.value)
+    except ValueError:
+        return None

@@ -1,0 +1,222 @@
+"""A SELECT over released tables: post-processing of noisy rows, which costs nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from discreet.algebra.after import After, ColumnOf, Folded, Pairs, Select, Stacked, View
+from discreet.catalog import Type
+from discreet.errors import NotAllowed, UnknownName
+from discreet.sql.afterwards import FOLDS, AfterReader, Computed
+from discreet.sql.model import Released
+from discreet.sql.releases import check_clauses, limit_of, named_outputs, ordered, sorted_view
+
+_CLAUSES = {"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "with_", "kind", "hint"}
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A released table within a SELECT: what the question calls it, and where its columns begin."""
+
+    called: str
+    released: Released
+    first: int
+
+
+@dataclass(slots=True)
+class RowReader(AfterReader):
+    """Columns of released tables side by side."""
+
+    sources: list[Source]
+
+    def columns(self, called: str = "") -> list[tuple[str, Computed]]:
+        """Every column, in order; or those of one table."""
+        return [
+            (name, Computed(ColumnOf(source.first + at), source.released.types[at]))
+            for source in self.sources
+            if not called or source.called.lower() == called.lower()
+            for at, name in enumerate(source.released.names)
+        ]
+
+    def leaf(self, node: exp.Expr) -> Computed | None:
+        if isinstance(node, exp.AggFunc | exp.Filter | exp.WithinGroup | exp.Subquery | exp.Exists):
+            raise NotAllowed(
+                "That cannot be computed from noisy rows here.", next_step="Use SUM, AVG, MIN, MAX or COUNT."
+            )
+        if not isinstance(node, exp.Column):
+            return None
+        named = [computed for name, computed in self.columns(node.table) if name.lower() == node.name.lower()]
+        if len(named) > 1:
+            raise UnknownName(f"The column {node.name} is in several tables.", next_step=f"Write table.{node.name}.")
+        if not named:
+            raise UnknownName(f"There is no column {node.name} here.", next_step="Use a column of the released table.")
+        return named[0]
+
+
+@dataclass(slots=True)
+class FoldReader(AfterReader):
+    """Keys and folds of noisy rows that are put together."""
+
+    rows: RowReader
+    keys: list[tuple[exp.Expr, Computed]] = field(default_factory=list)
+    folds: list[tuple[str, After | None]] = field(default_factory=list)
+
+    def leaf(self, node: exp.Expr) -> Computed | None:
+        for at, (written, computed) in enumerate(self.keys):
+            if written == node:
+                return Computed(ColumnOf(at), computed.type)
+        if type(node) in FOLDS:
+            return self._fold(node)
+        if isinstance(node, exp.Column | exp.AggFunc | exp.Filter | exp.WithinGroup | exp.Subquery | exp.Exists):
+            raise NotAllowed(
+                "A column stands outside of an aggregate and is no group key.", next_step="Put it into GROUP BY."
+            )
+        return None
+
+    def _fold(self, node: exp.Expr) -> Computed:
+        op = FOLDS[type(node)]
+        if isinstance(node.this, exp.Star):
+            return Computed(ColumnOf(self._place("count", None)), Type.INTEGER)
+        if isinstance(node.this, exp.Distinct):
+            raise NotAllowed("Noisy values are not told apart here.", next_step="Leave DISTINCT out.")
+        argument = self.rows.read(node.this)
+        if op in ("sum", "avg") and argument.type not in (Type.INTEGER, Type.REAL, None):
+            raise NotAllowed("Only numbers are added up.", next_step="Sum a number.")
+        return Computed(ColumnOf(self._place(op, argument.after)), Type.INTEGER if op == "count" else argument.type)
+
+    def _place(self, op: str, argument: After | None) -> int:
+        """The column of a fold: behind the keys."""
+        if (op, argument) not in self.folds:
+            self.folds.append((op, argument))
+        return len(self.keys) + self.folds.index((op, argument))
+
+
+def read_view(select: exp.Select, sources: list[tuple[str, Released]]) -> Released:
+    """A SELECT over released tables, each under the name that the question gives it."""
+    check_clauses(select, _CLAUSES, "over a release")
+    placed: list[Source] = []
+    first = 0
+    for called, released in sources:
+        if any(called.lower() == other.called.lower() for other in placed):
+            raise UnknownName("Two tables have the same name.", next_step="Give one of them an alias.")
+        placed.append(Source(called, released, first))
+        first += len(released.names)
+    table: View = placed[0].released.view
+    for source in placed[1:]:
+        table = Pairs(table, source.released.view)
+    rows = RowReader(placed)
+    where = _conditions(select, rows)
+    if _folds(select):
+        return _folded(select, table, where, rows)
+    shown = _expanded(select, rows)
+    outputs = [(name, computed.after) for name, computed in shown]
+    order = [ordered(node, outputs, rows) for node in _listed(select)]
+    view = sorted_view(lambda columns: Select(table, columns, where), outputs, order, limit_of(select))
+    return Released(view, tuple(name for name, _ in shown), tuple(computed.type for _, computed in shown))
+
+
+def stacked(parts: list[Released]) -> Released:
+    """UNION ALL of released tables."""
+    first = parts[0]
+    if any(len(part.names) != len(first.names) for part in parts):
+        raise NotAllowed(
+            "Both sides of UNION ALL need the same number of columns.", next_step="Select the same columns."
+        )
+    for kinds in zip(*(part.types for part in parts), strict=True):
+        known = {kind for kind in kinds if kind is not None}
+        if len(known) > 1 and known != {Type.INTEGER, Type.REAL}:
+            raise NotAllowed("Both sides of UNION ALL need the same types.", next_step="Select the same columns.")
+    return Released(Stacked(tuple(part.view for part in parts)), first.names, first.types)
+
+
+def _folds(select: exp.Select) -> bool:
+    nodes = [*select.expressions, *([select.args["having"].this] if select.args.get("having") else [])]
+    return select.args.get("group") is not None or any(_has_fold(node) for node in nodes)
+
+
+def _has_fold(node: exp.Expr) -> bool:
+    if isinstance(node, exp.Window | exp.Subquery):
+        return False
+    return isinstance(node, exp.AggFunc | exp.Filter) or any(_has_fold(child) for child in node.iter_expressions())
+
+
+def _folded(select: exp.Select, table: View, where: After | None, rows: RowReader) -> Released:
+    if where is not None:
+        kept = tuple((name, computed.after) for name, computed in rows.columns())
+        table = Select(table, kept, where)
+    reader = FoldReader(rows)
+    group = select.args.get("group")
+    for node in group.expressions if group is not None else ():
+        written = _meant(node, select, rows)
+        reader.keys.append((written, rows.read(written)))
+    shown = [(name, reader.read(node)) for name, node in named_outputs(select)]
+    outputs = [(name, computed.after) for name, computed in shown]
+    having = reader.read(select.args["having"].this).after if select.args.get("having") else None
+    order = [ordered(node, outputs, reader) for node in _listed(select)]
+    keys = tuple((f"key {at}", computed.after) for at, (_, computed) in enumerate(reader.keys))
+    folds = tuple((f"fold {at}", op, argument) for at, (op, argument) in enumerate(reader.folds))
+    view = sorted_view(
+        lambda columns: Select(Folded(table, keys, folds), columns, having), outputs, order, limit_of(select)
+    )
+    return Released(view, tuple(name for name, _ in shown), tuple(computed.type for _, computed in shown))
+
+
+def _meant(node: exp.Expr, select: exp.Select, rows: RowReader) -> exp.Expr:
+    """GROUP BY 1 means what SELECT says, and so does an alias, unless a column of the tables has that name."""
+    if isinstance(node, exp.Literal) and node.is_int and 1 <= int(node.name) <= len(select.expressions):
+        return select.expressions[int(node.name) - 1].unalias()
+    if (
+        isinstance(node, exp.Column)
+        and not node.table
+        and all(name.lower() != node.name.lower() for name, _ in rows.columns())
+    ):
+        aliases = [part for part in select.expressions if isinstance(part, exp.Alias)]
+        return next((part.this for part in aliases if part.alias.lower() == node.name.lower()), node)
+    return node
+
+
+def _conditions(select: exp.Select, rows: RowReader) -> After | None:
+    """WHERE, and ON of inner joins."""
+    nodes = [select.args["where"].this] if select.args.get("where") else []
+    for join in select.args.get("joins") or ():
+        if (
+            (join.side or "").upper()
+            or join.args.get("using")
+            or (join.kind or "").upper() not in ("", "INNER", "CROSS")
+        ):
+            raise NotAllowed(
+                "Released tables are joined by comma, CROSS JOIN or JOIN … ON.", next_step="Write JOIN … ON."
+            )
+        nodes += [join.args["on"]] if join.args.get("on") is not None else []
+    if not nodes:
+        return None
+    condition = rows.read(exp.and_(*(node.copy() for node in nodes)))
+    if condition.type not in (Type.BOOLEAN, None):
+        raise NotAllowed("A condition must be true or false.", next_step="Compare something: n > 0.")
+    return condition.after
+
+
+def _expanded(select: exp.Select, rows: RowReader) -> list[tuple[str, Computed]]:
+    """The columns of a SELECT, with * and t.* written out."""
+    shown: list[tuple[str, Computed]] = []
+    named = iter(named_outputs(select))
+    for node in select.expressions:
+        name, inner = next(named)
+        if isinstance(inner, exp.Star) or (isinstance(inner, exp.Column) and isinstance(inner.this, exp.Star)):
+            if any(value for key, value in inner.args.items() if key not in ("this", "table")):
+                raise NotAllowed("Only a plain * is known here.", next_step="Name the columns.")
+            shown += rows.columns(node.text("table"))
+        else:
+            shown.append((name, rows.read(inner)))
+    taken: list[str] = []
+    for at, (name, computed) in enumerate(shown):
+        taken.append(name)
+        again = taken.count(name)
+        shown[at] = (name if again == 1 else f"{name}_{again}", computed)
+    return shown
+
+
+def _listed(select: exp.Select) -> list[exp.Expr]:
+    return select.args["order"].expressions if select.args.get("order") else []

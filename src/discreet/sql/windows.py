@@ -1,0 +1,173 @@
+"""Windows: within one person's rows, always; of public rows, over all of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from discreet.algebra.aggregates import Aggregate, Frame, Order, Place, Window
+from discreet.algebra.expressions import Expression, call
+from discreet.errors import JoinsPeople, NotAllowed, UnknownName
+from discreet.sql.expressions import only
+from discreet.sql.model import Here
+from discreet.sql.personal import aggregate, fresh_aggregate
+from discreet.sql.types import unknown
+
+_PLACES: dict[type[exp.Expr], Place] = {
+    exp.RowNumber: Place.ROW_NUMBER, exp.Rank: Place.RANK, exp.DenseRank: Place.DENSE_RANK, exp.Ntile: Place.NTILE,
+    exp.Lag: Place.LAG, exp.Lead: Place.LEAD, exp.FirstValue: Place.FIRST, exp.LastValue: Place.LAST,
+}  # fmt: skip
+_FARTHEST = 10_000
+_Ends = tuple[int | None, int | None]
+
+
+def window(node: exp.Window, here: Here) -> Expression:
+    """A column for OVER."""
+    scope = here.scope
+    if not scope.takes_windows:
+        raise NotAllowed("A window stands in SELECT or QUALIFY.", next_step="Compute it in a subquery in FROM.")
+    scope.takes_windows = False
+    try:
+        asked = _window(_named(node, here), here)
+    finally:
+        scope.takes_windows = True
+    return scope.window(asked)
+
+
+def _named(node: exp.Window, here: Here) -> exp.Window:
+    """OVER w, with what WINDOW says about w."""
+    name = node.args.get("alias")
+    if name is None:
+        return node
+    known = here.scope.windows.get(name.name.lower())
+    if known is None:
+        raise UnknownName("There is no window of that name.", next_step="Name it with WINDOW w AS (…).")
+    if any(node.args.get(part) for part in ("partition_by", "order", "spec")) or known.args.get("alias"):
+        raise NotAllowed("A named window is used as it is.", next_step="Write the window out.")
+    made = node.copy()
+    made.set("alias", None)
+    for part in ("partition_by", "order", "spec"):
+        made.set(part, known.args.get(part))
+    made.set("this", node.this)
+    return made
+
+
+def _window(node: exp.Window, here: Here) -> Window:
+    scope = here.scope
+    if any(value for name, value in node.args.items() if name not in ("this", "partition_by", "order", "spec", "over")):
+        raise unknown("OVER")
+    parts = [here.read(part) for part in node.args.get("partition_by") or ()]
+    if not scope.is_public and not any(scope.is_person(part) for part in parts):
+        raise JoinsPeople(
+            "This window looks at rows of different people.",
+            next_step="Put the column that names the person into PARTITION BY.",
+        )
+    order = tuple(key for part in _ordered(node) for key in sort_keys(part, here))
+    what, value, offset = _function(node.this, here)
+    frame, keeps_order = _frame(node.args.get("spec"), what, order)
+    if what is Place.LAST and frame == Frame(None, None):
+        what, order = Place.FIRST, _reversed(order)
+    return Window(
+        what=fresh_aggregate(scope, what) if isinstance(what, Aggregate) else what,
+        value=None if value is None else scope.fresh(value),
+        offset=offset,
+        partition=tuple(scope.fresh(part) for part in parts if scope.is_public or not scope.is_person(part)),
+        order=tuple(Order(scope.fresh(key.by), key.falling) for key in order) if keeps_order else (),
+        frame=frame if isinstance(what, Aggregate) else None,
+    )
+
+
+def _ordered(node: exp.Window) -> list[exp.Expr]:
+    order = node.args.get("order")
+    return order.expressions if order is not None else []
+
+
+def sort_keys(node: exp.Expr, here: Here) -> list[Order]:
+    """A key of ORDER BY. NULLs come last unless they were asked for first."""
+    if any(value for name, value in node.args.items() if name not in ("this", "desc", "nulls_first")):
+        raise unknown("ORDER BY")
+    key, falling = here.read(node.this), bool(node.args.get("desc"))
+    first = [Order(call("is_null", key), falling=True)] if node.args.get("nulls_first") and key.facts.nullable else []
+    return [*first, Order(key, falling)]
+
+
+def _reversed(order: tuple[Order, ...]) -> tuple[Order, ...]:
+    """The order backwards: what came last, NULL before all, comes first."""
+    keys: list[Order] = []
+    for key in order:
+        if key.by.facts.nullable:
+            keys.append(Order(call("is_null", key.by), falling=True))
+        keys.append(replace(key, falling=not key.falling))
+    return tuple(keys)
+
+
+def _function(node: exp.Expr, here: Here) -> tuple[Place | Aggregate, Expression | None, int]:
+    place = _PLACES.get(type(node))
+    if place is None:
+        return aggregate(node, here), None, 0
+    if place is Place.NTILE:
+        only(node, "this")
+        return place, None, _whole(node.this, "NTILE takes a whole number from 1 to 1,000.", "Write NTILE(4).")
+    if place in (Place.LAG, Place.LEAD):
+        offset = node.args.get("offset")
+        wrong, right = "LAG and LEAD take a column and a whole number.", "Write LAG(x) or LAG(x, 2)."
+        if any(value for name, value in node.args.items() if name not in ("this", "offset")):
+            raise NotAllowed(wrong, next_step=right)
+        return place, here.read(node.this), 1 if offset is None else _whole(offset, wrong, right)
+    if place in (Place.FIRST, Place.LAST):
+        only(node, "this")
+        return place, here.read(node.this), 0
+    only(node)
+    return place, None, 0
+
+
+def _whole(node: exp.Expr, wrong: str, right: str) -> int:
+    if not isinstance(node, exp.Literal) or not node.is_int or not 0 <= int(node.name) <= _FARTHEST:
+        raise NotAllowed(wrong, next_step=right)
+    return int(node.name)
+
+
+def _frame(spec: exp.Expr | None, what: Place | Aggregate, order: tuple[Order, ...]) -> tuple[Frame | None, bool]:
+    """The frame, and whether the order matters: over all rows of a partition it does not."""
+    if spec is None:
+        return None, True
+    start, end = _ends(spec)
+    if spec.args.get("kind") == "ROWS":
+        if isinstance(what, Aggregate):
+            return Frame(start, end), True
+        if what is Place.LAST and (start, end) == (None, None):
+            return Frame(None, None), True
+        if what is Place.FIRST and start is None and (end is None or end >= 0):
+            return None, True
+    elif spec.args.get("kind") == "RANGE" and start is None and end in (None, 0):
+        if what is Place.LAST and end is None:
+            return Frame(None, None), True
+        if isinstance(what, Aggregate) or what is Place.FIRST:
+            return None, (end == 0 and bool(order)) or not isinstance(what, Aggregate)
+    raise NotAllowed(
+        "A frame is ROWS BETWEEN whole numbers, for aggregates.",
+        next_step="Write ROWS BETWEEN 2 PRECEDING AND CURRENT ROW.",
+    )
+
+
+def _ends(spec: exp.Expr) -> _Ends:
+    if spec.args.get("exclude"):
+        raise unknown("EXCLUDE")
+    start = _end(spec.args.get("start"), spec.args.get("start_side"), away="PRECEDING")
+    end = _end(spec.args.get("end") or "CURRENT ROW", spec.args.get("end_side"), away="FOLLOWING")
+    if start is not None and end is not None and start > end:
+        raise unknown("OVER")
+    return start, end
+
+
+def _end(end: exp.Expr | str | None, side: str | None, *, away: str) -> int | None:
+    """Places before (negative) or behind the row; None without end, on the side where that makes sense."""
+    if end == "CURRENT ROW":
+        return 0
+    if end == "UNBOUNDED" and side == away:
+        return None
+    if isinstance(end, exp.Expr):
+        rows = _whole(end, "A frame has whole numbers.", "Write ROWS BETWEEN 2 PRECEDING AND CURRENT ROW.")
+        return -rows if side == "PRECEDING" else rows
+    raise unknown("OVER")

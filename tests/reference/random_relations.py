@@ -1,0 +1,228 @@
+"""Random relations: every node over every other, within what its constructor accepts."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from discreet.algebra.aggregates import Aggregate, Fold, Frame, Order, Place, Window
+from discreet.algebra.expressions import Expression, Field
+from discreet.algebra.relations import Compute, How, Join, Keep, Mark, PerPerson, Relation, Stack, Windowed, scan
+from discreet.algebra.steps import Steps, steps_for
+from discreet.catalog import Catalog, Type
+from discreet.errors import NeedsBounds, NotAllowed, TooLarge
+from tests.reference.random_expressions import Expressions
+
+REFUSALS = (NotAllowed, TooLarge, NeedsBounds)
+_TYPES = list(Type)
+_MOST_COLUMNS = 14
+
+
+def fields(relation: Relation) -> list[Field]:
+    return [relation.field(at) for at in range(len(relation.columns))]
+
+
+class Relations:
+    """Draws relations over the tables of a catalog."""
+
+    def __init__(
+        self, rng: random.Random, catalog: Catalog, sizes: Mapping[str, int], expressions: Expressions
+    ) -> None:
+        self.rng, self.catalog, self.sizes, self.expressions = rng, catalog, sizes, expressions
+        self.protected = [table for table in catalog.tables.values() if not table.is_public]
+        self.public = [table for table in catalog.tables.values() if table.is_public]
+
+    def draw(self, depth: int, *, public: bool = False, capped: bool = True) -> Relation:
+        """A relation; where not `capped`, nothing bounds a person's rows, and joins of people are left out."""
+        if depth <= 0:
+            return self._scan(public=public, capped=capped)
+        nodes: list[Callable[..., Relation]] = [self._keep, self._compute, self._per_person, self._stack]
+        if capped or public:
+            nodes += [self._join, self._join, self._mark, self._windowed]
+        if not public:
+            nodes += [self._public_join, self._public_mark]
+        while True:
+            try:
+                drawn = self.rng.choice(nodes)(depth - 1, public=public, capped=capped)
+            except REFUSALS:
+                continue
+            return drawn if len(drawn.columns) <= _MOST_COLUMNS else self._narrowed(drawn)
+
+    def _narrowed(self, relation: Relation) -> Relation:
+        kept = sorted(self.rng.sample(range(len(relation.columns)), _MOST_COLUMNS // 2))
+        return Compute(relation, tuple(relation.field(at) for at in kept))
+
+    def _scan(self, *, public: bool, capped: bool) -> Relation:
+        table = self.rng.choice(self.public if public else self.protected)
+        drawn = scan(table, self.catalog, size=self.sizes.get(table.name, 0))
+        if public:
+            return drawn
+        most = [most for most in (drawn.most, self.rng.choice([1, 2, 3, 8])) if most is not None]
+        if capped and (drawn.most is None or self.rng.random() < 0.2):
+            return replace(drawn, most=min(most))
+        return drawn
+
+    def _keep(self, depth: int, *, public: bool, capped: bool) -> Relation:
+        rows = self.draw(depth, public=public, capped=capped)
+        return Keep(rows, self.expressions.condition(fields(rows), 3))
+
+    def _compute(self, depth: int, *, public: bool, capped: bool) -> Relation:
+        rows = self.draw(depth, public=public, capped=capped)
+        columns = fields(rows)
+        kept = [column for column in columns if self.rng.random() < 0.5]
+        new = [self.expressions.draw(self.rng.choice(_TYPES), columns, 4) for _ in range(self.rng.randint(1, 3))]
+        return Compute(rows, tuple(self.rng.sample([*kept, *new], len(kept) + len(new))))
+
+    def _keys(self, left: Relation, right: Relation, *, plain: str = "") -> tuple[tuple[Expression, Expression], ...]:
+        """Pairs of one type; the side named by `plain` has columns only."""
+        keys = []
+        for _ in range(self.rng.choice([0, 1, 1, 1, 2])):
+            kinds = {column.facts.type for column in fields(left)} & {column.facts.type for column in fields(right)}
+            if not kinds:
+                break
+            kind = self.rng.choice(sorted(kinds, key=lambda kind: kind.value))
+            sides = {
+                name: [column for column in fields(side) if column.facts.type is kind]
+                for name, side in (("left", left), ("right", right))
+            }
+            alike = [
+                (a, b)
+                for a in sides["left"]
+                for b in sides["right"]
+                if a.facts.longest == b.facts.longest and a.facts.person == b.facts.person
+            ]
+            pair = (
+                list(self.rng.choice(alike))
+                if alike and self.rng.random() < 0.7
+                else [self.rng.choice(sides["left"]), self.rng.choice(sides["right"])]
+            )
+            for place, (name, side) in enumerate((("left", left), ("right", right))):
+                if name != plain and self.rng.random() < 0.25:
+                    pair[place] = self.expressions.draw(kind, fields(side), 2)  # type: ignore[call-overload]
+            keys.append((pair[0], pair[1]))
+        return tuple(keys)
+
+    def _with_condition(self, joined: Join | Mark, width: int) -> Relation:
+        """The same with a condition over both sides, now and then."""
+        if self.rng.random() < 0.6:
+            return joined
+        sides = (joined.left, joined.right) if isinstance(joined, Join) else (joined.rows, joined.others)
+        columns = [*fields(sides[0]), *(Field(width + column.at, column.facts) for column in fields(sides[1]))]
+        return replace(joined, on=self.expressions.condition(columns, 2))
+
+    def _join(self, depth: int, *, public: bool, capped: bool) -> Relation:
+        left, right = self.draw(depth, public=public), self.draw(self.rng.randint(0, depth), public=public)
+        if self.rng.random() < 0.15:
+            right = left
+        how = self.rng.choice(list(How))
+        return self._with_condition(Join(left, right, how, self._keys(left, right), None, 1), len(left.columns))
+
+    def _public_join(self, depth: int, *, public: bool, capped: bool) -> Relation:
+        rows, others = self.draw(depth, capped=capped), self.draw(self.rng.randint(0, depth), public=True)
+        fan_out = self.rng.choice([1, 1, 2, 3])
+        if self.rng.random() < 0.25:
+            joined = Join(others, rows, How.INNER, self._keys(others, rows, plain="left"), None, fan_out)
+            return self._with_condition(joined, len(others.columns))
+        how = self.rng.choice([How.INNER, How.LEFT])
+        return self._with_condition(
+            Join(rows, others, how, self._keys(rows, others, plain="right"), None, fan_out), len(rows.columns)
+        )
+
+    def _mark(self, depth: int, *, public: bool, capped: bool) -> Relation:
+        rows, others = self.draw(depth, public=public), self.draw(self.rng.randint(0, depth), public=public)
+        keys = self._keys(rows, others, plain="right" if public else "")
+        return self._used(self._with_condition(Mark(rows, others, keys, None), len(rows.columns)))
+
+    def _public_mark(self, depth: int, *, public: bool, capped: bool) -> Relation:
+        rows, others = self.draw(depth, capped=capped), self.draw(self.rng.randint(0, depth), public=True)
+        mark = Mark(rows, others, self._keys(rows, others, plain="right"), None, self.rng.choice([1, 2, 3]))
+        return self._used(self._with_condition(mark, len(rows.columns)))
+
+    def _used(self, marked: Relation) -> Relation:
+        """The mark inside a condition, now and then."""
+        if self.rng.random() < 0.5:
+            return marked
+        mark = marked.field(len(marked.columns) - 1)
+        return Keep(marked, self.expressions.condition([mark, *fields(marked)[:3]], 3))
+
+    def aggregate(self, columns: list[Field], *, windowed: bool = False) -> Aggregate:
+        folds = [fold for fold in Fold if not (windowed and fold is Fold.DISTINCT)]
+        fold = self.rng.choice(folds)
+        where = self.expressions.condition(columns, 2) if self.rng.random() < 0.25 else None
+        if fold is Fold.ROWS:
+            return Aggregate(fold, None, where)
+        if fold in (Fold.ANY, Fold.EVERY):
+            return Aggregate(fold, self.expressions.draw(Type.BOOLEAN, columns, 2), where)
+        if fold not in (Fold.SUM, Fold.AVERAGE):
+            return Aggregate(fold, self.expressions.draw(self.rng.choice(_TYPES), columns, 2), where)
+        if self.rng.random() < 0.4:
+            return Aggregate(fold, self.expressions.draw(Type.INTEGER, columns, 2), where)
+        value = self.expressions.number(columns, 2)
+        return Aggregate(fold, value, where, self.grid(value) if value.facts.type is Type.REAL else None)
+
+    def grid(self, value: Expression) -> Steps:
+        """The grid of a number; a coarser one, now and then."""
+        grid = steps_for(value.facts)
+        if self.rng.random() < 0.3 and value.facts.type is Type.REAL:
+            return steps_for(value.facts, grid.step * self.rng.choice([2, 2**10, 2**20]))
+        return grid
+
+    def _per_person(self, depth: int, *, public: bool, capped: bool) -> Relation:
+        rows = self.draw(depth, public=public, capped=capped)
+        columns = fields(rows)
+        keys = [
+            self.expressions.draw(self.rng.choice(_TYPES), columns, self.rng.choice([0, 0, 2]))
+            for _ in range(self.rng.choice([0, 1, 1, 2]))
+        ]
+        return PerPerson(
+            rows, tuple(keys), tuple(self.aggregate(columns) for _ in range(self.rng.randint(0 if keys else 1, 3)))
+        )
+
+    def window(self, columns: list[Field]) -> Window:
+        """Any window; with and without partition, order and frame."""
+        draw = self.expressions.draw
+        partition = tuple(
+            draw(self.rng.choice(_TYPES), columns, self.rng.choice([0, 1])) for _ in range(self.rng.choice([0, 0, 1]))
+        )
+        order = tuple(
+            Order(draw(self.rng.choice(_TYPES), columns, self.rng.choice([0, 0, 1])), self.rng.random() < 0.5)
+            for _ in range(self.rng.choice([0, 1, 1, 2]))
+        )
+        if self.rng.random() < 0.5:
+            start, end = self.rng.choice(
+                [(None, 0), (-1, 1), (0, None), (None, None), (-2, -1), (1, 2), (0, 0), (None, -1)]
+            )
+            frame = Frame(start, end) if self.rng.random() < 0.5 else None
+            return Window(self.aggregate(columns, windowed=True), None, 0, partition, order, frame)
+        place = self.rng.choice(list(Place))
+        valued = place in (Place.LAG, Place.LEAD, Place.FIRST, Place.LAST)
+        value = draw(self.rng.choice(_TYPES), columns, 1) if valued else None
+        offset = (
+            self.rng.choice([1, 2, 3])
+            if place is Place.NTILE
+            else self.rng.choice([0, 1, 1, 2])
+            if place in (Place.LAG, Place.LEAD)
+            else 0
+        )
+        return Window(place, value, offset, partition, order, None)
+
+    def _windowed(self, depth: int, *, public: bool, capped: bool) -> Relation:
+        rows = self.draw(depth, public=public)
+        return Windowed(rows, tuple(self.window(fields(rows)) for _ in range(self.rng.randint(1, 2))))
+
+    def _stack(self, depth: int, *, public: bool, capped: bool) -> Relation:
+        first = self.draw(depth, public=public, capped=capped)
+        if len(first.columns) > 6:
+            first = Compute(first, tuple(self.rng.sample(fields(first), 5)))
+        parts: list[Relation] = [first]
+        for _ in range(self.rng.choice([1, 1, 2])):
+            other = self.draw(self.rng.randint(0, depth), public=public, capped=capped)
+            wanted = [column.facts.type for column in first.columns]
+            parts.append(
+                Compute(
+                    other,
+                    tuple(self.expressions.draw(kind, fields(other), self.rng.choice([0, 0, 2])) for kind in wanted),
+                )
+            )
+        return Stack(tuple(parts))

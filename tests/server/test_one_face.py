@@ -1,0 +1,181 @@
+"""One face: a curator at hand and one behind a server have the same methods and speak in the same dataclasses."""
+
+import inspect
+import math
+from dataclasses import is_dataclass
+from datetime import date
+from typing import get_args, get_type_hints
+
+import pytest
+
+import discreet
+from discreet.answering import face
+from discreet.answering.answer import Answer
+from discreet.answering.wire import facts_of, read_facts
+from discreet.client import RemoteAnswer, RemoteCurator
+from discreet.curator import Curator, open_curator
+from discreet.errors import BadEpsilon, BudgetExceeded, DiscreetError, JoinsPeople, NoAccess
+
+METHODS = [name for name in vars(face.CuratorFace) if not name.startswith("_")]
+SURFACE = [name for name in vars(face.Shown) if not name.startswith("_") or name == "_repr_html_"]
+NEAR_ONLY = {"analyst", "asking"}
+"""Whom a question is for is in the key of a client; how it is taken back is in the connection."""
+WARDS = "SELECT ward, COUNT(*) AS n, AVG(cost) AS m FROM visits GROUP BY ward"
+
+
+def parameters(kind, method):
+    found = inspect.signature(getattr(kind, method)).parameters.values()
+    return [(one.name, one.kind, one.default) for one in found if one.name not in NEAR_ONLY]
+
+
+def hints(kind, method):
+    return {
+        name: hint for name, hint in get_type_hints(getattr(kind, method)).items() if name not in {*NEAR_ONLY, "return"}
+    }
+
+
+def returned(kind, method):
+    return get_type_hints(getattr(kind, method))["return"]
+
+
+def test_the_face_is_what_an_analyst_can_do():
+    assert {"ask", "explain", "budget", "history", "catalog", "card"} <= set(METHODS)
+    assert {"columns", "rows", "half_widths", "intervals", "notes", "to_arrow", "to_pandas", "to_polars"} <= set(
+        SURFACE
+    )
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("kind", [Curator, RemoteCurator])
+def test_each_method_has_the_parameters_and_types_of_the_face(kind, method):
+    assert parameters(kind, method) == parameters(face.CuratorFace, method)
+    assert hints(kind, method) == hints(face.CuratorFace, method)
+    promised, given = returned(face.CuratorFace, method), returned(kind, method)
+    assert given == promised or issubclass(given, promised)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_what_only_a_curator_at_hand_takes_can_be_left_out(method):
+    extra = [p for p in inspect.signature(getattr(Curator, method)).parameters.values() if p.name in NEAR_ONLY]
+    assert all(p.kind is p.KEYWORD_ONLY and p.default is None for p in extra)
+
+
+@pytest.mark.parametrize("kind", [Answer, RemoteAnswer])
+def test_both_answers_are_the_one_class_with_nothing_left_abstract(kind):
+    assert issubclass(kind, face.Shown)
+    assert not inspect.isabstract(kind)
+    for name in ("to_arrow", "to_pandas", "to_polars", "_repr_html_"):
+        assert getattr(kind, name) is getattr(face.Shown, name)
+
+
+@pytest.fixture(scope="module")
+def both(server):
+    with discreet.connect(server.url, key=server.alice) as far, open_curator(server.config) as near:
+        yield near, far
+
+
+QUESTIONS = {
+    "groups": (WARDS, {"epsilon": 0.05}),
+    "a date and an integer": (
+        "SELECT DATE_TRUNC('year', date) AS y, MEDIAN(date) AS d, COUNT(DISTINCT patient_id) AS n FROM visits GROUP BY 1",
+        {"epsilon": 0.05},
+    ),
+    "no end": ("SELECT SUM(cost) / (COUNT(*) - COUNT(*)) AS lost, 1 / COUNT(*) AS r FROM visits", {"epsilon": 0.001}),
+    "selected groups": ("SELECT zip, COUNT(*) AS n FROM patients GROUP BY zip", {"epsilon": 0.05, "delta": 1e-7}),
+    "by accuracy": ("SELECT COUNT(*) AS n FROM visits WHERE cost > 3", {"within": 900, "confidence": 0.9}),
+    "gaussian": ("SELECT COUNT(*) AS n FROM visits WHERE cost > 4", {"epsilon": 0.05, "mechanism": "gaussian"}),
+    "options": ("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=0.05) COUNT(*) AS n FROM visits WHERE cost > 5", {}),
+    "parameters": (
+        "SELECT sex, COUNT(*) AS n FROM patients JOIN visits USING (patient_id) WHERE date > :d AND age > :a GROUP BY sex",
+        {"epsilon": 0.05, "parameters": {"d": date(2023, 6, 1), "a": 30}},
+    ),
+    "places": ("SELECT COUNT(*) AS n FROM visits WHERE ward = ? AND cost < ?", {"epsilon": 0.05, "parameters": ("ER", 9.5)}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_the_same_question_has_the_same_explanation_and_the_same_answer_near_and_far(name, both):
+    near, far = both
+    sql, details = QUESTIONS[name]
+    assert far.explain(sql, **details) == near.explain(sql, analyst="alice", **details)
+    first, remote = far.ask(sql, **details), far.ask(sql, **details)
+    at_hand = near.ask(sql, analyst="alice", **details)
+    assert (first.replayed, remote.replayed, at_hand.replayed) == (False, True, True)
+    for fact in ("columns", "rows", "loss", "receipt", "notes"):
+        assert getattr(remote, fact) == getattr(at_hand, fact), fact
+    for level in (0.95, 0.8):
+        assert remote.intervals(level) == at_hand.intervals(level)
+        assert remote.half_widths(level) == at_hand.half_widths(level)
+    assert remote.to_arrow().equals(at_hand.to_arrow())
+    assert remote.to_polars().equals(at_hand.to_polars())
+    assert remote._repr_html_() == at_hand._repr_html_()
+    assert len(remote) == len(at_hand)
+    assert far.explain(sql, **details).asked_before
+    assert far.explain(sql, **details) == near.explain(sql, analyst="alice", **details)
+
+
+def test_books_catalog_and_card_are_the_same_near_and_far(both):
+    near, far = both
+    far.ask(WARDS, epsilon=0.05)
+    assert far.budget() == near.budget(analyst="alice")
+    assert far.history() == near.history(analyst="alice")
+    assert far.catalog() == near.catalog()
+    assert far.card() == near.card()
+    assert WARDS in [release.sql for release in far.history()]
+    assert not any(release.sql or release.analyst or release.paid_by for release in far.card().releases)
+    assert {table["name"] for table in far.catalog().tables} == {"patients", "visits", "wards"}
+    assert str(far.table("visits").count("n")) == str(near.table("visits").count("n"))
+
+
+def test_intervals_at_another_level_are_free_and_at_no_level_refused(both):
+    _, far = both
+    answer = far.ask(WARDS, epsilon=0.05)
+    spent = far.budget()
+    narrow, wide = answer.half_widths(0.5)[0]["n"], answer.half_widths(0.99)[0]["n"]
+    assert narrow < wide
+    assert far.budget() == spent
+    for level in (0, 1, 1.5, math.nan):
+        with pytest.raises(DiscreetError):
+            answer.intervals(level)
+
+
+def test_refusals_are_the_same_errors_near_and_far(both, server):
+    near, far = both
+    for sql, details, kind in (
+        ("SELECT COUNT(*) FROM visits a JOIN visits b ON a.ward = b.ward", {"epsilon": 0.1}, JoinsPeople),
+        ("SELECT COUNT(*) FROM visits", {"epsilon": 400}, BudgetExceeded),
+        ("SELECT COUNT(*) FROM visits", {}, BadEpsilon),
+    ):
+        said = []
+        for curator, who in ((near, {"analyst": "alice"}), (far, {})):
+            with pytest.raises(kind) as caught:
+                curator.ask(sql, **details, **who)
+            said.append((type(caught.value), str(caught.value)))
+        assert said[0] == said[1]
+    with discreet.connect(server.url, key="dk_no_body") as stranger, pytest.raises(NoAccess):
+        stranger.budget()
+
+
+@pytest.mark.parametrize("name", [name for name in face.__all__ if is_dataclass(getattr(face, name))])
+def test_every_dataclass_of_the_face_is_read_back_as_it_was_written(name, both):
+    near, _ = both
+    near.ask(WARDS, epsilon=0.05)
+    explanation = near.explain(WARDS, epsilon=0.05)
+    examples = {
+        "Balance": near.budget()[0],
+        "Card": near.card(),
+        "CatalogFacts": near.catalog(),
+        "Explanation": explanation,
+        "GroupFacts": explanation.keys[0],
+        "MeasureFacts": explanation.measures[0],
+        "PastRelease": near.history()[0],
+    }
+    if name != "Shown":
+        kind = getattr(face, name)
+        assert read_facts(kind, facts_of(examples[name])) == examples[name]
+        assert read_facts(kind, {**facts_of(examples[name]), "of a newer server": 1}) == examples[name]
+
+
+def test_the_lists_are_of_the_faces_dataclasses():
+    assert get_args(returned(RemoteCurator, "budget")) == (face.Balance,)
+    assert get_args(returned(RemoteCurator, "history")) == (face.PastRelease,)
