@@ -9,6 +9,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from discreet.answering.pipeline import Pipeline
 from discreet.answering.watching import watchable
 from discreet.catalog import parse_catalog
 from discreet.curator import open_curator, refresh
@@ -340,7 +341,9 @@ def test_beginning_and_evaluating_is_above_threshold_bit_for_bit(curator):
         twin.words(4, 64)  # the salt
         stored, path = wanted.noisy(None, bits), []
         while len(path) < len(counts) and True not in path:
-            path.append(wanted.evaluate(_Counts(counts[len(path)]), stored, bits))
+            pipeline = Pipeline(curator.ledger, _Counts(counts[len(path)]))
+            pipeline._bits = bits
+            path.append(wanted.evaluate(pipeline, stored))
         assert path == wanted.mechanism.release(counts, twin)
         paths.add(tuple(path))
     assert len(paths) == 7
@@ -369,9 +372,9 @@ def test_what_was_charged_keeps_epsilon_over_sequences_of_versions(curator):
 
 def test_fresh_noise_is_drawn_for_each_evaluation_and_none_to_replay(curator):
     watched = watch(curator)
-    watched._bits = SeededBits("fresh")
+    watched._pipeline._bits = SeededBits("fresh")
     watched.evaluate()
-    watched._bits = UntouchableBits()
+    watched._pipeline._bits = UntouchableBits()
     assert watched.evaluate() is False
     curator.ledger.refresh()
     watched._version = 2
