@@ -98,7 +98,7 @@ def against_plain(repeats: int) -> list[list[str]]:
                 seconds = []
                 for number in range(repeats + 1):
                     start = time.perf_counter()
-                    plain.execute(theirs).to_arrow_table()
+                    plain.sql(theirs).to_arrow_table()
                     middle = time.perf_counter()
                     answer = curator.ask(ours, epsilon=4 + number / 1000)
                     seconds.append((middle - start, time.perf_counter() - middle))
