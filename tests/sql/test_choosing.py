@@ -112,3 +112,16 @@ def test_mode_is_asked_by_itself():
         with pytest.raises(QueryRefused):
             planned(sql, catalog, engine)
     engine.close()
+
+
+def test_explain_tells_the_places_that_groups_compete_for():
+    text = CATALOG.replace("[budget]", '[ledger]\npath = ":memory:"\n[budget]')
+    with open_curator(catalog=parse_catalog(text), frames=random_world(7, tame=True).frames()) as curator:
+        (place,) = curator.explain(BEST, epsilon=1, mechanism="choose").measures
+        assert (place.measure, place.by, place.mechanism, place.sensitivity) == (
+            "winner 1 by rows",
+            ("ward",),
+            "PermuteAndFlip",
+            2,
+        )
+        assert place.half_width > 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from discreet.algebra.question import Kind, Measure
+from discreet.algebra.question import Kind, Measure, Question
 from discreet.algebra.relations import Join, Mark, Relation, Scan, Stack
 from discreet.answering import warnings
 from discreet.answering.face import CONFIDENCE, Balance, Explanation, GroupFacts, MeasureFacts
@@ -14,7 +14,7 @@ from discreet.answering.view import expected_width
 from discreet.catalog import Catalog
 from discreet.exact import exact
 from discreet.loss import Loss
-from discreet.mechanisms import Gaussian, Mechanism, Quantile
+from discreet.mechanisms import Gaussian, Mechanism, PermuteAndFlip, Quantile
 
 
 def explained(
@@ -118,12 +118,28 @@ def _measures_of(plan: Plan) -> Iterator[MeasureFacts]:
             for measure, mechanisms in zip(question.measures, part.mechanisms, strict=True):
                 if mechanisms:
                     yield _measure(measure, measure_name(measure, question.rows), by, mechanisms[0])
+            yield from (_winner(question, by, place, choice) for place, choice in enumerate(part.choices, start=1))
+
+
+def _winner(question: Question, by: tuple[str, ...], place: int, choice: PermuteAndFlip) -> MeasureFacts:
+    """A place that groups compete for; its half width is how far below the best the winner's score may lie."""
+    assert question.choose is not None  # noqa: S101  only these have choices
+    measure = question.measures[question.choose.measure]
+    unit = _unit_of(measure)
+    return MeasureFacts(
+        f"winner {place} by {measure_name(measure, question.rows)}",
+        by,
+        type(choice).__name__,
+        float(exact(choice.sensitivity)) * unit,
+        None,
+        choice.error(CONFIDENCE) * unit,
+    )
 
 
 def _measure(measure: Measure, name: str, by: tuple[str, ...], mechanism: Mechanism) -> MeasureFacts:
     kind = type(mechanism).__name__
     if isinstance(mechanism, Quantile):
-        moves = float(exact(mechanism.selection.sensitivity)) / exact(mechanism.q).limit_denominator(10**9).denominator
+        moves = float(exact(mechanism.selection.sensitivity)) / exact(mechanism.q).limit_denominator(10**6).denominator
         return MeasureFacts(name, by, kind, moves, None, None, float(mechanism.error(CONFIDENCE)))
     unit = _unit_of(measure)
     return MeasureFacts(

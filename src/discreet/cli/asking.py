@@ -156,6 +156,8 @@ def _measure(measure: MeasureFacts) -> str:
     moved = f"{measure.measure}{by}: one person moves it by {measure.sensitivity:,g}"
     if measure.ranks is not None:
         return f"{moved} ranks; {measure.mechanism}, ± {measure.ranks:,.0f} ranks, two more draws for its interval"
+    if measure.scale is None:
+        return f"{moved}; {measure.mechanism}, within {measure.half_width:,g} of the best in {100 * CONFIDENCE:g} of 100 answers"
     return (
         f"{moved}; {measure.mechanism}, scale {measure.scale:,g}, "
         f"± {measure.half_width:,g} in {100 * CONFIDENCE:g} of 100 answers"
