@@ -41,7 +41,6 @@ def serve(
     *,
     host: Annotated[str, typer.Option("--host", help="Where to listen.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", help="At which port.")] = 8000,
-    workers: Annotated[int, typer.Option("--workers", min=1, help="How many processes.")] = 1,
     rate: Annotated[float, typer.Option("--rate", min=0.1, help="Requests a second for each key.")] = 50,
     at_once: Annotated[int, typer.Option("--at-once", min=1, help="Requests at once for each key.")] = 8,
     quantum: Annotated[
@@ -68,14 +67,13 @@ def serve(
             "at_once": at_once,
             "quantum": quantum,
         }
-        os.environ["DISCREET_SERVE"] = json.dumps(settings)  # workers are processes of their own
+        os.environ["DISCREET_SERVE"] = json.dumps(settings)  # for the factory below
         typer.echo(f"listening on http://{host}:{port}", err=True)
         uvicorn.run(
             "discreet.server.app:from_environment",
             factory=True,
             host=host,
             port=port,
-            workers=workers,
             log_config=_LOGS,
             access_log=False,
             server_header=False,
