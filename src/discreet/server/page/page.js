@@ -58,7 +58,7 @@ async function price() {
     const left = facts.accounts.map((a) => `${a.account} ${Math.max(a.cap.epsilon - a.spent.epsilon - facts.loss.epsilon, 0).toFixed(2)}`);
     const leaves = facts.asked_before ? "free: asked before" : `leaves ${left.join(", ")}`;
     $("price").textContent = [error, `ε ${facts.loss.epsilon.toPrecision(2)}`, leaves, `one person = all rows of one ${facts.person} (max ${facts.rows_per_person})`, ...facts.notes].join(" · ");
-    $("told").textContent = "";
+    if (refused !== JSON.stringify(question())) $("told").textContent = "";
     $("go").disabled = false;
   } catch (error) {
     if (mine !== turn) return;
@@ -69,11 +69,13 @@ async function price() {
 }
 
 let waiting;
+let refused = null; // the question whose refusal is shown: it stays until the question changes
 const soon = () => { clearTimeout(waiting); waiting = setTimeout(price, 250); };
 
 async function ask() {
   $("go").disabled = true;
   $("told").textContent = "";
+  refused = null;
   const name = crypto.randomUUID();
   const waiting = setTimeout(() => { $("stop").hidden = false; }, 1500);
   $("stop").onclick = () => call(`/v1/ask/${name}`, { method: "DELETE" });
@@ -82,6 +84,7 @@ async function ask() {
     await balance();
   } catch (error) {
     $("told").textContent = told(error);
+    refused = JSON.stringify(question());
   }
   clearTimeout(waiting);
   $("stop").hidden = true;
