@@ -61,6 +61,22 @@ def test_what_was_bound_is_not_bound_again(engine):
         engine.bind(events())
 
 
+def test_other_constants_are_the_same_shape_and_other_names_or_types_are_not(engine):
+    def bind(sql):
+        engine._binder.bind(Statement(sql, {}, ()))
+
+    engine._binder._connection.execute("""CREATE TABLE "it's" (a BIGINT)""")
+    bind("""SELECT count(*) FROM "it's" WHERE a = CAST(5 AS BIGINT) AND 'x''y' <> CAST('z' AS VARCHAR)""")
+    engine._binder._connection.close()
+    bind("""SELECT count(*) FROM "it's" WHERE a = CAST(-7 AS BIGINT) AND '' <> CAST('"' AS VARCHAR)""")
+    for other in (
+        """SELECT count(*) FROM "it's" WHERE a = CAST(5 AS DOUBLE) AND '' <> CAST('z' AS VARCHAR)""",
+        """SELECT count(*) FROM "it''s" WHERE a = CAST(5 AS BIGINT) AND 'x''y' <> CAST('z' AS VARCHAR)""",
+    ):
+        with pytest.raises(NotAllowed):
+            bind(other)
+
+
 def test_binding_reads_no_protected_row(engine):
     engine._data.close()
     made = visits()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import threading
 from collections import OrderedDict
 
@@ -16,6 +17,8 @@ from discreet.errors import NotAllowed, TooLarge
 
 _REMEMBERED = 1024
 _TABLES = 256
+_CONSTANT = re.compile(r"""("(?:[^"]|"")*")|'(?:[^']|'')*'|(?<=CAST\()-?\d+(?= AS BIGINT\))""")
+"""What may differ between two statements of one shape. A quoted name is matched first, and kept: it may hold an apostrophe."""
 
 
 class Binder:
@@ -34,8 +37,8 @@ class Binder:
         self._connection.close()
 
     def bind(self, statement: Statement) -> None:
-        """Refuse what the engine would refuse by types. What was bound before is known to fit."""
-        digest = hashlib.sha256(statement.sql.encode()).digest()
+        """Refuse what the engine would refuse by types. What was bound before is known to fit, whatever its constants are."""
+        digest = hashlib.sha256(_CONSTANT.sub(r"\1?", statement.sql).encode()).digest()
         with self._lock:
             if digest not in self._bound:
                 try:

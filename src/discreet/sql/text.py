@@ -21,6 +21,7 @@ from discreet.errors import BadInput, NotAllowed, TooLarge, UnknownName, Unparsa
 Parameters: TypeAlias = Sequence[Any] | Mapping[str, Any]
 Query: TypeAlias = exp.Select | exp.SetOperation
 
+_DIALECT = sqlglot.Dialect.get_or_raise("duckdb")
 _LONGEST = 20_000
 _NUMBER = re.compile(r"(\d{1,30}\.?\d{0,30}|\.\d{1,30})([eE][+-]?\d{1,2})?")
 _WHOLE = {"max_groups_contributed", "max_rows_contributed", "max_rows_per_group"}
@@ -54,8 +55,10 @@ def read_text(sql: str, parameters: Parameters = ()) -> Text:
         raise TooLarge("The question is too long.", next_step=f"Keep it below {_LONGEST:,} characters.")
     try:
         bare, options = _without_options(sql)
-        _check_names(bare)
-        statements = sqlglot.parse(_numbered(bare), read="duckdb")
+        numbered = _numbered(bare)
+        tokens = _DIALECT.tokenize(numbered)
+        _check_names(tokens)
+        statements = _DIALECT.parser().parse(tokens, numbered)
     except (sqlglot.errors.SqlglotError, RecursionError):
         raise UnparsableQuery(
             "This is not SQL that can be read.", next_step="Check quotes, commas and brackets."
@@ -71,9 +74,8 @@ def read_text(sql: str, parameters: Parameters = ()) -> Text:
     return Text(query, options)
 
 
-def _check_names(sql: str) -> None:
+def _check_names(tokens: list[Token]) -> None:
     """A name in quotes is a column or a table, never a function: the parser would read "or"(a, b) as an OR."""
-    tokens = sqlglot.tokenize(sql, read="duckdb")
     for token, following in itertools.pairwise(tokens):
         if token.token_type is TokenType.IDENTIFIER and following.token_type is TokenType.L_PAREN:
             raise NotAllowed("A name in quotes is no function.", next_step="Write functions without quotes.")
@@ -83,7 +85,7 @@ def _without_options(sql: str) -> tuple[str, Options]:
     """SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (name = value, …), as GoogleSQL has it."""
     if "DIFFERENTIAL_PRIVACY" not in sql.upper():
         return sql, Options()
-    tokens = sqlglot.tokenize(sql, read="duckdb")
+    tokens = _DIALECT.tokenize(sql)
     starts = [
         index
         for index in range(len(tokens) - 2)
@@ -139,7 +141,7 @@ def _numbered(sql: str) -> str:
     """Each ? becomes :_1, :_2, … in the order of the text, which a tree would not keep."""
     if "?" not in sql:
         return sql
-    holes = [token for token in sqlglot.tokenize(sql, read="duckdb") if token.token_type is TokenType.PLACEHOLDER]
+    holes = [token for token in _DIALECT.tokenize(sql) if token.token_type is TokenType.PLACEHOLDER]
     for number in range(len(holes), 0, -1):
         at = holes[number - 1].start
         sql = f"{sql[:at]}:_{number}{sql[at + 1 :]}"
