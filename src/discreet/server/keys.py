@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import math
 import os
+import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -25,8 +28,10 @@ _SCHEMA = [
         expires TEXT NOT NULL, revoked INTEGER NOT NULL);
     """
 ]
-_REMEMBERED = timedelta(seconds=1)
-_MOST_REMEMBERED = 10_000
+_REMEMBERED = 1.0
+"""Seconds for which a key that another process revokes still works."""
+_NEWS = 0.2
+"""Seconds until a key that another process made is looked for: so often, and no oftener, wrong keys reach the database."""
 _COLUMNS = "id, analyst, role, created, expires, revoked"
 
 
@@ -56,7 +61,8 @@ class KeyBook:
 
     def __init__(self, store: Store, secret: bytes, *, now: Callable[[], datetime] = _utc_now) -> None:
         self._store, self._secret, self._now = store, secret, now
-        self._seen: dict[str, tuple[datetime, list[Row]]] = {}
+        self._known: dict[str, Row] = {}
+        self._read_at, self._reading = -math.inf, threading.Lock()
         store.migrate("keys", _SCHEMA)
 
     @classmethod
@@ -80,6 +86,7 @@ class KeyBook:
         values = (number, analyst, role, self._hash(secret), now.isoformat(), (now + timedelta(days=days)).isoformat())
         with self._store.transaction() as t:
             t.run("INSERT INTO api_keys VALUES (?, ?, ?, ?, ?, ?, 0)", *values)
+        self._read_anew()
         return f"dk_{number}_{secret}"
 
     def rotate(self, number: str, *, days: int = 90) -> str:
@@ -97,7 +104,7 @@ class KeyBook:
             if not t.run("SELECT id FROM api_keys WHERE id = ?", number):
                 raise BadInput("There is no such key.", next_step="Take a number from the list of keys.")
             t.run("UPDATE api_keys SET revoked = 1 WHERE id = ?", number)
-        self._seen.pop(number, None)
+        self._read_anew()
 
     def all(self) -> list[Key]:
         """Every key that was ever made, without what opens the door."""
@@ -109,24 +116,26 @@ class KeyBook:
         """Whose key it is; one text for every reason why it is nobody's."""
         prefix, _, rest = key.partition("_")
         number, _, secret = rest.partition("_")
-        rows = self._looked_up(number)
-        known = rows[0][6] if rows else self._hash("")
+        row = self._row(number)
+        known = row[6] if row else self._hash("")
         fits = hmac.compare_digest(known, self._hash(secret)) and prefix == "dk"
-        if fits and rows and not rows[0][5] and datetime.fromisoformat(rows[0][4]) > self._now():
-            return _key(rows[0])
+        if fits and row and not row[5] and datetime.fromisoformat(row[4]) > self._now():
+            return _key(row)
         raise NoAccess("This key opens nothing.", next_step="Ask the owner for a key, or for a new one.")
 
-    def _looked_up(self, number: str) -> list[Row]:
-        """The row of a key, remembered for a second: a key that another process revokes works that much longer."""
-        now = self._now()
-        since, rows = self._seen.get(number, (now - 2 * _REMEMBERED, []))
-        if now - since > _REMEMBERED or not rows:
-            with self._store.transaction() as t:
-                rows = t.run(f"SELECT {_COLUMNS}, hash FROM api_keys WHERE id = ?", number)  # noqa: S608
-            if len(self._seen) >= _MOST_REMEMBERED:
-                self._seen.clear()
-            self._seen[number] = (now, rows)
-        return rows
+    def _row(self, number: str) -> Row | None:
+        """The row of a key, from a list that is read now and then: a flood of wrong keys neither queues for the database nor is remembered."""
+        with self._reading:
+            age = time.monotonic() - self._read_at
+            if age > _REMEMBERED or (number not in self._known and age > _NEWS):
+                with self._store.transaction() as t:
+                    rows = t.run(f"SELECT {_COLUMNS}, hash FROM api_keys WHERE revoked = 0")  # noqa: S608
+                self._known, self._read_at = {row[0]: row for row in rows}, time.monotonic()
+            return self._known.get(number)
+
+    def _read_anew(self) -> None:
+        with self._reading:  # whoever reads just now may have read what was before
+            self._read_at = -math.inf
 
     def _hash(self, secret: str) -> str:
         return hmac.new(self._secret, secret.encode(), hashlib.sha256).hexdigest()
