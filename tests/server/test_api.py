@@ -79,8 +79,8 @@ def test_a_cookie_of_the_page_cannot_be_used_by_another_site(server):
     cookie = signed_in.headers["set-cookie"]
     assert "HttpOnly" in cookie
     assert "SameSite=strict" in cookie
-    jar = {"discreet_key": server.alice}
-    with httpx.Client(cookies=jar) as page:
+    assert server.alice not in cookie
+    with httpx.Client(cookies=signed_in.cookies) as page:
         assert page.post(f"{server.url}/v1/explain", json=WARDS).status_code == 401
         assert page.post(f"{server.url}/v1/explain", json=WARDS, headers={"X-Discreet-Page": "1"}).status_code == 200
 
@@ -99,7 +99,7 @@ def test_an_idempotency_key_belongs_to_one_question(server):
 def test_only_the_owner_makes_keys_and_caps(server):
     assert server.get("/v1/keys").status_code == 403
     owner = {"Authorization": f"Bearer {server.owner}"}
-    made = httpx.post(f"{server.url}/v1/keys", json={"analyst": "bob"}, headers=owner)
+    made = httpx.post(f"{server.url}/v1/keys", json={"name": "bob"}, headers=owner)
     assert made.status_code == 201
     bob = made.json()["key"]
     question = {"sql": "SELECT COUNT(*) FROM patients WHERE age > 60", "epsilon": 0.1}
@@ -175,7 +175,7 @@ def answered(server):
 
 def test_an_analyst_sees_their_own_questions_and_account_and_the_owner_all_of_them(server):
     owner = {"Authorization": f"Bearer {server.owner}"}
-    carol = httpx.post(f"{server.url}/v1/keys", json={"analyst": "carol"}, headers=owner).json()["key"]
+    carol = httpx.post(f"{server.url}/v1/keys", json={"name": "carol"}, headers=owner).json()["key"]
     httpx.put(f"{server.url}/v1/analysts/carol", json={"epsilon": 1}, headers=owner)
     hers = {"sql": "SELECT COUNT(*) FROM patients WHERE age > 41", "epsilon": 0.01}
     server.ask(WARDS)

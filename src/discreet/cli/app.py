@@ -27,6 +27,7 @@ app = typer.Typer(
 )
 app.add_typer(books.ledger, name="ledger")
 app.add_typer(serving.key, name="key")
+app.add_typer(serving.user, name="user")
 app.add_typer(collecting.commands, name="collect")
 app.add_typer(attacking.commands, name="attack")
 app.command("serve")(serving.serve)

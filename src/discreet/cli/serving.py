@@ -1,4 +1,4 @@
-"""`discreet serve` and `discreet key`: open the door, and say who may come in."""
+"""`discreet serve`, `discreet key` and `discreet user`: open the door, and say who may come in."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 import os
 import tempfile
 from contextlib import closing
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -21,9 +20,12 @@ from discreet.local import Task
 from discreet.local.books import CollectorBooks
 from discreet.noise import RandomBits
 from discreet.samples import write_clinic
-from discreet.server.keys import KeyBook
+from discreet.server.keys import KeyBook, key_facts
+from discreet.server.roles import ROLES
 
 key = typer.Typer(help="Make, list and revoke the keys of the service.", no_args_is_help=True, rich_markup_mode=None)
+user = typer.Typer(help="Say which users of a proxy may come in.", no_args_is_help=True, rich_markup_mode=None)
+RoleOption = Annotated[str, typer.Option("--role", help=f"One of: {', '.join(ROLES)}.")]
 Days = Annotated[int, typer.Option("--days", help="How long it opens the door.")]
 _CONFIG = Path("discreet.toml")
 _LOGS = {
@@ -56,7 +58,7 @@ def serve(
         catalog = load_catalog(place)
         if catalog.ledger.endswith(":memory:"):
             raise BadInput("A server needs a ledger that lasts.", next_step="Give [ledger] path a file or a database.")
-        with open_curator(place) as curator, closing(KeyBook.open(catalog.ledger)) as keys:
+        with open_curator(place) as curator, closing(_book(place)) as keys:
             _check_books(curator.ledger)  # and the snapshot is made, before anybody is let in
             if demo:
                 typer.echo(f"the key of alice, for this page and until it stops: {keys.create('alice')}")
@@ -105,14 +107,15 @@ def _check_books(ledger: Ledger) -> None:
 
 @key.command("create")
 def create_key(
+    name: Annotated[str, typer.Argument(help="For whom.")],
     *,
-    analyst: Annotated[str, typer.Option("--analyst", help="Who will ask.")],
-    owner: Annotated[bool, typer.Option("--owner", help="For the owner, who may do everything.")] = False,
+    role: RoleOption = "analyst",
     days: Days = 90,
     config: ConfigOption = _CONFIG,
 ) -> None:
     """Make a key and print it, once and alone."""
-    typer.echo(_book(config).create(analyst, role="owner" if owner else "analyst", days=days))
+    with closing(_book(config)) as book:
+        typer.echo(book.create(name, role=role, days=days))
 
 
 @key.command("rotate")
@@ -120,7 +123,8 @@ def rotate_key(
     number: Annotated[str, typer.Argument(help="The key's number.")], *, days: Days = 90, config: ConfigOption = _CONFIG
 ) -> None:
     """Make a new key for the holder of an old one, which stops working."""
-    typer.echo(_book(config).rotate(number, days=days))
+    with closing(_book(config)) as book:
+        typer.echo(book.rotate(number, days=days))
 
 
 @key.command("revoke")
@@ -128,21 +132,59 @@ def revoke_key(
     number: Annotated[str, typer.Argument(help="The key's number.")], *, config: ConfigOption = _CONFIG
 ) -> None:
     """Stop a key."""
-    _book(config).revoke(number)
+    with closing(_book(config)) as book:
+        book.revoke(number)
     typer.echo(f"{number} opens nothing any more")
 
 
 @key.command("list")
 def list_keys(*, config: ConfigOption = _CONFIG, as_json: JsonOption = False) -> None:
     """List keys by their number, without what opens the door."""
-    keys = _book(config).all()
+    with closing(_book(config)) as book:
+        keys = book.all()
     if as_json:
-        typer.echo(json.dumps([asdict(issued) for issued in keys]))
+        typer.echo(json.dumps([key_facts(issued) for issued in keys]))
         return
     for issued in keys:
         state = "revoked" if issued.revoked else f"until {issued.expires[:10]}"
-        typer.echo(f"{issued.id}  {issued.analyst}  {issued.role}  {state}")
+        typer.echo(f"{issued.id}  {issued.name}  {issued.role}  {state}")
+
+
+@user.command("add")
+def add_user(
+    name: Annotated[str, typer.Argument(help="The name that the proxy gives.")],
+    *,
+    role: RoleOption = "analyst",
+    config: ConfigOption = _CONFIG,
+) -> None:
+    """Give somebody whom the proxy signs in a role, or another one."""
+    with closing(_book(config)) as book:
+        book.set_user(name, role)
+    typer.echo(f"{name} comes in as {role}")
+
+
+@user.command("remove")
+def remove_user(
+    name: Annotated[str, typer.Argument(help="The name that the proxy gives.")], *, config: ConfigOption = _CONFIG
+) -> None:
+    """Take a user's role away."""
+    with closing(_book(config)) as book:
+        book.set_user(name, None)
+    typer.echo(f"{name} does not come in any more")
+
+
+@user.command("list")
+def list_users(*, config: ConfigOption = _CONFIG, as_json: JsonOption = False) -> None:
+    """List the users of the proxy and their roles."""
+    with closing(_book(config)) as book:
+        users = book.users()
+    if as_json:
+        typer.echo(json.dumps([{"name": name, "role": role} for name, role in sorted(users.items())]))
+        return
+    for name, role in sorted(users.items()):
+        typer.echo(f"{name}  {role}")
 
 
 def _book(config: Path) -> KeyBook:
-    return KeyBook.open(load_catalog(config).ledger)
+    catalog = load_catalog(config)
+    return KeyBook.open(catalog.ledger, anchor=catalog.anchor)

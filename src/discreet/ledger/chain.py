@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from typing import NoReturn
 
 from discreet.errors import LedgerDamaged
 from discreet.ledger.entries import Entry, canonical
@@ -40,6 +42,17 @@ def first_of_kind(t: Transaction, kind: str) -> Entry | None:
     return _entry(rows[0]) if rows else None
 
 
+def entries_of(t: Transaction, kinds: Sequence[str], *, after: int = 0) -> list[Entry]:
+    """The entries of some kinds that came after another, in order."""
+    marks = ", ".join("?" * len(kinds))
+    rows = t.run(
+        f"SELECT {COLUMNS} FROM ledger_entries WHERE kind IN ({marks}) AND seq > ? ORDER BY seq",  # noqa: S608
+        *kinds,
+        after,
+    )
+    return [_entry(row) for row in rows]
+
+
 def other_charges(t: Transaction, question_format: int) -> list[Entry]:
     """Charges in any format but this one, and the refreshes between them."""
     rows = t.run(
@@ -65,7 +78,12 @@ def append(t: Transaction, entry: Entry) -> None:
 def check_intact(entry: Entry, problem: str) -> None:
     """Refuse to go on from an entry that was changed."""
     if not entry.intact:
-        raise LedgerDamaged(problem, next_step="Ask the owner to verify the books.")
+        damaged(problem)
+
+
+def damaged(problem: str) -> NoReturn:
+    """Refuse books that do not add up."""
+    raise LedgerDamaged(problem, next_step="Ask the owner to verify the books.")
 
 
 def _entry(row: Row) -> Entry:

@@ -9,7 +9,7 @@ gets the same bytes for one charge.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
@@ -21,6 +21,7 @@ from discreet.accounting.filters import Filter
 from discreet.errors import BadInput, LedgerDamaged, RequestConflict, StoreUnavailable
 from discreet.exact import exact
 from discreet.ledger import chain, formats, relation
+from discreet.ledger.access import Access
 from discreet.ledger.accounts import DATASET, Account, analyst_account, load, save
 from discreet.ledger.anchor import Anchor
 from discreet.ledger.entries import Entry
@@ -44,6 +45,7 @@ _SCHEMA = [
     CREATE TABLE ledger_paid (analyst TEXT NOT NULL, question TEXT NOT NULL, PRIMARY KEY (analyst, question));
     """,
     "",  # the tables stay; entries may name neighbours and formats, which version 1 cannot replay
+    "CREATE INDEX ledger_entries_by_kind ON ledger_entries (kind, seq)",
 ]
 _CLOCK_SKEW = timedelta(minutes=5)
 
@@ -155,8 +157,8 @@ class Ledger:
 
     # Accounts
 
-    def open_account(self, cap: Filter, *, analyst: str | None = None) -> None:
-        """Open the dataset's account, or an analyst's; or change the cap of one that is open."""
+    def open_account(self, cap: Filter, *, analyst: str | None = None, by: str | None = None) -> None:
+        """Open the dataset's account, or an analyst's; or change the cap of one that is open. `by` is who does it."""
         if analyst is not None:
             check_text(analyst, "An analyst's name", most=200)
         name = DATASET if analyst is None else analyst_account(analyst)
@@ -176,14 +178,14 @@ class Ledger:
                     "What was spent here has no pure epsilon.", next_step="Keep a delta above 0 for this account."
                 )
             save(t, replace(known, filter=cap))
-            self._append(t, "cap", body)
+            self._append(t, "cap", _by(body, by))
 
-    def freeze(self, analyst: str, *, frozen: bool = True) -> None:
+    def freeze(self, analyst: str, *, frozen: bool = True, by: str | None = None) -> None:
         """Stop an analyst's account (or let it go on): nothing is granted and nothing replayed while it is frozen."""
         name = analyst_account(analyst)
         with self._writing() as t:
             save(t, replace(load(t, name), frozen=frozen))
-            self._append(t, "freeze" if frozen else "thaw", {"account": name})
+            self._append(t, "freeze" if frozen else "thaw", _by({"account": name}, by))
 
     def account(self, analyst: str | None = None) -> Account:
         """The dataset's account, or an analyst's."""
@@ -212,12 +214,32 @@ class Ledger:
             first = begun or t.run("SELECT time FROM ledger_entries WHERE seq = 1")
         return datetime.fromisoformat(first[0][0]).date() if first else self._now().date()
 
-    def refresh(self) -> int:
+    def refresh(self, *, by: str | None = None) -> int:
         """Begin a new data version: the same questions are new ones, and accounts go on as they are."""
         with self._writing() as t:
             version = chain.data_version(t) + 1
-            self._append(t, "refresh", {"version": version})
+            self._append(t, "refresh", _by({"version": version}, by))
             return version
+
+    # Who may come in, and what else is done to the service
+
+    def access(self, known: Access | None = None) -> Access:
+        """Keys and users, from the first entry on; or `known` with what was written since."""
+        current = known or Access()
+        with self._store.transaction() as t:
+            current.follow(t)
+        return current
+
+    def record(
+        self,
+        entries: Callable[[Transaction], Iterable[tuple[str, Mapping[str, Any]]]],
+        *,
+        by: str | None,
+    ) -> None:
+        """Write down what somebody does, kind and body each; `entries` reads, checks and may change tables in the same transaction."""
+        with self._writing() as t:
+            for kind, body in entries(t):
+                self._append(t, kind, _by(body, by))
 
     # Questions
 
@@ -398,6 +420,11 @@ class Ledger:
         entry = Entry.following(last, time=now.isoformat(), kind=kind, body=body)
         chain.append(t, entry)
         return entry
+
+
+def _by(body: Mapping[str, Any], actor: str | None) -> Mapping[str, Any]:
+    """An entry's body with who did it."""
+    return body if actor is None else {**body, "by": actor}
 
 
 def _watched(t: Transaction, question: str) -> Watched:

@@ -10,6 +10,7 @@ from discreet.accounting.charges import PRICES, Charge
 from discreet.accounting.filters import Filter, open_filter
 from discreet.errors import BadInput, LedgerDamaged
 from discreet.ledger import relation
+from discreet.ledger.access import Access
 from discreet.ledger.accounts import DATASET, analyst_account
 from discreet.ledger.entries import GENESIS, Entry
 from discreet.ledger.ledger import Contents, Ledger
@@ -86,6 +87,7 @@ class _Replay:
     neighbours: str | None = None
     evaluated: set[tuple[str, int]] = field(default_factory=set)
     ended: set[str] = field(default_factory=set)
+    access: Access = field(default_factory=Access)
     priced_before: set[str] = field(default_factory=set)
     """Rényi accounts with charges of the first price list, whose divergences were rounded up in another way."""
 
@@ -128,10 +130,10 @@ class _Replay:
                 self.neighbours = body["relation"]
             case "refresh":
                 yield from self._refresh(entry)
-            case "freeze":
-                self.frozen.add(body["account"])
-            case "thaw":
-                self.frozen.discard(body["account"])
+            case "freeze" | "thaw":
+                (self.frozen.add if entry.kind == "freeze" else self.frozen.discard)(body["account"])
+            case "key" | "revoke" | "user" | "catalog":  # nothing follows from a catalog's hash
+                yield from self.access.apply(entry)
             case _:
                 yield f"entry {entry.seq} is of no known kind"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from typing import Annotated, Any
 
-from anyio.to_thread import run_sync
 from fastapi import APIRouter, Header, Request, Response
 from fastapi.responses import StreamingResponse
 
@@ -15,9 +14,9 @@ from discreet.curator import Asking
 from discreet.server.bodies import Asked, Question
 from discreet.server.bytes_of import PARQUET, answer_body, answer_parquet
 from discreet.server.guard import leaving_at_round_times
-from discreet.server.keys import Key
 from discreet.server.progress import told_as_it_happens
 from discreet.server.refusals import RESPONSES
+from discreet.server.roles import Holder
 from discreet.server.service import Service, holder_of, service_of
 
 routes = APIRouter(prefix="/v1", responses=RESPONSES)
@@ -32,7 +31,7 @@ async def ask(
     With `Accept: application/x-ndjson` steps are told as they happen, a line each, the answer last; with
     `application/vnd.apache.parquet` the answer is a Parquet file.
     """
-    service, holder = service_of(request), await run_sync(holder_of, request)
+    service, holder = service_of(request), holder_of(request)
     service.check_dataset(question.dataset)
     name = idempotency_key or os.urandom(16).hex()
     accept = request.headers.get("accept", "")
@@ -51,14 +50,14 @@ async def ask(
 @routes.delete("/ask/{name}", status_code=204)
 async def take_back(name: str, request: Request) -> None:
     """Take back a question of yours that is being read, by its Idempotency-Key. It costs its price all the same."""
-    service, holder = service_of(request), await run_sync(holder_of, request)
+    service, holder = service_of(request), holder_of(request)
     asking = service.asked.get((holder.id, name))
     if asking is not None:
         service.curator.take_back(asking)
 
 
-async def _asked(service: Service, holder: Key, question: Question, name: str, asking: Asking) -> Answer:
-    async with service.guard.admit(holder.analyst), leaving_at_round_times(service.quantum):
+async def _asked(service: Service, holder: Holder, question: Question, name: str, asking: Asking) -> Answer:
+    async with service.guard.admit(holder.name), leaving_at_round_times(service.quantum):
         service.asked[holder.id, name] = asking
         try:
             return await service.work(
@@ -76,9 +75,9 @@ async def _asked(service: Service, holder: Key, question: Question, name: str, a
 @routes.post("/explain")
 async def explain(question: Question, request: Request) -> dict[str, Any]:
     """What a question would read, measure and cost. Spends nothing."""
-    service, holder = service_of(request), await run_sync(holder_of, request)
+    service, holder = service_of(request), holder_of(request)
     service.check_dataset(question.dataset)
-    async with service.guard.admit(holder.analyst):
+    async with service.guard.admit(holder.name):
         explanation = await service.work(
             service.curator.explain, question.sql, analyst=holder.asks_as, **question.details
         )
@@ -88,22 +87,21 @@ async def explain(question: Question, request: Request) -> dict[str, Any]:
 
 @routes.get("/budget")
 def budget(request: Request) -> dict[str, Any]:
-    """What is left of the dataset's account and of your own; of all for the owner."""
+    """What is left of the dataset's account and of your own; of all for those who keep the books."""
     holder = holder_of(request)
-    accounts = service_of(request).curator.budget(analyst=holder.asks_as)
+    accounts = service_of(request).curator.budget(analyst=holder.sees)
     return {"role": holder.role, "accounts": facts_of(accounts)}
 
 
 @routes.get("/history")
 def past(request: Request) -> dict[str, Any]:
-    """The questions that you asked; all of them for the owner."""
+    """The questions that you asked; all of them for the owner and auditors."""
     holder = holder_of(request)
-    return {"questions": facts_of(service_of(request).curator.history(analyst=holder.asks_as))}
+    return {"questions": facts_of(service_of(request).curator.history(analyst=holder.sees))}
 
 
 @routes.get("/catalog")
 def catalog(request: Request) -> dict[str, Any]:
     """The public facts: tables, columns, bounds, values."""
-    holder_of(request)
     facts: dict[str, Any] = facts_of(service_of(request).curator.catalog())
     return facts

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import Depends, FastAPI, Request
 from fastapi.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -20,7 +20,8 @@ from discreet.server.guard import Guard
 from discreet.server.keys import KeyBook
 from discreet.server.pages import add_pages
 from discreet.server.refusals import add_refusals, told
-from discreet.server.service import Service, owner_of, service_of
+from discreet.server.service import Service, admitted, service_of
+from discreet.server.sessions import Sessions
 
 _LONGEST_BODY = 100_000
 _HEADERS = [
@@ -41,9 +42,15 @@ def create_app(
     config: Path | None = None,
 ) -> FastAPI:
     """The application for one curator: so many requests a second and at once for each key, answers at round times."""
-    app = FastAPI(title="Discreet", version=discreet.__version__, docs_url=None, redoc_url=None)
+    app = FastAPI(
+        title="Discreet",
+        version=discreet.__version__,
+        docs_url=None,
+        redoc_url=None,
+        dependencies=[Depends(admitted)],
+    )
     collections = CollectorBooks.open(curator.declared.ledger)
-    service = Service(curator, keys, Guard(rate=rate, at_once=at_once), quantum, collections, config)
+    service = Service(curator, keys, Sessions(keys), Guard(rate=rate, at_once=at_once), quantum, collections, config)
     app.state.service = service
     app.add_middleware(_Door, service=service)
     add_refusals(app)
@@ -54,7 +61,7 @@ def create_app(
     app.get("/v1/transparency")(card)
     app.get("/healthz")(health)
     app.get("/metrics", response_class=PlainTextResponse)(metrics)
-    add_pages(app, keys)
+    add_pages(app)
     return app
 
 
@@ -63,7 +70,9 @@ def from_environment() -> FastAPI:
     settings = json.loads(os.environ["DISCREET_SERVE"])
     config = Path(settings.pop("config"))
     curator = open_curator(config)
-    return create_app(curator, KeyBook.open(curator.declared.ledger), config=config, **settings)
+    return create_app(
+        curator, KeyBook.open(curator.declared.ledger, anchor=curator.declared.anchor), config=config, **settings
+    )
 
 
 class _Door:
@@ -108,6 +117,5 @@ def health(request: Request) -> dict[str, str]:
 
 
 def metrics(request: Request) -> str:
-    """Counts of requests by route and status; for the owner."""
-    owner_of(request)
+    """Counts of requests by route and status."""
     return service_of(request).telemetry.text()

@@ -63,12 +63,19 @@ class Asked(Question):
 
 
 class NewKey(_Strict):
-    """A key for an analyst."""
+    """A key for somebody."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"example": {"analyst": "alice"}})
-    analyst: Annotated[str, Field(min_length=1, max_length=200)]
+    model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"example": {"name": "alice"}})
+    name: Annotated[str, Field(min_length=1, max_length=200)]
     role: str = "analyst"
     days: Annotated[int, Field(ge=1, le=3650)] = 90
+
+
+class NewUser(_Strict):
+    """The role of a user whom the owner's proxy signs in."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"example": {"role": "analyst"}})
+    role: str
 
 
 class NewCap(_Strict):

@@ -1,7 +1,8 @@
-"""API keys: random, shown once, kept as a keyed hash, expiring and revocable.
+"""Who may come in: API keys, which are random, shown once, expiring and revocable; and the users that a proxy vouches for.
 
-They live in the ledger's database; the key of the hash lives in a file beside it, so that a copy of the database alone
-opens no door.
+Both are entries of the ledger's chain (`discreet.ledger.access`), of which this book keeps what it has read. Of a key the chain
+has a hash of a keyed hash; the key of that hash lives in a file beside the ledger, so that a copy of the database alone opens no
+door.
 """
 
 from __future__ import annotations
@@ -12,44 +13,27 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from discreet.errors import BadInput, NoAccess
-from discreet.store import Row, Store, open_store
+from discreet.ledger import Ledger
+from discreet.ledger.access import KEY, REVOKE, USER, Access, IssuedKey
+from discreet.ledger.requests import check_text
+from discreet.server.roles import ROLES, Holder
+from discreet.store import Transaction
 
-ROLES = ("analyst", "owner")
-_SCHEMA = [
-    """
-    CREATE TABLE api_keys (
-        id TEXT PRIMARY KEY, analyst TEXT NOT NULL, role TEXT NOT NULL, hash TEXT NOT NULL, created TEXT NOT NULL,
-        expires TEXT NOT NULL, revoked INTEGER NOT NULL);
-    """
-]
+AT_HAND = "command line"
+"""Who does what does not come through the door."""
 _REMEMBERED = 1.0
 """Seconds for which a key that another process revokes still works."""
 _NEWS = 0.2
 """Seconds until a key that another process made is looked for: so often, and no oftener, wrong keys reach the database."""
-_COLUMNS = "id, analyst, role, created, expires, revoked"
 
-
-@dataclass(frozen=True, slots=True)
-class Key:
-    """What is known of a key; the key itself is known to its holder only."""
-
-    id: str
-    analyst: str
-    role: str
-    created: str
-    expires: str
-    revoked: bool
-
-    @property
-    def asks_as(self) -> str | None:
-        """The analyst whose account pays; the owner charges the dataset only."""
-        return None if self.role == "owner" else self.analyst
+_Entries = Iterator[tuple[str, dict[str, Any]]]
 
 
 def _utc_now() -> datetime:
@@ -57,93 +41,187 @@ def _utc_now() -> datetime:
 
 
 class KeyBook:
-    """Who may come in."""
+    """The keys and users of one ledger."""
 
-    def __init__(self, store: Store, secret: bytes, *, now: Callable[[], datetime] = _utc_now) -> None:
-        self._store, self._secret, self._now = store, secret, now
-        self._known: dict[str, Row] = {}
-        self._read_at, self._reading = -math.inf, threading.Lock()
-        store.migrate("keys", _SCHEMA)
+    def __init__(self, ledger: Ledger, secret: bytes, *, now: Callable[[], datetime] = _utc_now) -> None:
+        self._ledger, self._secret, self._now = ledger, secret, now
+        self._access, self._read_at, self._reading = Access(), -math.inf, threading.Lock()
+        ledger.record(_from_the_table, by="migration")
 
     @classmethod
-    def open(cls, ledger: str) -> KeyBook:
+    def open(cls, ledger: str, *, anchor: str | None = None) -> KeyBook:
         """The keys of a ledger; their secret is made with the first of them."""
-        return cls(open_store(ledger), _secret(ledger))
+        secret = _secret(ledger)
+        return cls(Ledger.open(ledger, anchor=anchor), secret)
 
     def close(self) -> None:
         """Let go of the database."""
-        self._store.close()
+        self._ledger.close()
 
-    def create(self, analyst: str, *, role: str = "analyst", days: int = 90) -> str:
-        """A new key, to be shown once."""
-        if role not in ROLES or not analyst or days < 1:
-            raise BadInput(
-                "A key needs a name, a role and at least one day.",
-                next_step=f"Name the analyst, a role ({' or '.join(ROLES)}) and for how many days it is good.",
-            )
-        number, secret = os.urandom(6).hex(), os.urandom(32).hex()
-        now = self._now()
-        values = (number, analyst, role, self._hash(secret), now.isoformat(), (now + timedelta(days=days)).isoformat())
-        with self._store.transaction() as t:
-            t.run("INSERT INTO api_keys VALUES (?, ?, ?, ?, ?, ?, 0)", *values)
-        self._read_anew()
-        return f"dk_{number}_{secret}"
+    def create(self, name: str, *, role: str = "analyst", days: int = 90, by: str = AT_HAND) -> str:
+        """A new key for somebody, to be shown once. `by` is who makes it."""
+        key, body = self._new(name, role=role, days=days)
+        self._record(lambda _: iter([(KEY, body)]), by=by)
+        return key
 
-    def rotate(self, number: str, *, days: int = 90) -> str:
+    def rotate(self, number: str, *, days: int = 90, by: str = AT_HAND) -> str:
         """A new key for the holder of an old one, which stops working."""
-        old = next((key for key in self.all() if key.id == number and not key.revoked), None)
-        if old is None:
-            raise BadInput("There is no such key in use.", next_step="Take a number from the list of keys.")
-        fresh = self.create(old.analyst, role=old.role, days=days)
-        self.revoke(number)
-        return fresh
+        old = self.issued(number)
+        key, body = self._new(old.name, role=old.role, days=days)
 
-    def revoke(self, number: str) -> None:
+        def exchange(access: Access) -> _Entries:
+            if access.keys[number].revoked:
+                raise BadInput("There is no such key in use.", next_step="Take a number from the list of keys.")
+            yield REVOKE, {"key": number}
+            yield KEY, body
+
+        self._record(exchange, by=by)
+        return key
+
+    def revoke(self, number: str, *, by: str = AT_HAND) -> None:
         """Stop a key; nothing happens if it was stopped before."""
-        with self._store.transaction() as t:
-            if not t.run("SELECT id FROM api_keys WHERE id = ?", number):
-                raise BadInput("There is no such key.", next_step="Take a number from the list of keys.")
-            t.run("UPDATE api_keys SET revoked = 1 WHERE id = ?", number)
-        self._read_anew()
+        self.issued(number)
 
-    def all(self) -> list[Key]:
+        def stop(access: Access) -> _Entries:
+            if not access.keys[number].revoked:
+                yield REVOKE, {"key": number}
+
+        self._record(stop, by=by)
+
+    def issued(self, number: str) -> IssuedKey:
+        """What is known of a key, in use or not."""
+        access = self._read_on()
+        if number not in access.keys:
+            raise BadInput("There is no such key.", next_step="Take a number from the list of keys.")
+        return access.keys[number]
+
+    def all(self) -> list[IssuedKey]:
         """Every key that was ever made, without what opens the door."""
-        with self._store.transaction() as t:
-            rows = t.run(f"SELECT {_COLUMNS} FROM api_keys ORDER BY created")  # noqa: S608  our own constant
-        return [_key(row) for row in rows]
+        return sorted(self._read_on().keys.values(), key=lambda key: key.created)
 
-    def holder(self, key: str) -> Key:
+    def set_user(self, name: str, role: str | None, *, by: str = AT_HAND) -> None:
+        """Give somebody whom the proxy signs in a role, or none any more."""
+        check_text(name, "A user's name", most=200)
+        if role is not None:
+            _check_role(role)
+
+        def change(access: Access) -> _Entries:
+            if role is None and name not in access.users:
+                raise BadInput("There is no such user.", next_step="Take a name from the list of users.")
+            if access.users.get(name) != role:
+                yield USER, {"user": name, "role": role}
+
+        self._record(change, by=by)
+
+    def users(self) -> dict[str, str]:
+        """Everybody who has a role through the proxy, by name."""
+        return dict(self._read_on().users)
+
+    def holder(self, key: str) -> Holder:
         """Whose key it is; one text for every reason why it is nobody's."""
         prefix, _, rest = key.partition("_")
         number, _, secret = rest.partition("_")
-        row = self._row(number)
-        known = row[6] if row else self._hash("")
-        fits = hmac.compare_digest(known, self._hash(secret)) and prefix == "dk"
-        if fits and row and not row[5] and datetime.fromisoformat(row[4]) > self._now():
-            return _key(row)
-        raise NoAccess("This key opens nothing.", next_step="Ask the owner for a key, or for a new one.")
+        issued = self._lately(known=lambda access: number in access.keys).keys.get(number)
+        known = issued.proof if issued else self._proof("")
+        fits = hmac.compare_digest(known, self._proof(secret)) and prefix == "dk"
+        if fits and issued:
+            return self._in_use(issued)
+        raise _opens_nothing()
 
-    def _row(self, number: str) -> Row | None:
-        """The row of a key, from a list that is read now and then: a flood of wrong keys neither queues for the database nor is remembered."""
+    def holder_of_number(self, number: str) -> Holder:
+        """The same for somebody who showed the key before, as long as it is good."""
+        issued = self._lately(known=lambda access: number in access.keys).keys.get(number)
+        if issued is None:
+            raise _opens_nothing()
+        return self._in_use(issued)
+
+    def user(self, name: str) -> Holder:
+        """Somebody whom the proxy signed in."""
+        role = self._lately(known=lambda access: name in access.users).users.get(name)
+        if role is None:
+            raise NoAccess("This user has no role here.", next_step="Ask the owner for one.")
+        return Holder(f"user {name}", name, role)
+
+    def _in_use(self, issued: IssuedKey) -> Holder:
+        if issued.revoked or datetime.fromisoformat(issued.expires) <= self._now():
+            raise _opens_nothing()
+        return Holder(f"key {issued.id}", issued.name, issued.role)
+
+    def _new(self, name: str, *, role: str, days: int) -> tuple[str, dict[str, Any]]:
+        """A key, and what is written down of it."""
+        check_text(name, "A name", most=200)
+        _check_role(role)
+        if days < 1:
+            raise BadInput("A key is good for at least one day.", next_step="Say for how many days.")
+        number, secret = os.urandom(6).hex(), os.urandom(32).hex()
+        expires = (self._now() + timedelta(days=days)).isoformat()
+        body = {"key": number, "name": name, "role": role, "expires": expires, "proof": self._proof(secret)}
+        return f"dk_{number}_{secret}", body
+
+    def _proof(self, secret: str) -> str:
+        keyed = hmac.new(self._secret, secret.encode(), hashlib.sha256).hexdigest()
+        return _proof_of(keyed)
+
+    def _record(self, entries: Callable[[Access], _Entries], *, by: str) -> None:
+        """Write what `entries` says of keys and users as they are at that moment."""
+
+        def checked(t: Transaction) -> _Entries:
+            access = Access()
+            access.follow(t)
+            return entries(access)
+
+        self._ledger.record(checked, by=by)
+        self._read_on()
+
+    def _read_on(self) -> Access:
+        """Read what was written since, by whichever process."""
         with self._reading:
-            age = time.monotonic() - self._read_at
-            if age > _REMEMBERED or (number not in self._known and age > _NEWS):
-                with self._store.transaction() as t:
-                    rows = t.run(f"SELECT {_COLUMNS}, hash FROM api_keys WHERE revoked = 0")  # noqa: S608
-                self._known, self._read_at = {row[0]: row for row in rows}, time.monotonic()
-            return self._known.get(number)
+            self._ledger.access(self._access)
+            self._read_at = time.monotonic()
+        return self._access
 
-    def _read_anew(self) -> None:
-        with self._reading:  # whoever reads just now may have read what was before
-            self._read_at = -math.inf
-
-    def _hash(self, secret: str) -> str:
-        return hmac.new(self._secret, secret.encode(), hashlib.sha256).hexdigest()
+    def _lately(self, *, known: Callable[[Access], bool]) -> Access:
+        """What was so a moment ago; read now and then, so that a flood of wrong keys neither queues for the database nor is remembered."""
+        age = time.monotonic() - self._read_at
+        if age > _REMEMBERED or (age > _NEWS and not known(self._access)):
+            return self._read_on()
+        return self._access
 
 
-def _key(row: Row) -> Key:
-    number, analyst, role, created, expires, revoked, *_ = row
-    return Key(number, analyst, role, created, expires, bool(revoked))
+def key_facts(key: IssuedKey) -> dict[str, Any]:
+    """What is shown of a key."""
+    return {name: value for name, value in asdict(key).items() if name != "proof"}
+
+
+def _check_role(role: str) -> None:
+    if role not in ROLES:
+        raise BadInput("There is no such role.", next_step=f"Take one of: {', '.join(ROLES)}.")
+
+
+def _opens_nothing() -> NoAccess:
+    return NoAccess("This key opens nothing.", next_step="Ask the owner for a key, or for a new one.")
+
+
+def _proof_of(keyed_hash: str) -> str:
+    return hashlib.sha256(keyed_hash.encode()).hexdigest()
+
+
+def _from_the_table(t: Transaction) -> _Entries:
+    """Keys of before, which were rows of a table, move into the chain: once, and never into a chain that has keys."""
+    if t.run("SELECT version FROM schema_versions WHERE component = 'keys'") != [(1,)]:
+        return
+    t.run("UPDATE schema_versions SET version = 2 WHERE component = 'keys'")
+    rows = t.run("SELECT id, analyst, role, created, expires, hash, revoked FROM api_keys ORDER BY created")
+    t.run("DROP TABLE api_keys")
+    access = Access()
+    access.follow(t)
+    if access.keys:
+        return
+    for number, name, role, created, expires, keyed, revoked in rows:
+        body = {"key": number, "name": name, "role": role, "created": created, "expires": expires}
+        yield KEY, {**body, "proof": _proof_of(keyed)}
+        if revoked:
+            yield REVOKE, {"key": number}
 
 
 def _secret(ledger: str) -> bytes:

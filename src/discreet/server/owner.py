@@ -1,8 +1,8 @@
-"""Routes for the owner: keys, caps, freezing, the catalog."""
+"""Routes for those who run the service: keys, users, caps, freezing, the catalog. What they do is written into the ledger, with who did it."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,11 @@ from discreet.accounting import open_filter
 from discreet.catalog import parse_catalog
 from discreet.catalog.warnings import warnings_of
 from discreet.errors import BadInput
-from discreet.server.bodies import CatalogText, NewCap, NewKey
+from discreet.server.bodies import CatalogText, NewCap, NewKey, NewUser
+from discreet.server.keys import key_facts
 from discreet.server.refusals import RESPONSES
-from discreet.server.service import owner_of, service_of
+from discreet.server.roles import check_may_grant
+from discreet.server.service import holder_of, service_of
 
 routes = APIRouter(prefix="/v1", responses=RESPONSES)
 
@@ -22,60 +24,84 @@ routes = APIRouter(prefix="/v1", responses=RESPONSES)
 @routes.get("/keys")
 def list_keys(request: Request) -> dict[str, Any]:
     """Every key, without what opens the door."""
-    owner_of(request)
-    return {"keys": [asdict(key) for key in service_of(request).keys.all()]}
+    return {"keys": [key_facts(key) for key in service_of(request).keys.all()]}
 
 
 @routes.post("/keys", status_code=201)
 def create_key(body: NewKey, request: Request) -> dict[str, str]:
     """A new key, shown once."""
-    owner_of(request)
-    return {"key": service_of(request).keys.create(body.analyst, role=body.role, days=body.days)}
+    holder = holder_of(request)
+    check_may_grant(holder, body.role, name=body.name)
+    return {"key": service_of(request).keys.create(body.name, role=body.role, days=body.days, by=holder.id)}
 
 
 @routes.delete("/keys/{number}", status_code=204)
 def revoke_key(number: str, request: Request) -> None:
     """Stop a key."""
-    owner_of(request)
-    service_of(request).keys.revoke(number)
+    holder, keys = holder_of(request), service_of(request).keys
+    issued = keys.issued(number)
+    check_may_grant(holder, issued.role, name=issued.name)
+    keys.revoke(number, by=holder.id)
+
+
+@routes.get("/users")
+def list_users(request: Request) -> dict[str, Any]:
+    """Everybody who has a role when the owner's proxy signs them in."""
+    users = service_of(request).keys.users()
+    return {"users": [{"name": name, "role": role} for name, role in sorted(users.items())]}
+
+
+@routes.put("/users/{name}", status_code=204)
+def set_user(name: str, body: NewUser, request: Request) -> None:
+    """Give a user of the proxy a role."""
+    holder, keys = holder_of(request), service_of(request).keys
+    for role in {body.role, keys.users().get(name, body.role)}:
+        check_may_grant(holder, role, name=name)
+    keys.set_user(name, body.role, by=holder.id)
+
+
+@routes.delete("/users/{name}", status_code=204)
+def remove_user(name: str, request: Request) -> None:
+    """Take a user's role away."""
+    holder, keys = holder_of(request), service_of(request).keys
+    check_may_grant(holder, keys.users().get(name, "analyst"), name=name)
+    keys.set_user(name, None, by=holder.id)
 
 
 @routes.put("/analysts/{name}", status_code=204)
 def set_cap(name: str, body: NewCap, request: Request) -> None:
     """Open an analyst's account, or change its cap."""
-    owner_of(request)
-    service_of(request).curator.ledger.open_account(open_filter(body.epsilon, body.delta), analyst=name)
+    ledger, cap = service_of(request).curator.ledger, open_filter(body.epsilon, body.delta)
+    ledger.open_account(cap, analyst=name, by=holder_of(request).id)
 
 
 @routes.put("/analysts/{name}/frozen", status_code=204)
 def set_frozen(name: str, request: Request, *, frozen: bool) -> None:
     """Stop an analyst's account or let it go on."""
-    owner_of(request)
-    service_of(request).curator.ledger.freeze(name, frozen=frozen)
+    service_of(request).curator.ledger.freeze(name, frozen=frozen, by=holder_of(request).id)
 
 
 @routes.get("/catalog/source")
 def catalog_text(request: Request) -> dict[str, Any]:
     """The catalog as it is on disk, with what may be regretted about it."""
-    owner_of(request)
     text = _catalog_file(request).read_text()
     return {"text": text, "warnings": warnings_of(parse_catalog(text))}
 
 
 @routes.post("/catalog/check")
-def check_catalog(body: CatalogText, request: Request) -> dict[str, Any]:
+def check_catalog(body: CatalogText) -> dict[str, Any]:
     """Whether a text is a catalog; an error names its line."""
-    owner_of(request)
     return {"warnings": warnings_of(parse_catalog(body.text))}
 
 
 @routes.put("/catalog/source")
 def save_catalog(body: CatalogText, request: Request) -> dict[str, Any]:
     """Write the catalog, whole or not at all; it is served after the next start."""
-    owner_of(request)
     warnings, file = warnings_of(parse_catalog(body.text)), _catalog_file(request)
     new = file.with_name(f"{file.name}.new")
     new.write_text(body.text)
+    digest = hashlib.sha256(body.text.encode()).hexdigest()
+    service_of(request).curator.ledger.record(lambda _: [("catalog", {"sha256": digest})], by=holder_of(request).id)
     new.replace(file)
     return {"warnings": warnings, "note": "saved; it is served after the next start of the server"}
 

@@ -1,23 +1,24 @@
-"""The page: one document that asks the same API; no secrets in it, no framework, nothing from elsewhere."""
+"""The page: one document that asks the same API; no secrets in it, no framework, nothing from elsewhere. And signing in to it."""
 
 from __future__ import annotations
 
 from importlib.resources import files
 from typing import Annotated
 
+from anyio.to_thread import run_sync
 from fastapi import Body, FastAPI, Request, Response
 from fastapi.responses import HTMLResponse
 
-from discreet.server.keys import KeyBook
+from discreet.server.service import COOKIE, address_of, holder_of, service_of
+from discreet.server.sessions import LONGEST_SECONDS
 
-_COOKIE = "discreet_key"
 _KINDS = {
     **dict.fromkeys(("page.js", "api.js", "device.js", "collect.js", "attacks.js", "curve.js"), "text/javascript"),
     "style.css": "text/css",
 }
 
 
-def add_pages(app: FastAPI, keys: KeyBook) -> None:
+def add_pages(app: FastAPI) -> None:
     """The page, its files, and signing in."""
     page = files("discreet.server") / "page"
 
@@ -35,17 +36,31 @@ def add_pages(app: FastAPI, keys: KeyBook) -> None:
             return Response(status_code=404)
         return Response((page / name).read_text(), media_type=_KINDS[name])
 
-    @app.post("/session", status_code=204, include_in_schema=False)
-    def sign_in(key: Annotated[str, Body(embed=True)], request: Request) -> Response:
-        """Keep a good key in a cookie that scripts cannot read and other sites cannot send."""
-        keys.holder(key)
-        response = Response(status_code=204)
-        secure = request.url.scheme == "https"
-        response.set_cookie(_COOKIE, key, httponly=True, samesite="strict", secure=secure, max_age=8 * 3600)
-        return response
+    app.get("/session", include_in_schema=False)(who)
+    app.post("/session", status_code=204, include_in_schema=False)(sign_in)
+    app.delete("/session", status_code=204, include_in_schema=False)(sign_out)
 
-    @app.delete("/session", status_code=204, include_in_schema=False)
-    def sign_out() -> Response:
-        response = Response(status_code=204)
-        response.delete_cookie(_COOKIE, httponly=True, samesite="strict")
-        return response
+
+def who(request: Request) -> dict[str, str | bool]:
+    """Who has signed in, and whether they can sign out here."""
+    holder = holder_of(request)
+    return {"name": holder.name, "role": holder.role, "signs_out": COOKIE in request.cookies}
+
+
+async def sign_in(key: Annotated[str, Body(embed=True)], request: Request) -> Response:
+    """Exchange a key for a session, in a cookie that scripts cannot read and other sites cannot send."""
+    service = service_of(request)
+    async with service.sign_ins.admit(address_of(request)):
+        token = await run_sync(service.sessions.begin, key)
+    response = Response(status_code=204)
+    secure = request.url.scheme == "https"
+    response.set_cookie(COOKIE, token, httponly=True, samesite="strict", secure=secure, max_age=LONGEST_SECONDS)
+    return response
+
+
+def sign_out(request: Request) -> Response:
+    """End the session, here and in the browser."""
+    service_of(request).sessions.end(request.cookies.get(COOKIE, ""))
+    response = Response(status_code=204)
+    response.delete_cookie(COOKIE, httponly=True, samesite="strict")
+    return response

@@ -13,14 +13,19 @@ from anyio.to_thread import run_sync
 from fastapi import Request
 
 from discreet.curator import Asking, Curator
-from discreet.errors import Forbidden, UnknownDataset
+from discreet.errors import UnknownDataset
 from discreet.local.books import CollectorBooks
 from discreet.server.guard import Guard
-from discreet.server.keys import Key, KeyBook
+from discreet.server.keys import KeyBook
+from discreet.server.roles import Holder, check_may, is_public
+from discreet.server.sessions import Sessions
 from discreet.server.telemetry import Telemetry
 
 T = TypeVar("T")
+COOKIE = "discreet_session"
 _AT_WORK = 4
+_SIGN_INS = 5
+"""A second from one address, and twice as many at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +34,15 @@ class Service:
 
     curator: Curator
     keys: KeyBook
+    sessions: Sessions
     guard: Guard
     quantum: float
     collections: CollectorBooks
     config: Path | None = None
     asked: dict[tuple[str, str], Asking] = field(default_factory=dict)
     """Questions on their way, by the key that asks and the Idempotency-Key."""
+    sign_ins: Guard = field(default_factory=lambda: Guard(rate=_SIGN_INS, at_once=4))
+    """Attempts to sign in, by address."""
     telemetry: Telemetry = field(default_factory=Telemetry)
     limiter: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(_AT_WORK))
 
@@ -56,25 +64,38 @@ def service_of(request: Request) -> Service:
     return service
 
 
-def holder_of(request: Request) -> Key:
-    """Who asks: by a key in the header, or by the page's cookie."""
-    holder = _holder(request, service_of(request).keys)
-    request.state.holder = holder.id
+def admitted(request: Request) -> None:
+    """The door of every route: who asks, and whether the route is for them."""
+    route = f"{request.method} {request.scope['route'].path}"
+    if is_public(route):
+        return
+    holder = _holder(request, service_of(request))
+    request.state.holder = holder.id  # for the log, whether or not the route is for them
+    check_may(holder, route)
+    request.state.admitted = holder
+
+
+def holder_of(request: Request) -> Holder:
+    """Who was let in to a route that is not public."""
+    holder: Holder = request.state.admitted
     return holder
 
 
-def _holder(request: Request, keys: KeyBook) -> Key:
+def owner_has_signed(request: Request) -> bool:
+    """Whether a request to a public route has the owner's key with it; a key that opens nothing is refused."""
+    return "authorization" in request.headers and _holder(request, service_of(request)).role == "owner"
+
+
+def _holder(request: Request, service: Service) -> Holder:
+    """By a key in the header, or by the page's cookie."""
     kind, _, key = request.headers.get("authorization", "").partition(" ")
     if kind.lower() == "bearer":
-        return keys.holder(key)
+        return service.keys.holder(key)
     # A cookie alone could be sent by a form of another site; this header cannot.
     by_page = request.method == "GET" or request.headers.get("x-discreet-page") == "1"
-    return keys.holder(request.cookies.get("discreet_key", "") if by_page else "")
+    return service.sessions.holder(request.cookies.get(COOKIE, "") if by_page else "")
 
 
-def owner_of(request: Request) -> Key:
-    """The same, for the owner only."""
-    holder = holder_of(request)
-    if holder.role != "owner":
-        raise Forbidden("Only the owner may do this.", next_step="Use a key with the role owner.")
-    return holder
+def address_of(request: Request) -> str:
+    """Where a request comes from."""
+    return request.client.host if request.client else ""

@@ -1,0 +1,97 @@
+"""Roles: who may do what. One table says it of every route, and a route that is not in it is open to nobody."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from discreet.errors import Forbidden
+
+ROLES = ("owner", "steward", "analyst", "auditor", "metrics")
+"""Everything; keys, users and budgets; questions; the books; counts of requests."""
+
+EVERYBODY = "everybody"
+ROUTES = {
+    "POST /v1/ask": "owner analyst",
+    "DELETE /v1/ask/{name}": "owner analyst",
+    "POST /v1/explain": "owner analyst",
+    "GET /v1/budget": "owner steward analyst auditor",
+    "GET /v1/history": "owner analyst auditor",
+    "GET /v1/catalog": "owner steward analyst auditor",
+    "GET /v1/catalog/source": "owner",
+    "POST /v1/catalog/check": "owner",
+    "PUT /v1/catalog/source": "owner",
+    "GET /v1/keys": "owner steward auditor",
+    "POST /v1/keys": "owner steward",
+    "DELETE /v1/keys/{number}": "owner steward",
+    "GET /v1/users": "owner steward auditor",
+    "PUT /v1/users/{name}": "owner steward",
+    "DELETE /v1/users/{name}": "owner steward",
+    "PUT /v1/analysts/{name}": "owner steward",
+    "PUT /v1/analysts/{name}/frozen": "owner steward",
+    "GET /v1/ledger": "owner auditor",
+    "GET /v1/ledger/verification": "owner auditor",
+    "GET /v1/attacks": "owner analyst",
+    "POST /v1/attacks/{name}": "owner analyst",
+    "GET /v1/tasks": EVERYBODY,
+    "POST /v1/tasks": "owner",
+    "GET /v1/tasks/{name}": EVERYBODY,
+    "POST /v1/tasks/{name}/slots": EVERYBODY,
+    "POST /v1/tasks/{name}/reports": EVERYBODY,
+    "GET /v1/tasks/{name}/estimate": "owner analyst auditor",
+    "POST /v1/tasks/{name}/rehearsal": "owner analyst",
+    "GET /v1/transparency": EVERYBODY,
+    "GET /metrics": "owner metrics",
+    "GET /healthz": EVERYBODY,
+    "GET /": EVERYBODY,
+    "GET /api": EVERYBODY,
+    "GET /page/{name}": EVERYBODY,
+    "GET /openapi.json": EVERYBODY,
+    "GET /session": "owner steward analyst auditor metrics",
+    "POST /session": EVERYBODY,
+    "DELETE /session": EVERYBODY,
+}
+_GRANTS = {"owner": ROLES, "steward": ("analyst", "auditor", "metrics")}
+"""Which roles a role may give, and take away."""
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Somebody who was let in: by a key, or by name through the owner's proxy."""
+
+    id: str
+    """`key NUMBER` or `user NAME`; what the ledger names as who did something."""
+    name: str
+    role: str
+
+    @property
+    def asks_as(self) -> str | None:
+        """The analyst whose account pays; the owner charges the dataset only."""
+        return None if self.role == "owner" else self.name
+
+    @property
+    def sees(self) -> str | None:
+        """The analyst whose account and questions are shown; None for all of them."""
+        return self.name if self.role == "analyst" else None
+
+
+def is_public(route: str) -> bool:
+    """Whether a route, `METHOD /path`, asks nobody who they are."""
+    return ROUTES.get(route) == EVERYBODY
+
+
+def check_may(holder: Holder, route: str) -> None:
+    """Refuse a route that is not for this role."""
+    allowed = ROUTES.get(route, "").split()
+    if holder.role not in allowed:
+        whose = " or ".join(allowed) or "nobody"
+        raise Forbidden(f"This is not for the role {holder.role}.", next_step=f"It is for: {whose}.")
+
+
+def check_may_grant(holder: Holder, role: str, *, name: str) -> None:
+    """Refuse to give or take a role above one's own, and any role of one's own name."""
+    if role not in _GRANTS.get(holder.role, ()):
+        raise Forbidden(f"The role {holder.role} does not give or take the role {role}.", next_step="Ask the owner.")
+    if holder.role != "owner" and name == holder.name:
+        raise Forbidden(
+            "Nobody but the owner changes their own rights.", next_step="Ask the owner, or another steward."
+        )

@@ -1,0 +1,76 @@
+"""Sessions of the page: a cookie that is worth nothing elsewhere, in exchange for a key that is shown once.
+
+They are kept by a hash, in memory: a copy of it signs nobody in, and a restart signs everybody out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from discreet.errors import NoAccess
+from discreet.server.keys import KeyBook
+from discreet.server.roles import Holder
+
+LONGEST_SECONDS = 8 * 3600
+_IDLE_SECONDS = 30 * 60
+_MOST_OF_A_KEY = 20
+_MOST = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Session:
+    key: str
+    """The number of the key that was shown."""
+    ends: float
+    used: float
+
+
+class Sessions:
+    """Who has signed in."""
+
+    def __init__(self, keys: KeyBook, *, now: Callable[[], float] = time.monotonic) -> None:
+        self._keys, self._now = keys, now
+        self._open: dict[str, _Session] = {}
+        self._changing = threading.Lock()
+
+    def begin(self, key: str) -> str:
+        """A token for the holder of a key. The oldest session of the same key gives way where there are too many."""
+        number = self._keys.holder(key).id.removeprefix("key ")
+        token, now = os.urandom(32).hex(), self._now()
+        with self._changing:
+            self._open = {name: session for name, session in self._open.items() if self._lasts(session)}
+            same = [name for name, session in self._open.items() if session.key == number]
+            for name in same[: max(0, len(same) - _MOST_OF_A_KEY + 1)]:
+                del self._open[name]
+            if len(self._open) >= _MOST:
+                del self._open[next(iter(self._open))]
+            self._open[_name(token)] = _Session(number, now + LONGEST_SECONDS, now)
+        return token
+
+    def holder(self, token: str) -> Holder:
+        """Who has this token; a key that was revoked or has expired ends its sessions."""
+        name = _name(token)
+        with self._changing:
+            session = self._open.get(name)
+            if session is None or not self._lasts(session):
+                raise NoAccess("You are not signed in.", next_step="Sign in with a key.")
+            self._open[name] = replace(session, used=self._now())
+        return self._keys.holder_of_number(session.key)
+
+    def end(self, token: str) -> None:
+        """Sign out."""
+        with self._changing:
+            self._open.pop(_name(token), None)
+
+    def _lasts(self, session: _Session) -> bool:
+        now = self._now()
+        return now < session.ends and now < session.used + _IDLE_SECONDS
+
+
+def _name(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()
