@@ -29,7 +29,10 @@
     │   ├── CorruptReport                 corrupt
     │   ├── ReplayedReport                replayed
     │   ├── OutOfDomain                   out-of-domain
-    │   └── TooManyReports                too-many-reports
+    │   ├── TooManyReports                too-many-reports
+    │   ├── ReportTooLong                 too-long
+    │   ├── OverQuota                     over-quota
+    │   └── TaskClosed                    task-closed
     ├── TooFewReports                     too-few-reports
     ├── UnknownTask                       unknown-task
     ├── NoAccess                          no-access
@@ -238,6 +241,24 @@ class TooManyReports(ReportRefused):
     """The sender has sent all that the task takes from one device."""
 
     code = "too-many-reports"
+
+
+class ReportTooLong(ReportRefused):
+    """The message is longer than any that a collector reads."""
+
+    code = "too-long"
+
+
+class OverQuota(ReportRefused):
+    """The task, or the place that the message comes from, has sent all that the collector keeps."""
+
+    code = "over-quota"
+
+
+class TaskClosed(ReportRefused):
+    """The collection takes no more reports."""
+
+    code = "task-closed"
 
 
 class TooFewReports(DiscreetError):

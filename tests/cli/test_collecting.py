@@ -5,6 +5,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
+from discreet.catalog import load_catalog
 from discreet.cli.app import app
 from discreet.errors import DiscreetError
 from discreet.local import Client
@@ -93,7 +94,22 @@ def test_a_task_is_published_to_the_books_of_a_catalog(discreet, tmp_path):
     discreet("new", "emoji", "--values", "a,b", "--epsilon", "1", "--publish", str(config))
     with pytest.raises(DiscreetError, match="no reports"):
         discreet("estimate", "task.json", "--config", str(config))
-    books = CollectorBooks.open(str(config.parent / "ledger.sqlite"))
+    books = CollectorBooks.of(load_catalog(config))
     books.receive(books.task("emoji"), [Client(books.task("emoji")).report("a") for _ in range(2)])
     books.close()
     assert "2 reports" in discreet("estimate", "task.json", "--config", str(config))
+
+
+def test_an_owner_lists_closes_and_deletes_collections(discreet, tmp_path):
+    from discreet.samples import write_clinic
+
+    config = str(write_clinic(tmp_path / "clinic", patients=20, visits=40))
+    discreet("new", "emoji", "--values", "a,b", "--epsilon", "1", "--publish", config, "--retention-days", "30")
+    assert "emoji  open, kept until" in discreet("list", "--config", config)
+    discreet("close", "emoji", "--config", config)
+    known = json.loads(discreet("list", "--config", config, "--json"))["collections"]
+    assert [facts["state"] for facts in known] == ["closed"]
+    discreet("delete", "emoji", "--config", config, "--yes")
+    assert discreet("list", "--config", config) == ""
+    with pytest.raises(DiscreetError, match="no such task"):
+        discreet("close", "emoji", "--config", config)

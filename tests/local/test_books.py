@@ -1,13 +1,26 @@
 """Books of collections: a message counts once, on disk before it is acknowledged, whoever asks and however often."""
 
+import dataclasses
+import json
 import threading
+from contextlib import contextmanager
 
+import numpy as np
 import pytest
 
 from discreet import errors
+from discreet.catalog.reader import _QUOTAS
 from discreet.local import Client, Collector, Task
+from discreet.local.allowance import Allowance
 from discreet.local.books import CollectorBooks
+from discreet.local.intake import Quota
+from discreet.local.records import insert_record
+from discreet.local.rules import sound_task
+from discreet.local.wire import write_batch
 from discreet.store import open_store
+from discreet.store.postgres import PostgresStore
+from discreet.store.sqlite import SQLiteStore
+from tests.local.earlier import keep_as_before
 from tests.local.test_collector import EMOJI, WRONG
 
 
@@ -26,7 +39,7 @@ def books(where):
 def test_a_published_task_is_found_by_name_and_by_id_and_another_of_its_name_is_refused(books):
     books.publish(task())
     assert books.task("emoji").digest == books.task(task().id).digest == task().digest
-    assert [one.name for one in books.tasks()] == ["emoji"]
+    assert [record.task.name for record in books.records()[0]] == ["emoji"]
     with pytest.raises(errors.BadTask):
         books.publish(task(min_batch=7))
     with pytest.raises(errors.UnknownTask):
@@ -91,7 +104,7 @@ def test_folding_forgets_payloads_and_changes_no_estimate(where):
         books.collector(task())
     assert books.collector(task()).tally.tolist() == other.collector(task()).tally.tolist()
     with open_store(where).transaction() as t:
-        left = t.run("SELECT COUNT(*) FROM collector_messages WHERE payload IS NOT NULL")[0][0]
+        left = t.run("SELECT COUNT(*) FROM collection_waiting")[0][0]
     assert left < 10
     assert books.receive(task(), messages).reports == 0, "a folded message was counted again"
     fresh = CollectorBooks.open(where)
@@ -131,3 +144,265 @@ def test_many_threads_and_two_processes_worth_of_books_lose_and_double_nothing(w
     assert {shard.collector(task()).reports for shard in shards} == {120}
     for shard in shards:
         shard.close()
+
+
+DAY = 86400
+
+
+class Clock:
+    """Midnight of some day, until it is moved."""
+
+    def __init__(self):
+        self.now = 20_000 * DAY
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+def rows_in(where):
+    with open_store(where).transaction() as t:
+        tables = ("intake_numbers", "intake_senders", "collection_waiting", "collection_tallies", "intake_counts")
+        return {table: t.run(f"SELECT COUNT(*) FROM {table}")[0][0] for table in tables}
+
+
+def test_what_is_kept_does_not_grow_with_what_was_counted(where, clock):
+    books = CollectorBooks(open_store(where), fold_after=20, clock=clock)
+    books.publish(task())
+    kept = []
+    for _ in range(5):
+        for _ in range(3):
+            books.receive(task(), [Client(task()).report("😀") for _ in range(20)])
+        kept.append(rows_in(where))
+        clock.now += DAY
+    assert books.collector(task()).reports == 300
+    assert kept[1] == kept[2] == kept[3] == kept[4]
+    assert kept[4]["intake_numbers"] == kept[4]["intake_senders"] == 120, "today's and yesterday's"
+    assert kept[4]["collection_waiting"] == 0
+    books.close()
+
+
+@pytest.mark.parametrize(("epoch_seconds", "days"), [(0, 1), (3600, 1), (10 * DAY, 10)])
+def test_a_message_is_known_for_a_day_or_for_its_epoch_and_then_it_is_a_new_one(where, clock, epoch_seconds, days):
+    asked = task(epoch_seconds=epoch_seconds)
+    books = CollectorBooks(open_store(where), clock=clock)
+    books.publish(asked)
+    clock.now += DAY - 1
+    message = Client(asked).report("😀")
+    assert books.receive(asked, [message]).reports == 1
+    clock.now += days * DAY
+    assert books.receive(asked, [message]).refusals[0].code == "replayed"
+    clock.now += DAY
+    assert books.receive(asked, [message]).reports == 1
+    books.close()
+
+
+def test_a_clock_that_ran_ahead_forgets_nothing_for_good_and_blocks_nothing(where, clock):
+    books = CollectorBooks(open_store(where), clock=clock, quota=Quota(messages_a_day=2))
+    books.publish(task())
+    clock.now += 1000 * DAY
+    message = Client(task()).report("😀")
+    assert books.receive(task(), [message, Client(task()).report("😀")]).reports == 2
+    clock.now -= 1000 * DAY
+    done = books.receive(task(), [message, Client(task()).report("😀")])
+    assert [refusal and refusal.code for refusal in done.refusals] == ["replayed", None]
+    clock.now += 2 * DAY
+    books.receive(task(), [Client(task()).report("😀")])
+    assert rows_in(where)["intake_numbers"] == 1
+    books.close()
+
+
+@pytest.mark.parametrize("quota", [{"messages_a_day": 3}, {"bytes_a_day": 3}, {"numbers": 3}, {"bytes_in_all": 3}])
+def test_beyond_its_quota_a_task_refuses_by_name_and_another_task_does_not(where, clock, quota):
+    books = CollectorBooks(open_store(where), clock=clock, quota=Quota(**quota))
+    other = Task.frequency("other", domain=EMOJI, epsilon=1.0)
+    books.publish(task())
+    books.publish(other)
+    done = books.receive(task(), [Client(task()).report("😀") for _ in range(5)])
+    assert [refusal and refusal.code for refusal in done.refusals] == [None] * 3 + ["over-quota"] * 2
+    assert books.collector(task()).refused == {"over-quota": 2}
+    assert books.receive(other, [Client(other).report("😀")]).reports == 1
+    clock.now += 2 * DAY
+    tomorrow = books.receive(task(), [Client(task()).report("😀")])
+    assert tomorrow.reports == (0 if "bytes_in_all" in quota else 1)
+    books.close()
+
+
+def test_one_address_sends_so_many_messages_a_day_and_others_go_on(where, clock):
+    books = CollectorBooks(open_store(where), clock=clock, quota=Quota(messages_a_day_per_address=4))
+    books.publish(task())
+
+    def sent(place, count):
+        done = books.receive(task(), [Client(task()).report("😀") for _ in range(count)], place=place)
+        return [refusal and refusal.code for refusal in done.refusals]
+
+    assert sent("a", 6) == [None] * 4 + ["over-quota"] * 2
+    assert sent("b", 4) == [None] * 4
+    clock.now += DAY // 2
+    assert sent("a", 3) == [None, None, "over-quota"]
+    assert books.collector(task()).refused == {"over-quota": 3}
+    books.close()
+
+
+def test_places_are_forgotten_when_there_are_too_many(clock):
+    allowance = Allowance(a_day=1, clock=clock)
+    assert all(allowance.take(str(place)) for place in range(60_000))
+    assert len(allowance._places) == 50_000
+    assert not allowance.take("59999")
+
+
+def test_the_catalog_knows_every_quota():
+    assert set(_QUOTAS) == {field.name for field in dataclasses.fields(Quota)}
+
+
+def test_a_closed_task_refuses_and_keeps_its_estimate_and_a_deleted_one_leaves_nothing(where, clock):
+    books, other = (CollectorBooks(open_store(where), clock=clock) for _ in range(2))
+    books.publish(task())
+    message = Client(task()).report("😀")
+    books.receive(task(), [message])
+    assert other.collector(task()).reports == 1
+    books.close_task("emoji")
+    with pytest.raises(errors.TaskClosed):
+        other.receive(task(), [Client(task()).report("😀")])
+    assert other.collector(task()).reports == 1
+    assert other.record("emoji").state == "closed"
+    books.delete_task("emoji")
+    for forgotten in (other.receive, other.collector):
+        with pytest.raises(errors.UnknownTask):
+            forgotten(task(), [message]) if forgotten == other.receive else forgotten(task())
+    assert set(rows_in(where).values()) == {0}
+    books.publish(task())
+    assert other.receive(task(), [Client(task()).report("😂")]).reports == 1
+    assert other.collector(task()).reports == 1, "it begins at nothing, whatever a process remembers"
+    for one in (books, other):
+        one.close()
+
+
+def test_after_its_days_all_that_a_task_collected_is_deleted(where, clock):
+    books = CollectorBooks(open_store(where), clock=clock)
+    books.publish(task(), retention_days=30)
+    books.receive(task(), [Client(task()).report("😀")])
+    clock.now += 30 * DAY - 1
+    assert books.collector(task()).reports == 1
+    clock.now += 1
+    assert books.record("emoji").state == "expired"
+    assert set(rows_in(where).values()) == {0}
+    with pytest.raises(errors.TaskClosed):
+        books.collector(task())
+    with pytest.raises(errors.TaskClosed):
+        books.receive(task(), [Client(task()).report("😀")])
+    books.close()
+
+
+BAD = {
+    "caps.per_epoch": {"caps": {"per_epoch": "many", "lifetime": 3}},
+    "caps.lifetime": {"caps": {"per_epoch": 1, "lifetime": 10**400}},
+    "caps": {"caps": None},
+    "epoch_seconds": {"epoch_seconds": 1.5},
+    "min_batch": {"min_batch": None},
+    "memoize": {"memoize": "no"},
+    "name": {"name": 7},
+    "kind": {"kind": "mean"},
+    "domain": {"domain": {"values": ["a", ["b"], "c"]}},
+    "parameters": {"parameters": {"size": 3, "more": 1}},
+}
+
+
+@pytest.mark.parametrize("wrong", BAD)
+def test_a_task_is_checked_whole(wrong):
+    with pytest.raises(errors.BadTask):
+        sound_task({**task().spec, **BAD[wrong]})
+
+
+def test_bad_tasks_that_are_in_the_books_are_left_out_named_for_the_owner_and_can_be_deleted(books, where):
+    with open_store(where).transaction() as t:
+        for number, (name, change) in enumerate(BAD.items()):
+            insert_record(t, f"{number:032x}", name, json.dumps({**task().spec, **change}), expires=None)
+        insert_record(t, "f" * 32, "no json", "{", expires=None)
+    records, unsound = books.records()
+    assert [record.task.name for record in records] == ["emoji"]
+    assert set(unsound) == {*BAD, "no json"}
+    for name in unsound:
+        with pytest.raises(errors.UnknownTask):
+            books.record(name)
+        books.delete_task(name)
+    assert books.records()[1] == []
+
+
+def test_batches_of_a_shuffler_count_once_in_order_and_say_the_smallest_crowd(books, where):
+    def batch(number, reports):
+        return write_batch(task(), np.zeros(reports, np.uint64), number=b"shuffler" + number.to_bytes(8, "big"))
+
+    done = [
+        books.receive_batch(task(), batch(number, count), crowd=crowd)
+        for number, count, crowd in [(1, 30, 0), (2, 5, 20), (2, 5, 20), (1, 30, 0), (255, 5, 20), (256, 40, 0)]
+    ]
+    assert [one.reports for one in done] == [30, 5, 0, 0, 5, 40]
+    assert books.shuffled(task()) == (80, 20)
+    assert books.collector(task()).reports == 80
+    assert rows_in(where)["intake_numbers"] == 0
+
+
+@pytest.mark.parametrize("cut_short", [False, True])
+def test_collections_in_a_ledger_of_the_release_before_move_and_count_once(where, tmp_path, cut_short):
+    assigned = Task.frequency("sites", domain=range(50), epsilon=2.0, protocol="olh", assigned=True)
+    messages = [Client(task()).report(EMOJI[i % 3]) for i in range(50)]
+    with_slots = [Client(assigned, slot=slot).report(3) for slot in range(4)]
+    keep_as_before(where, [(task(), messages), (assigned, with_slots)], folded=30, slots=6)
+    place = str(tmp_path / "reports.sqlite")
+    if cut_short:
+        with pytest.raises(RuntimeError), die_before("DROP TABLE"):
+            CollectorBooks.open(place, earlier=where)
+        assert open_store(where).has("collector")
+    for _ in range(2):
+        books = CollectorBooks.open(place, earlier=where)
+        assert books.collector(task()).reports == 50
+        expected = Collector(task())
+        for message in messages:
+            expected.add(message)
+        assert books.collector(task()).tally.tolist() == expected.tally.tolist()
+        assert books.collector(task()).refused == {"replayed": 7}
+        assert books.receive(task(), messages).reports == 0, "a message that moved was counted again"
+        assert books.collector(assigned).reports == 4
+        with open_store(place).transaction() as t:
+            t.run("DELETE FROM intake_refusals WHERE code = 'replayed'")
+            t.run("INSERT INTO intake_refusals VALUES (?, 'replayed', 7)", task().id)
+        books.close()
+    books = CollectorBooks.open(place, earlier=where)
+    again = books.receive(assigned, [Client(assigned, slot=slot).report(3) for slot in (3, 5)])
+    assert [refusal and refusal.code for refusal in again.refusals] == ["out-of-domain", None]
+    assert books.assign(assigned) == 6
+    assert not open_store(where).has("collector")
+    books.close()
+
+
+@contextmanager
+def die_before(words):
+    """Whatever store runs a statement with these words falls over."""
+    with pytest.MonkeyPatch.context() as patch:
+        for kind in (SQLiteStore, PostgresStore):
+            begin = kind._begin
+
+            def begun(self, connection, begin=begin):
+                transaction = begin(self, connection)
+                run = transaction.run
+
+                def guarded(sql, *values):
+                    if sql.startswith(words):
+                        raise RuntimeError(words)
+                    return run(sql, *values)
+
+                transaction.run = guarded
+                return transaction
+
+            patch.setattr(kind, "_begin", begun)
+        yield
+
+
+def test_nothing_is_moved_from_a_ledger_that_is_not_there(tmp_path):
+    CollectorBooks.open(str(tmp_path / "reports.sqlite"), earlier=str(tmp_path / "ledger.sqlite")).close()
+    assert not (tmp_path / "ledger.sqlite").exists()

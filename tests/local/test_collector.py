@@ -1,5 +1,7 @@
 """The collector: what cannot be counted is refused by name, counted as refused, and changes nothing else."""
 
+import subprocess
+import sys
 import zlib
 
 import numpy as np
@@ -8,6 +10,7 @@ import pytest
 from discreet import errors
 from discreet.local import Client, Collector, Task, collect, simulate
 from discreet.local.client import message_of, packed
+from discreet.local.draws import Draws
 from discreet.local.wire import NO_SENDER, read_message, write_batch
 from tests.sources import SeededBits
 
@@ -186,3 +189,58 @@ def test_the_response_rate_is_reports_per_person_invited():
     collector.add(Client(task()).report("😀"))
     assert collector.estimate().response_rate == 0.25
     assert NO_SENDER not in collector._senders
+
+
+_EIGHT_MEGABYTES = """
+import resource, sys, zlib
+from discreet.errors import ReportRefused
+from discreet.local import Task
+from discreet.local.client import HEADER
+from discreet.local.wire import LONGEST_MESSAGE, read_message
+
+task = Task.frequency("coin", domain=["a", "b"], epsilon=2.0, protocol="warner", lifetime=2**31)
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + 300 * 2**20,) * 2)
+for size, sender in [(8 * 10**6, b"s" * 16), (LONGEST_MESSAGE, b"s" * 16)]:
+    payload = size - HEADER - 4
+    body = bytes([1]) + task.digest + bytes(16) + sender + (8 * payload).to_bytes(4, "big") + bytes(payload)
+    try:
+        print(len(read_message(task, body + zlib.crc32(body).to_bytes(4, "big")).reports))
+    except ReportRefused as refused:
+        print(refused.code)
+"""
+
+
+def test_a_message_of_8_megabytes_is_refused_and_the_longest_is_read_in_little_memory():
+    said = subprocess.run([sys.executable, "-c", _EIGHT_MEGABYTES], capture_output=True, text=True, check=True)
+    assert said.stdout.split() == ["too-long", str(8 * (2**20 - 57))]
+
+
+def test_more_reports_than_a_device_may_make_are_refused_before_they_are_unpacked(monkeypatch):
+    monkeypatch.setattr("discreet.local.wire.read_payload", None)
+    many = message_of(task().digest, b"s" * 16, bytes(251), count=1001, message_id=b"m" * 16)
+    with pytest.raises(errors.TooManyReports):
+        read_message(task(), many)
+
+
+@pytest.mark.parametrize(("bits", "protocol"), [(2, "grr"), (70, "oue")])
+def test_a_long_batch_is_the_same_after_it_was_read_in_parts(bits, protocol):
+    asked = Task.frequency("x", domain=range(4 if bits == 2 else bits), epsilon=1.0, protocol=protocol)
+    reports = simulate_reports(asked, 40_000)
+    assert np.array_equal(read_message(asked, write_batch(asked, reports)).reports, reports)
+
+
+def simulate_reports(asked, count):
+    codes = np.arange(count) % len(asked.values)
+    return asked.protocol.encode(codes, Draws(SeededBits(7)), slots=np.arange(count))
+
+
+@pytest.mark.parametrize("bits", [3, 8, 13])
+def test_bits_behind_the_last_report_are_refused(bits):
+    asked = Task.frequency("x", domain=range(2**bits), epsilon=1.0, protocol="grr")
+    for count in (1, 5):
+        body = write_batch(asked, np.zeros(count, np.uint64))[:-4]
+        spare = -count * bits % 8
+        if spare:
+            with pytest.raises(errors.OutOfDomain):
+                read_message(asked, sealed(body[:-1] + bytes([body[-1] | 1 << spare - 1])))

@@ -30,7 +30,7 @@ class Collecting(Server):
 
     def __init__(self, folder):
         super().__init__(folder)
-        self.books = str(self.config.parent / "ledger.sqlite")
+        self.books = str(self.config.parent / "ledger.sqlite.reports")
         books = CollectorBooks.open(self.books)
         books.publish(TASK)
         books.close()

@@ -2,14 +2,21 @@
 
 import base64
 import contextlib
+import json
 import time
+from pathlib import Path
 
 import httpx
+import numpy as np
 import pytest
 
+from discreet.catalog import load_catalog
 from discreet.local import Client, Task
 from discreet.local.books import CollectorBooks
+from discreet.local.records import insert_record
+from discreet.local.shuffle import epsilon_after_shuffling
 from discreet.local.wire import write_batch
+from discreet.store import open_store
 from tests.local.test_collector import EMOJI, WRONG
 from tests.server.conftest import Server, work_while_it_dies
 
@@ -76,13 +83,90 @@ def test_several_messages_come_back_with_what_became_of_each(served):
     assert response.json() == {"reports": 3, "refused": [None, None, None, "replayed"]}
 
 
-def test_a_shuffled_batch_is_taken_from_the_owner_only(served):
-    import numpy as np
+def owner(server):
+    return {"Authorization": f"Bearer {server.owner}"}
 
-    batch = write_batch(TASK, np.array([0, 1, 2, 1], np.uint64))
-    assert send(served, batch).status_code == 422
-    assert send(served, batch, Authorization=f"Bearer {served.alice}").status_code == 422
-    assert send(served, batch, Authorization=f"Bearer {served.owner}").json()["reports"] == 4
+
+@pytest.fixture(scope="module")
+def shuffler(served):
+    body = {"name": "mixer", "role": "shuffler"}
+    key = httpx.post(f"{served.url}/v1/keys", json=body, headers=owner(served)).json()["key"]
+    return {"Authorization": f"Bearer {key}"}
+
+
+def test_a_shuffled_batch_is_taken_from_the_shuffler_only_and_once_and_the_estimate_says_what_it_hides(
+    served, shuffler
+):
+    asked = Task.frequency("hidden", domain=EMOJI, epsilon=2.0, protocol="grr")
+    publish(served, asked)
+    batch = write_batch(asked, np.arange(3000, dtype=np.uint64) % np.uint64(3))
+    place = f"{served.url}/v1/tasks/hidden/batches"
+    assert send(served, batch, asked).status_code == 422
+    for key in ({}, {"Authorization": f"Bearer {served.alice}"}, owner(served)):
+        assert httpx.post(place, content=batch, headers=key).status_code in {401, 403}
+    assert httpx.post(place, content=batch, headers=shuffler).json() == {"reports": 3000}
+    again = httpx.post(place, content=batch, headers=shuffler)
+    assert (again.status_code, again.json()["error"]["code"]) == (409, "replayed")
+    facts = served.get("/v1/tasks/hidden/estimate").json()
+    assert facts["reports"] == 3000
+    expected = epsilon_after_shuffling(asked, 3000, 1e-6)
+    assert facts["shuffled"] == {"reports": 3000, "least_crowd": 3000, "epsilon": expected, "delta": 1e-6}
+    assert 0 < expected < 0.5
+    part = write_batch(asked, np.zeros(10, np.uint64))
+    httpx.post(place, params={"crowd": 500}, content=part, headers=shuffler)
+    facts = served.get("/v1/tasks/hidden/estimate?delta=0.001").json()["shuffled"]
+    assert (facts["least_crowd"], facts["delta"]) == (500, 0.001)
+
+
+def test_a_shuffler_does_nothing_but_send_batches(served, shuffler):
+    for path in ("/v1/budget", "/v1/tasks/emoji/estimate", "/v1/collections", "/metrics"):
+        assert httpx.get(f"{served.url}{path}", headers=shuffler).status_code == 403
+
+
+def test_a_collection_is_closed_and_deleted_by_its_owner(served):
+    asked = Task.frequency("brief", domain=EMOJI, epsilon=2.0)
+    publish(served, asked)
+    place = f"{served.url}/v1/tasks/brief"
+    assert send(served, Client(asked).report("😀"), asked).status_code == 202
+    alice = {"Authorization": f"Bearer {served.alice}"}
+    for refused in (
+        httpx.put(f"{place}/closed", headers=alice),
+        httpx.delete(place, headers=alice),
+        httpx.delete(place),
+    ):
+        assert refused.status_code in {401, 403}
+    assert httpx.put(f"{place}/closed", headers=owner(served)).status_code == 204
+    late = send(served, Client(asked).report("😀"), asked)
+    assert (late.status_code, late.json()["error"]["code"]) == (410, "task-closed")
+    assert served.get("/v1/tasks/brief/estimate").json()["reports"] == 1
+    assert httpx.get(place).json()["state"] == "closed"
+    assert httpx.delete(place, headers=owner(served)).status_code == 204
+    assert httpx.get(place).status_code == send(served, b"", asked).status_code == 404
+    assert httpx.put(f"{place}/closed", headers=owner(served)).status_code == 404
+
+
+@pytest.mark.parametrize("caps", [None, {}, {"per_epoch": "x", "lifetime": 1}, {"per_epoch": 1, "lifetime": -1}])
+def test_bad_caps_are_refused_when_they_are_published_and_never_stop_the_list(served, caps):
+    body = {"spec": {**TASK.spec, "name": "bad", "caps": caps}}
+    response = httpx.post(f"{served.url}/v1/tasks", json=body, headers=owner(served))
+    assert (response.status_code, response.json()["error"]["code"]) == (422, "bad-task")
+    with open_store(load_catalog(served.config).reports).transaction() as t:
+        t.run("DELETE FROM collection_tasks WHERE name = 'bad'")
+        insert_record(t, "0" * 32, "bad", json.dumps(body["spec"]), expires=None)
+    listed = httpx.get(f"{served.url}/v1/tasks")
+    assert listed.status_code == 200
+    assert "bad" not in [facts["name"] for facts in listed.json()["tasks"]]
+    assert served.get("/v1/collections", key=served.owner).json()["unsound"] == ["bad"]
+    assert served.get("/v1/collections").status_code == 403
+
+
+def test_messages_without_a_key_never_touch_the_ledgers_database(served):
+    catalog = load_catalog(served.config)
+    assert not open_store(catalog.ledger).has("collections")
+    before = Path(catalog.ledger).read_bytes(), Path(f"{catalog.ledger}-wal").read_bytes()
+    for _ in range(20):
+        assert send(served, Client(TASK).report("😀")).status_code == 202
+    assert (Path(catalog.ledger).read_bytes(), Path(f"{catalog.ledger}-wal").read_bytes()) == before
 
 
 def test_estimates_need_a_key_and_unknown_tasks_are_not_found(served):
@@ -134,7 +218,7 @@ def lose_nothing(folder, *, kills, clients):
     work_while_it_dies(server, device, clients=clients, kills=kills, seen=acknowledged)
     http.close()
     server.stop()
-    books = CollectorBooks.open(str(server.config.parent / "ledger.sqlite"))
+    books = CollectorBooks.of(load_catalog(server.config))
     counted = books.collector(TASK).reports
     again = books.receive(TASK, acknowledged).reports
     books.close()

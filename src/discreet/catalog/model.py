@@ -124,6 +124,10 @@ class Catalog:
     neighbours: Neighbours = Neighbours.ADD_REMOVE
     snapshot: str | None = None
     anchor: str | None = None
+    reports: str = ":memory:"
+    """Where collections are kept: never with the ledger, as anybody may send to them."""
+    collector: Mapping[str, int] = field(default_factory=dict)
+    """How much they take."""
     rows_per_person: int | None = None
     """The most rows of one person in any question; joins that could give more are cut."""
     memory: str = "4GB"

@@ -22,6 +22,7 @@ from discreet.loss import Neighbours
 _LARGEST_REAL = 2**100
 VERSION = 1
 _MEMORY = ":memory:"
+_QUOTAS = ("messages_a_day", "bytes_a_day", "numbers", "bytes_in_all", "messages_a_day_per_address")
 _PYTHON_TYPES: dict[Type, tuple[type, ...]] = {
     Type.INTEGER: (int,),
     Type.REAL: (int, float),
@@ -72,7 +73,7 @@ class _Reader:
         return table
 
     def catalog(self, document: dict[str, Any]) -> Catalog:
-        top = {"version", "source", "ledger", "budget", "tables", "neighbours", "limits", "engine"}
+        top = {"version", "source", "ledger", "budget", "tables", "neighbours", "limits", "engine", "collector"}
         for name in document:
             if name not in top:
                 raise self.wrong(name, "is no known section", f"Use one of: {', '.join(sorted(top))}.")
@@ -83,6 +84,7 @@ class _Reader:
         cap, analysts = self.budget(document)
         limits = self.section(document, "limits", allowed={"rows_per_person"}, path="limits")
         engine = self.section(document, "engine", allowed={"memory", "seconds"}, path="engine")
+        collector = self.section(document, "collector", allowed={"path", *_QUOTAS}, path="collector")
         tables = self.section(document, "tables", allowed=set(), path="tables", needed=True)
         if len({name.lower() for name in tables}) < len(tables):
             raise self.wrong("tables", "has names that differ in case only", "Rename one of them.")
@@ -96,6 +98,10 @@ class _Reader:
             snapshot=self.snapshot(source, ledger),
             ledger=self.place(ledger, "ledger.path", default="ledger.sqlite"),
             anchor=self.place(ledger, "ledger.anchor", default=None),
+            reports=self.reports(collector, ledger),
+            collector={
+                name: self.whole(collector, f"collector.{name}", default=None) for name in _QUOTAS if name in collector
+            },
             cap=cap,
             analysts=analysts,
             tables=resolved,
@@ -138,6 +144,15 @@ class _Reader:
         if "snapshot" in source or "://" in books or books.endswith(_MEMORY):
             return self.place(source, "source.snapshot", default=_MEMORY)
         return f"{books}.snapshot"
+
+    def reports(self, collector: Mapping[str, Any], ledger: Mapping[str, Any]) -> Any:
+        """Where collections are kept: as said, or beside the ledger, or beside the catalog where the ledger is no file."""
+        books = self.place(ledger, "ledger.path", default="ledger.sqlite")
+        beside = books if books.endswith(_MEMORY) else "reports.sqlite" if "://" in books else f"{books}.reports"
+        given = self.place(collector, "collector.path", default=beside)
+        if given == books and not given.endswith(_MEMORY):
+            raise self.wrong("collector.path", "is the ledger's", "Name another file or database: anybody may fill it.")
+        return given
 
     def budget(self, document: Mapping[str, Any]) -> tuple[Filter, dict[str, Filter]]:
         keys = {"epsilon", "delta", "account"}

@@ -18,6 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from discreet.catalog import load_catalog
+from discreet.cli import keeping
 from discreet.cli.books import JsonOption
 from discreet.errors import BadInput, BadTask, ReportRefused
 from discreet.local import Client, ClientRefused, Collector, Estimate, MeanEstimate, Task, collect
@@ -28,6 +29,7 @@ from discreet.samples.crowd import bell_numbers, zipf_numbers
 commands = typer.Typer(
     help="Collect answers that people randomize themselves.", no_args_is_help=True, rich_markup_mode=None
 )
+keeping.add_to(commands)
 _CONFIDENCE = 0.95
 _MOST_ROWS = 20
 
@@ -60,6 +62,9 @@ def new(
     publish: Annotated[
         Path | None, typer.Option("--publish", help="A catalog: collect at the service that serves it.")
     ] = None,
+    retention_days: Annotated[
+        int | None, typer.Option("--retention-days", help="There, delete all that was collected after so many days.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Write a task: what is asked, how it is randomized, what it costs, and how often one device answers."""
@@ -85,8 +90,8 @@ def new(
         raise BadTask("Nothing is asked.", next_step="Give --values, --numbers, --mean, --distribution or --words.")
     output.write_text(task.to_json())
     if publish is not None:
-        with closing(CollectorBooks.open(load_catalog(publish).ledger)) as books:
-            books.publish(task)
+        with closing(CollectorBooks.of(load_catalog(publish))) as books:
+            books.publish(task, retention_days=retention_days)
     if as_json:
         typer.echo(json.dumps({"id": task.id, "spec": task.spec}))
         return
@@ -144,7 +149,7 @@ def estimate(
     """Add up messages and say what they tell, with ±; what cannot be counted is refused by name."""
     task = _task(task_file)
     if config is not None:
-        with closing(CollectorBooks.open(load_catalog(config).ledger)) as books:
+        with closing(CollectorBooks.of(load_catalog(config))) as books:
             collector = books.collector(books.task(task.id))
     else:
         collector = Collector(task, invited=invited)

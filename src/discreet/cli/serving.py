@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.catalog import load_catalog
+from discreet.catalog import Catalog, load_catalog
 from discreet.cli.books import ConfigOption, JsonOption
 from discreet.curator import open_curator
 from discreet.errors import BadInput, LedgerDamaged
@@ -62,7 +62,7 @@ def serve(
             _check_books(curator.ledger)  # and the snapshot is made, before anybody is let in
             if demo:
                 typer.echo(f"the key of alice, for this page and until it stops: {keys.create('alice')}")
-                _ask_for_emoji(catalog.ledger)
+                _ask_for_emoji(catalog)
         settings = {
             "config": str(place.resolve()),
             "rate": rate,
@@ -82,7 +82,7 @@ def serve(
         )
 
 
-def _ask_for_emoji(ledger: str) -> None:
+def _ask_for_emoji(catalog: Catalog) -> None:
     """Something to collect. A number of its own makes every demo a new task, of which no browser has given yet."""
     task = Task.frequency(
         "favourite emoji",
@@ -91,7 +91,7 @@ def _ask_for_emoji(ledger: str) -> None:
         lifetime=3,
         seed=int(RandomBits().words(1, 32)[0]),
     )
-    with closing(CollectorBooks.open(ledger)) as books:
+    with closing(CollectorBooks.of(catalog)) as books:
         books.publish(task)
 
 

@@ -1,40 +1,32 @@
-"""Collections that outlive the process: tasks and messages in the same database as the ledger.
+"""Collections that outlive the process: tasks, messages and tallies in a database of their own, never the ledger's.
 
-A message is on disk before it is acknowledged, and only once. Now and then messages are folded into a tally and their
-payloads are forgotten; their numbers stay, so that none counts twice.
+Anybody may send messages, so what they fill is not what answers are charged to. A message is on disk before it is
+acknowledged, and counts once. Every so many messages are folded into a tally and their payloads are forgotten; who
+sent them, and under which number, is forgotten some time later (`intake.py`).
 """
 
 from __future__ import annotations
 
 import io
-from collections import Counter
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from discreet.errors import BadTask, ReportRefused, UnknownTask
-from discreet.local.collector import Collector, check_message, check_slots, slots_of
+from discreet.catalog import Catalog
+from discreet.errors import OverQuota, ReportRefused, TaskClosed
+from discreet.local import intake, records
+from discreet.local.allowance import Allowance
+from discreet.local.collector import Collector
+from discreet.local.counting import Counting, read_counts, write_counts
+from discreet.local.intake import Quota
+from discreet.local.moving import move_collections
+from discreet.local.records import Record
 from discreet.local.task import Task
-from discreet.local.wire import Message, read_message
+from discreet.local.wire import read_payload
 from discreet.store import Store, Transaction, open_store
 
-_SCHEMA = [
-    """
-    CREATE TABLE collector_tasks (id TEXT PRIMARY KEY, name TEXT NOT NULL UNIQUE, spec TEXT NOT NULL);
-    CREATE TABLE collector_messages (
-        task TEXT NOT NULL, number BIGINT NOT NULL, message {blob} NOT NULL, sender {blob} NOT NULL,
-        reports INTEGER NOT NULL, payload {blob}, PRIMARY KEY (task, message));
-    CREATE UNIQUE INDEX collector_order ON collector_messages (task, number);
-    CREATE INDEX collector_senders ON collector_messages (task, sender);
-    CREATE TABLE collector_tallies (
-        task TEXT PRIMARY KEY, number BIGINT NOT NULL, reports BIGINT NOT NULL, tally {blob} NOT NULL);
-    CREATE TABLE collector_refusals (
-        task TEXT NOT NULL, code TEXT NOT NULL, count BIGINT NOT NULL, PRIMARY KEY (task, code));
-    CREATE TABLE collector_slots (
-        task TEXT NOT NULL, slot BIGINT NOT NULL, used INTEGER NOT NULL, PRIMARY KEY (task, slot));
-    """
-]
 _FOLD_AFTER = 2000
 
 
@@ -45,146 +37,167 @@ class Received(NamedTuple):
     refusals: list[ReportRefused | None]
 
 
+class Shuffled(NamedTuple):
+    """How many reports came through a shuffler, and the smallest crowd that one of them was hidden in."""
+
+    reports: int
+    least_crowd: int
+
+
 class CollectorBooks:
     """All collections of one database. Any number of processes may share it; each catches up when it estimates."""
 
-    def __init__(self, store: Store, *, fold_after: int = _FOLD_AFTER) -> None:
-        self._store, self._fold_after = store, fold_after
-        self._tasks: dict[str, Task] = {}
+    def __init__(
+        self,
+        store: Store,
+        *,
+        fold_after: int = _FOLD_AFTER,
+        quota: Quota | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._store, self._fold_after, self._quota, self._clock = store, fold_after, quota or Quota(), clock
         self._known: dict[str, tuple[int, Collector]] = {}
-        store.migrate("collector", _SCHEMA)
+        self._allowance = Allowance(a_day=self._quota.messages_a_day_per_address, clock=clock)
+        intake.prepare(store)
+        records.prepare(store)
 
     @classmethod
-    def open(cls, where: str) -> CollectorBooks:
-        """Those at a path or a postgresql:// URL."""
-        return cls(open_store(where))
+    def open(cls, where: str, *, quota: Quota | None = None, earlier: str | None = None) -> CollectorBooks:
+        """Those at a path or a postgresql:// URL; `earlier` is a ledger that kept them in releases before."""
+        books = cls(open_store(where), quota=quota)
+        if earlier is not None:
+            move_collections(earlier, books._store, now=time.time())
+        return books
+
+    @classmethod
+    def of(cls, catalog: Catalog) -> CollectorBooks:
+        """Those that a catalog names, with its quotas; collections that are still in its ledger move there."""
+        return cls.open(catalog.reports, quota=Quota(**catalog.collector), earlier=catalog.ledger)
 
     def close(self) -> None:
         """Let go of the database."""
         self._store.close()
 
-    def publish(self, task: Task) -> None:
-        """Begin a collection. Publishing the same task again changes nothing."""
+    def publish(self, task: Task, *, retention_days: int | None = None) -> None:
+        """Begin a collection; what it collects is deleted after so many days, where they are given."""
         with self._store.transaction() as t:
-            known = t.run("SELECT id FROM collector_tasks WHERE name = ?", task.name)
-            if known and known[0][0] != task.id:
-                raise BadTask("Another task has this name.", next_step="Give it another name.")
-            if not known:
-                t.run("INSERT INTO collector_tasks VALUES (?, ?, ?)", task.id, task.name, task.to_json())
+            records.publish(t, task, retention_days=retention_days, now=self._clock())
 
-    def tasks(self) -> list[Task]:
-        """All that were ever published."""
+    def records(self) -> tuple[list[Record], list[str]]:
+        """All collections; and names of those whose task cannot be carried out, which an earlier release took."""
         with self._store.transaction() as t:
-            rows = t.run("SELECT id FROM collector_tasks ORDER BY name")
-        return [self.task(str(number)) for (number,) in rows]
+            records.sweep(t, now=self._clock())
+            return records.all_of(t)
+
+    def record(self, name: str) -> Record:
+        """A collection by its task's id or its name."""
+        with self._store.transaction() as t:
+            records.sweep(t, now=self._clock())
+            return records.find(t, name)
 
     def task(self, name: str) -> Task:
         """A task by its id or its name."""
-        if name not in self._tasks:
-            with self._store.transaction() as t:
-                rows = t.run("SELECT spec FROM collector_tasks WHERE id = ? OR name = ?", name, name)
-            if not rows:
-                raise UnknownTask("There is no such task.", next_step="Take one of the tasks that are published here.")
-            self._tasks[name] = Task.from_json(rows[0][0])
-        return self._tasks[name]
+        return self.record(name).task
+
+    def close_task(self, name: str) -> None:
+        """Take no more reports for a task; what was collected stays."""
+        with self._store.transaction() as t:
+            records.close(t, name)
+
+    def delete_task(self, name: str) -> None:
+        """Delete a task with all that was collected."""
+        with self._store.transaction() as t:
+            records.delete(t, name)
 
     def assign(self, task: Task) -> int:
         """A number for one more device."""
         with self._store.transaction() as t:
-            slot = int(t.run("SELECT COUNT(*) FROM collector_slots WHERE task = ?", task.id)[0][0])
-            t.run("INSERT INTO collector_slots VALUES (?, ?, 0)", task.id, slot)
-        return slot
+            self._check_open(t, task)
+            counts = read_counts(t, task.id)
+            if counts.slots >= self._quota.bytes_in_all:
+                raise OverQuota("This task has given out all its numbers.", next_step="Report to another task.")
+            write_counts(t, task.id, counts._replace(slots=counts.slots + 1))
+        return counts.slots
 
-    def receive(self, task: Task, messages: Sequence[bytes], *, from_shuffler: bool = False) -> Received:
-        """Count messages, all in one commit; on disk when this returns."""
-        read: list[Message | ReportRefused] = [_read(task, message) for message in messages]
-        refusals: list[ReportRefused | None] = []
-        counted = 0
-        with self._store.transaction() as t:
-            number = int(t.run("SELECT COALESCE(MAX(number), 0) FROM collector_messages WHERE task = ?", task.id)[0][0])
-            for result, raw in zip(read, messages, strict=True):
-                refusal = result if isinstance(result, ReportRefused) else self._refusal(t, task, result, from_shuffler)
-                refusals.append(refusal)
-                if refusal is not None or isinstance(result, ReportRefused):
-                    continue
-                number += 1
-                values = (task.id, number, result.id, result.sender, len(result.reports), raw)
-                t.run("INSERT INTO collector_messages VALUES (?, ?, ?, ?, ?, ?)", *values)
-                counted += len(result.reports)
-            _count_refusals(t, task, Counter(refusal.code for refusal in refusals if refusal is not None))
-        return Received(counted, refusals)
+    def receive(self, task: Task, messages: Sequence[bytes], *, place: str | None = None) -> Received:
+        """Count messages of devices, all in one commit; on disk when this returns. `place` is where they come from."""
 
-    def _refusal(self, t: Transaction, task: Task, message: Message, from_shuffler: bool) -> ReportRefused | None:
-        seen = t.run("SELECT 1 FROM collector_messages WHERE task = ? AND message = ?", task.id, message.id)
-        sent = t.run(
-            "SELECT COALESCE(SUM(reports), 0) FROM collector_messages WHERE task = ? AND sender = ?",
-            task.id,
-            message.sender,
+        def add(counting: Counting, message: bytes) -> ReportRefused | None:
+            if place is not None and not self._allowance.take(place):
+                return counting.refuse(_from_one_place())
+            return counting.add(message, from_shuffler=False)
+
+        return self._counted(task, messages, add)
+
+    def receive_batch(self, task: Task, message: bytes, *, crowd: int = 0) -> Received:
+        """Count a message of a shuffler, which has hidden its reports in a crowd at least as large as the message."""
+        return self._counted(
+            task, [message], lambda counting, given: counting.add(given, from_shuffler=True, crowd=crowd)
         )
-        try:
-            check_message(task, message, seen=bool(seen), sent=int(sent[0][0]), from_shuffler=from_shuffler)
-            slots = slots_of(task, message.reports)
-            for slot in slots:
-                free = t.run("SELECT 1 FROM collector_slots WHERE task = ? AND slot = ? AND used = 0", task.id, slot)
-                check_slots(slots, free=bool(free))
-            for slot in slots:
-                t.run("UPDATE collector_slots SET used = 1 WHERE task = ? AND slot = ?", task.id, slot)
-        except ReportRefused as refusal:
-            return refusal
-        return None
+
+    def _counted(
+        self, task: Task, messages: Sequence[bytes], add: Callable[[Counting, bytes], ReportRefused | None]
+    ) -> Received:
+        with self._store.transaction() as t:
+            self._check_open(t, task)
+            counting = Counting(t, task, quota=self._quota, now=self._clock())
+            refusals = [add(counting, message) for message in messages]
+            counting.close()
+        if counting.counts.waiting >= self._fold_after:
+            self._fold(task)  # of what is on disk already: should this fail, nothing is lost
+        return Received(counting.reports, refusals)
+
+    def _check_open(self, t: Transaction, task: Task) -> None:
+        records.sweep(t, now=self._clock())
+        if records.find(t, task.id).state != "open":
+            raise TaskClosed("This task takes no more reports.", next_step="Nothing needs to be done.")
+
+    def shuffled(self, task: Task) -> Shuffled:
+        """What came through a shuffler."""
+        with self._store.transaction() as t:
+            counts = read_counts(t, task.id)
+        return Shuffled(counts.shuffled, counts.least_crowd)
 
     def collector(self, task: Task) -> Collector:
         """All that was collected until now."""
         with self._store.transaction() as t:
-            number, collector = self._known.get(task.id) or (0, Collector(task))
-            number, collector = self._folded(t, task, number, collector)
-            rows = t.run(
-                "SELECT number, payload FROM collector_messages WHERE task = ? AND number > ? ORDER BY number",
-                task.id,
-                number,
-            )
-            refused = t.run("SELECT code, count FROM collector_refusals WHERE task = ?", task.id)
-            for _, raw in rows:
-                collector.add_reports(read_message(task, bytes(raw)).reports)
-            if rows:
-                number = int(rows[-1][0])
-            self._fold(t, task, number, collector)
-            self._known[task.id] = (number, collector)
+            _, collector = self._caught_up(t, task)
             seen = Collector.with_tally(task, collector.tally, reports=collector.reports)  # others may go on adding
-        seen.refused = Counter({str(code): int(count) for code, count in refused})
+            seen.refused = intake.refusals_of(t, task.id)
         return seen
 
-    def _folded(self, t: Transaction, task: Task, number: int, collector: Collector) -> tuple[int, Collector]:
-        """Begin with the tally on disk where it is ahead: the messages behind it have no payload any more."""
-        rows = t.run("SELECT number, reports, tally FROM collector_tallies WHERE task = ?", task.id)
-        if not rows or int(rows[0][0]) <= number:
-            return number, collector
-        return int(rows[0][0]), Collector.with_tally(task, _tally_from(bytes(rows[0][2])), reports=int(rows[0][1]))
+    def _caught_up(self, t: Transaction, task: Task) -> tuple[int, Collector]:
+        """All messages added up: those that this process knows, or the tally on disk where it is ahead, and the rest."""
+        records.sweep(t, now=self._clock())
+        record = records.find(t, task.id)
+        if record.state == "expired":
+            raise TaskClosed("What this task collected is deleted, as it promised.", next_step="Begin a new task.")
+        number, collector = self._known.get(record.life) or (0, Collector(task))
+        sql = "SELECT number, reports, tally FROM collection_tallies WHERE task = ? AND number > ?"
+        for folded, reports, tally in t.run(sql, task.id, number):
+            number, collector = folded, Collector.with_tally(task, _tally_from(bytes(tally)), reports=reports)
+        sql = "SELECT number, reports, payload FROM collection_waiting WHERE task = ? AND number > ? ORDER BY number"
+        rows = t.run(sql, task.id, number)
+        if rows:
+            collector.add_reports(np.concatenate([read_payload(task, bytes(raw), count) for _, count, raw in rows]))
+            number = rows[-1][0]
+        self._known[record.life] = (number, collector)
+        return number, collector
 
-    def _fold(self, t: Transaction, task: Task, number: int, collector: Collector) -> None:
-        waiting = t.run("SELECT COUNT(*) FROM collector_messages WHERE task = ? AND payload IS NOT NULL", task.id)
-        if int(waiting[0][0]) < self._fold_after:
-            return
-        t.run("DELETE FROM collector_tallies WHERE task = ?", task.id)
-        values = (task.id, number, collector.reports, _bytes_of(collector.tally))
-        t.run("INSERT INTO collector_tallies VALUES (?, ?, ?, ?)", *values)
-        t.run("UPDATE collector_messages SET payload = NULL WHERE task = ? AND number <= ?", task.id, number)
+    def _fold(self, task: Task) -> None:
+        """Put the tally in the place of the messages that it counts."""
+        with self._store.transaction() as t:
+            number, collector = self._caught_up(t, task)
+            tally = _bytes_of(collector.tally)
+            t.run("DELETE FROM collection_tallies WHERE task = ?", task.id)
+            t.run("INSERT INTO collection_tallies VALUES (?, ?, ?, ?)", task.id, number, collector.reports, tally)
+            t.run("DELETE FROM collection_waiting WHERE task = ? AND number <= ?", task.id, number)
+            counts = read_counts(t, task.id)
+            write_counts(t, task.id, counts._replace(waiting=0, waiting_bytes=0, tally_bytes=len(tally)))
 
 
-def _read(task: Task, message: bytes) -> Message | ReportRefused:
-    try:
-        return read_message(task, message)
-    except ReportRefused as refusal:
-        return refusal
-
-
-def _count_refusals(t: Transaction, task: Task, codes: Counter[str]) -> None:
-    for code, count in codes.items():
-        values = (task.id, code)
-        if t.run("SELECT 1 FROM collector_refusals WHERE task = ? AND code = ?", *values):
-            t.run("UPDATE collector_refusals SET count = count + ? WHERE task = ? AND code = ?", count, *values)
-        else:
-            t.run("INSERT INTO collector_refusals VALUES (?, ?, ?)", *values, count)
+def _from_one_place() -> OverQuota:
+    return OverQuota("This address has sent all it may send in a day.", next_step="Send the message tomorrow.")
 
 
 def _bytes_of(tally: Any) -> bytes:

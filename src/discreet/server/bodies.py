@@ -93,9 +93,10 @@ class CatalogText(_Strict):
 
 
 class NewTask(_Strict):
-    """A collection task."""
+    """A collection task, and after how many days all that it collected is deleted."""
 
     spec: dict[str, Any]
+    retention_days: Annotated[int, Field(ge=1, le=36500)] | None = None
 
 
 class Rehearsal(_Strict):

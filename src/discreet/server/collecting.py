@@ -5,20 +5,23 @@ from __future__ import annotations
 import base64
 import binascii
 import math
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from anyio.to_thread import run_sync
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 
 from discreet.errors import BadInput, BadTask, TruncatedReport
+from discreet.local.books import Shuffled
 from discreet.local.collector import Collector
 from discreet.local.draws import Draws
 from discreet.local.estimate import Estimate, MeanEstimate
+from discreet.local.records import Record
+from discreet.local.rules import sound_task
+from discreet.local.shuffle import epsilon_after_shuffling
 from discreet.local.task import Task
 from discreet.server.bodies import NewTask, Rehearsal
 from discreet.server.refusals import RESPONSES
-from discreet.server.service import holder_of, owner_has_signed, service_of
+from discreet.server.service import holder_of, service_of
 
 routes = APIRouter(prefix="/v1", responses=RESPONSES)
 _CONFIDENCE = 0.95
@@ -39,27 +42,56 @@ _BODY = {
         },
     }
 }
+_BATCH = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
+_LARGEST_CROWD = 10**10
+_DELTA = 1e-6
+"""For what shuffled reports give away, where nobody asks for another; the answer says it."""
 
 
 @routes.get("/tasks")
 def list_tasks(request: Request) -> dict[str, Any]:
     """What is being collected; public."""
-    return {"tasks": [_about(task) for task in service_of(request).collections.tasks()]}
+    records, _ = service_of(request).collections.records()
+    return {"tasks": [_about(record) for record in records]}
+
+
+@routes.get("/collections")
+def list_collections(request: Request) -> dict[str, Any]:
+    """The same for the owner, with the names of tasks that cannot be carried out and may be deleted."""
+    records, unsound = service_of(request).collections.records()
+    return {"collections": [{**_about(record), "expires": record.expires} for record in records], "unsound": unsound}
 
 
 @routes.post("/tasks", status_code=201)
 def publish(body: NewTask, request: Request) -> dict[str, Any]:
     """Begin a collection, for the owner: the specification as `Task.to_json` writes it."""
-    task = Task(body.spec)
-    service_of(request).collections.publish(task)
-    return _about(task)
+    task, collections = sound_task(body.spec), service_of(request).collections
+    collections.publish(task, retention_days=body.retention_days)
+    return _about(collections.record(task.id))
 
 
 @routes.get("/tasks/{name}")
 def read_task(name: str, request: Request) -> dict[str, Any]:
     """What a device needs; public. The id is the hash of the specification, which a device checks for itself."""
-    task = service_of(request).collections.task(name)
-    return {**_about(task), "spec": task.spec}
+    record = service_of(request).collections.record(name)
+    return {**_about(record), "spec": record.task.spec}
+
+
+@routes.put("/tasks/{name}/closed", status_code=204)
+def close(name: str, request: Request) -> None:
+    """Take no more reports; what was collected stays, until its days are over."""
+    service_of(request).collections.close_task(name)
+
+
+@routes.delete("/tasks/{name}", status_code=204)
+def delete(name: str, request: Request) -> None:
+    """Delete a task with all that was collected."""
+    service_of(request).collections.delete_task(name)
 
 
 @routes.post("/tasks/{name}/slots", status_code=201)
@@ -77,19 +109,34 @@ async def assign(name: str, request: Request) -> dict[str, int]:
 async def receive(name: str, request: Request) -> dict[str, Any]:
     """Messages from devices: one as bytes, or several as base64. On disk when acknowledged; sending again is safe.
 
-    A single message that is refused is an error by name; of several, each says what became of it. Messages of a
-    shuffler, which name no sender, are taken from the owner.
+    A single message that is refused is an error by name; of several, each says what became of it.
     """
     service = service_of(request)
     async with service.guard.admit(_caller(request)):
         messages, single = await _messages(request)
-        trusted = await run_sync(owner_has_signed, request)
         task = await service.work(service.collections.task, name)
-        done = await service.work(service.collections.receive, task, messages, from_shuffler=trusted)
+        done = await service.work(service.collections.receive, task, messages, place=_caller(request))
     if single and done.refusals[0] is not None:
         raise done.refusals[0]
     codes = [refusal and refusal.code for refusal in done.refusals]
     return {"reports": done.reports, "refused": codes if any(codes) else []}
+
+
+@routes.post("/tasks/{name}/batches", status_code=202, openapi_extra=_BATCH)
+async def receive_batch(
+    name: str, request: Request, *, crowd: Annotated[int, Query(ge=0, le=_LARGEST_CROWD)] = 0
+) -> dict[str, int]:
+    """Reports from the shuffler, in one message that names no sender; `crowd` is how many it has mixed them with, at least.
+
+    On disk when acknowledged. Messages of one shuffler are numbered, and one that comes again is refused as replayed.
+    """
+    service, body = service_of(request), await request.body()
+    async with service.guard.admit(holder_of(request).name):
+        task = await service.work(service.collections.task, name)
+        done = await service.work(service.collections.receive_batch, task, body, crowd=crowd)
+    if done.refusals[0] is not None:
+        raise done.refusals[0]
+    return {"reports": done.reports}
 
 
 async def _messages(request: Request) -> tuple[list[bytes], bool]:
@@ -112,13 +159,25 @@ def _caller(request: Request) -> str:
 
 
 @routes.get("/tasks/{name}/estimate")
-async def estimate(name: str, request: Request) -> dict[str, Any]:
-    """What the reports say so far, with intervals."""
+async def estimate(
+    name: str, request: Request, *, delta: Annotated[float, Query(gt=0, lt=1)] = _DELTA
+) -> dict[str, Any]:
+    """What the reports say so far, with intervals; `delta` is for what those that were shuffled give away."""
     service, holder = service_of(request), holder_of(request)
     async with service.guard.admit(holder.name):
         task = await service.work(service.collections.task, name)
         collector = await service.work(service.collections.collector, task)
-        return await service.work(_told, collector)
+        shuffled = await service.work(service.collections.shuffled, task)
+        facts = await service.work(_told, collector)
+        if shuffled.reports:
+            facts["shuffled"] = await service.work(_hidden, task, shuffled, delta)
+    return facts
+
+
+def _hidden(task: Task, shuffled: Shuffled, delta: float) -> dict[str, Any]:
+    """What one report in the smallest crowd gives away, if the shuffler is honest and so is everybody in the crowd."""
+    epsilon = epsilon_after_shuffling(task, shuffled.least_crowd, delta)
+    return {"reports": shuffled.reports, "least_crowd": shuffled.least_crowd, "epsilon": epsilon, "delta": delta}
 
 
 @routes.post("/tasks/{name}/rehearsal")
@@ -153,7 +212,8 @@ def _coded(task: Task, numbers: Any) -> Any:
     return known[numbers]
 
 
-def _about(task: Task) -> dict[str, Any]:
+def _about(record: Record) -> dict[str, Any]:
+    task = record.task
     return {
         "id": task.id,
         "name": task.name,
@@ -163,6 +223,7 @@ def _about(task: Task) -> dict[str, Any]:
         "report_bits": task.randomizer.bits,
         "caps": dict(task.spec["caps"]),
         "lifetime_epsilon": task.lifetime_epsilon,
+        "state": record.state,
     }
 
 

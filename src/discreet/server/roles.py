@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from discreet.errors import Forbidden
 
-ROLES = ("owner", "steward", "analyst", "auditor", "metrics")
-"""Everything; keys, users and budgets; questions; the books; counts of requests."""
+ROLES = ("owner", "steward", "analyst", "auditor", "metrics", "shuffler")
+"""Everything; keys, users and budgets; questions; the books; counts of requests; batches of reports."""
 
 EVERYBODY = "everybody"
 ROUTES = {
@@ -36,7 +36,11 @@ ROUTES = {
     "POST /v1/tasks": "owner",
     "GET /v1/tasks/{name}": EVERYBODY,
     "POST /v1/tasks/{name}/slots": EVERYBODY,
+    "PUT /v1/tasks/{name}/closed": "owner",
+    "DELETE /v1/tasks/{name}": "owner",
+    "GET /v1/collections": "owner",
     "POST /v1/tasks/{name}/reports": EVERYBODY,
+    "POST /v1/tasks/{name}/batches": "shuffler",
     "GET /v1/tasks/{name}/estimate": "owner analyst auditor",
     "POST /v1/tasks/{name}/rehearsal": "owner analyst",
     "GET /v1/transparency": EVERYBODY,

@@ -81,11 +81,6 @@ def holder_of(request: Request) -> Holder:
     return holder
 
 
-def owner_has_signed(request: Request) -> bool:
-    """Whether a request to a public route has the owner's key with it; a key that opens nothing is refused."""
-    return "authorization" in request.headers and _holder(request, service_of(request)).role == "owner"
-
-
 def _holder(request: Request, service: Service) -> Holder:
     """By a key in the header, or by the page's cookie."""
     kind, _, key = request.headers.get("authorization", "").partition(" ")

@@ -1,0 +1,95 @@
+"""How messages of one task enter the books, inside one transaction: past the door, into the queue, into the counts."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from discreet.errors import OverQuota, ReportRefused
+from discreet.local.collector import check_slots, slots_of
+from discreet.local.intake import Intake, Quota
+from discreet.local.slots import Slots
+from discreet.local.task import Task
+from discreet.local.wire import NO_SENDER, Message, payload_of, read_message
+from discreet.store import Transaction
+
+_SELECT = """
+SELECT number, waiting, waiting_bytes, tally_bytes, slots, shuffled, least_crowd FROM collection_counts WHERE task = ?
+"""
+
+
+class Counts(NamedTuple):
+    """The last message's number, what waits to be folded, and how many reports were shuffled, in how small a crowd."""
+
+    number: int = 0
+    waiting: int = 0
+    waiting_bytes: int = 0
+    tally_bytes: int = 0
+    slots: int = 0
+    shuffled: int = 0
+    least_crowd: int = 0
+
+
+def read_counts(t: Transaction, task: str) -> Counts:
+    """The counts of a task."""
+    rows = t.run(_SELECT, task)
+    return Counts(*map(int, rows[0])) if rows else Counts()
+
+
+def write_counts(t: Transaction, task: str, counts: Counts) -> None:
+    """Write the counts of a task down."""
+    t.run("DELETE FROM collection_counts WHERE task = ?", task)
+    t.run("INSERT INTO collection_counts VALUES (?, ?, ?, ?, ?, ?, ?, ?)", task, *counts)
+
+
+class Counting:
+    """Messages of one task on their way in."""
+
+    def __init__(self, t: Transaction, task: Task, *, quota: Quota, now: float) -> None:
+        self._t, self._task, self._quota = t, task, quota
+        self._door = Intake(t, task, quota=quota, now=now)
+        self.counts = read_counts(t, task.id)
+        self.reports = 0
+
+    def add(self, message: bytes, *, from_shuffler: bool, crowd: int = 0) -> ReportRefused | None:
+        """Count a message, or say why not. `crowd` is in how many reports a shuffler has hidden it, if in more than its own."""
+        try:
+            read = read_message(self._task, message)
+            payload = payload_of(message)
+            self._admit(read, len(payload), from_shuffler=from_shuffler)
+        except ReportRefused as refusal:
+            return self.refuse(refusal)
+        self._note(read, payload, crowd)
+        return None
+
+    def refuse(self, refusal: ReportRefused) -> ReportRefused:
+        """Count a refusal."""
+        self._door.refused(refusal)
+        return refusal
+
+    def _admit(self, message: Message, size: int, *, from_shuffler: bool) -> None:
+        if self.counts.waiting_bytes + self.counts.tally_bytes + size > self._quota.bytes_in_all:
+            raise OverQuota("This task has taken all it ever takes.", next_step="Report to another task.")
+        slots, wanted = Slots(self._t, self._task.id, given=self.counts.slots), slots_of(self._task, message.reports)
+        check_slots(wanted, free=all(slots.is_free(slot) for slot in wanted))
+        self._door.admit(message, size, from_shuffler=from_shuffler)
+        slots.use(wanted)
+
+    def _note(self, message: Message, payload: bytes, crowd: int) -> None:
+        counts, reports = self.counts, len(message.reports)
+        if message.sender == NO_SENDER:
+            crowd = max(crowd, reports)
+            least = min(counts.least_crowd or crowd, crowd)
+            counts = counts._replace(shuffled=counts.shuffled + reports, least_crowd=least)
+        self.counts = counts._replace(
+            number=counts.number + 1,
+            waiting=counts.waiting + 1,
+            waiting_bytes=counts.waiting_bytes + len(payload),
+        )
+        values = (self._task.id, self.counts.number, reports, payload)
+        self._t.run("INSERT INTO collection_waiting VALUES (?, ?, ?, ?)", *values)
+        self.reports += reports
+
+    def close(self) -> None:
+        """Write everything down."""
+        self._door.close()
+        write_counts(self._t, self._task.id, self.counts)

@@ -1,0 +1,166 @@
+"""The door of a book of messages: each counts once, no sender goes beyond its cap, and no task fills the disk.
+
+Numbers and senders of messages are kept by days: for one whole day, or for the task's epoch where that is longer. Then
+they are forgotten, so that what is kept does not grow with what was counted. `docs/local.md` says what that means for a
+message that comes again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from discreet.errors import OverQuota, ReportRefused
+from discreet.local.collector import check_message
+from discreet.local.task import Task
+from discreet.local.wire import NO_SENDER, Message
+from discreet.store import Store, Transaction
+
+DAY = 86400
+_SCHEMA = [
+    """
+    CREATE TABLE intake_counts (
+        task TEXT PRIMARY KEY, day BIGINT NOT NULL, numbers BIGINT NOT NULL, messages BIGINT NOT NULL,
+        bytes BIGINT NOT NULL);
+    CREATE TABLE intake_numbers (
+        task TEXT NOT NULL, message {blob} NOT NULL, day BIGINT NOT NULL, PRIMARY KEY (task, message));
+    CREATE INDEX intake_numbers_by_day ON intake_numbers (task, day);
+    CREATE TABLE intake_senders (
+        task TEXT NOT NULL, sender {blob} NOT NULL, day BIGINT NOT NULL, reports BIGINT NOT NULL,
+        PRIMARY KEY (task, sender));
+    CREATE INDEX intake_senders_by_day ON intake_senders (task, day);
+    CREATE TABLE intake_batches (
+        task TEXT NOT NULL, shuffler {blob} NOT NULL, last {blob} NOT NULL, PRIMARY KEY (task, shuffler));
+    CREATE TABLE intake_refusals (
+        task TEXT NOT NULL, code TEXT NOT NULL, count BIGINT NOT NULL, PRIMARY KEY (task, code));
+    """
+]
+_TABLES = ("intake_counts", "intake_numbers", "intake_senders", "intake_batches", "intake_refusals")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quota:
+    """How much a collector takes for one task: beyond it messages are refused. From one address, for all tasks together."""
+
+    messages_a_day: int = 1_000_000
+    bytes_a_day: int = 100_000_000
+    numbers: int = 5_000_000
+    """Message numbers kept at a time, so that none counts twice."""
+    bytes_in_all: int = 1_000_000_000
+    """What is kept of the reports themselves: those that wait to be added up, and the tally."""
+    messages_a_day_per_address: int = 100_000
+
+
+def prepare(store: Store) -> None:
+    """Make the tables, where they are missing."""
+    store.migrate("intake", _SCHEMA)
+
+
+class Intake:
+    """One task's door, inside one transaction; `close` writes down what came of it."""
+
+    def __init__(self, t: Transaction, task: Task, *, quota: Quota, now: float) -> None:
+        self._t, self._task, self._quota = t, task, quota
+        self._day = int(now // DAY)
+        self._refused: Counter[str] = Counter()
+        sql = "SELECT numbers, messages, bytes FROM intake_counts WHERE task = ? AND day = ?"
+        rows = t.run(sql, task.id, self._day)
+        self._numbers, self._messages, self._bytes = map(int, rows[0]) if rows else (self._forget(), 0, 0)
+
+    def _forget(self) -> int:
+        """Drop what is old; how many numbers are left. What a clock that ran ahead has dated later is of today."""
+        task, today = self._task.id, self._day
+        first = today - days_kept(self._task)
+        self._t.run("DELETE FROM intake_numbers WHERE task = ? AND day < ?", task, first)
+        self._t.run("DELETE FROM intake_senders WHERE task = ? AND day < ?", task, first)
+        self._t.run("UPDATE intake_numbers SET day = ? WHERE task = ? AND day > ?", today, task, today)
+        self._t.run("UPDATE intake_senders SET day = ? WHERE task = ? AND day > ?", today, task, today)
+        return int(self._t.run("SELECT COUNT(*) FROM intake_numbers WHERE task = ?", task)[0][0])
+
+    def admit(self, message: Message, size: int, *, from_shuffler: bool) -> None:
+        """Note a message of so many bytes, or refuse it by name."""
+        sent = 0 if message.sender == NO_SENDER else self._sent(message.sender)
+        check_message(self._task, message, seen=self._has_seen(message), sent=sent, from_shuffler=from_shuffler)
+        self._check_quota(size)
+        self._messages += 1
+        self._bytes += size
+        if message.sender == NO_SENDER:
+            self._note_batch(message)
+            return
+        self._numbers += 1
+        remember(self._t, self._task.id, message.id, message.sender, len(message.reports), day=self._day)
+
+    def _has_seen(self, message: Message) -> bool:
+        """Batches of a shuffler come in order, so the last number says all; those of devices are looked up."""
+        if message.sender == NO_SENDER:
+            sql = "SELECT last FROM intake_batches WHERE task = ? AND shuffler = ?"
+            rows = self._t.run(sql, self._task.id, message.id[:8])
+            return bool(rows) and bytes(rows[0][0]) >= message.id[8:]
+        sql = "SELECT 1 FROM intake_numbers WHERE task = ? AND message = ?"
+        return bool(self._t.run(sql, self._task.id, message.id))
+
+    def _note_batch(self, message: Message) -> None:
+        self._t.run(
+            "INSERT INTO intake_batches VALUES (?, ?, ?) ON CONFLICT (task, shuffler) DO UPDATE SET last = excluded.last",
+            *(self._task.id, message.id[:8], message.id[8:]),
+        )
+
+    def _sent(self, sender: bytes) -> int:
+        sql = "SELECT reports FROM intake_senders WHERE task = ? AND sender = ?"
+        rows = self._t.run(sql, self._task.id, sender)
+        return int(rows[0][0]) if rows else 0
+
+    def _check_quota(self, size: int) -> None:
+        quota = self._quota
+        if self._messages >= quota.messages_a_day or self._bytes + size > quota.bytes_a_day:
+            raise OverQuota("This task has taken all it takes in a day.", next_step="Send the message tomorrow.")
+        if self._numbers >= quota.numbers:
+            raise OverQuota("This task has taken all it takes for now.", next_step="Send the message another day.")
+
+    def refused(self, refusal: ReportRefused) -> None:
+        """Count a refusal under its name."""
+        self._refused[refusal.code] += 1
+
+    def close(self) -> None:
+        """Write the counts down."""
+        self._t.run("DELETE FROM intake_counts WHERE task = ?", self._task.id)
+        values = (self._task.id, self._day, self._numbers, self._messages, self._bytes)
+        self._t.run("INSERT INTO intake_counts VALUES (?, ?, ?, ?, ?)", *values)
+        for code, count in self._refused.items():
+            add_refusals(self._t, self._task.id, code, count)
+
+
+def days_kept(task: Task) -> int:
+    """For how many whole days a message's number is kept once it was counted."""
+    return max(1, -(-int(task.spec["epoch_seconds"]) // DAY))
+
+
+def remember(t: Transaction, task: str, number: bytes, sender: bytes, reports: int, *, day: int) -> None:
+    """Keep a message's number, and what its sender has sent."""
+    t.run("INSERT INTO intake_numbers VALUES (?, ?, ?)", task, number, day)
+    t.run(
+        "INSERT INTO intake_senders VALUES (?, ?, ?, ?) ON CONFLICT (task, sender) "
+        "DO UPDATE SET reports = intake_senders.reports + excluded.reports, day = excluded.day",
+        *(task, sender, day, reports),
+    )
+
+
+def add_refusals(t: Transaction, task: str, code: str, count: int) -> None:
+    """Count refusals of a task under their name."""
+    t.run(
+        "INSERT INTO intake_refusals VALUES (?, ?, ?) ON CONFLICT (task, code) "
+        "DO UPDATE SET count = intake_refusals.count + excluded.count",
+        *(task, code, count),
+    )
+
+
+def refusals_of(t: Transaction, task: str) -> Counter[str]:
+    """How many messages were refused, by name."""
+    rows = t.run("SELECT code, count FROM intake_refusals WHERE task = ?", task)
+    return Counter({str(code): int(count) for code, count in rows})
+
+
+def forget_task(t: Transaction, task: str) -> None:
+    """Delete all that the door knows of a task."""
+    for table in _TABLES:
+        t.run(f"DELETE FROM {table} WHERE task = ?", task)  # noqa: S608  names of ours
