@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 
+import anyio
 import httpx
 import pytest
 from playwright.sync_api import sync_playwright
@@ -64,6 +65,25 @@ class Server:
 
     def get(self, path, *, key=None):
         return httpx.get(f"{self.url}{path}", headers={"Authorization": f"Bearer {key or self.alice}"})
+
+
+class InProcess(httpx.BaseTransport):
+    """An application in this process, for a client that waits: no port, no second process."""
+
+    def __init__(self, app, *, address="127.0.0.1"):
+        self._transport = httpx.ASGITransport(app, client=(address, 1))
+
+    def handle_request(self, request):
+        async def answered():
+            response = await self._transport.handle_async_request(request)
+            return httpx.Response(response.status_code, headers=response.headers, content=await response.aread())
+
+        return anyio.run(answered)
+
+
+def client_of(app, **details):
+    """A client of an application in this process."""
+    return httpx.Client(transport=InProcess(app, **details), base_url="http://in-process")
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ import discreet
 from discreet.answering.wire import facts_of
 from discreet.curator import Curator, open_curator
 from discreet.local.books import CollectorBooks
-from discreet.server import analysts, attacking, collecting, owner
+from discreet.server import analysts, attacking, auditors, collecting, owner
 from discreet.server.guard import Guard
 from discreet.server.keys import KeyBook
 from discreet.server.pages import add_pages
@@ -56,6 +56,7 @@ def create_app(
     add_refusals(app)
     app.include_router(analysts.routes)
     app.include_router(owner.routes)
+    app.include_router(auditors.routes)
     app.include_router(collecting.routes)
     app.include_router(attacking.routes)
     app.get("/v1/transparency")(card)

@@ -159,8 +159,10 @@ class KeyBook:
         return f"dk_{number}_{secret}", body
 
     def _proof(self, secret: str) -> str:
-        keyed = hmac.new(self._secret, secret.encode(), hashlib.sha256).hexdigest()
-        return _proof_of(keyed)
+        return _proof_of(self._keyed(secret))
+
+    def _keyed(self, secret: str) -> str:
+        return hmac.new(self._secret, secret.encode(), hashlib.sha256).hexdigest()
 
     def _record(self, entries: Callable[[Access], _Entries], *, by: str) -> None:
         """Write what `entries` says of keys and users as they are at that moment."""

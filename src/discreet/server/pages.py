@@ -13,7 +13,10 @@ from discreet.server.service import COOKIE, address_of, holder_of, service_of
 from discreet.server.sessions import LONGEST_SECONDS
 
 _KINDS = {
-    **dict.fromkeys(("page.js", "api.js", "device.js", "collect.js", "attacks.js", "curve.js"), "text/javascript"),
+    **dict.fromkeys(
+        ("page.js", "signin.js", "books.js", "api.js", "device.js", "collect.js", "attacks.js", "curve.js"),
+        "text/javascript",
+    ),
     "style.css": "text/css",
 }
 

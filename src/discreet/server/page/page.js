@@ -1,6 +1,8 @@
 // The page asks the same API as everybody else. Text from the server is only ever put in as text.
 import { showAttacks } from "./attacks.js";
+import { showBooks } from "./books.js";
 import { showCollect } from "./collect.js";
+import { offerSignIn, pageFor, signedIn } from "./signin.js";
 
 const $ = (id) => document.getElementById(id);
 const state = { dataset: "", analyst: null };
@@ -193,8 +195,7 @@ function catalog(facts) {
 
 async function balance() {
   const { role, accounts } = await call("/v1/budget");
-  const own = role === "owner" ? accounts[0] : accounts.at(-1);
-  $("owner-link").hidden = role !== "owner";
+  const own = role === "analyst" ? accounts.at(-1) : accounts[0];
   $("balance").textContent = `${own.account} ${(own.cap.epsilon - own.spent.epsilon).toFixed(2)} left of ${own.cap.epsilon}`;
   $("accounts").replaceChildren(...accounts.map((account) => {
     const line = make("div", "", { class: "meter" });
@@ -210,7 +211,7 @@ async function past() {
   fill($("history"), [["when", ""], ["question", "text"], ["price", "number"], ["", ""]],
     questions.reverse().map((q) => [q.time.slice(0, 16).replace("T", " "), q.sql, q.epsilon === null ? `ρ ${q.rho.toPrecision(3)}` : `ε ${q.epsilon}`, q.replayed ? "free: asked before" : ""]));
   const { role, accounts } = await call("/v1/budget");
-  burn(questions, (role === "owner" ? accounts[0] : accounts.at(-1)).cap.epsilon);
+  burn(questions, (role === "analyst" ? accounts.at(-1) : accounts[0]).cap.epsilon);
   if (free) $("history").append(make("caption", `asking again saved ε ${free.toFixed(2)}`));
 }
 
@@ -269,38 +270,30 @@ async function card() {
 // Where we are
 
 async function go() {
-  const [page, part] = (location.hash.slice(1) || "ask").split("/");
+  const [asked, part] = location.hash.slice(1).split("/");
   for (const section of document.querySelectorAll("main > section")) section.hidden = true;
+  let page = asked, who = null;
+  if (asked !== "transparency" && asked !== "collect") {
+    who = await signedIn(call);
+    if (!who) { $("balance").textContent = ""; return; }
+    page = pageFor(who.role, asked);
+  }
   for (const link of document.querySelectorAll("nav a")) {
     if (link.hash && link.hash.slice(1) === page) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
   }
   if (page === "transparency") { await card(); $("transparency").hidden = false; return; }
   if (page === "collect") { $("collect").hidden = false; await showCollect({ call, make, told }); return; }
-  try {
-    await balance();
-  } catch (error) {
-    $("balance").textContent = "";
-    $("sign-in").hidden = false;
-    return;
-  }
+  await balance();
   if (page === "attacks") { $("attacks").hidden = false; await showAttacks({ call, make, told, fill }, part); return; }
-  if (page === "budget") { $("budget").hidden = false; await past(); return; }
+  if (page === "budget") { $("budget").hidden = false; $("asked").hidden = who.role === "steward"; if (who.role !== "steward") await past(); return; }
+  if (page === "books") { $("books").hidden = false; await showBooks({ call, fill, told }); return; }
   if (page === "owner") { $("owner").hidden = false; await editCatalog("GET", "/v1/catalog/source"); return; }
   catalog(await call("/v1/catalog"));
   $("ask").hidden = false;
   price();
 }
 
-$("sign-in-form").addEventListener("submit", async (event) => {
-  event.preventDefault();
-  try {
-    await call("/session", { method: "POST", body: { key: $("key").value } });
-    $("key").value = "";
-    go();
-  } catch (error) {
-    $("sign-in-told").textContent = told(error);
-  }
-});
+offerSignIn(call, told, go);
 $("sql").addEventListener("input", () => { dismissed = false; complete(); soon(); });
 $("check").addEventListener("click", () => editCatalog("POST", "/v1/catalog/check"));
 $("save").addEventListener("click", () => editCatalog("PUT", "/v1/catalog/source"));

@@ -1,0 +1,47 @@
+// Who is at the page: signing in and out, and which pages their role has.
+const $ = (id) => document.getElementById(id);
+const FIRST = { owner: "ask", analyst: "ask", steward: "budget", auditor: "budget", metrics: "transparency" };
+
+// A link with data-roles is for these only; one without is for everybody.
+function offer(role) {
+  for (const link of document.querySelectorAll("nav a[data-roles]")) link.hidden = !link.dataset.roles.split(" ").includes(role);
+}
+
+// Who has signed in; null after asking for a key.
+export async function signedIn(call) {
+  let who = null;
+  try {
+    who = await call("/session");
+  } catch (error) {
+    if (error.status !== 401) $("sign-in-told").textContent = `${error.message}\n${error.next_step ?? ""}`;
+  }
+  $("sign-in").hidden = who !== null;
+  $("sign-out").hidden = !who?.signs_out;
+  $("who").textContent = who ? `${who.name}, ${who.role}` : "";
+  if (who) offer(who.role);
+  return who;
+}
+
+// The page that was asked for, or the first one that the role has.
+export function pageFor(role, asked) {
+  const link = document.querySelector(`nav a[href="#${CSS.escape(asked)}"]`);
+  return link && !link.hidden ? asked : FIRST[role];
+}
+
+export function offerSignIn(call, told, go) {
+  $("sign-in-form").addEventListener("submit", async (event) => {
+    event.preventDefault();
+    $("sign-in-told").textContent = "";
+    try {
+      await call("/session", { method: "POST", body: { key: $("key").value } });
+      $("key").value = "";
+      go();
+    } catch (error) {
+      $("sign-in-told").textContent = told(error);
+    }
+  });
+  $("sign-out").addEventListener("click", async () => {
+    await call("/session", { method: "DELETE" });
+    location.reload(); // and nothing that was shown stays
+  });
+}

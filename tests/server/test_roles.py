@@ -1,0 +1,162 @@
+"""Roles: every route is in the table and keeps to it, nobody raises their own rights, and who did what is in the books."""
+
+import re
+
+import pytest
+from fastapi.routing import iter_route_contexts
+
+from discreet.curator import open_curator
+from discreet.ledger import verify
+from discreet.samples import write_clinic
+from discreet.server import KeyBook, create_app
+from discreet.server.roles import EVERYBODY, ROLES, ROUTES
+from tests.server.conftest import client_of
+
+PAGE = {"X-Discreet-Page": "1"}
+
+
+class Door:
+    """A service in this process, and a key for every role."""
+
+    def __init__(self, folder):
+        self.config = write_clinic(folder, patients=20, visits=50)
+        self.book = KeyBook.open(str(folder / "ledger.sqlite"))
+        self.keys = {role: self.book.create(f"the {role}", role=role) for role in ROLES}
+        self.curator = open_curator(self.config)
+        self.app = create_app(self.curator, self.book, quantum=0, rate=1e6, at_once=100, config=self.config)
+        self.client = client_of(self.app)
+
+    def send(self, role, method, path, **given):
+        headers = {} if role is None else {"Authorization": f"Bearer {self.keys.get(role, role)}"}
+        return self.client.request(method, path, headers=headers, **given)
+
+    def close(self):
+        self.client.close()
+        self.curator.close()
+        self.book.close()
+
+    def history(self):
+        return [(entry.kind, entry.body) for entry in self.curator.ledger.history()]
+
+
+@pytest.fixture(scope="module")
+def door(tmp_path_factory):
+    made = Door(tmp_path_factory.mktemp("roles"))
+    yield made
+    made.close()
+
+
+def code_of(response):
+    refused = response.status_code >= 400 and response.content
+    return response.json()["error"]["code"] if refused else None
+
+
+def test_every_route_of_the_service_is_in_the_table_and_no_other(door):
+    served = {
+        f"{method} {route.path}"
+        for route in iter_route_contexts(door.app.routes)
+        for method in set(route.methods) - {"HEAD"}
+    }
+    assert served == set(ROUTES)
+
+
+@pytest.mark.parametrize("role", [None, *ROLES])
+def test_every_route_lets_in_the_roles_of_the_table_and_nobody_else(door, role):
+    for route, allowed in ROUTES.items():
+        method, path = route.split(" ")
+        if route == "DELETE /session":
+            continue  # for everybody
+        code = code_of(door.send(role, method, re.sub(r"\{\w+\}", "nothing", path)))
+        if allowed == EVERYBODY or (role is not None and role in allowed.split()):
+            assert code not in ("forbidden", "no-access") or route == "POST /session", route
+        else:
+            assert code == ("no-access" if role is None else "forbidden"), route
+
+
+@pytest.mark.parametrize("role", ["owner", "steward"])
+def test_a_steward_makes_neither_owners_nor_stewards(door, role):
+    made = door.send("steward", "POST", "/v1/keys", json={"name": "eve", "role": role})
+    assert code_of(made) == "forbidden"
+    assert code_of(door.send("steward", "PUT", "/v1/users/eve", json={"role": role})) == "forbidden"
+    number = door.keys["owner"].split("_")[1]
+    assert code_of(door.send("steward", "DELETE", f"/v1/keys/{number}")) == "forbidden"
+    assert door.send("owner", "POST", "/v1/keys", json={"name": "eve", "role": role}).status_code == 201
+
+
+def test_a_steward_gives_themselves_nothing_and_takes_nothing_from_an_owner(door):
+    for given in ("/v1/users/the steward", "/v1/users/boss"):
+        door.book.set_user("boss", "owner")
+        assert code_of(door.send("steward", "PUT", given, json={"role": "analyst"})) == "forbidden"
+    assert code_of(door.send("steward", "DELETE", "/v1/users/boss")) == "forbidden"
+    own = {"name": "the steward", "role": "analyst"}
+    assert code_of(door.send("steward", "POST", "/v1/keys", json=own)) == "forbidden"
+    assert door.book.users()["boss"] == "owner"
+
+
+def test_a_role_that_does_not_exist_is_refused(door):
+    assert code_of(door.send("owner", "POST", "/v1/keys", json={"name": "eve", "role": "king"})) == "forbidden"
+    assert code_of(door.send("owner", "PUT", "/v1/users/eve", json={"role": "king"})) == "forbidden"
+
+
+def test_who_did_what_is_in_the_books_and_an_auditor_reads_it(door):
+    steward, owner = (f"key {door.keys[role].split('_')[1]}" for role in ("steward", "owner"))
+    key = door.send("steward", "POST", "/v1/keys", json={"name": "bob"}).json()["key"]
+    number = key.split("_")[1]
+    door.send("steward", "PUT", "/v1/analysts/bob", json={"epsilon": 1})
+    door.send("steward", "PUT", "/v1/analysts/bob/frozen?frozen=true")
+    door.send("steward", "PUT", "/v1/analysts/bob/frozen?frozen=false")
+    door.send("steward", "DELETE", f"/v1/keys/{number}")
+    door.send("owner", "PUT", "/v1/users/carol", json={"role": "auditor"})
+    text = door.send("owner", "GET", "/v1/catalog/source").json()["text"]
+    assert door.send("owner", "PUT", "/v1/catalog/source", json={"text": text}).status_code == 200
+    seen = door.send("auditor", "GET", "/v1/ledger?last=7").json()["entries"]
+    assert [(entry["kind"], entry["body"]["by"]) for entry in seen] == [
+        ("key", steward), ("cap", steward), ("freeze", steward), ("thaw", steward), ("revoke", steward),
+        ("user", owner), ("catalog", owner),
+    ]  # fmt: skip
+    assert key.split("_")[2] not in str(seen)
+    assert door.send("auditor", "GET", "/v1/ledger/verification").json()["sound"]
+    assert verify(door.curator.ledger).sound
+
+
+def test_an_auditor_sees_all_accounts_and_questions_and_a_steward_only_accounts(door):
+    door.send("owner", "PUT", "/v1/analysts/the analyst", json={"epsilon": 1})
+    question = {"sql": "SELECT COUNT(*) AS n FROM visits", "epsilon": 0.1}
+    assert door.send("analyst", "POST", "/v1/ask", json=question).status_code == 200
+    assert question["sql"] in str(door.send("auditor", "GET", "/v1/history").json())
+    for role in ("auditor", "steward"):
+        accounts = door.send(role, "GET", "/v1/budget").json()["accounts"]
+        assert {"dataset", "alice", "the analyst"} <= {account["account"] for account in accounts}
+
+
+def test_the_cookie_is_a_session_and_not_the_key_and_signing_out_ends_it(door):
+    key = door.book.create("dora", role="auditor")
+    with client_of(door.app) as page:
+        assert page.get("/session").status_code == 401
+        assert page.post("/session", json={"key": key}).status_code == 204
+        assert key.split("_")[2] not in str(page.cookies)
+        assert page.get("/session").json() == {"name": "dora", "role": "auditor", "signs_out": True}
+        stolen = dict(page.cookies)
+        assert page.delete("/session").status_code == 204
+        assert not page.cookies
+        page.cookies.update(stolen)
+        assert page.get("/session").status_code == 401
+
+
+def test_a_session_ends_with_its_key(door):
+    key = door.book.create("dora", role="steward")
+    with client_of(door.app) as page:
+        page.post("/session", json={"key": key})
+        assert page.get("/v1/keys").status_code == 200
+        assert page.put("/v1/users/zoe", json={"role": "auditor"}).status_code == 401, "another site could send this"
+        assert page.put("/v1/users/zoe", json={"role": "auditor"}, headers=PAGE).status_code == 204
+        door.book.revoke(key.split("_")[1])
+        assert page.get("/v1/keys").status_code == 401
+
+
+def test_who_tries_to_sign_in_again_and_again_is_told_to_wait(tmp_path):
+    door = Door(tmp_path)
+    tries = [door.client.post("/session", json={"key": f"dk_{number}_x"}).status_code for number in range(40)]
+    assert tries[0] == 401
+    assert tries[-1] == 429
+    door.close()

@@ -1,0 +1,68 @@
+"""Sessions: they end by the clock and by the key, and one key does not crowd out the others."""
+
+import pytest
+
+from discreet.errors import NoAccess
+from discreet.ledger import Ledger
+from discreet.server.keys import KeyBook
+from discreet.server.sessions import Sessions
+from discreet.store import open_store
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def book(tmp_path):
+    made = KeyBook(Ledger(open_store(tmp_path / "ledger.sqlite")), b"x" * 32)
+    yield made
+    made.close()
+
+
+def test_a_session_ends_when_it_is_idle_and_after_a_working_day_however_busy(book):
+    clock = Clock()
+    sessions = Sessions(book, now=clock)
+    key = book.create("alice")
+    idle, busy = sessions.begin(key), sessions.begin(key)
+    while clock.now < 8 * 3600 - 1000:
+        clock.now += 1000
+        assert sessions.holder(busy).name == "alice"
+    with pytest.raises(NoAccess):
+        sessions.holder(idle)
+    clock.now += 1000
+    with pytest.raises(NoAccess):
+        sessions.holder(busy)
+
+
+def test_one_key_has_a_few_sessions_and_never_ends_those_of_others(book):
+    sessions = Sessions(book)
+    alice, bob = book.create("alice"), book.create("bob")
+    of_bob = sessions.begin(bob)
+    first, *_, last = [sessions.begin(alice) for _ in range(100)]
+    assert sessions.holder(of_bob).name == "bob"
+    assert sessions.holder(last).name == "alice"
+    with pytest.raises(NoAccess):
+        sessions.holder(first)
+    assert len(sessions._open) == 21
+
+
+def test_a_token_is_not_kept(book):
+    sessions = Sessions(book)
+    token = sessions.begin(book.create("alice"))
+    assert token not in str(sessions._open)
+    assert sessions.holder(token).role == "analyst"
+    for wrong in ("", token[:-1], token + "0"):
+        with pytest.raises(NoAccess):
+            sessions.holder(wrong)
+
+
+def test_nobody_signs_in_with_a_key_that_opens_nothing(book):
+    sessions = Sessions(book)
+    key = book.create("alice")
+    book.revoke(key.split("_")[1])
+    with pytest.raises(NoAccess):
+        sessions.begin(key)
