@@ -9,12 +9,13 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from discreet.accounting import open_filter
 from discreet.answering.pipeline import Pipeline
 from discreet.answering.watching import watchable
 from discreet.catalog import parse_catalog
 from discreet.curator import open_curator, refresh
 from discreet.engines.exact_rows import ExactRows
-from discreet.errors import AccountFrozen, BadInput, DiscreetError, EngineFailure, NotAllowed
+from discreet.errors import AccountFrozen, BadInput, BudgetExceeded, DiscreetError, EngineFailure, NotAllowed
 from discreet.ledger import verify
 from discreet.ledger.releases import rebuild
 from discreet.loss import Neighbours
@@ -153,12 +154,20 @@ def test_it_ends_with_the_first_above_and_keeps_what_it_said(config):
         assert verify(curator.ledger).sound
 
 
-def test_nobody_pays_to_join_a_watch_that_has_ended(curator):
-    assert watch(curator, threshold=-FAR).evaluate() is True
-    with pytest.raises(NotAllowed, match="was above once"):
-        watch(curator, threshold=-FAR, analyst="alice")
+def test_who_joins_a_watch_pays_before_hearing_how_it_went(curator):
+    watched, refusals = watch(curator, threshold=-FAR, epsilon=4), []
+    curator.ledger.open_account(open_filter(1, 0), analyst="alice")
+    for _ in range(2):
+        with pytest.raises(BudgetExceeded) as refusal:
+            watch(curator, threshold=-FAR, epsilon=4, analyst="alice")
+        refusals.append(str(refusal.value))
+        assert watched.evaluate() is True
+    assert refusals[0] == refusals[1]
     assert curator.ledger.account("alice").spent.epsilon == 0
-    assert watch(curator, threshold=-FAR).evaluate() is True
+    curator.ledger.open_account(open_filter(5, 0), analyst="alice")
+    joined = watch(curator, threshold=-FAR, epsilon=4, analyst="alice")
+    assert (joined.ended, joined.evaluate()) == ("above", True)
+    assert curator.ledger.account("alice").spent.epsilon == 4
 
 
 def test_an_above_that_was_stored_first_stops_an_evaluation_under_way(curator):

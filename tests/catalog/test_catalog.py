@@ -67,6 +67,13 @@ def test_a_path_is_followed_to_the_person():
     assert unit.path == (Reference("visit_id", "visits", "visit_id"), Reference("patient_id", "patients", "patient_id"))
 
 
+@pytest.mark.parametrize("kind", ["real", "date", "boolean"])
+def test_a_key_that_leads_to_a_person_compares_exactly(kind):
+    wrong = PATHS.replace('columns.visit_id = { type = "integer" }', f'columns.visit_id = {{ type = "{kind}" }}', 1)
+    with pytest.raises(BadCatalog, match=r"compare exactly.*integer or text"):
+        parse_catalog(wrong)
+
+
 def test_urls_stay_as_they_are():
     catalog = parse_catalog(CATALOG.replace('path = "ledger.sqlite"', 'path = "postgresql://host/books"'))
     assert catalog.ledger == "postgresql://host/books"

@@ -6,7 +6,7 @@ from discreet.curator import open_curator
 from discreet.errors import DiscreetError
 from tests.sql.checking import check_neighbours, planned
 from tests.sql.statements import Writer
-from tests.sql.worlds import CATALOG, HAND_MADE, WORLDS, catalog_of, neighbours_of
+from tests.sql.worlds import CATALOG, HAND_MADE, LISTED, REPLACED, WORLDS, catalog_of, engine_of, neighbours_of
 
 CODES = {"not-allowed", "unknown-name", "unparsable", "needs-bounds", "needs-delta", "too-large", "joins-people", "bad-probability"}  # fmt: skip
 
@@ -37,16 +37,28 @@ def hold_against_neighbours(name, *, statements, seed):
     """How many random statements were accepted and pay for what each neighbour of a world changes."""
     catalog = catalog_of()
     engine, neighbours = neighbours_of(WORLDS[name], catalog)
+    return _held(catalog, [engine], neighbours, statements=statements, seed=seed)
+
+
+def hold_against_replacements(*, listed, statements, seed):
+    """The same where one person stands in another's place; `listed`, where the number of people is public too."""
+    catalog = catalog_of(**(LISTED if listed else REPLACED))
+    engines = [engine_of(HAND_MADE.without(person), catalog) for person in (1, 2, 3, 5)]
+    return _held(catalog, engines, engines, statements=statements, seed=seed)
+
+
+def _held(catalog, engines, neighbours, *, statements, seed):
     writer, checked = Writer(seed), 0
     for _ in range(statements):
         sql = writer.statement()
         try:
-            plan = planned(sql, catalog, engine)
+            plan = planned(sql, catalog, engines[0])
         except DiscreetError:
             continue
-        check_neighbours(plan, engine, neighbours)
+        for engine in engines:
+            check_neighbours(plan, engine, neighbours)
         checked += 1
-    for opened in (engine, *neighbours):
+    for opened in {*engines, *neighbours}:
         opened.close()
     return checked
 
@@ -55,3 +67,9 @@ def hold_against_neighbours(name, *, statements, seed):
 @pytest.mark.parametrize("name", WORLDS)
 def test_no_neighbour_moves_any_statement_further_than_it_pays_for(name):
     assert hold_against_neighbours(name, statements=1000, seed=len(name)) > 100
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("listed", [False, True])
+def test_no_replacement_moves_any_statement_further_than_it_pays_for(listed):
+    assert hold_against_replacements(listed=listed, statements=600, seed=int(listed)) > 60

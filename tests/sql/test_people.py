@@ -4,12 +4,8 @@ import pytest
 
 from discreet.errors import BadCatalog
 from tests.sql.checking import check_neighbours, groups, planned, run
-from tests.sql.worlds import WORLDS, catalog_of, engine_of, random_world
+from tests.sql.worlds import LISTED, WORLDS, catalog_of, engine_of, random_world
 
-LISTED = {
-    "relation": ("[source]", 'neighbours = "replace-one"\n[source]'),
-    "people": ('[tables.people]\nprivacy_unit = "person"', '[tables.people]\nprivacy_unit = "person"\npeople = true'),
-}
 FREE = [
     "SELECT COUNT(*) FROM people",
     "SELECT COUNT(DISTINCT person) FROM people",
@@ -19,6 +15,9 @@ PAID = [
     "SELECT COUNT(*) FROM people WHERE sex = 'F'",
     "SELECT COUNT(*) FILTER (WHERE sex = 'F') FROM people",
     "SELECT sex, COUNT(*) FROM people GROUP BY sex",
+    "SELECT sex, COUNT(*) FROM people GROUP BY ROLLUP (sex)",
+    "SELECT CASE WHEN sex = 'F' THEN NULL ELSE 'other' END AS kind, COUNT(*) FROM people GROUP BY GROUPING SETS ((1), ())",
+    "SELECT height > 1 AS tall, sex, COUNT(DISTINCT person) FROM people GROUP BY CUBE (1, 2)",
     "SELECT COUNT(sex) FROM people",
     "SELECT COUNT(*) FROM people p JOIN visits v ON p.person = v.person",
     "SELECT COUNT(*) FROM people p LEFT JOIN visits v ON p.person = v.person",

@@ -51,6 +51,10 @@ columns.ward = { type = "text" }
 columns.floor = { type = "integer" }
 """
 
+REPLACED = {"neighbours": ("[source]", 'neighbours = "replace-one"\n[source]')}
+LISTED = {**REPLACED, "people": ("[tables.people]", "[tables.people]\npeople = true")}
+"""Changes of the catalog: one person stands in another's place; and, besides, a table lists everybody once."""
+
 WARDS = [("A", 1), ("A", 2), ("C", 3)]  # a key that stands twice, and a ward nobody visits
 _SCHEMAS = {
     "visits": [("person", pa.int64()), ("visit", pa.int64()), ("ward", pa.string()), ("zip", pa.string()), ("cost", pa.float64()), ("age", pa.int64()), ("ok", pa.bool_()), ("day", pa.date32())],

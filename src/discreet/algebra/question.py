@@ -165,6 +165,13 @@ class Question:
         """
         return self.is_cut or any(len(keys) < len(self.keys) for keys in self.sets)
 
+    def counts_everybody(self, measure: Measure) -> bool:
+        """Whether a measure is the number of all people and of nothing less: each has one row, none of which is filtered or cut; nor
+        dropped, as those with an undeclared key are, in the grand total of a ROLLUP too.
+        """
+        counts = measure.kind in (Kind.ROWS, Kind.PEOPLE) and measure.where is None
+        return counts and self.rows.shape.each_once and not self.keys and not self.is_cut
+
     def groups_in(self, keys: tuple[int, ...]) -> int | None:
         """How many groups appear, where that is public."""
         lengths = [None if self.keys[index].values is None else len(self.keys[index].values or ()) for index in keys]

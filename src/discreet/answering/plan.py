@@ -97,16 +97,15 @@ def _check_priced(question: Question, priced: Priced) -> None:
     for index, (measure, mechanisms) in enumerate(zip(question.measures, priced.mechanisms, strict=True)):
         if question.choose is not None and index == question.choose.measure and not mechanisms:
             continue
-        if not _fits(question, measure, priced, mechanisms):
+        if not _fits(question, measure, mechanisms):
             message = "a measure has mechanisms that do not fit it"
             raise ValueError(message)
 
 
-def _fits(question: Question, measure: Measure, priced: Priced, mechanisms: tuple[Mechanism, ...]) -> bool:
+def _fits(question: Question, measure: Measure, mechanisms: tuple[Mechanism, ...]) -> bool:
     """Noise for every measure; none for the number of all people alone, where every person has exactly one row."""
     if not mechanisms:
-        alone = measure.kind in (Kind.ROWS, Kind.PEOPLE) and measure.where is None and not priced.keys
-        return alone and question.rows.shape.each_once and not question.is_cut
+        return question.counts_everybody(measure)
     wanted: type | tuple[type, ...] = Quantile if measure.kind is Kind.QUANTILE else (Laplace, Gaussian)
     count = 3 if measure.kind is Kind.QUANTILE else 1
     return len(mechanisms) == count and all(isinstance(mechanism, wanted) for mechanism in mechanisms)

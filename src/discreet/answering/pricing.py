@@ -59,7 +59,7 @@ def priced(
         raise NotAllowed("That mechanism is not known.", next_step="Use laplace, gaussian or choose.")
     every_set = [(question, keys) for question in questions for keys in question.sets]
     selecting = [is_selected(question, keys) for question, keys in every_set]
-    paid = sum(_shares(question, keys) for question, keys in every_set)
+    paid = sum(_shares(question) for question, _ in every_set)
     price = Price(epsilon, paid + sum(selecting), mechanism == "gaussian", neighbours)
     _check_work(every_set)
     per_set = iter(
@@ -69,18 +69,12 @@ def priced(
     return tuple(tuple(next(per_set) for _ in question.sets) for question in questions)
 
 
-def _shares(question: Question, keys: tuple[int, ...]) -> int:
+def _shares(question: Question) -> int:
     """How many things are paid for in one grouping: measures, and a choice for each winner in place of what they compete by."""
-    measures = [index for index, measure in enumerate(question.measures) if not is_free(question, measure, keys)]
+    measures = [index for index, measure in enumerate(question.measures) if not question.counts_everybody(measure)]
     if question.choose is None:
         return len(measures)
     return len([index for index in measures if index != question.choose.measure]) + question.choose.count
-
-
-def is_free(question: Question, measure: Measure, keys: tuple[int, ...]) -> bool:
-    """Whether a measure is the number of all people where that is public: everybody has one row, and it counts rows or people."""
-    counts = measure.kind in (Kind.ROWS, Kind.PEOPLE) and measure.where is None
-    return counts and not keys and question.rows.shape.each_once and not question.is_cut
 
 
 def is_selected(question: Question, keys: tuple[int, ...]) -> bool:
@@ -148,7 +142,7 @@ def _measuring(question: Question, keys: tuple[int, ...], price: Price) -> Price
     size = 2 if groups is None else groups  # any number but one: how many will be selected is not known yet
     mechanisms: list[tuple[Mechanism, ...]] = []
     for index, measure in enumerate(question.measures):
-        if is_free(question, measure, keys) or (question.choose is not None and index == question.choose.measure):
+        if question.counts_everybody(measure) or (question.choose is not None and index == question.choose.measure):
             mechanisms.append(())
             continue
         if measure.kind is Kind.QUANTILE:

@@ -195,13 +195,15 @@ class Watch:
 
 
 def begin(wanted: Watchable, pipeline: Pipeline, *, version: int, analyst: str | None) -> Watch:
-    """Pay, draw the threshold and store it; or find the watch as it is in the books."""
-    watch = Watch(wanted, pipeline, version=version, analyst=analyst)
+    """Pay, draw the threshold and store it; or find the watch as it is in the books.
+
+    Who joins pays before hearing how it went: whether it has ended is about the data.
+    """
     known = pipeline.ledger.watched(wanted.key, analyst=analyst)
-    if known.ended is not None and not pipeline.is_paid(wanted, analyst=analyst):
-        raise _over(known)  # nobody pays for what is over, and a threshold is never drawn a second time
+    if known.lost:
+        raise _over(known)  # a threshold is never drawn a second time
     pipeline.answer(wanted, analyst=analyst)
-    return watch
+    return Watch(wanted, pipeline, version=version, analyst=analyst)
 
 
 def _over(known: Watched) -> NotAllowed | LedgerDamaged:

@@ -264,9 +264,16 @@ class _Reader:
             steps.extend(following.unit.path)
 
     def check_people(self, tables: Mapping[str, Table]) -> None:
-        """The same person must have the same id in every table, so ids are of one type that compares exactly."""
+        """The same person must have the same id in every table, so ids are of one type that compares exactly; so are keys that lead to them."""
         kinds = set()
         for table in tables.values():
+            for step in () if table.unit is None else table.unit.path:
+                if tables[step.table].columns[step.key].type not in (Type.INTEGER, Type.TEXT):
+                    raise self.wrong(
+                        f"tables.{table.name}.privacy_unit",
+                        "leads to the person by a key of a type that does not compare exactly",
+                        "Declare keys as integer or text.",
+                    )
             if table.unit is not None and not table.unit.path:
                 kinds.add(table.columns[table.unit.column].type)
                 if len(kinds) > 1 or not kinds <= {Type.INTEGER, Type.TEXT}:

@@ -28,11 +28,35 @@ def cast(column: Column, types: Mapping[str, str]) -> str:
     rounded as a number is, and a whole number stored as a double is written without a point.
     """
     raw, given = f"s.{quoted(column.name)}", types.get(column.name.lower(), "")
-    if column.type is Type.INTEGER and given == "VARCHAR":
-        return f"CASE WHEN regexp_full_match({raw}, {_WHOLE_NUMBER}) THEN TRY_CAST({raw} AS BIGINT) ELSE TRY_CAST(TRY_CAST({raw} AS DOUBLE) AS BIGINT) END"
-    if column.type is Type.TEXT:
-        return _as_text(raw, given)
+    match column.type:
+        case Type.TEXT:
+            return _as_text(raw, given)
+        case Type.BOOLEAN:
+            return _as_boolean(raw, given)
+        case Type.INTEGER | Type.REAL if given == "VARCHAR":
+            return _number_from_text(raw, column.type)
     return f"TRY_CAST({raw} AS {TYPES[column.type]})"
+
+
+def _number_from_text(raw: str, kind: Type) -> str:
+    """A number, however it is written; true and false are 1 and 0, as they are where the source has booleans."""
+    digits = f"(CASE lower({raw}) WHEN 'true' THEN '1' WHEN 'false' THEN '0' ELSE {raw} END)"
+    if kind is Type.REAL:
+        return f"TRY_CAST({digits} AS DOUBLE)"
+    return f"CASE WHEN regexp_full_match({digits}, {_WHOLE_NUMBER}) THEN TRY_CAST({digits} AS BIGINT) ELSE TRY_CAST(TRY_CAST({digits} AS DOUBLE) AS BIGINT) END"
+
+
+def _as_boolean(raw: str, given: str) -> str:
+    """True or false; of numbers 1 and 0 alone."""
+    if given == "BOOLEAN":
+        return raw
+    if given in _INTEGERS | _DOUBLES or given.startswith("DECIMAL"):
+        return f"(CASE {raw} WHEN 1 THEN true WHEN 0 THEN false END)"
+    if given != "VARCHAR":
+        return f"TRY_CAST({raw} AS BOOLEAN)"
+    return (
+        f"coalesce(TRY_CAST({raw} AS BOOLEAN), CASE TRY_CAST({raw} AS DOUBLE) WHEN 1 THEN true WHEN 0 THEN false END)"
+    )
 
 
 def _as_text(raw: str, given: str) -> str:
@@ -66,7 +90,7 @@ def person(column: Column, types: Mapping[str, str]) -> str:
 
 
 def exactly(column: Column, types: Mapping[str, str], *, as_column: Column) -> str:
-    """A column of the source `s` in the type of `as_column`, only where nothing is lost. `types` are those of the source."""
+    """A column of the source `s` in the type of `as_column`, integer or text, only where nothing is lost. `types` are those of the source."""
     raw, kind = f"s.{quoted(column.name)}", as_column.type
     given = types.get(column.name.lower(), "")
     if kind is Type.TEXT:
@@ -74,12 +98,10 @@ def exactly(column: Column, types: Mapping[str, str], *, as_column: Column) -> s
         return (
             f"(CASE WHEN length({value}) <= {as_column.max_length} AND NOT contains({value}, chr(0)) THEN {value} END)"
         )
-    if kind is not Type.INTEGER:
-        return f"TRY_CAST({raw} AS {TYPES[kind]})"
     if given in _INTEGERS:
         return canonical(f"TRY_CAST({raw} AS BIGINT)", kind)
     if given in _DOUBLES:
-        return f"(CASE WHEN {raw} = floor({raw}) AND abs({raw}) < {real(2.0**63)} THEN TRY_CAST({raw} AS BIGINT) END)"
+        return f"(CASE WHEN {raw} = floor({raw}) AND abs({raw}) < {real(2.0**53)} THEN TRY_CAST({raw} AS BIGINT) END)"
     value = f"TRY_CAST({raw} AS VARCHAR)"
     whole = canonical(f"TRY_CAST({value} AS BIGINT)", kind)
     return f"(CASE WHEN regexp_full_match({value}, {_WHOLE_NUMBER}) THEN {whole} END)"

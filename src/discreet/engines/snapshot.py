@@ -158,6 +158,7 @@ def empty_tables(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> Non
 
 def _fill(connection: duckdb.DuckDBPyConnection, catalog: Catalog, secret: str, frames: Mapping[str, Any]) -> None:
     connection.execute("SET TimeZone = 'UTC'")  # so that the date of an instant is the same everywhere
+    connection.execute(f"SET disabled_optimizers = '{UNSAFE_OPTIMIZERS}'")
     attach(connection, catalog, frames)
     door = _Door(connection, catalog, frames)
     for table in sorted(

@@ -7,19 +7,21 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import date
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 
 from discreet.catalog import Catalog, Column, Table, Type
 from discreet.engines.dialects.duckdb import quoted
+from discreet.engines.frames import as_arrow
 from discreet.errors import BadCatalog, BadInput
 
 _DATABASES = (".duckdb", ".db")
 _READERS = (".parquet", ".csv")
 _DELIMITERS = (",", ";", "\t", "|")
+_LONGEST_HEADER = 1_000_000
 
 
 def attach(connection: duckdb.DuckDBPyConnection, catalog: Catalog, frames: Mapping[str, Any]) -> None:
@@ -31,8 +33,8 @@ def attach(connection: duckdb.DuckDBPyConnection, catalog: Catalog, frames: Mapp
                 next_step="Name frames as the catalog names tables.",
             )
         try:
-            connection.register(f"frame {name}", _cell_by_cell(frame))
-        except duckdb.Error:
+            connection.register(f"frame {name}", as_arrow(frame, catalog.tables[name]))
+        except (duckdb.Error, pa.ArrowException, ValueError, TypeError):  # their texts quote cells
             raise BadInput("A frame is of no known kind.", next_step="Give a pandas, polars or Arrow table.") from None
     if not frames and _is_database(catalog):
         connection.execute(f"ATTACH {_text(catalog.source)} AS source (READ_ONLY)")
@@ -70,43 +72,22 @@ def _read(file: Path) -> str:
 def _csv(file: Path) -> str:
     """A CSV file, read by its header line and by nothing else: guessed from the rows, one row could change what all others mean.
 
-    The delimiter is the one that the header has most of; quotes are doubled within quotes; a row that does not fit is left out.
+    The delimiter is the one that the header has most of; quotes are doubled within quotes; a row that does not fit is left out, and so are
+    cells beyond the header's. Lines may end in any way: to be strict about it, DuckDB would fail as a whole.
     """
-    with file.open(encoding="utf-8-sig", newline="") as lines:
-        header = lines.readline().rstrip("\r\n")
+    with file.open("rb") as lines:
+        first = lines.readline(_LONGEST_HEADER)
+    try:
+        header = first.partition(b"\r")[0].decode("utf-8-sig").rstrip("\n")
+    except UnicodeDecodeError:
+        raise BadCatalog("A CSV file's header is not UTF-8.", next_step="Save the file as UTF-8.") from None
     delimiter = max(_DELIMITERS, key=lambda mark: len(next(csv.reader([header], delimiter=mark), [])))
     names = next(csv.reader([header], delimiter=delimiter), [])
     columns = ", ".join(f"{_text(name)}: 'VARCHAR'" for name in names)
     return (
         f"read_csv({_text(str(file))}, auto_detect = false, header = true, delim = {_text(delimiter)}, quote = '\"', escape = '\"', "
-        f"nullstr = '', ignore_errors = true, parallel = false, columns = {{{columns}}})"
+        f"nullstr = '', ignore_errors = true, strict_mode = false, parallel = false, columns = {{{columns}}})"
     )
-
-
-def _cell_by_cell(frame: Any) -> Any:
-    """A pandas frame as Arrow: columns of Python objects become text cell by cell, so that no cell decides how another is read."""
-    if type(frame).__module__.partition(".")[0] != "pandas":
-        return frame
-    import pyarrow as pa  # noqa: PLC0415
-
-    return pa.table(
-        {
-            str(name): pa.array([_cell(value) for value in frame[name]], pa.string())
-            if frame[name].dtype == object
-            else pa.array(frame[name], from_pandas=True)
-            for name in frame.columns
-        }
-    )
-
-
-def _cell(value: Any) -> str | None:
-    if value is None or value != value:  # NaN and NaT are no values  # noqa: PLR0124
-        return None
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
-        return str(int(value))
-    return value.isoformat() if isinstance(value, date) else str(value)
 
 
 def fingerprint(catalog: Catalog) -> str:

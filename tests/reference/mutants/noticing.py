@@ -276,9 +276,6 @@ def keeps_its_limits(question_of: Callable[[Catalog], Question], *names: str) ->
 
 # Neighbours and prices
 
-REPLACED = {"neighbours": ("[source]", 'neighbours = "replace-one"\n[source]')}
-LISTED = {**REPLACED, "people": ("[tables.people]", "[tables.people]\npeople = true")}
-
 
 @cache
 def _opened(kind: str) -> tuple[Catalog, list[DuckEngine]]:
@@ -288,7 +285,7 @@ def _opened(kind: str) -> tuple[Catalog, list[DuckEngine]]:
         catalog = small.catalog_of()
         engine, neighbours = small.neighbours_of(world, catalog)
         return catalog, [engine, *neighbours]
-    catalog = small.catalog_of(**(LISTED if kind == "listed" else REPLACED))
+    catalog = small.catalog_of(**(small.LISTED if kind == "listed" else small.REPLACED))
     if kind == "moved":
         return catalog, [small.engine_of(_late_visits(ward), catalog) for ward in "AB"]
     persons = (1, 2, 3, 5) if kind == "listed" else world.persons

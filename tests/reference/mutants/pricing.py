@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from discreet.algebra.question import Kind, Measure
-from discreet.answering import plan, pricing
+from discreet.algebra.question import Kind, Measure, Question
+from discreet.answering import pricing
 from discreet.answering.plan import Plan
 from discreet.answering.pricing import Norms, Price
 from discreet.loss import Neighbours
@@ -85,22 +85,31 @@ def the_whole_epsilon_for_each_measure(patch):
 
 @MUTANTS.caught_by(pays_for("SELECT COUNT(*) FILTER (WHERE sex = 'F') FROM people", "listed"))
 def filtered_counts_taken_for_public_ones(patch):
-    real = pricing.is_free
-    patch.setattr(pricing, "is_free", lambda question, measure, keys: real(question, replace(measure, where=None), keys))  # fmt: skip
-    patch.setattr(plan, "_fits", lambda *given: True)
+    real = Question.counts_everybody
+    patch.setattr(Question, "counts_everybody", lambda question, measure: real(question, replace(measure, where=None)))
 
 
 @MUTANTS.caught_by(pays_for("SELECT sex, COUNT(*) FROM people GROUP BY sex", "listed"))
 def counts_of_groups_taken_for_public_ones(patch):
-    real = pricing.is_free
-    patch.setattr(pricing, "is_free", lambda question, measure, keys: real(question, measure, ()))
-    patch.setattr(plan, "_fits", lambda *given: True)
+    _keys_forgotten(patch)
+
+
+@MUTANTS.caught_by(pays_for("SELECT sex, COUNT(*) FROM people GROUP BY ROLLUP (sex)", "listed"))
+def grand_totals_taken_for_public_ones(patch):
+    _keys_forgotten(patch)
+
+
+def _keys_forgotten(patch):
+    real = Question.counts_everybody
+    patch.setattr(
+        Question, "counts_everybody", lambda question, measure: real(replace(question, keys=(), sets=((),)), measure)
+    )
 
 
 @MUTANTS.caught_by(pays_for_winners(WINNERS.format(2), epsilon=1))
 def choices_priced_for_one_draw(patch):
     real = pricing._shares
-    patch.setattr(pricing, "_shares", lambda question, keys: real(question, keys) - (question.choose.count - 1))
+    patch.setattr(pricing, "_shares", lambda question: real(question) - (question.choose.count - 1))
 
 
 @MUTANTS.caught_by(pays_for_winners(WINNERS.format(1), epsilon=20))
