@@ -23,7 +23,7 @@ from discreet.mechanisms import AboveThreshold
 from discreet.samples import clinic, write_clinic
 from tests.checks import ratio_within
 from tests.laws import above_threshold_law
-from tests.ledger.asking import in_child, output_of
+from tests.ledger.asking import forge, in_child, output_of, stored_answers
 from tests.sources import SeededBits, UntouchableBits
 
 COUNT = "SELECT COUNT(*) FROM visits"
@@ -54,7 +54,7 @@ def bits_in(ledger):
 
 def hidden(curator, watched):
     """The noisy threshold, as only a test may see it."""
-    return json.loads(curator.ledger.contents().answers[watched.receipt])["threshold"]
+    return json.loads(stored_answers(curator.ledger)[watched.receipt])["threshold"]
 
 
 class _Crash(BaseException):
@@ -282,7 +282,7 @@ def test_a_threshold_that_is_lost_or_another_is_neither_used_nor_drawn_again(cur
         watched.evaluate()
     with pytest.raises(NotAllowed, match="noisy threshold is not in the books"):
         watch(curator).evaluate()
-    assert curator.ledger.contents().answers[watched.receipt] == damage
+    assert stored_answers(curator.ledger)[watched.receipt] == damage
     assert not verify(curator.ledger).sound
 
 
@@ -323,7 +323,7 @@ def test_the_noisy_threshold_is_in_nothing_that_can_be_seen(curator):
 
 def test_the_hash_in_the_chain_is_salted_so_that_thresholds_cannot_be_tried(curator):
     watches = [watch(curator, run=run) for run in (1, 2)]
-    stored = [json.loads(curator.ledger.contents().answers[one.receipt]) for one in watches]
+    stored = [json.loads(stored_answers(curator.ledger)[one.receipt]) for one in watches]
     assert all(len(bytes.fromhex(one["salt"])) == 32 for one in stored)
     assert stored[0]["salt"] != stored[1]["salt"]
 
@@ -475,8 +475,7 @@ def test_verification_finds_an_evaluation_that_cannot_have_been(curator, body, p
     watched = watch(curator)
     watched.evaluate()
     assert verify(curator.ledger).sound
-    with curator.ledger._writing() as t:
-        curator.ledger._append(t, "watch", {"question": watched.receipt, **body})
+    forge(curator.ledger, "watch", {"question": watched.receipt, **body})
     assert any(problem in found for found in verify(curator.ledger).problems)
 
 
@@ -484,8 +483,7 @@ def test_verification_finds_an_evaluation_after_the_end(curator):
     watched = watch(curator, threshold=-FAR)
     assert watched.evaluate() is True
     curator.ledger.refresh()
-    with curator.ledger._writing() as t:
-        curator.ledger._append(t, "watch", {"question": watched.receipt, "version": 2, "above": False})
+    forge(curator.ledger, "watch", {"question": watched.receipt, "version": 2, "above": False})
     assert any("has ended" in found for found in verify(curator.ledger).problems)
 
 

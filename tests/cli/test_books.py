@@ -1,6 +1,7 @@
 """The commands that show and verify the books, as a person runs them."""
 
 import json
+import os
 import sqlite3
 import subprocess
 import sys
@@ -23,7 +24,7 @@ def run(*arguments, code=0, cwd=None):
         text=True,
         check=False,
         cwd=cwd,
-        env={"COLUMNS": "120", "PATH": ""},
+        env={"COLUMNS": "120", "PATH": "", "PYTHONPATH": os.environ.get("PYTHONPATH", "")},
     )
     assert done.returncode == code, done.stderr
     return done.stdout + done.stderr

@@ -35,7 +35,7 @@ TAMPERINGS = {
     "an account removed": ["DELETE FROM ledger_accounts WHERE name = 'analyst:alice'"],
     "an answer changed": ["UPDATE ledger_questions SET answer = {blob}"],
     "a question paid for without a charge": ["INSERT INTO ledger_questions (question) VALUES ('free')"],
-    "an analyst who seems to have paid": ["INSERT INTO ledger_paid VALUES ('alice', 'free')"],
+    "an analyst who seems to have paid": ["INSERT INTO ledger_paid (analyst, question) VALUES ('alice', 'free')"],
     "a request that was never made": ["INSERT INTO ledger_requests VALUES ('alice', 'x', 'free', 'none')"],
     "an account frozen behind our back": ["UPDATE ledger_accounts SET frozen = 1 WHERE name = 'analyst:alice'"],
     "an account that cannot be read": ["UPDATE ledger_accounts SET epsilon = '1/0' WHERE name = 'dataset'"],
@@ -55,13 +55,14 @@ def test_tampering_is_noticed(where, name):
     for number in range(4):
         ask(ledger, a_request(number))
     assert verify(ledger).sound
-    with ledger._store.transaction() as t:
-        for statement in TAMPERINGS[name]:
-            t.run(
-                statement.replace("{blob}", "X'00'" if where.endswith("sqlite") else "'\\x00'")
-                .replace("{{", "{")
-                .replace("}}", "}")
-            )
+    blob = "X'00'" if where.endswith("sqlite") else "'\\x00'"
+    try:
+        with ledger._store.transaction() as t:
+            for statement in TAMPERINGS[name]:
+                t.run(statement.replace("{blob}", blob).replace("{{", "{").replace("}}", "}"))
+    except StoreUnavailable:
+        assert name == "a body that is no number"  # an index would have to read it, so it cannot be written
+        return
     assert not verify(ledger).sound
 
 

@@ -26,8 +26,8 @@ from discreet.engines import Engine
 from discreet.errors import AccountFrozen, BadInput, EngineFailure, LedgerDamaged, NotAllowed
 from discreet.exact import Number, exact, read_count
 from discreet.ledger import Request
-from discreet.ledger.ledger import Watched
 from discreet.ledger.releases import describe
+from discreet.ledger.watches import Watched
 from discreet.loss import Neighbours
 from discreet.mechanisms import AboveThreshold, Laplace, Mechanism
 from discreet.noise import RandomBits

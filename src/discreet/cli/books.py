@@ -119,7 +119,7 @@ def verify_books(
     anchor: Annotated[str | None, typer.Option("--anchor", help="A head noted earlier, number:hash.")] = None,
 ) -> None:
     """Recompute the chain, every price, every total and every answer's hash."""
-    verification = verify(open_books(where, config), anchor=anchor)
+    verification = verify(open_books(where, config), anchor=anchor, progress=_told)
     if as_json:
         typer.echo(json.dumps({**asdict(verification), "sound": verification.sound}))
     elif verification.sound:
@@ -130,6 +130,10 @@ def verify_books(
         typer.echo("The books are not sound. Grant nothing until the owner has found out why.")
     if not verification.sound:
         raise typer.Exit(ExitCode.FAILURE)
+
+
+def _told(done: int, entries: int) -> None:
+    typer.echo(f"{done:,} of {entries:,} entries", err=True)
 
 
 @ledger.command("freeze")

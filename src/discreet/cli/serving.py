@@ -96,8 +96,8 @@ def _ask_for_emoji(catalog: Catalog) -> None:
 
 
 def _check_books(ledger: Ledger) -> None:
-    """A server grants nothing on books that do not add up."""
-    verification = verify(ledger)
+    """A server grants nothing on books that do not add up: since their checkpoint, or as a whole where there is none."""
+    verification = verify(ledger, from_checkpoint=True)
     if not verification.sound:
         raise LedgerDamaged(
             "The books are not sound: " + "; ".join(verification.problems) + ".",

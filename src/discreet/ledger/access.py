@@ -9,12 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from discreet.ledger import chain
 from discreet.ledger.entries import Entry
-from discreet.store import Transaction
 
 KEY, REVOKE, USER = "key", "revoke", "user"
-KINDS = (KEY, REVOKE, USER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +35,10 @@ class Access:
     keys: dict[str, IssuedKey] = field(default_factory=dict)
     users: dict[str, str] = field(default_factory=dict)
     """By name, the role."""
-    seq: int = 0
-    """The last entry that was taken in."""
 
-    def follow(self, t: Transaction) -> None:
-        """Take in what was written since."""
-        for entry in chain.entries_of(t, KINDS, after=self.seq):
-            chain.check_intact(entry, "An entry about keys or users was changed.")
-            for problem in self.apply(entry):
-                chain.damaged(f"In the books {problem}.")
+    def fork(self) -> Access:
+        """A copy that can go on by itself."""
+        return Access(dict(self.keys), dict(self.users))
 
     def apply(self, entry: Entry) -> Iterable[str]:
         """Take in one entry; what is wrong with it names it by number."""
@@ -75,4 +67,3 @@ class Access:
                     self.users.pop(body["user"], None)
                 else:
                     self.users[body["user"]] = body["role"]
-        self.seq = entry.seq

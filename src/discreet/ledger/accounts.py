@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import Any, cast
 
 from discreet.accounting import Charge
 from discreet.accounting.filters import Filter, Kind, largest_pure_epsilon, open_filter
@@ -16,6 +16,7 @@ from discreet.loss import Loss
 from discreet.mechanisms import Mechanism
 from discreet.store import Transaction
 
+_COLUMNS = "name, kind, epsilon, delta, frozen, spent_pure, spent_rho, spent_delta, spent_renyi"
 DATASET = "dataset"
 """The account that binds all analysts together, as if they colluded."""
 
@@ -71,15 +72,27 @@ class Account:
 
 def load(t: Transaction, name: str) -> Account:
     """Read an account, or refuse."""
-    rows = t.run(
-        "SELECT kind, epsilon, delta, frozen, spent_pure, spent_rho, spent_delta, spent_renyi "
-        "FROM ledger_accounts WHERE name = ?",
-        name,
-    )
+    rows = t.run(f"SELECT {_COLUMNS} FROM ledger_accounts WHERE name = ?", name)  # noqa: S608
     if not rows:
         raise UnknownAccount("There is no account under that name.", next_step="Ask the owner of the data to open one.")
-    kind, epsilon, delta, frozen, pure, rho, aside, renyi = rows[0]
+    return account_of(rows[0])
+
+
+def load_all(t: Transaction) -> list[Account]:
+    """Every account there is, by name."""
+    return [account_of(row) for row in t.run(f"SELECT {_COLUMNS} FROM ledger_accounts ORDER BY name")]  # noqa: S608
+
+
+def save(t: Transaction, account: Account) -> None:
+    """Write an account, new or known."""
+    t.run("DELETE FROM ledger_accounts WHERE name = ?", account.name)
+    t.run(f"INSERT INTO ledger_accounts ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", *row_of(account))  # noqa: S608
+
+
+def account_of(row: Sequence[Any]) -> Account:
+    """The account that a row holds, or a refusal."""
     try:
+        name, kind, epsilon, delta, frozen, pure, rho, aside, renyi = row
         account_filter = open_filter(fraction(epsilon), fraction(delta), kind=cast("Kind", kind))
         orders = json.loads(renyi)
         total = Charge(
@@ -93,10 +106,11 @@ def load(t: Transaction, name: str) -> Account:
     return Account(name, account_filter, account_filter.kept(total), bool(frozen))
 
 
-def save(t: Transaction, account: Account) -> None:
-    """Write an account, new or known."""
+def row_of(account: Account) -> tuple[str | int | None, ...]:
+    """The row that holds an account."""
     cap, total = account.cap, account.total
-    values = (
+    return (
+        account.name,
         account.filter.kind,
         str(exact(cap.epsilon)),
         str(exact(cap.delta)),
@@ -106,5 +120,3 @@ def save(t: Transaction, account: Account) -> None:
         str(total.delta),
         json.dumps(total.renyi),
     )
-    t.run("DELETE FROM ledger_accounts WHERE name = ?", account.name)
-    t.run("INSERT INTO ledger_accounts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", account.name, *values)

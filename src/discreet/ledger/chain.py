@@ -1,9 +1,9 @@
-"""The chain as the database has it: entries by number, the last one, and those of a kind."""
+"""The chain as the database has it: entries by number, the last ones, and those about an analyst or a question."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator
 from typing import NoReturn
 
 from discreet.errors import LedgerDamaged
@@ -11,17 +11,23 @@ from discreet.ledger.entries import Entry, canonical
 from discreet.store import Row, Transaction
 
 COLUMNS = "seq, time, kind, body, previous, hash"
+_SELECT = f"SELECT {COLUMNS} FROM ledger_entries"  # noqa: S608
+_PAGE = 2_000
 
 
-def all_entries(t: Transaction) -> list[Entry]:
-    """From the first to the last."""
-    return [_entry(row) for row in t.run(f"SELECT {COLUMNS} FROM ledger_entries ORDER BY seq")]  # noqa: S608
+def entries_after(t: Transaction, seq: int) -> Iterator[Entry]:
+    """In order, read page by page: there may be millions."""
+    while True:
+        rows = t.run(f"{_SELECT} WHERE seq > ? ORDER BY seq LIMIT ?", seq, _PAGE)
+        yield from map(_entry, rows)
+        if len(rows) < _PAGE:
+            return
+        seq = rows[-1][0]
 
 
 def last_entries(t: Transaction, count: int) -> list[Entry]:
     """The last few, in order."""
-    rows = t.run(f"SELECT {COLUMNS} FROM ledger_entries ORDER BY seq DESC LIMIT ?", count)  # noqa: S608
-    return [_entry(row) for row in reversed(rows)]
+    return [_entry(row) for row in reversed(t.run(f"{_SELECT} ORDER BY seq DESC LIMIT ?", count))]
 
 
 def last_entry(t: Transaction) -> Entry | None:
@@ -32,41 +38,27 @@ def last_entry(t: Transaction) -> Entry | None:
 
 def entry_at(t: Transaction, seq: int) -> Entry | None:
     """One entry by its number."""
-    rows = t.run(f"SELECT {COLUMNS} FROM ledger_entries WHERE seq = ?", seq)  # noqa: S608
+    rows = t.run(f"{_SELECT} WHERE seq = ?", seq)
     return _entry(rows[0]) if rows else None
 
 
-def first_of_kind(t: Transaction, kind: str) -> Entry | None:
-    """The first entry of a kind."""
-    rows = t.run(f"SELECT {COLUMNS} FROM ledger_entries WHERE kind = ? ORDER BY seq LIMIT 1", kind)  # noqa: S608
-    return _entry(rows[0]) if rows else None
-
-
-def entries_of(t: Transaction, kinds: Sequence[str], *, after: int = 0) -> list[Entry]:
-    """The entries of some kinds that came after another, in order."""
-    marks = ", ".join("?" * len(kinds))
-    rows = t.run(
-        f"SELECT {COLUMNS} FROM ledger_entries WHERE kind IN ({marks}) AND seq > ? ORDER BY seq",  # noqa: S608
-        *kinds,
-        after,
-    )
+def charges_before(t: Transaction, seq: int, *, analyst: str | None, limit: int) -> list[Entry]:
+    """The last charges below a number, newest first: of one analyst, or of everybody."""
+    whose, values = ("", ()) if analyst is None else (f"AND {t.member('body', 'analyst')} = ?", (analyst,))
+    rows = t.run(f"{_SELECT} WHERE kind = 'charge' {whose} AND seq < ? ORDER BY seq DESC LIMIT ?", *values, seq, limit)
     return [_entry(row) for row in rows]
 
 
-def other_charges(t: Transaction, question_format: int) -> list[Entry]:
-    """Charges in any format but this one, and the refreshes between them."""
-    rows = t.run(
-        f"SELECT {COLUMNS} FROM ledger_entries "  # noqa: S608
-        "WHERE kind = 'refresh' OR (kind = 'charge' AND body NOT LIKE ?) ORDER BY seq",
-        f'%"format":{question_format},%',
-    )
+def outcomes(t: Transaction, question: str) -> list[Entry]:
+    """What was answered and what was watched, under the key that a question was paid under."""
+    about = t.member("body", "question")
+    rows = t.run(f"{_SELECT} WHERE kind IN ('answer', 'watch') AND {about} = ? ORDER BY seq", question)
     return [_entry(row) for row in rows]
 
 
-def data_version(t: Transaction) -> int:
-    """1, and one more for each refresh."""
-    rows = t.run("SELECT COUNT(*) FROM ledger_entries WHERE kind = 'refresh'")
-    return 1 + int(rows[0][0])
+def refreshes(t: Transaction) -> list[int]:
+    """The numbers of the entries that began data versions 2, 3 and so on."""
+    return [int(seq) for (seq,) in t.run("SELECT seq FROM ledger_entries WHERE kind = 'refresh' ORDER BY seq")]
 
 
 def append(t: Transaction, entry: Entry) -> None:
@@ -75,15 +67,15 @@ def append(t: Transaction, entry: Entry) -> None:
     t.run(f"INSERT INTO ledger_entries ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)", *values)  # noqa: S608
 
 
+def damaged(problem: str) -> NoReturn:
+    """Refuse books that do not add up."""
+    raise LedgerDamaged(problem, next_step="Ask the owner to verify the books.")
+
+
 def check_intact(entry: Entry, problem: str) -> None:
     """Refuse to go on from an entry that was changed."""
     if not entry.intact:
         damaged(problem)
-
-
-def damaged(problem: str) -> NoReturn:
-    """Refuse books that do not add up."""
-    raise LedgerDamaged(problem, next_step="Ask the owner to verify the books.")
 
 
 def _entry(row: Row) -> Entry:

@@ -24,10 +24,13 @@ def digest_of(label: str) -> bytes:
 
 def paid_before(t: Transaction, *, question_format: int, data_version: int) -> frozenset[bytes]:
     """Digests of the labels that were charged for under an earlier format, while the data had this version."""
-    version, labels = 1, set()
-    for entry in chain.other_charges(t, question_format):
+    begun = [0, *chain.refreshes(t)]
+    if data_version > len(begun):
+        return frozenset()
+    labels = set()
+    for entry in chain.entries_after(t, begun[data_version - 1]):
         if entry.kind == "refresh":
-            version += 1
-        elif version == data_version and format_of(entry) < question_format:
+            break
+        if entry.kind == "charge" and format_of(entry) < question_format:
             labels.add(digest_of(entry.body.get("label", "")))
     return frozenset(labels)

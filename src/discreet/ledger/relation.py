@@ -2,26 +2,10 @@
 
 from __future__ import annotations
 
-from discreet.errors import BadInput, LedgerDamaged, WrongNeighbours
-from discreet.ledger import chain
+from discreet.errors import WrongNeighbours
 from discreet.loss import Neighbours
-from discreet.store import Transaction
 
 KIND = "neighbours"
-
-
-def recorded(t: Transaction) -> Neighbours | None:
-    """The relation that the books are kept for; None where no entry says so yet."""
-    entry = chain.first_of_kind(t, KIND)
-    if entry is None:
-        return None
-    chain.check_intact(entry, "The entry that names the neighbour relation was changed.")
-    try:
-        return Neighbours(entry.body.get("relation"))
-    except BadInput:
-        raise LedgerDamaged(
-            "The books name no known neighbour relation.", next_step="Ask the owner to verify the books."
-        ) from None
 
 
 def check_same(kept: Neighbours, declared: Neighbours) -> None:

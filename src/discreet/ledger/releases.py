@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from enum import Enum
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from discreet import mechanisms
@@ -33,8 +34,15 @@ def _plain(value: Any) -> Any:
 
 def rebuild(described: Mapping[str, Any]) -> Mechanism:
     """The mechanism that was described."""
-    parameters = {name: _value(name, text) for name, text in described.items() if name != "mechanism"}
-    made: Mechanism = getattr(mechanisms, described["mechanism"])(**parameters)
+    return _rebuilt(tuple(described.items()))
+
+
+@lru_cache(maxsize=4096)
+def _rebuilt(described: tuple[tuple[str, Any], ...]) -> Mechanism:
+    """Once for all that are described alike: books are read by the million."""
+    texts = dict(described)
+    kind = texts.pop("mechanism")
+    made: Mechanism = getattr(mechanisms, kind)(**{name: _value(name, text) for name, text in texts.items()})
     return made
 
 

@@ -16,15 +16,15 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 from discreet.errors import BadInput, NoAccess
 from discreet.ledger import Ledger
 from discreet.ledger.access import KEY, REVOKE, USER, Access, IssuedKey
+from discreet.ledger.draft import Draft
 from discreet.ledger.requests import check_text
 from discreet.server.roles import ROLES, Holder
-from discreet.store import Transaction
+from discreet.store.secret import needed_secret
 
 AT_HAND = "command line"
 """Who does what does not come through the door."""
@@ -51,7 +51,7 @@ class KeyBook:
     @classmethod
     def open(cls, ledger: str, *, anchor: str | None = None) -> KeyBook:
         """The keys of a ledger; their secret is made with the first of them."""
-        secret = _secret(ledger)
+        secret = needed_secret(ledger)
         return cls(Ledger.open(ledger, anchor=anchor), secret)
 
     def close(self) -> None:
@@ -166,19 +166,13 @@ class KeyBook:
 
     def _record(self, entries: Callable[[Access], _Entries], *, by: str) -> None:
         """Write what `entries` says of keys and users as they are at that moment."""
-
-        def checked(t: Transaction) -> _Entries:
-            access = Access()
-            access.follow(t)
-            return entries(access)
-
-        self._ledger.record(checked, by=by)
+        self._ledger.record(lambda draft: entries(draft.running.access), by=by)
         self._read_on()
 
     def _read_on(self) -> Access:
         """Read what was written since, by whichever process."""
         with self._reading:
-            self._ledger.access(self._access)
+            self._access = self._ledger.access()
             self._read_at = time.monotonic()
         return self._access
 
@@ -208,40 +202,18 @@ def _proof_of(keyed_hash: str) -> str:
     return hashlib.sha256(keyed_hash.encode()).hexdigest()
 
 
-def _from_the_table(t: Transaction) -> _Entries:
+def _from_the_table(draft: Draft) -> _Entries:
     """Keys of before, which were rows of a table, move into the chain: once, and never into a chain that has keys."""
+    t = draft.t
     if t.run("SELECT version FROM schema_versions WHERE component = 'keys'") != [(1,)]:
         return
     t.run("UPDATE schema_versions SET version = 2 WHERE component = 'keys'")
     rows = t.run("SELECT id, analyst, role, created, expires, hash, revoked FROM api_keys ORDER BY created")
     t.run("DROP TABLE api_keys")
-    access = Access()
-    access.follow(t)
-    if access.keys:
+    if draft.running.access.keys:
         return
     for number, name, role, created, expires, keyed, revoked in rows:
         body = {"key": number, "name": name, "role": role, "created": created, "expires": expires}
         yield KEY, {**body, "proof": _proof_of(keyed)}
         if revoked:
             yield REVOKE, {"key": number}
-
-
-def _secret(ledger: str) -> bytes:
-    """Beside a ledger that is a file; from the environment for one that is not."""
-    if "://" in ledger or ledger == ":memory:":
-        given = os.environ.get("DISCREET_SECRET", "")
-        if len(given) < 32:
-            raise BadInput(
-                "A ledger that is no file needs a secret for its keys.",
-                next_step="Set DISCREET_SECRET to at least 32 random characters.",
-            )
-        return given.encode()
-    place = Path(f"{ledger}.secret")
-    if not place.exists():
-        place.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(os.urandom(32).hex().encode())
-    if place.stat().st_mode & 0o077:
-        raise BadInput("The secret of the keys can be read by others.", next_step=f"Run: chmod 600 {place.name}")
-    return place.read_bytes()

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from discreet.store.base import Row, Store, Transaction
+from discreet.store.together import GroupCommit
 
-__all__ = ["Row", "Store", "Transaction", "open_store"]
+__all__ = ["GroupCommit", "Row", "Store", "Transaction", "open_store"]
 
 
 def open_store(where: str | Path) -> Store:

@@ -21,6 +21,10 @@ class Transaction(ABC):
     def run(self, sql: str, *values: object) -> list[Row]:
         """Run one statement, with ? for each value, and fetch what it returns."""
 
+    @abstractmethod
+    def member(self, column: str, name: str) -> str:
+        """How a member of a JSON column is said in SQL: as text, NULL where there is none."""
+
 
 class Store(ABC):
     """A database, used from any number of threads and processes.
@@ -51,19 +55,36 @@ class Store(ABC):
             try:
                 self._connection = self._connection or self._connect()
                 transaction = self._begin(self._connection)
-            except self._errors():
+            except self.errors():
                 self._drop()
                 raise unavailable() from None
             try:
                 yield transaction
                 transaction.run("COMMIT")
             except BaseException as error:
-                with suppress(*self._errors()):
+                with suppress(*self.errors()):
                     transaction.run("ROLLBACK")
-                if isinstance(error, self._errors()):
+                if isinstance(error, self.errors()):
                     self._drop()
                     raise unavailable() from None
                 raise
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Transaction]:
+        """All as it is at one moment, for reading at length: on a connection of its own, which no writer waits for."""
+        try:
+            connection = self._connect()
+        except self.errors():
+            raise unavailable() from None
+        try:
+            transaction = self._begin_reading(connection)
+            yield transaction
+            transaction.run("COMMIT")
+        except self.errors():
+            raise unavailable() from None
+        finally:
+            with suppress(*self.errors()):
+                connection.close()
 
     @abstractmethod
     def _connect(self) -> Any:
@@ -74,13 +95,17 @@ class Store(ABC):
         """Begin a transaction that holds the database's writer lock."""
 
     @abstractmethod
-    def _errors(self) -> tuple[type[Exception], ...]:
+    def _begin_reading(self, connection: Any) -> Transaction:
+        """Begin a transaction that sees one moment and locks nothing."""
+
+    @abstractmethod
+    def errors(self) -> tuple[type[Exception], ...]:
         """What the driver raises."""
 
     def _drop(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
-            with suppress(*self._errors()):
+            with suppress(*self.errors()):
                 connection.close()
 
     def __del__(self, own_process: Callable[[], int] = os.getpid) -> None:  # bound now: at exit `os` may be gone
@@ -98,13 +123,16 @@ class Store(ABC):
         with self.transaction() as t:
             try:
                 return bool(t.run("SELECT version FROM schema_versions WHERE component = ?", component))
-            except self._errors():
+            except self.errors():
                 t.run("ROLLBACK")
                 t.run("BEGIN")
                 return False
 
     def migrate(self, component: str, versions: Sequence[str]) -> None:
-        """Bring a component's tables to the newest version; each version is a script, never changed once released."""
+        """Bring a component's tables to the newest version; each version is a script, never changed once released.
+
+        In a script `{blob}` is the type of bytes, and `{body[name]}` a member of a JSON column `body`.
+        """
         with self.transaction() as t:
             t.run("CREATE TABLE IF NOT EXISTS schema_versions (component TEXT PRIMARY KEY, version INTEGER NOT NULL)")
             rows = t.run("SELECT version FROM schema_versions WHERE component = ?", component)
@@ -114,13 +142,23 @@ class Store(ABC):
                     "This database was written by a newer version of Discreet.", next_step="Upgrade Discreet."
                 )
             for script in versions[current:]:
-                for statement in script.format(blob=self.blob_type).split(";"):
+                for statement in script.format(blob=self.blob_type, body=_Members(t)).split(";"):
                     if statement.strip():
                         t.run(statement)
             if not rows:
                 t.run("INSERT INTO schema_versions VALUES (?, ?)", component, len(versions))
             elif current < len(versions):
                 t.run("UPDATE schema_versions SET version = ? WHERE component = ?", len(versions), component)
+
+
+class _Members:
+    """Members of the JSON column `body`, by name."""
+
+    def __init__(self, t: Transaction) -> None:
+        self._t = t
+
+    def __getitem__(self, name: str) -> str:
+        return self._t.member("body", name)
 
 
 def unavailable() -> StoreUnavailable:

@@ -29,7 +29,11 @@ class PostgresStore(Store):
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
         return _PostgresTransaction(connection)
 
-    def _errors(self) -> tuple[type[Exception], ...]:
+    def _begin_reading(self, connection: psycopg.Connection) -> Transaction:
+        connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        return _PostgresTransaction(connection)
+
+    def errors(self) -> tuple[type[Exception], ...]:
         return (psycopg.Error,)
 
 
@@ -40,3 +44,6 @@ class _PostgresTransaction(Transaction):
     def run(self, sql: str, *values: object) -> list[Row]:
         cursor = self._connection.execute(sql.replace("?", "%s").encode(), values or None)
         return cursor.fetchall() if cursor.description else []
+
+    def member(self, column: str, name: str) -> str:
+        return f"({column}::json ->> '{name}')"

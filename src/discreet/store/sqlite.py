@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from discreet.store.base import Row, Store, Transaction
@@ -39,7 +41,17 @@ class SQLiteStore(Store):
         connection.execute("BEGIN IMMEDIATE")
         return _SQLiteTransaction(connection)
 
-    def _errors(self) -> tuple[type[Exception], ...]:
+    @contextmanager
+    def snapshot(self) -> Iterator[Transaction]:
+        """As everywhere; books in memory have no second connection, so they are read on the only one."""
+        with self.transaction() if self._path == ":memory:" else super().snapshot() as t:
+            yield t
+
+    def _begin_reading(self, connection: sqlite3.Connection) -> Transaction:
+        connection.execute("BEGIN")
+        return _SQLiteTransaction(connection)
+
+    def errors(self) -> tuple[type[Exception], ...]:
         return (sqlite3.Error,)
 
 
@@ -49,3 +61,6 @@ class _SQLiteTransaction(Transaction):
 
     def run(self, sql: str, *values: object) -> list[Row]:
         return self._connection.execute(sql, values).fetchall()
+
+    def member(self, column: str, name: str) -> str:
+        return f"json_extract({column}, '$.{name}')"

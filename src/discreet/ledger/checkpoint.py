@@ -1,0 +1,107 @@
+"""Checkpoints: the running books at one entry, signed, so that whoever opens them need not begin with the first.
+
+A checkpoint that is missing, not signed with the secret of these books, or about an entry that they do not hold is
+none: the chain is then followed from its first entry.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from dataclasses import asdict
+from typing import Any
+
+from discreet.accounting.charges import Charge
+from discreet.ledger import chain
+from discreet.ledger.access import Access, IssuedKey
+from discreet.ledger.accounts import account_of, row_of
+from discreet.ledger.entries import canonical
+from discreet.ledger.running import Asked, Released, RunningBooks
+from discreet.loss import Neighbours
+from discreet.store import Transaction
+
+EVERY = 500
+"""Entries from one to the next: as many as are followed again when the books are opened."""
+_FORMAT = 1
+
+
+class Checkpoints:
+    """The one checkpoint of the books. Without a secret there is none, and nobody may believe one."""
+
+    def __init__(self, secret: bytes | None) -> None:
+        self._secret = secret
+
+    def read(self, t: Transaction) -> RunningBooks | None:
+        """The running books at the checkpoint, if it can be believed."""
+        rows = t.run("SELECT state, signature FROM ledger_checkpoint")
+        if len(rows) != 1 or self._secret is None:
+            return None
+        state, signature = rows[0]
+        if not hmac.compare_digest(self._signed(state).encode(), signature.encode()):
+            return None
+        facts = json.loads(state)
+        if facts["format"] != _FORMAT:
+            return None
+        head = chain.entry_at(t, facts["seq"])
+        if head is None or head.hash != facts["hash"] or not head.intact:
+            return None
+        return _running(facts, RunningBooks(head=head, checkpoint=head.seq))
+
+    def write_if_due(self, t: Transaction, running: RunningBooks) -> None:
+        """Replace the checkpoint, once enough was written since."""
+        if running.head is not None and running.head.seq >= running.checkpoint + EVERY:
+            self.write(t, running)
+
+    def write(self, t: Transaction, running: RunningBooks) -> None:
+        """Replace the checkpoint."""
+        if self._secret is None or running.head is None:
+            return
+        running.checkpoint = running.head.seq
+        state = canonical(_facts(running))
+        t.run("DELETE FROM ledger_checkpoint")
+        t.run("INSERT INTO ledger_checkpoint VALUES (?, ?)", state, self._signed(state))
+
+    def _signed(self, state: str) -> str:
+        assert self._secret is not None  # noqa: S101  asked where there is one
+        return hmac.new(self._secret, b"discreet ledger checkpoint\n" + state.encode(), hashlib.sha256).hexdigest()
+
+
+def _facts(running: RunningBooks) -> dict[str, Any]:
+    head = running.head
+    assert head is not None  # noqa: S101  books without an entry have no checkpoint
+    return {
+        "format": _FORMAT,
+        "seq": head.seq,
+        "hash": head.hash,
+        "accounts": [row_of(account) for account in running.accounts.values()],
+        "priced_before": sorted(running.priced_before),
+        "neighbours": running.neighbours and running.neighbours.value,
+        "version": running.version,
+        "begun": running.begun,
+        "formats": list(running.formats.items()),
+        "asked": [(name, asked.questions, asked.free) for name, asked in running.asked.items()],
+        "released": [
+            (names, released.times, released.cost.pure, released.cost.rho, released.cost.delta)
+            for names, released in running.released.items()
+        ],
+        "latest": running.latest,
+        "keys": [asdict(key) for key in running.access.keys.values()],
+        "users": running.access.users,
+    }
+
+
+def _running(facts: dict[str, Any], running: RunningBooks) -> RunningBooks:
+    accounts = [account_of(row) for row in facts["accounts"]]
+    running.accounts = {account.name: account for account in accounts}
+    running.priced_before = set(facts["priced_before"])
+    running.neighbours = None if facts["neighbours"] is None else Neighbours(facts["neighbours"])
+    running.version, running.begun = facts["version"], facts["begun"]
+    running.formats = dict(facts["formats"])
+    running.asked = {name: Asked(questions, free) for name, questions, free in facts["asked"]}
+    running.released = {
+        tuple(names): Released(times, Charge(pure, rho, delta)) for names, times, pure, rho, delta in facts["released"]
+    }
+    running.latest = tuple(facts["latest"])
+    running.access = Access({key["id"]: IssuedKey(**key) for key in facts["keys"]}, facts["users"])
+    return running

@@ -1,0 +1,82 @@
+"""A draft: one job's part of a transaction. What it reads is held against the running books, what it changes is an entry."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from discreet.errors import StoreUnavailable, UnknownAccount
+from discreet.ledger import accounts, chain
+from discreet.ledger.accounts import Account, analyst_account
+from discreet.ledger.entries import Entry
+from discreet.ledger.running import RunningBooks
+from discreet.store import Transaction
+
+_CLOCK_SKEW = timedelta(minutes=5)
+
+
+class Draft:
+    """The books as one job sees and changes them; `running` is its own copy, and counts once all is committed."""
+
+    def __init__(self, t: Transaction, running: RunningBooks, *, now: datetime) -> None:
+        self.t, self.running, self._now = t, running, now
+
+    def account(self, name: str) -> Account:
+        """An account as its row has it, refused where the entries say otherwise: rows can be edited, sums cannot."""
+        try:
+            account = accounts.load(self.t, name)
+        except UnknownAccount:
+            if name in self.running.accounts:
+                chain.damaged("An account is not there any more.")
+            raise
+        self._check(account)
+        return account
+
+    def check_open(self, analyst: str | None) -> None:
+        """Refuse an analyst whose account is frozen, or not there."""
+        if analyst is not None:
+            self.account(analyst_account(analyst)).check_open()
+
+    def save(self, account: Account) -> None:
+        """Write an account's row, after the entry that explains it."""
+        self._check(account)
+        accounts.save(self.t, account)
+
+    def append(self, kind: str, body: Mapping[str, Any]) -> Entry:
+        """Write the next entry, and go on from it."""
+        entry = Entry.following(self.running.head, time=self._time(), kind=kind, body=body)
+        problems = self.running.follow(entry)
+        if problems:
+            chain.damaged(f"The books would not add up: {'; '.join(problems)}.")
+        chain.append(self.t, entry)
+        return entry
+
+    def _check(self, account: Account) -> None:
+        if not self.running.agrees_with(account):
+            chain.damaged("An account is not what its entries add up to.")
+
+    def _time(self) -> str:
+        """Now, but never before the last entry."""
+        now, last = self._now, self.running.head
+        if last is not None:
+            then = datetime.fromisoformat(last.time)
+            if now < then - _CLOCK_SKEW:
+                raise StoreUnavailable("The clock is behind the last entry of the books.", next_step="Set the clock.")
+            now = max(now, then)
+        return now.isoformat()
+
+
+def caught_up(t: Transaction, running: RunningBooks) -> RunningBooks:
+    """The running books at the last entry, whoever wrote it; refused where an entry is not as it was, or does not follow."""
+    last = chain.last_entry(t)
+    if last == running.head:
+        return running
+    if running.head is not None and chain.entry_at(t, running.head.seq) != running.head:
+        chain.damaged(f"Entry {running.head.seq} of the books was changed, or is missing.")
+    further = running.fork()
+    for entry in chain.entries_after(t, running.head.seq if running.head else 0):
+        problems = further.follow(entry)
+        if problems:
+            chain.damaged(f"The books do not add up: {'; '.join(problems)}.")
+    return further

@@ -1,0 +1,187 @@
+"""The running books: what the chain adds up to, entry by entry, in memory that does not grow with its length.
+
+Whoever writes to the books or verifies them follows the chain with this; there is no other arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from discreet.accounting.charges import PRICES, Charge
+from discreet.accounting.filters import open_filter
+from discreet.errors import DiscreetError
+from discreet.ledger import formats, relation
+from discreet.ledger.access import Access
+from discreet.ledger.accounts import Account
+from discreet.ledger.entries import GENESIS, Entry
+from discreet.ledger.releases import fraction, rebuild
+from discreet.loss import Neighbours
+from discreet.mechanisms import Mechanism
+
+LATEST = 20
+"""How many of the last paid releases the card shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """How often something was released, and what it cost in all."""
+
+    times: int = 0
+    cost: Charge = field(default_factory=Charge)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """How many questions were asked, and how many of them cost nothing because they were asked before."""
+
+    questions: int = 0
+    free: int = 0
+
+
+@dataclass(slots=True)
+class RunningBooks:
+    """All that follows from the entries up to `head`, but for the questions themselves."""
+
+    head: Entry | None = None
+    accounts: dict[str, Account] = field(default_factory=dict)
+    priced_before: set[str] = field(default_factory=set)
+    """Rényi accounts with charges of the first price list, whose divergences were rounded up in another way."""
+    neighbours: Neighbours | None = None
+    version: int = 1
+    begun: str | None = None
+    """When the data version was begun."""
+    formats: dict[int, int] = field(default_factory=dict)
+    """In this data version: the number of the last charge in each format."""
+    asked: dict[str, Asked] = field(default_factory=dict)
+    """By analyst; the owner's under no name."""
+    released: dict[tuple[str, ...], Released] = field(default_factory=dict)
+    """By the mechanisms of a release, where somebody paid for it."""
+    latest: tuple[int, ...] = ()
+    """The numbers of the last charges that somebody paid."""
+    access: Access = field(default_factory=Access)
+    checkpoint: int = 0
+    """The number of the entry that the last known checkpoint is about."""
+
+    def fork(self) -> RunningBooks:
+        """A copy that can go on by itself."""
+        return replace(
+            self,
+            accounts=dict(self.accounts),
+            priced_before=set(self.priced_before),
+            formats=dict(self.formats),
+            asked=dict(self.asked),
+            released=dict(self.released),
+        )
+
+    def follow(self, entry: Entry) -> list[str]:
+        """Go on to the next entry; what is wrong with it. An entry that is not the next one counts for nothing."""
+        problems = self.unlinked(entry)
+        if problems:
+            return problems
+        self.head = entry
+        self.begun = self.begun or entry.time
+        try:
+            return list(self._apply(entry))
+        except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError, DiscreetError):
+            return [f"entry {entry.seq} cannot be read"]
+
+    def unlinked(self, entry: Entry) -> list[str]:
+        """Why an entry is not the next of the chain."""
+        last = self.head
+        number = last.seq + 1 if last else 1
+        if entry.seq != number:
+            return [f"entry {number} is missing"]
+        problems = [] if entry.intact else [f"entry {number} was changed"]
+        if entry.previous != (last.hash if last else GENESIS):
+            problems.append(f"entry {number} does not follow the one before")
+        if last is not None and entry.time < last.time:
+            problems.append(f"entry {number} is earlier than the one before")
+        return problems
+
+    def agrees_with(self, account: Account) -> bool:
+        """Whether an account is as the entries say: its cap, its state and its total."""
+        known = self.accounts.get(account.name)
+        same = known is not None and (known.filter, known.frozen) == (account.filter, account.frozen)
+        return same and self.adds_up(account)
+
+    def adds_up(self, account: Account) -> bool:
+        """Whether an account's total is the sum of its charges."""
+        known = self.accounts.get(account.name)
+        if known is None:
+            return False
+        if account.name not in self.priced_before:
+            return account.total == known.total
+        covers = all(had >= has for had, has in zip(account.total.orders, known.total.orders, strict=True))
+        return covers and replace(account.total, renyi=None) == replace(known.total, renyi=None)
+
+    def _apply(self, entry: Entry) -> Iterable[str]:
+        body = entry.body
+        match entry.kind:
+            case "cap":
+                self._cap(entry)
+            case "charge":
+                yield from self._charge(entry)
+            case "answer" | "watch" | "catalog":
+                pass  # nothing here follows from them
+            case relation.KIND:
+                if self.neighbours is not None:
+                    yield f"entry {entry.seq} names the neighbour relation a second time"
+                self.neighbours = Neighbours(body["relation"])
+            case "refresh":
+                yield from self._refresh(entry)
+            case "freeze" | "thaw":
+                frozen = self.accounts[body["account"]]
+                self.accounts[frozen.name] = replace(frozen, frozen=entry.kind == "freeze")
+            case "key" | "revoke" | "user":
+                self.access = self.access.fork()
+                yield from self.access.apply(entry)
+            case _:
+                yield f"entry {entry.seq} is of no known kind"
+
+    def _cap(self, entry: Entry) -> None:
+        body = entry.body
+        cap = open_filter(fraction(body["epsilon"]), fraction(body["delta"]), kind=body["kind"])
+        known = self.accounts.get(body["account"]) or Account(body["account"], cap, Charge(), frozen=False)
+        self.accounts[known.name] = replace(known, filter=cap, total=cap.kept(known.total))
+
+    def _refresh(self, entry: Entry) -> Iterable[str]:
+        self.version += 1
+        self.begun, self.formats = entry.time, {}
+        if entry.body["version"] != self.version:
+            yield f"entry {entry.seq} begins a data version that is not the next"
+
+    def _charge(self, entry: Entry) -> Iterable[str]:
+        body = entry.body
+        releases = [rebuild(release) for release in body["releases"]]
+        for name in body["accounts"]:
+            account = self.accounts.get(name)
+            if account is None:
+                yield f"entry {entry.seq} charged an account that was not open"
+                continue
+            total = account.total + self._price(account, releases, body.get("prices", 1))
+            self.accounts[name] = replace(account, total=total)
+            if not account.filter.allows(total):
+                yield f"entry {entry.seq} was granted above a cap"
+        self._count(entry, releases)
+
+    def _price(self, account: Account, releases: list[Mechanism], prices: int) -> Charge:
+        """By the list that the entry was priced by."""
+        today = account.filter.price(releases)
+        if prices == PRICES:
+            return today
+        if today.renyi is not None:
+            self.priced_before.add(account.name)
+        return replace(Charge.at_first_prices(releases), renyi=today.renyi)
+
+    def _count(self, entry: Entry, releases: list[Mechanism]) -> None:
+        """What the card and the bill tell."""
+        body, free = entry.body, not entry.body["accounts"]
+        self.formats[formats.format_of(entry)] = entry.seq
+        asked = self.asked.get(body["analyst"] or "", Asked())
+        self.asked[body["analyst"] or ""] = Asked(asked.questions + 1, asked.free + free)
+        if not free:
+            names = tuple(sorted({release["mechanism"] for release in body["releases"]}))
+            known = self.released.get(names, Released())
+            self.released[names] = Released(known.times + 1, known.cost + Charge.of(releases))
+            self.latest = (*self.latest, entry.seq)[-LATEST:]

@@ -1,0 +1,36 @@
+"""The tables of the books, one script a version: append, and never change one that was released."""
+
+from __future__ import annotations
+
+SCHEMA = [
+    """
+    CREATE TABLE ledger_entries (
+        seq BIGINT PRIMARY KEY, time TEXT NOT NULL, kind TEXT NOT NULL, body TEXT NOT NULL,
+        previous TEXT NOT NULL, hash TEXT NOT NULL);
+    CREATE TABLE ledger_accounts (
+        name TEXT PRIMARY KEY, kind TEXT NOT NULL, epsilon TEXT NOT NULL, delta TEXT NOT NULL, frozen INTEGER NOT NULL,
+        spent_pure TEXT, spent_rho TEXT NOT NULL, spent_delta TEXT NOT NULL, spent_renyi TEXT NOT NULL);
+    CREATE TABLE ledger_requests (
+        analyst TEXT NOT NULL, request TEXT NOT NULL, question TEXT NOT NULL, receipt TEXT NOT NULL,
+        PRIMARY KEY (analyst, request));
+    CREATE TABLE ledger_questions (question TEXT PRIMARY KEY, answer {blob});
+    CREATE TABLE ledger_paid (analyst TEXT NOT NULL, question TEXT NOT NULL, PRIMARY KEY (analyst, question));
+    """,
+    "",  # the tables stay; entries may name neighbours and formats, which version 1 cannot replay
+    "CREATE INDEX ledger_entries_by_kind ON ledger_entries (kind, seq)",
+    # what counts as paid names the entry that says so; what is looked up has an index; a checkpoint
+    """
+    ALTER TABLE ledger_questions ADD COLUMN charged BIGINT;
+    ALTER TABLE ledger_paid ADD COLUMN charged BIGINT;
+    CREATE INDEX ledger_filling ON ledger_entries ({body[question]}, seq) WHERE kind = 'charge';
+    UPDATE ledger_questions SET charged = (SELECT MIN(seq) FROM ledger_entries
+        WHERE kind = 'charge' AND {body[question]} = ledger_questions.question);
+    UPDATE ledger_paid SET charged = (SELECT MIN(seq) FROM ledger_entries
+        WHERE kind = 'charge' AND {body[question]} = ledger_paid.question
+        AND COALESCE({body[analyst]}, '') = ledger_paid.analyst);
+    DROP INDEX ledger_filling;
+    CREATE INDEX ledger_asked ON ledger_entries ({body[analyst]}, seq) WHERE kind = 'charge';
+    CREATE INDEX ledger_outcomes ON ledger_entries ({body[question]}, seq) WHERE kind IN ('answer', 'watch');
+    CREATE TABLE ledger_checkpoint (state TEXT NOT NULL, signature TEXT NOT NULL);
+    """,
+]

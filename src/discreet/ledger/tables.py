@@ -1,0 +1,100 @@
+"""The tables of questions held against the entries: each entry has its rows, and there are no others."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+from discreet.errors import LedgerDamaged
+from discreet.ledger import chain
+from discreet.ledger.accounts import DATASET, analyst_account
+from discreet.ledger.entries import Entry
+from discreet.ledger.questions import answer_bytes
+from discreet.ledger.running import RunningBooks
+from discreet.store import Transaction
+
+_NOT_CHARGED = "the questions that count as paid are not those that were charged"
+_NOT_MADE = "the requests are not those that were made"
+_NOT_GIVEN = "a stored answer is not the one that was given"
+
+
+class Tables:
+    """Looks up the rows of each entry, and counts them."""
+
+    def __init__(self, t: Transaction) -> None:
+        self._t = t
+        self._counted: Counter[str] = Counter()
+
+    def problems(self, entry: Entry, running: RunningBooks) -> Iterable[str]:
+        """What is wrong with the rows of one entry; `running` is the books after it."""
+        match entry.kind:
+            case "charge":
+                return self._charge(entry)
+            case "answer":
+                return self._answer(entry)
+            case "watch":
+                return self._watch(entry, running.version)
+        return ()
+
+    def surplus(self) -> Iterable[str]:
+        """Rows that no entry has; to be asked after every entry was looked up."""
+        for what, problem in (
+            ("COUNT(*) FROM ledger_questions", _NOT_CHARGED),
+            ("COUNT(*) FROM ledger_paid", _NOT_CHARGED),
+            ("COUNT(*) FROM ledger_requests", _NOT_MADE),
+            ("COUNT(answer) FROM ledger_questions", _NOT_GIVEN),
+        ):
+            if int(self._t.run(f"SELECT {what}")[0][0]) != self._counted[what]:
+                yield problem
+
+    def _charge(self, entry: Entry) -> Iterable[str]:
+        body, seq = entry.body, entry.seq
+        question, analyst = body["question"], body["analyst"] or ""
+        dataset = self._first("SELECT charged FROM ledger_questions WHERE question = ?", question)
+        own = self._first("SELECT charged FROM ledger_paid WHERE analyst = ? AND question = ?", analyst, question)
+        if dataset is None or own is None or dataset > seq or own > seq:
+            yield _NOT_CHARGED
+        due = [DATASET] if dataset == seq else []
+        if body["analyst"] is not None and own == seq:
+            due.append(analyst_account(analyst))
+        if body["accounts"] != due:
+            yield f"entry {seq} did not charge the accounts that had to pay"
+        made = self._t.run(
+            "SELECT question, receipt FROM ledger_requests WHERE analyst = ? AND request = ?", analyst, body["request"]
+        )
+        if [tuple(row) for row in made] != [(question, entry.hash)]:
+            yield _NOT_MADE
+        self._counted["COUNT(*) FROM ledger_questions"] += dataset == seq
+        self._counted["COUNT(*) FROM ledger_paid"] += own == seq
+        self._counted["COUNT(*) FROM ledger_requests"] += 1
+
+    def _answer(self, entry: Entry) -> Iterable[str]:
+        try:
+            answer = answer_bytes(
+                self._first("SELECT answer FROM ledger_questions WHERE question = ?", entry.body["question"])
+            )
+        except LedgerDamaged:
+            answer = None
+        if answer is None or hashlib.sha256(answer).hexdigest() != entry.body["sha256"]:
+            yield _NOT_GIVEN
+        self._counted["COUNT(answer) FROM ledger_questions"] += 1
+
+    def _watch(self, entry: Entry, version: int) -> Iterable[str]:
+        """One bit for each data version, of a threshold that was stored before; the first above or failure is the last."""
+        body = entry.body
+        earlier = [outcome for outcome in chain.outcomes(self._t, body["question"]) if outcome.seq < entry.seq]
+        looks = [outcome.body for outcome in earlier if outcome.kind == "watch"]
+        if len(looks) == len(earlier):
+            yield f"entry {entry.seq} evaluates a watch that has no threshold"
+        if body["version"] > version:
+            yield f"entry {entry.seq} evaluates a watch on a data version that was not begun"
+        if any(look.get("above") or "failed" in look for look in looks):
+            yield f"entry {entry.seq} evaluates a watch that has ended"
+        if "above" in body and any(look["version"] == body["version"] for look in looks):
+            yield f"entry {entry.seq} evaluates a watch twice on one data version"
+
+    def _first(self, sql: str, *values: object) -> Any:
+        rows = self._t.run(sql, *values)
+        return rows[0][0] if rows else None

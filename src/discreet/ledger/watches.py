@@ -1,0 +1,60 @@
+"""Watches: a question whose stored bytes are a noisy threshold, with one bit for each data version."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from discreet.ledger import chain
+from discreet.ledger.draft import Draft
+from discreet.ledger.questions import answer_bytes
+from discreet.store import Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """What the books say of a watch. `threshold` is the noisy one, which is for comparing and never shown.
+
+    `lost` is one that was stored and is not there any more, or not as it was stored.
+    """
+
+    bits: Mapping[int, bool]
+    """By data version: whether the count was above."""
+    threshold: bytes | None = field(repr=False)
+    failed: bool
+    lost: bool
+
+    @property
+    def ended(self) -> str | None:
+        """Why there will be no more bits."""
+        reasons = {"above": any(self.bits.values()), "failed": self.failed, "lost": self.lost}
+        return next((reason for reason, holds in reasons.items() if holds), None)
+
+
+def watched(t: Transaction, question: str) -> Watched:
+    """What is known of a watch, by the key that it was paid under."""
+    entries = chain.outcomes(t, question)
+    for entry in entries:
+        chain.check_intact(entry, "An entry of a watch was changed.")
+    rows = t.run("SELECT answer FROM ledger_questions WHERE question = ?", question)
+    threshold = answer_bytes(rows[0][0]) if rows else None
+    written = [entry.body["sha256"] for entry in entries if entry.kind == "answer"]
+    there = [] if threshold is None else [hashlib.sha256(threshold).hexdigest()]
+    watches = [entry.body for entry in entries if entry.kind == "watch"]
+    return Watched(
+        bits={body["version"]: body["above"] for body in watches if "above" in body},
+        threshold=threshold,
+        failed=any("failed" in body for body in watches),
+        lost=there != written or bool(watches and not written),
+    )
+
+
+def keep_bit(draft: Draft, question: str, *, version: int, above: bool | None) -> Watched:
+    """Store an evaluation's bit (None: it failed), unless the version has one or the watch has ended."""
+    known = watched(draft.t, question)
+    if known.ended or (above is not None and version in known.bits):
+        return known
+    outcome = {"failed": True} if above is None else {"above": above}
+    draft.append("watch", {"question": question, "version": version, **outcome})
+    return watched(draft.t, question)

@@ -1,0 +1,72 @@
+"""The writer: follows the chain, runs jobs in transactions together, and keeps checkpoint and anchor up to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from typing import TypeVar
+
+from discreet.ledger import chain
+from discreet.ledger.anchor import Anchor
+from discreet.ledger.checkpoint import Checkpoints
+from discreet.ledger.draft import Draft, caught_up
+from discreet.ledger.running import RunningBooks
+from discreet.store import GroupCommit, Store, Transaction
+
+T = TypeVar("T")
+
+
+class Writer:
+    """What every change of the books goes through.
+
+    The running books are only ever touched inside a transaction, which one thread at a time is in, and are replaced,
+    not changed: what was handed out stays as it was.
+    """
+
+    def __init__(self, store: Store, *, anchor: Anchor, checkpoints: Checkpoints, now: Callable[[], datetime]) -> None:
+        self._store, self._anchor, self._checkpoints, self._now = store, anchor, checkpoints, now
+        self._running: RunningBooks | None = None
+        self._drafted = RunningBooks()
+        self._together = GroupCommit(store, begin=self._begin, end=self._end, committed=self._committed)
+
+    def write(self, job: Callable[[Draft], T]) -> T:
+        """Run a job, with whatever others are waiting to write, and wait for the disk."""
+
+        def within(t: Transaction) -> T:
+            draft = Draft(t, self._drafted.fork(), now=self._now())
+            result = job(draft)
+            self._drafted = draft.running
+            return result
+
+        return self._together.run(within)
+
+    def followed(self, t: Transaction) -> RunningBooks:
+        """The running books at the last entry: from the checkpoint on at first, later from where they were."""
+        if self._running is None:
+            self._running = self._checkpoints.read(t) or RunningBooks()
+        self._running = caught_up(t, self._running)
+        return self._running
+
+    @contextmanager
+    def snapshot(self) -> Iterator[tuple[Transaction, RunningBooks | None]]:
+        """All tables at one moment, for reading at length, and the running books at the checkpoint, if there is one."""
+        with self._store.snapshot() as t:
+            yield t, self._checkpoints.read(t)
+
+    def keep_checkpoint(self, running: RunningBooks) -> None:
+        """Sign books that were verified, so that the next to open them goes on from there."""
+        with self._store.transaction() as t:
+            if running.head is not None and chain.entry_at(t, running.head.seq) == running.head:
+                self._checkpoints.write(t, running)
+
+    def _begin(self, t: Transaction) -> None:
+        self._anchor.check(lambda seq: chain.entry_at(t, seq))
+        self._drafted = self.followed(t)
+
+    def _end(self, t: Transaction) -> None:
+        self._checkpoints.write_if_due(t, self._drafted)
+
+    def _committed(self) -> None:
+        self._running = self._drafted
+        self._anchor.note(self._running.head)
