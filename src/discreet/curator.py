@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Mapping
-from contextlib import closing
+import threading
+import time
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import closing, contextmanager
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -24,8 +26,8 @@ from discreet.answering.watching import Watch, begin, watchable
 from discreet.answering.widths import width_of
 from discreet.catalog import Catalog, load_catalog
 from discreet.catalog.public import facts_of
-from discreet.engines import DuckEngine, Engine, with_public_columns
-from discreet.errors import BadInput, ScaleOutOfRange
+from discreet.engines import DuckEngine, Engine, Places, with_public_columns
+from discreet.errors import BadInput, ScaleOutOfRange, TooLarge
 from discreet.exact import Number, exact, read_sensitivity
 from discreet.ledger import Ledger
 from discreet.loss import Loss
@@ -35,6 +37,8 @@ from discreet.sql.text import Parameters
 
 __all__ = ["Asking", "Curator", "Estimate", "curators_with_new_books", "open_curator", "refresh"]
 
+_DESKS = 8
+"""Questions that are planned at the same time, one for each who asks: planning takes milliseconds, unless public tables are large."""
 _EARLIER = (
     "this very text was paid for in books of an earlier release; that answer is not replayed, because it was measured on rows that were "
     "not yet canonical and under another name"
@@ -56,6 +60,7 @@ class Curator:
     ) -> None:
         self.declared, self.ledger, self.version, self.dataset = catalog, ledger, version, dataset
         self._engine, self._pipeline = engine, Pipeline(ledger, engine)
+        self._desks = Places(_DESKS, each=1, long=0)
         self._readings = Readings(catalog, engine, today=ledger.data_day())
 
     def __enter__(self) -> Self:
@@ -89,14 +94,17 @@ class Curator:
     def epsilon_within(self, sql: str | Table, *, within: Number, confidence: Number, **details: Any) -> float:
         """The least epsilon at which every number of the answer is within ± `within` in `confidence` of all answers."""
         wanted = read_sensitivity(within)
+        with self._engine.one_limit() as until:
 
-        def close_enough(epsilon: float) -> bool:
-            try:
-                return width_of(self.plan(sql, epsilon=epsilon, **details), confidence) <= wanted
-            except ScaleOutOfRange:
-                return False  # too wide to be drawn
+            def close_enough(epsilon: float) -> bool:
+                if time.monotonic() > until:
+                    raise TooLarge("The question takes too long to plan.", next_step="Name its epsilon.")
+                try:
+                    return width_of(self.plan(sql, epsilon=epsilon, **details), confidence) <= wanted
+                except ScaleOutOfRange:
+                    return False  # too wide to be drawn
 
-        return least(close_enough, precision=1e-4)
+            return least(close_enough, precision=1e-4)
 
     def _priced(
         self,
@@ -136,14 +144,22 @@ class Curator:
         Say how much it may cost (`epsilon`, here or in OPTIONS), or how exact it must be (`within` and `confidence`).
         """
         details = {"delta": delta, "mechanism": mechanism, "parameters": parameters}
-        plan = self._priced(sql, epsilon=epsilon, within=within, confidence=confidence, **details)
-        wanted = self._release(plan, str(sql))
+        with self._planning(analyst, asking):
+            plan = self._priced(sql, epsilon=epsilon, within=within, confidence=confidence, **details)
+            wanted = self._release(plan, str(sql))
         paid = self._pipeline.answer(wanted, analyst=analyst, request_id=request_id, asking=asking)
         books = paid.reservation
         if books is None:
             return Answer(plan, paid.stored, loss=Loss(0), replayed=True, receipt="")
         loss = self.loss(plan)
         return Answer(plan, paid.stored, loss=loss, replayed=books.replayed, receipt=books.request.key)
+
+    @contextmanager
+    def _planning(self, analyst: str | None, asking: Asking | None) -> Iterator[None]:
+        """A place to plan at, and all that is looked up there within the seconds of one question."""
+        taken_back = threading.Event() if asking is None else asking.taken_back
+        with self._desks.held(analyst, taken_back=taken_back), self._engine.one_limit():
+            yield
 
     def _release(self, plan: Plan, label: str) -> SqlRelease:
         return SqlRelease(plan, digest_of(plan, self.declared, data_version=self.version), label)
@@ -162,7 +178,8 @@ class Curator:
     ) -> Explanation:
         """What a question would read, measure and cost. Spends nothing and looks at no protected row."""
         details = {"delta": delta, "mechanism": mechanism, "parameters": parameters}
-        plan = self._priced(sql, epsilon=epsilon, within=within, confidence=confidence, **details)
+        with self._planning(analyst, None):
+            plan = self._priced(sql, epsilon=epsilon, within=within, confidence=confidence, **details)
         earlier = self.ledger.paid_under_earlier_format(str(sql), question_format=FORMAT, data_version=self.version)
         return explained(
             plan,
@@ -215,6 +232,7 @@ class Curator:
 
     def take_back(self, asking: Asking) -> None:
         """Stop reading for a question that somebody else is asking; its price stays paid."""
+        self._desks.take_back(asking.taken_back)
         self._pipeline.take_back(asking)
 
     def loss(self, plan: Plan) -> Loss:

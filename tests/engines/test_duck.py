@@ -156,25 +156,18 @@ def test_a_question_that_was_taken_back_before_its_turn_is_never_read(engine, en
         engine.run(visits(), taken_back=event)
 
 
-def test_at_most_four_questions_are_read_at_once_and_the_next_comes_when_one_ends(engine, endless):
-    events_of, outcomes = [threading.Event() for _ in range(5)], []
-    threads = [asking(engine, visits(), event, outcomes) for event in events_of]
-    time.sleep(0.3)
-    assert len(engine._watch._readings) == 4
-    reading = {entry.question for entry in engine._watch._readings}
-    (waiting,) = [event for event in events_of if event not in reading]
-    first = next(iter(reading))
-    engine.take_back(first)
-    deadline = time.monotonic() + 10
-    while waiting not in {entry.question for entry in list(engine._watch._readings)} and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert waiting in {entry.question for entry in list(engine._watch._readings)}
-    for event in events_of:
-        engine.take_back(event)
-    for thread in threads:
-        thread.join(20)
-    assert outcomes == [Cancelled] * 5
-    assert threading.active_count() < 20
+def test_all_that_a_question_reads_has_the_seconds_of_one_question(engine, endless):
+    engine._watch = Watch(seconds=0.4)
+    with engine.one_limit() as until:
+        for _ in range(2):
+            with pytest.raises(EngineFailure):
+                engine.run(visits())
+        assert time.monotonic() < until + 10
+        started = time.monotonic()
+        with pytest.raises(EngineFailure):
+            engine.run(visits())
+        assert started > until
+    assert cells(engine.run(events())[0]) == {(): (7,)}
 
 
 def test_no_failure_depends_on_the_least_and_largest_values(engine):

@@ -40,10 +40,10 @@ class Server:
         self.url = f"http://127.0.0.1:{self.port}"
         self.process = None
 
-    def start(self):
+    def start(self, *options):
         self.log = (self.config.parent / "server.log").open("a")
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "discreet", "serve", str(self.config), "--port", str(self.port)],
+            [sys.executable, "-m", "discreet", "serve", str(self.config), "--port", str(self.port), *options],
             stdout=self.log, stderr=self.log, env={**os.environ, "PYTHONUNBUFFERED": "1"},
         )  # fmt: skip
         for _ in range(600):

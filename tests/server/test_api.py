@@ -209,7 +209,7 @@ def test_who_asks_too_often_is_told_to_wait_and_nobody_else_is(tmp_path):
     alice, again, olga = keys.create("alice"), keys.create("alice"), keys.create("olga", role="owner")
 
     async def statuses():
-        transport = httpx.ASGITransport(app=create_app(curator, keys, rate=1, quantum=0))
+        transport = httpx.ASGITransport(app=create_app(curator, keys, rate=1, class_ms=0))
         async with httpx.AsyncClient(transport=transport, base_url="http://in-process") as client:
             asked = [
                 await client.post("/v1/explain", json=WARDS, headers={"Authorization": f"Bearer {key}"})

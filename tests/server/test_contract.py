@@ -16,7 +16,7 @@ def served(tmp_path_factory):
     config = write_clinic(tmp_path_factory.mktemp("contract"), patients=50, visits=200)
     keys = KeyBook.open(str(config.parent / "ledger.sqlite"))
     with open_curator(config) as curator:
-        app = create_app(curator, keys, quantum=0, rate=1e9, at_once=100)
+        app = create_app(curator, keys, class_ms=0, rate=1e9, at_once=100, seconds_a_minute=1e9)
         yield app, keys.create("olga", role="owner")
     keys.close()
 

@@ -27,7 +27,7 @@ def ask_with_canaries(tmp_path, *, statements, seed):
     keys, writer, seen = KeyBook.open(str(tmp_path / "ledger.sqlite")), Writer(seed), {}
     key = keys.create("olga", role="owner")
     with open_curator(config, frames=frames) as curator:
-        app = create_app(curator, keys, quantum=0, rate=1e9, at_once=100)
+        app = create_app(curator, keys, class_ms=0, rate=1e9, at_once=100, seconds_a_minute=1e9)
         import anyio
 
         async def ask_all():

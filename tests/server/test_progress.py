@@ -92,7 +92,7 @@ def test_only_ones_own_questions_can_be_taken_back(curator, monkeypatch):
     refusals = []
 
     async def scenario():
-        transport = httpx.ASGITransport(app=create_app(curator, keys, quantum=0))
+        transport = httpx.ASGITransport(app=create_app(curator, keys, class_ms=0))
         async with httpx.AsyncClient(transport=transport, base_url="http://in-process") as client:
 
             async def ask():

@@ -23,7 +23,9 @@ class Door:
         self.book = KeyBook.open(str(folder / "ledger.sqlite"))
         self.keys = {role: self.book.create(f"the {role}", role=role) for role in ROLES}
         self.curator = open_curator(self.config)
-        self.app = create_app(self.curator, self.book, quantum=0, rate=1e6, at_once=100, config=self.config)
+        self.app = create_app(
+            self.curator, self.book, class_ms=0, rate=1e6, at_once=100, seconds_a_minute=1e9, config=self.config
+        )
         self.client = client_of(self.app)
 
     def send(self, role, method, path, **given):

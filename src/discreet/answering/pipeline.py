@@ -1,7 +1,8 @@
-"""The one way to an answer, for any release: reserve → read → release → store.
+"""The one way to an answer, for any release: reserve → read → release → wait → store.
 
 What is released brings its own reading and its own noise; this is the one place that charges, and the one place that holds both the engine
-and the randomness. The charge is on disk before anything is read, the answer before it leaves.
+and the randomness. The charge is on disk before anything is read, the answer before it leaves. Between noise and store it waits for the end
+of its class of time: until then nothing tells, to anybody, whether its reading has ended and how.
 """
 
 from __future__ import annotations
@@ -17,27 +18,43 @@ from typing import Any, Protocol
 from discreet.algebra.digest import FORMAT
 from discreet.algebra.question import Question
 from discreet.answering.answer import stored_form
+from discreet.answering.effort import seconds_of
+from discreet.answering.leaving import Departure
 from discreet.answering.plan import Plan
 from discreet.answering.release import above, release
-from discreet.engines import Engine
+from discreet.engines import Engine, Places
 from discreet.errors import AccountFrozen, Cancelled, EngineFailure
 from discreet.ledger import Ledger, Request, Reservation
 from discreet.mechanisms import AboveThreshold, Mechanism
 from discreet.noise import RandomBits
 
 _LOG = logging.getLogger("discreet")
+_PLACES = 8
+"""Questions that are read at the same time, on a cursor each; they share the memory of the engine. A quarter of them is the most for one
+analyst, and as many are kept for what is short.
+"""
+_LONG = 1.0
+"""Seconds: a question that is expected to take longer is long."""
 
 
 def _no_step(_: str) -> None:
     """Nobody looks on."""
 
 
+def _at_once(_: float) -> None:
+    """Whoever has the data at hand may know how long it is read."""
+
+
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """A question on its way: who wants to hear of its steps (planned, paid), and how it can be taken back."""
+    """A question on its way: who wants to hear of its steps (planned, paid), how it can be taken back, and when its answer leaves.
+
+    `leaving` is told how many seconds the question is expected to take, before anything is charged, and may refuse it.
+    """
 
     on_step: Callable[[str], None] = _no_step
     taken_back: threading.Event = field(default_factory=threading.Event)
+    leaving: Callable[[float], Departure | None] = _at_once
 
 
 class Releasable(Protocol):
@@ -54,6 +71,10 @@ class Releasable(Protocol):
     @property
     def label(self) -> str:
         """How the books call it."""
+
+    @property
+    def seconds(self) -> float:
+        """How long reading and noise are expected to take: public, whatever the data is."""
 
     def read(self, engine: Engine, taken_back: threading.Event) -> Any:
         """Exact integers, which stay between this and `noisy`."""
@@ -73,6 +94,10 @@ class SqlRelease:
     @property
     def releases(self) -> tuple[Mechanism, ...]:
         return self.plan.releases
+
+    @property
+    def seconds(self) -> float:
+        return seconds_of(self.plan)
 
     def read(self, engine: Engine, taken_back: threading.Event) -> Any:
         return [engine.run(question, taken_back=taken_back) for question in self.plan.questions]
@@ -95,6 +120,7 @@ class Pipeline:
 
     def __init__(self, ledger: Ledger, engine: Engine) -> None:
         self.ledger, self._engine, self._bits = ledger, engine, RandomBits()
+        self._places = Places(_PLACES, each=_PLACES // 4, long=_PLACES - _PLACES // 4)
 
     def answer(
         self, wanted: Releasable, *, analyst: str | None, request_id: str | None = None, asking: Asking | None = None
@@ -105,19 +131,24 @@ class Pipeline:
         """
         steps = asking or Asking()
         steps.on_step("planned")
+        departure = steps.leaving(wanted.seconds)
+        if steps.taken_back.is_set():
+            raise _taken_back()
         if not wanted.releases:
-            return Paid(self._fresh(wanted, analyst, steps), None)
+            return Paid(self._fresh(wanted, analyst, steps, departure), None)
         reservation = self.ledger.reserve(_request(wanted, analyst, request_id))
         steps.on_step("paid")
         stored = reservation.answer
         if stored is None:
-            stored = self.ledger.finish(reservation, self._fresh(wanted, analyst, steps))
+            stored = self.ledger.finish(reservation, self._fresh(wanted, analyst, steps, departure))
         return Paid(stored, reservation)
 
     def is_above(self, question: Question, mechanism: AboveThreshold, threshold: int) -> bool:
         """A further look of something that was paid for in full at its start: one number, with fresh noise, against a stored threshold."""
-        (rows,) = self._engine.run(question, taken_back=threading.Event())
-        return above(rows, mechanism, threshold, self._bits)
+        event = threading.Event()
+        with self._places.held(None, taken_back=event, is_long=True):
+            (rows,) = self._engine.run(question, taken_back=event)
+            return above(rows, mechanism, threshold, self._bits)
 
     def is_paid(self, wanted: Releasable, *, analyst: str | None) -> bool:
         """Whether a release would cost nothing: public, or answered and paid for before."""
@@ -125,29 +156,45 @@ class Pipeline:
 
     def take_back(self, asking: Asking) -> None:
         """Stop reading for a question that somebody else is asking; its price stays paid."""
+        self._places.take_back(asking.taken_back)
         self._engine.take_back(asking.taken_back)
 
-    def _fresh(self, wanted: Releasable, analyst: str | None, asking: Asking) -> bytes:
-        """Read and add noise. Whatever fails past the charge may hang on somebody's row, so it is one sentence and a bit about the data:
-        it stops the analyst until the owner looks.
+    def _fresh(self, wanted: Releasable, analyst: str | None, asking: Asking, departure: Departure | None) -> bytes:
+        """Read, add noise, and wait. Whatever fails past the charge may hang on somebody's row, so it is one sentence and a bit about the
+        data: it stops the analyst until the owner looks. Who takes the question back before it leaves learns neither.
         """
+        noisy, failure = self._read(wanted, analyst, asking)
+        if _waited(departure, asking.taken_back):
+            raise _taken_back()
+        if noisy is not None:
+            return noisy
+        _LOG.error("a release failed past its charge: %s", failure)
+        if analyst is not None:
+            with suppress(AccountFrozen):
+                self.ledger.freeze(analyst)
+        raise EngineFailure("The engine could not answer. The price was paid.", next_step="Tell the owner of the data.")
+
+    def _read(self, wanted: Releasable, analyst: str | None, asking: Asking) -> tuple[bytes | None, str]:
+        """What may leave, or the name of what went wrong: its text quotes cells."""
+        place = self._places.held(analyst, taken_back=asking.taken_back, is_long=wanted.seconds > _LONG)
         try:
-            noisy = wanted.noisy(wanted.read(self._engine, asking.taken_back), self._bits)
-        except Cancelled:
-            raise  # the analyst's own doing says nothing about the data
+            with place, self._engine.one_limit():
+                return wanted.noisy(wanted.read(self._engine, asking.taken_back), self._bits), ""
         except Exception as failure:  # noqa: BLE001  not only what engines are known to raise
-            _LOG.error("a release failed past its charge: %s", type(failure).__name__)
-            if analyst is not None:
-                with suppress(AccountFrozen):
-                    self.ledger.freeze(analyst)
-            raise EngineFailure(
-                "The engine could not answer. The price was paid.", next_step="Tell the owner of the data."
-            ) from None
-        if asking.taken_back.is_set():
-            raise Cancelled(
-                "The question was taken back. The price was paid.", next_step="Ask again: it costs nothing more."
-            )
-        return noisy
+            return None, type(failure).__name__
+
+
+def _waited(departure: Departure | None, taken_back: threading.Event) -> bool:
+    """Wait until an answer may leave; whether it was taken back by then, which ends the waiting."""
+    if departure is None:
+        return taken_back.is_set()
+    return taken_back.wait(max(0.0, departure.next() - departure.now()))
+
+
+def _taken_back() -> Cancelled:
+    return Cancelled(
+        "The question was taken back.", next_step="Ask again: if its price was paid, it costs nothing more."
+    )
 
 
 def _request(wanted: Releasable, analyst: str | None, request_id: str | None) -> Request:

@@ -16,7 +16,7 @@ from discreet.mechanisms import Gaussian, Laplace, Mechanism, PartitionSelection
 _PEOPLE = 2**40
 _MOST_WORK = 10**9
 """Cells, and candidates of quantiles, that one answer may have: its time must be bounded before it is accepted."""
-_SELECTED_GROUPS = 10_000
+SELECTED_GROUPS = 10_000
 """How many groups are reckoned with where their number is private."""
 _END_LEVEL = 1 - (1 - QUANTILE_LEVEL) / 2
 MECHANISMS = ("laplace", "gaussian")
@@ -213,7 +213,7 @@ def _check_work(every_set: Sequence[tuple[Question, tuple[int, ...]]]) -> None:
     work = 0
     for question, keys in every_set:
         groups = question.groups_in(keys)
-        cells = _SELECTED_GROUPS if groups is None else groups
+        cells = SELECTED_GROUPS if groups is None else groups
         work += cells * sum(_draws(measure) for measure in question.measures)
     if work > _MOST_WORK:
         raise TooLarge("The answer would take too long to draw.", next_step="Ask for fewer groups or fewer quantiles.")

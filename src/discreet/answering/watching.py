@@ -78,6 +78,11 @@ class Watchable:
         """What the books know it by."""
         return Request(id="watch", question=self.digest, releases=self.releases, format=FORMAT).key
 
+    @property
+    def seconds(self) -> float:
+        """Nothing is read."""
+        return 0.0
+
     def read(self, _engine: Engine, _taken_back: threading.Event) -> None:
         """Nothing: the threshold is drawn before any data is looked at."""
 

@@ -16,6 +16,9 @@ from discreet.loss import Neighbours
 LARGEST_STEP = 2**52
 """Grid steps are exact in a double, and sums of them in 128 bits."""
 
+ROWS_ABOUT = 10**6
+"""What a protected table is taken to have where its owner declares nothing."""
+
 
 class Type(Enum):
     """What a column holds. Anything that does not fit is NULL."""
@@ -104,6 +107,8 @@ class Table:
     path: str | None = None
     is_bounded_once: bool = True
     """Whether rows are cut to max_rows when the snapshot is made, or by each question after its WHERE."""
+    rows_about: int = ROWS_ABOUT
+    """How large the table is, roughly, as the owner declares it and nobody counts it: answers leave when a table of this size would be read."""
     lists_people: bool = False
     """Whether everybody has exactly one row here, enforced: then, under replace-one, how many people there are is public."""
 
@@ -131,7 +136,7 @@ class Catalog:
     rows_per_person: int | None = None
     """The most rows of one person in any question; joins that could give more are cut."""
     memory: str = "4GB"
-    seconds: int = 600
+    seconds: int = 60
     """What the engine may use for one question."""
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from discreet.accounting import Filter, open_filter
 from discreet.catalog.lines import key_lines, line_of
-from discreet.catalog.model import LARGEST_STEP, Catalog, Column, PrivacyUnit, Reference, Table, Type, Value
+from discreet.catalog.model import LARGEST_STEP, ROWS_ABOUT, Catalog, Column, PrivacyUnit, Reference, Table, Type, Value
 from discreet.errors import BadCatalog, DiscreetError
 from discreet.exact import finite, power_of_two_below
 from discreet.loss import Neighbours
@@ -108,7 +108,7 @@ class _Reader:
             neighbours=self.neighbours(document),
             rows_per_person=self.whole(limits, "limits.rows_per_person", default=None),
             memory=self.memory(engine),
-            seconds=self.whole(engine, "engine.seconds", default=600),
+            seconds=self.whole(engine, "engine.seconds", default=60),
         )
 
     def whole(self, section: Mapping[str, Any], key: str, *, default: int | None) -> Any:
@@ -191,7 +191,7 @@ class _Reader:
 
     def table(self, name: str, facts: Any) -> Table:
         path = f"tables.{name}"
-        allowed = {"public", "people", "privacy_unit", "max_rows", "bounding", "path", "columns"}
+        allowed = {"public", "people", "privacy_unit", "max_rows", "rows_about", "bounding", "path", "columns"}
         section = self.section({name: facts}, name, allowed=allowed, path=path)
         columns = self.section(section, "columns", allowed=set(), path=f"{path}.columns")
         if len({column.lower() for column in columns}) < len(columns):
@@ -213,6 +213,8 @@ class _Reader:
         bounding = section.get("bounding", "snapshot")
         if bounding not in ("snapshot", "per-query") or (public and "bounding" in section):
             raise self.wrong(f"{path}.bounding", "is not known", 'Write "snapshot" or "per-query".')
+        if public and "rows_about" in section:
+            raise self.wrong(f"{path}.rows_about", "is for protected tables", "Leave it out: public rows are counted.")
         unit = None if public else self.unit(f"{path}.privacy_unit", section["privacy_unit"])
         table = Table(
             name=name,
@@ -223,6 +225,7 @@ class _Reader:
             },
             unit=unit,
             max_rows=max_rows,
+            rows_about=self.whole(section, f"{path}.rows_about", default=ROWS_ABOUT),
             path=self.place(section, f"{path}.path", default=None),
         )
         own_column = table.unit.path[0].column if table.unit and table.unit.path else table.unit and table.unit.column

@@ -45,9 +45,17 @@ def serve(
     port: Annotated[int, typer.Option("--port", help="At which port.")] = 8000,
     rate: Annotated[float, typer.Option("--rate", min=0.1, help="Requests a second for each key.")] = 50,
     at_once: Annotated[int, typer.Option("--at-once", min=1, help="Requests at once for each key.")] = 8,
-    quantum: Annotated[
-        float, typer.Option("--quantum", min=0, help="Answers leave after whole multiples of so many seconds.")
-    ] = 0.05,
+    class_ms: Annotated[
+        float,
+        typer.Option(
+            "--class-ms",
+            min=0,
+            help="Answers leave after so many milliseconds or doublings of them; 0 gives away how long data was read.",
+        ),
+    ] = 50,
+    seconds_a_minute: Annotated[
+        float, typer.Option("--seconds-a-minute", min=1, help="Seconds of a minute for the questions of each analyst.")
+    ] = 60,
     demo: Annotated[bool, typer.Option("--demo", help="Serve a generated clinic, with a key for alice.")] = False,
 ) -> None:
     """Serve a catalog over HTTP: an API under /v1 and a page under /."""
@@ -67,7 +75,8 @@ def serve(
             "config": str(place.resolve()),
             "rate": rate,
             "at_once": at_once,
-            "quantum": quantum,
+            "class_ms": class_ms,
+            "seconds_a_minute": seconds_a_minute,
         }
         os.environ["DISCREET_SERVE"] = json.dumps(settings)  # for the factory below
         typer.echo(f"listening on http://{host}:{port}", err=True)

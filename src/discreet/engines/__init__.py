@@ -2,6 +2,7 @@
 
 from discreet.engines.base import Engine
 from discreet.engines.duck import DuckEngine
+from discreet.engines.places import Places
 from discreet.engines.sources import schemas_at, with_public_columns
 
-__all__ = ["DuckEngine", "Engine", "schemas_at", "with_public_columns"]
+__all__ = ["DuckEngine", "Engine", "Places", "schemas_at", "with_public_columns"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 from discreet.algebra.question import Question
@@ -21,6 +22,9 @@ class Engine(PublicFacts, Protocol):
 
     def take_back(self, question: threading.Event) -> None:
         """Stop reading for a question, now or when its turn comes; no other question is disturbed."""
+
+    def one_limit(self) -> AbstractContextManager[float]:
+        """While it lasts, everything that this thread reads together has the seconds of one question; when they end, by the monotonic clock."""
 
     def close(self) -> None:
         """Let go of the data."""

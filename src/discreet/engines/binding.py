@@ -6,10 +6,12 @@ import hashlib
 import re
 import threading
 from collections import OrderedDict
+from contextlib import ExitStack, suppress
 
 import duckdb
 
 from discreet.catalog import Catalog
+from discreet.engines.kept import Kept
 from discreet.engines.kernel import Statement
 from discreet.engines.snapshot import UNSAFE_OPTIMIZERS, empty_tables
 from discreet.engines.watch import Watch
@@ -30,7 +32,7 @@ class Binder:
         empty_tables(self._connection, catalog)
         self._connection.execute(f"SET disabled_optimizers = '{UNSAFE_OPTIMIZERS}'")
         self._bound: OrderedDict[bytes, None] = OrderedDict()
-        self._tables: OrderedDict[str, None] = OrderedDict()
+        self._tables: Kept[None] = Kept(_TABLES, most_weight=0, weigh=lambda _: 0, drop=self._drop)
         self._lock = threading.Lock()
 
     def close(self) -> None:
@@ -40,29 +42,37 @@ class Binder:
         """Refuse what the engine would refuse by types. What was bound before is known to fit, whatever its constants are."""
         digest = hashlib.sha256(_CONSTANT.sub(r"\1?", statement.sql).encode()).digest()
         with self._lock:
-            if digest not in self._bound:
-                try:
-                    with self._watch.reading(self._connection, threading.Event()):
-                        self._try(statement)
-                except duckdb.InterruptException:
-                    raise TooLarge(
-                        "The question takes too long to prepare.", next_step="Say it in fewer steps."
-                    ) from None
-                except duckdb.Error:
-                    raise NotAllowed(
-                        "The types of the question do not fit together.", next_step="Compare and add like with like."
-                    ) from None
+            is_known = digest in self._bound
+        if not is_known:
+            try:
+                self._try(statement)
+            except duckdb.InterruptException:
+                raise TooLarge("The question takes too long to prepare.", next_step="Say it in fewer steps.") from None
+            except duckdb.Error:
+                raise NotAllowed(
+                    "The types of the question do not fit together.", next_step="Compare and add like with like."
+                ) from None
+        with self._lock:
             self._bound[digest] = None
             self._bound.move_to_end(digest)
             while len(self._bound) > _REMEMBERED:
                 self._bound.popitem(last=False)
 
     def _try(self, statement: Statement) -> None:
-        for table in statement.tables:
-            if table.name not in self._tables:
-                self._connection.execute(f"CREATE TABLE {table.name} AS {table.sql}")
-                self._tables[table.name] = None
-        # It is run, too: optimizers refuse things that were bound.
-        self._connection.execute(statement.sql, dict(statement.values) or None).fetchall()
-        while len(self._tables) > _TABLES:
-            self._connection.execute(f"DROP TABLE {self._tables.popitem(last=False)[0]}")
+        """On a cursor of its own: nobody waits for a statement that takes long to prepare."""
+        with ExitStack() as held:
+            cursor = held.enter_context(self._connection.cursor())
+            held.enter_context(self._watch.reading(cursor, threading.Event()))
+            for table in statement.tables:
+                create = f"CREATE OR REPLACE TABLE {table.name} AS {table.sql}"
+                held.enter_context(self._tables.held(table.name, lambda create=create: self._run(cursor, create)))  # type: ignore[misc]
+            # It is run, too: optimizers refuse things that were bound.
+            cursor.execute(statement.sql, dict(statement.values) or None).fetchall()
+
+    @staticmethod
+    def _run(cursor: duckdb.DuckDBPyConnection, sql: str) -> None:
+        cursor.execute(sql)
+
+    def _drop(self, name: str) -> None:
+        with suppress(duckdb.Error), self._connection.cursor() as cursor:
+            cursor.execute(f"DROP TABLE IF EXISTS {name}")

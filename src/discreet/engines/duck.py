@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from fractions import Fraction
 from typing import Any
 
@@ -26,8 +26,6 @@ from discreet.engines.snapshot import Snapshot, open_snapshot
 from discreet.engines.watch import Watch
 from discreet.errors import Cancelled, EngineFailure, TooLarge
 
-_AT_ONCE = 4
-"""Questions that are read at the same time; they share the memory of the engine."""
 _REMEMBERED = 16
 _FEW = 2_000
 """An answer of fewer groups is read row by row."""
@@ -53,7 +51,6 @@ class DuckEngine:
             raise
         self._data = self._snapshot.connection
         self._public = PublicTables(self._data, self._watch)
-        self._places = threading.BoundedSemaphore(_AT_ONCE)
         self._cursors: list[duckdb.DuckDBPyConnection] = []
         self._written: OrderedDict[int, tuple[Question, list[Grouping]]] = OrderedDict()
         self._lock = threading.Lock()
@@ -80,7 +77,7 @@ class DuckEngine:
         """
         asked = taken_back or threading.Event()
         try:
-            with self._places, self._cursor() as cursor:
+            with self._watch.one_limit(), self._cursor() as cursor:
                 return [self._grouping(cursor, question, grouping, asked) for grouping in self._groupings(question)]
         except (duckdb.Error, MemoryError, TooLarge, Cancelled):
             if asked.is_set():
@@ -92,6 +89,9 @@ class DuckEngine:
     def take_back(self, question: threading.Event) -> None:
         """Stop reading for a question, now or when its turn comes; no other question is disturbed."""
         self._watch.take_back(question)
+
+    def one_limit(self) -> AbstractContextManager[float]:
+        return self._watch.one_limit()
 
     # Public tables
 
@@ -207,4 +207,4 @@ def _histogram(table: pa.Table) -> Histogram:
 
 
 def _taken_back() -> Cancelled:
-    return Cancelled("The question was taken back. The price was paid.", next_step="Ask again: it costs nothing more.")
+    return Cancelled("The question was taken back.", next_step="Ask again: what was paid is paid once.")

@@ -1,18 +1,13 @@
-"""Public relations: prepared as tables before a protected row is read, and looked up while a question is planned.
-
-What was computed is kept, the last used longest. Two who want the same thing wait for each other; nobody waits for anything else.
-"""
+"""Public relations: prepared as tables before a protected row is read, and looked up while a question is planned."""
 
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
 from datetime import date
 from fractions import Fraction
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import duckdb
 
@@ -23,6 +18,7 @@ from discreet.algebra.relations import Relation
 from discreet.algebra.shapes import MOST_PUBLIC_ROWS
 from discreet.catalog import Table, Type
 from discreet.engines.dialects import duckdb as dialect
+from discreet.engines.kept import Kept
 from discreet.engines.render import Prepared, Renderer, checked, prepared
 from discreet.engines.snapshot import DATA
 from discreet.engines.watch import Watch
@@ -31,7 +27,6 @@ from discreet.errors import Cancelled, TooLarge
 _TABLES, _FACTS = 64, 256
 _LISTED = MOST_GROUPS + 1
 """Values that are looked up at most: more are never listed."""
-T = TypeVar("T")
 
 
 class PublicTables:
@@ -39,10 +34,10 @@ class PublicTables:
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, watch: Watch) -> None:
         self._connection, self._watch = connection, watch
-        self._tables: _Kept[int] = _Kept(
+        self._tables: Kept[int] = Kept(
             _TABLES, most_weight=2 * MOST_PUBLIC_ROWS, weigh=lambda rows: rows, drop=self._drop
         )
-        self._facts: _Kept[list[Any]] = _Kept(_FACTS, most_weight=5 * _LISTED, weigh=len, drop=lambda _: None)
+        self._facts: Kept[list[Any]] = Kept(_FACTS, most_weight=5 * _LISTED, weigh=len, drop=lambda _: None)
 
     @contextmanager
     def holding(self, tables: Sequence[Prepared], question: threading.Event | None = None) -> Iterator[None]:
@@ -128,52 +123,3 @@ def _values_of(expression: Expression, rows: str) -> str:
 
 def _number(value: Any) -> Fraction:
     return Fraction(value.toordinal()) if isinstance(value, date) else Fraction(value)
-
-
-@dataclass(slots=True)
-class _Item(Generic[T]):
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    users: int = 0
-    results: list[T] = field(default_factory=list)
-
-
-class _Kept(Generic[T]):
-    """Results by name, the last used of them, so many and of so much weight; whoever uses one holds it meanwhile."""
-
-    def __init__(self, most: int, *, most_weight: int, weigh: Callable[[T], int], drop: Callable[[str], None]) -> None:
-        self._most, self._most_weight, self._weigh, self._drop = most, most_weight, weigh, drop
-        self._items: OrderedDict[str, _Item[T]] = OrderedDict()
-        self._lock = threading.Lock()
-
-    @contextmanager
-    def held(self, name: str, compute: Callable[[], T]) -> Iterator[T]:
-        item = self._taken(name)
-        try:
-            with item.lock:
-                if not item.results:
-                    item.results.append(compute())
-            yield item.results[0]
-        finally:
-            with self._lock:
-                item.users -= 1
-            self._let_go()
-
-    def _taken(self, name: str) -> _Item[T]:
-        with self._lock:
-            item = self._items.setdefault(name, _Item())
-            self._items.move_to_end(name)
-            item.users += 1
-            return item
-
-    def _let_go(self) -> None:
-        """Drop what was used longest ago, unless somebody uses it. A name that is dropped is computed anew when it is wanted again."""
-        with self._lock:
-            idle = [name for name, item in self._items.items() if not item.users]
-            weight = sum(self._weigh(result) for item in self._items.values() for result in item.results)
-            for name in idle:
-                item = self._items[name]
-                if item.results and len(self._items) <= self._most and weight <= self._most_weight:
-                    continue
-                weight -= sum(self._weigh(result) for result in item.results)
-                del self._items[name]
-                self._drop(name)

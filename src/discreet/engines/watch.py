@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Iterator
@@ -30,6 +31,7 @@ class Watch:
 
     def __init__(self, *, seconds: float) -> None:
         self._seconds = seconds
+        self._shared = threading.local()
         self._change = threading.Condition()
         self._readings: set[Reading] = set()
         self._thread: threading.Thread | None = None
@@ -37,9 +39,23 @@ class Watch:
         self._is_closed = False
 
     @contextmanager
+    def one_limit(self) -> Iterator[float]:
+        """While it lasts, everything that this thread reads ends at one time, which is told: the limit is a question's, not a statement's."""
+        outer = self._until()
+        self._shared.until = min(outer, time.monotonic() + self._seconds)
+        try:
+            yield self._shared.until
+        finally:
+            self._shared.until = outer
+
+    def _until(self) -> float:
+        until: float = getattr(self._shared, "until", math.inf)
+        return until
+
+    @contextmanager
     def reading(self, cursor: duckdb.DuckDBPyConnection, question: threading.Event) -> Iterator[Reading]:
         """While it lasts, this cursor can be interrupted: by whoever asked, or by the clock."""
-        entry = Reading(cursor, question, time.monotonic() + self._seconds)
+        entry = Reading(cursor, question, min(self._until(), time.monotonic() + self._seconds))
         with self._change:
             self._readings.add(entry)
             self._wake(entry.until)

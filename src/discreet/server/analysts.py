@@ -8,16 +8,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Request, Response
 from fastapi.responses import StreamingResponse
 
-from discreet.answering.answer import Answer
 from discreet.answering.wire import facts_of
 from discreet.curator import Asking
 from discreet.server.bodies import Asked, Question
 from discreet.server.bytes_of import PARQUET, answer_body, answer_parquet
-from discreet.server.guard import leaving_at_round_times
 from discreet.server.progress import told_as_it_happens
 from discreet.server.refusals import RESPONSES
-from discreet.server.roles import Holder
-from discreet.server.service import Service, holder_of, service_of
+from discreet.server.service import holder_of, service_of
 
 routes = APIRouter(prefix="/v1", responses=RESPONSES)
 
@@ -37,10 +34,12 @@ async def ask(
     accept = request.headers.get("accept", "")
     if "application/x-ndjson" in accept:
         lines = told_as_it_happens(
-            service, lambda asking: _asked(service, holder, question, name, asking), level=question.level
+            lambda asking: service.questions.ask(question, holder=holder, name=name, asking=asking),
+            hang_up=lambda: service.questions.take_back(holder, name),
+            level=question.level,
         )
         return StreamingResponse(lines, media_type="application/x-ndjson")
-    answer = await _asked(service, holder, question, name, Asking())
+    answer = await service.questions.ask(question, holder=holder, name=name, asking=Asking())
     headers = {"Discreet-Replayed": "true"} if answer.replayed else {}
     if PARQUET in accept:
         return Response(answer_parquet(answer), media_type=PARQUET, headers=headers)
@@ -50,26 +49,7 @@ async def ask(
 @routes.delete("/ask/{name}", status_code=204)
 async def take_back(name: str, request: Request) -> None:
     """Take back a question of yours that is being read, by its Idempotency-Key. It costs its price all the same."""
-    service, holder = service_of(request), holder_of(request)
-    asking = service.asked.get((holder.id, name))
-    if asking is not None:
-        service.curator.take_back(asking)
-
-
-async def _asked(service: Service, holder: Holder, question: Question, name: str, asking: Asking) -> Answer:
-    async with service.guard.admit(holder.name), leaving_at_round_times(service.quantum):
-        service.asked[holder.id, name] = asking
-        try:
-            return await service.work(
-                service.curator.ask,
-                question.sql,
-                analyst=holder.asks_as,
-                request_id=name,
-                asking=asking,
-                **question.details,
-            )
-        finally:
-            service.asked.pop((holder.id, name), None)
+    service_of(request).questions.take_back(holder_of(request), name)
 
 
 @routes.post("/explain")
@@ -77,11 +57,7 @@ async def explain(question: Question, request: Request) -> dict[str, Any]:
     """What a question would read, measure and cost. Spends nothing."""
     service, holder = service_of(request), holder_of(request)
     service.check_dataset(question.dataset)
-    async with service.guard.admit(holder.name):
-        explanation = await service.work(
-            service.curator.explain, question.sql, analyst=holder.asks_as, **question.details
-        )
-    facts: dict[str, Any] = facts_of(explanation)
+    facts: dict[str, Any] = facts_of(await service.questions.explain(question, holder=holder))
     return facts
 
 

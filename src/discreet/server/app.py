@@ -12,13 +12,16 @@ from fastapi.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 import discreet
+from discreet.answering.leaving import UNIT
 from discreet.answering.wire import facts_of
 from discreet.curator import Curator, open_curator
 from discreet.local.books import CollectorBooks
 from discreet.server import analysts, attacking, auditors, collecting, owner
 from discreet.server.guard import Guard
+from discreet.server.hours import Hours
 from discreet.server.keys import KeyBook
 from discreet.server.pages import add_pages
+from discreet.server.questions import Questions
 from discreet.server.refusals import add_refusals, told
 from discreet.server.service import Service, admitted, service_of
 from discreet.server.sessions import Sessions
@@ -38,10 +41,14 @@ def create_app(
     *,
     rate: float = 50,
     at_once: int = 8,
-    quantum: float = 0.05,
+    class_ms: float = 1000 * UNIT,
+    seconds_a_minute: float = 60,
     config: Path | None = None,
 ) -> FastAPI:
-    """The application for one curator: so many requests a second and at once for each key, answers at round times."""
+    """The application for one curator: so many requests a second, at once and seconds of a minute for each analyst.
+
+    Answers leave at the end of classes of `class_ms` milliseconds and doublings of that; 0 gives away how long data was read.
+    """
     app = FastAPI(
         title="Discreet",
         version=discreet.__version__,
@@ -50,7 +57,10 @@ def create_app(
         dependencies=[Depends(admitted)],
     )
     collections = CollectorBooks.of(curator.declared)
-    service = Service(curator, keys, Sessions(keys), Guard(rate=rate, at_once=at_once), quantum, collections, config)
+    guard = Guard(rate=rate, at_once=at_once)
+    hours = Hours(unit=class_ms / 1000, longest=curator.declared.seconds, a_minute=seconds_a_minute)
+    questions = Questions(curator, guard=guard, hours=hours)
+    service = Service(curator, keys, Sessions(keys), guard, questions, collections, config)
     app.state.service = service
     app.add_middleware(_Door, service=service)
     add_refusals(app)

@@ -1,9 +1,7 @@
-"""How often and how many at once: limits for each analyst, however many keys, and answers that leave at round times."""
+"""How often and how many at once: limits for each analyst, however many keys."""
 
 from __future__ import annotations
 
-import asyncio
-import math
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -47,15 +45,3 @@ class Guard:
 
 def _too_many() -> TooMany:
     return TooMany("You ask more often than this server allows.", next_step="Wait a little, and ask again.")
-
-
-@asynccontextmanager
-async def leaving_at_round_times(quantum: float) -> AsyncIterator[None]:
-    """What happens inside seems to take a whole number of `quantum` seconds, so that its duration says little."""
-    began = time.monotonic()
-    try:
-        yield
-    finally:
-        if quantum > 0:
-            took = time.monotonic() - began
-            await asyncio.sleep(math.ceil(took / quantum) * quantum - took)

@@ -10,23 +10,21 @@ from discreet.answering.answer import Answer
 from discreet.curator import Asking
 from discreet.errors import DiscreetError
 from discreet.server.bytes_of import answer_body
-from discreet.server.service import Service
 
 _BEAT = 1.0
 
 
 async def told_as_it_happens(
-    service: Service, ask: Callable[[Asking], Awaitable[Answer]], *, level: float
+    ask: Callable[[Asking], Awaitable[Answer]], *, hang_up: Callable[[], None], level: float
 ) -> AsyncIterator[bytes]:
-    """Steps, then the answer or the refusal. Whoever hangs up takes the question back."""
+    """Steps, then the answer or the refusal; `hang_up` is called when nobody listens any more. What is told between is told by the clock."""
     steps: asyncio.Queue[str] = asyncio.Queue()
     loop = asyncio.get_running_loop()
 
     def hear(step: str) -> None:
         loop.call_soon_threadsafe(steps.put_nowait, step)
 
-    asking = Asking(hear)
-    task = asyncio.ensure_future(ask(asking))
+    task = asyncio.ensure_future(ask(Asking(hear)))
     try:
         while not task.done() or not steps.empty():
             waiting = asyncio.ensure_future(steps.get())
@@ -40,7 +38,7 @@ async def told_as_it_happens(
         yield _last(task, level)
     finally:
         if not task.done():
-            service.curator.take_back(asking)
+            hang_up()
 
 
 def _last(task: asyncio.Future[Answer], level: float) -> bytes:

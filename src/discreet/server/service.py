@@ -12,11 +12,12 @@ from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
 from fastapi import Request
 
-from discreet.curator import Asking, Curator
+from discreet.curator import Curator
 from discreet.errors import UnknownDataset
 from discreet.local.books import CollectorBooks
 from discreet.server.guard import Guard
 from discreet.server.keys import KeyBook
+from discreet.server.questions import Questions
 from discreet.server.roles import Holder, check_may, is_public
 from discreet.server.sessions import Sessions
 from discreet.server.telemetry import Telemetry
@@ -36,11 +37,9 @@ class Service:
     keys: KeyBook
     sessions: Sessions
     guard: Guard
-    quantum: float
+    questions: Questions
     collections: CollectorBooks
     config: Path | None = None
-    asked: dict[tuple[str, str], Asking] = field(default_factory=dict)
-    """Questions on their way, by the key that asks and the Idempotency-Key."""
     sign_ins: Guard = field(default_factory=lambda: Guard(rate=_SIGN_INS, at_once=4))
     """Attempts to sign in, by address."""
     telemetry: Telemetry = field(default_factory=Telemetry)

@@ -1,0 +1,121 @@
+"""How long a plan is expected to take, from the plan and the sizes that the owner declares: public, and known before anything is read.
+
+Rates are nanoseconds for a row or a cell, measured once on generated tables (`python -m benchmarks.effort`, 2 cores) and rounded up; they are
+constants so that nothing of the data at hand can be in them. A plan that is slower than expected costs privacy a little (its answer leaves
+a doubling later, and that may be heard), one that is faster only patience.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from discreet.algebra.aggregates import Aggregate
+from discreet.algebra.expressions import Call, Expression
+from discreet.algebra.question import Kind, Measure, Question
+from discreet.algebra.relations import Compute, Join, Keep, Mark, PerPerson, Relation, Scan, Stack, Windowed
+from discreet.answering.plan import Plan
+from discreet.answering.pricing import SELECTED_GROUPS
+from discreet.catalog import Type
+
+SAFETY = 2
+"""An answer is given so many times the seconds that it is expected to take."""
+_CHARGE, _STATEMENT = 8e6, 3e6
+"""For a question that is charged, and for each of its statements, however little it reads."""
+_ROW, _CALL, _TEXT, _GROUPED = 4.0, 5.0, 60.0, 20.0
+"""For a row that is read, that something is computed of, that a text is computed of, that is added up."""
+_PERSONAL, _MET, _PAIR = 250.0, 80.0, 4.0
+"""For a row that is sorted or grouped by its person, that others are looked for, that was made of two."""
+_DRAW, _CELL = 150.0, 1000.0
+"""For a number that noise is drawn for, and for a cell of a histogram that a quantile is drawn from."""
+
+
+def seconds_of(plan: Plan) -> float:
+    """What the charge, the reading and the noise of a plan take on tables of the declared sizes, doubled for safety."""
+    return SAFETY * (_CHARGE + sum(_question(question) for question in plan.questions)) / 1e9
+
+
+def _question(question: Question) -> float:
+    rows, reading = _relation(question.rows)
+    reading += rows * sum(_calls(key.expression) for key in question.keys)
+    if question.is_cut:
+        reading += rows * _PERSONAL
+    return sum(_grouping(question, keys, rows, reading) for keys in question.sets)
+
+
+def _grouping(question: Question, keys: tuple[int, ...], rows: float, reading: float) -> float:
+    """One statement for the integers and one for each histogram; each reads everything anew."""
+    groups = question.groups_in(keys)
+    cells = min(rows, SELECTED_GROUPS) if groups is None else groups
+    nanoseconds = _STATEMENT + reading + rows * (_PERSONAL if groups is None else _GROUPED)
+    for measure in question.measures:
+        nanoseconds += rows * (_GROUPED + sum(map(_calls, measure.parts)))
+        if measure.kind in (Kind.DISTINCT, Kind.PEOPLE):
+            nanoseconds += rows * _PERSONAL
+        if measure.kind is Kind.QUANTILE:
+            nanoseconds += _STATEMENT + reading + rows * _GROUPED + _histogram(measure, rows, cells)
+        nanoseconds += cells * _DRAW
+    return nanoseconds
+
+
+def _histogram(measure: Measure, rows: float, groups: float) -> float:
+    candidates = measure.bins.last - measure.bins.first + 1
+    return 3 * _CELL * min(rows, groups * candidates) + 3 * _DRAW * groups
+
+
+def _relation(relation: Relation) -> tuple[float, float]:
+    """How many rows come out, at most and roughly, and the nanoseconds that it takes. Public relations are prepared beforehand, and only met."""
+    if relation.is_public:
+        return relation.shape.size, 0.0
+    match relation:
+        case Scan():
+            rows = float(relation.table.rows_about)
+            return rows, rows * _ROW
+        case Keep():
+            rows, before = _relation(relation.rows)
+            return rows, before + rows * _calls(relation.condition)
+        case Compute():
+            rows, before = _relation(relation.rows)
+            return rows, before + rows * sum(map(_calls, relation.expressions))
+        case PerPerson():
+            rows, before = _relation(relation.rows)
+            each = _PERSONAL + _parts(relation.keys, relation.aggregates)
+            return rows, before + rows * each
+        case Windowed():
+            rows, before = _relation(relation.rows)
+            return rows, before + rows * _PERSONAL * len(relation.windows)
+        case Stack():
+            parts = [_relation(part) for part in relation.parts]
+            return sum(rows for rows, _ in parts), sum(before for _, before in parts)
+        case Join():
+            return _pairs(relation, relation.left, relation.right)
+        case Mark():
+            rows, before = _pairs(relation, relation.rows, relation.others)
+            return min(rows, _relation(relation.rows)[0]), before
+
+
+def _pairs(meeting: Join | Mark, left: Relation, right: Relation) -> tuple[float, float]:
+    """Rows that meet. A row meets at most `fan_out` public rows; of two people's tables, as many as one of them can have."""
+    (ours, before), (theirs, beside) = _relation(left), _relation(right)
+    if left.is_public or right.is_public:
+        rows = (theirs if left.is_public else ours) * meeting.fan_out
+    else:
+        rows = min(ours * _most(right), theirs * _most(left))
+    conditions = [part for pair in meeting.keys for part in pair] + ([] if meeting.on is None else [meeting.on])
+    work = (ours + theirs) * _MET + rows * (_PAIR + sum(map(_calls, conditions)))
+    return max(rows, ours if not left.is_public else 0.0), before + beside + work
+
+
+def _most(relation: Relation) -> int:
+    return relation.shape.most_rows or 1
+
+
+def _parts(keys: Sequence[Expression], aggregates: Sequence[Aggregate]) -> float:
+    return sum(map(_calls, keys)) + sum(_calls(part) for aggregate in aggregates for part in aggregate.parts)
+
+
+def _calls(expression: Expression) -> float:
+    """What an expression takes for one row: by its calls, dearer where one of them is of texts."""
+    if not isinstance(expression, Call):
+        return _CALL
+    of_text = any(part.facts.type is Type.TEXT for part in (expression, *expression.args))
+    return (_TEXT if of_text else _CALL) + sum(map(_calls, expression.args))

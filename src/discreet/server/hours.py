@@ -1,0 +1,87 @@
+"""Time as analysts have it: so many seconds of each minute, and answers that leave at the end of their class."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from discreet.answering.leaving import Departure, class_of
+from discreet.errors import TooMany
+
+_MOST_REMEMBERED = 10_000
+
+
+class Hours:
+    """A bucket of seconds for each analyst, `a_minute` of them, refilled evenly.
+
+    Classes are whole doublings of `unit` seconds, the longest within `longest`; with a unit of 0 answers leave when they are ready, and
+    whoever asks hears how long the data was read. What is taken from a bucket is the time until an answer leaves, never how long it was read.
+    """
+
+    def __init__(
+        self, *, unit: float, longest: float, a_minute: float, now: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._unit, self._longest, self._a_minute, self._now = unit, longest, a_minute, now
+        self._buckets: dict[str, tuple[float, float]] = {}
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def visit(self, analyst: str) -> Iterator[Visit]:
+        """From the arrival of a question until its answer or refusal leaves."""
+        self.take(analyst, 0.0)
+        visit = Visit(self, analyst, self._now())
+        try:
+            yield visit
+        finally:
+            self.settle(analyst, self._now() - visit.arrived - visit.taken)
+
+    def departure(self, arrived: float, seconds: float) -> Departure | None:
+        """When an answer leaves whose question arrived then, and will be read for about so many seconds from now."""
+        if self._unit <= 0:
+            return None
+        length = class_of(self._now() - arrived + seconds, unit=self._unit, most=max(self._unit, self._longest))
+        return Departure(arrived, length, self._now)
+
+    def take(self, analyst: str, seconds: float) -> None:
+        """Take seconds out of a bucket that has them, or refuse."""
+        with self._lock:
+            left = self._left(analyst)
+            if left <= 0 or left < min(seconds, self._a_minute):
+                wait = math.ceil((min(seconds, self._a_minute) - left) * 60 / self._a_minute) + 1
+                raise TooMany(
+                    f"Your questions take more than {self._a_minute:g} seconds of a minute.",
+                    next_step=f"Wait {wait} seconds, or ask what is read faster.",
+                )
+            self._buckets[analyst] = (left - seconds, self._now())
+
+    def settle(self, analyst: str, seconds: float) -> None:
+        """Take what was needed beside what was taken before, or put back what was not."""
+        with self._lock:
+            self._buckets[analyst] = (min(self._a_minute, self._left(analyst) - seconds), self._now())
+            if len(self._buckets) > _MOST_REMEMBERED:
+                self._buckets = {
+                    name: bucket for name, bucket in self._buckets.items() if self._left(name) < self._a_minute
+                }
+
+    def _left(self, analyst: str) -> float:
+        left, since = self._buckets.get(analyst, (self._a_minute, self._now()))
+        return min(self._a_minute, left + (self._now() - since) * self._a_minute / 60)
+
+
+class Visit:
+    """One question at the door."""
+
+    def __init__(self, hours: Hours, analyst: str, arrived: float) -> None:
+        self._hours, self._analyst, self.arrived = hours, analyst, arrived
+        self.taken = 0.0
+
+    def leaving(self, seconds: float) -> Departure | None:
+        """Choose the class of a question that will be read for about so long, and take its time from the analyst's; or refuse."""
+        departure = self._hours.departure(self.arrived, seconds)
+        if departure is not None:
+            self._hours.take(self._analyst, departure.length)
+            self.taken = departure.length
+        return departure

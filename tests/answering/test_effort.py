@@ -1,0 +1,82 @@
+"""What a question is expected to take is public: the same for any data, and more where the plan or the declared sizes ask for more."""
+
+import pyarrow as pa
+import pytest
+
+from discreet.answering.effort import seconds_of
+from discreet.catalog import parse_catalog
+from discreet.curator import open_curator
+
+CATALOG = """
+[source]
+path = "."
+[ledger]
+path = ":memory:"
+[budget]
+epsilon = 100.0
+delta = 1e-6
+[engine]
+memory = "500MB"
+[tables.t]
+privacy_unit = "id"
+max_rows = 3
+{declared}
+columns.id = {{ type = "integer" }}
+columns.x = {{ type = "integer", lower = 0, upper = 100 }}
+columns.w = {{ type = "text", values = ["a", "b"] }}
+columns.z = {{ type = "text" }}
+[tables.p]
+public = true
+columns.n = {{ type = "integer" }}
+"""
+
+
+def opened(people=10, *, declared="rows_about = 100_000"):
+    ids = list(range(people))
+    tables = {
+        "t": pa.table({"id": ids, "x": [7] * people, "w": ["a"] * people, "z": [str(i) for i in ids]}),
+        "p": pa.table({"n": list(range(1000))}),
+    }
+    return open_curator(catalog=parse_catalog(CATALOG.format(declared=declared)), frames=tables)
+
+
+QUESTIONS = [
+    "SELECT COUNT(*) FROM t",
+    "SELECT COUNT(*) FROM t WHERE x > 5",
+    "SELECT COUNT(*) FROM t WHERE x > 5 AND w LIKE '%a%'",
+    "SELECT w, MEDIAN(x) FROM t GROUP BY w",
+    "SELECT z, COUNT(*) FROM t GROUP BY z",
+    "SELECT AVG(n) FROM (SELECT id, COUNT(*) AS n FROM t GROUP BY id)",
+    "SELECT COUNT(*) FROM t a JOIN t b ON a.id = b.id",
+    "SELECT COUNT(*) FROM t WHERE EXISTS (SELECT 1 FROM t b WHERE b.id = t.id AND b.x > t.x)",
+    "SELECT COUNT(*) FROM (SELECT id, ROW_NUMBER() OVER (PARTITION BY id ORDER BY x) AS r FROM t) WHERE r = 1",
+    "SELECT COUNT(*) FROM (SELECT id, x FROM t UNION ALL SELECT id, x FROM t)",
+    "SELECT COUNT(*) FROM t CROSS JOIN p WHERE x > n",
+]
+
+
+@pytest.fixture(scope="module")
+def expected():
+    with opened() as curator:
+        yield {sql: seconds_of(curator.plan(sql, epsilon=1)) for sql in QUESTIONS}
+
+
+def test_nothing_of_it_comes_from_the_rows(expected):
+    for people in (0, 2000):
+        with opened(people) as curator:
+            assert {sql: seconds_of(curator.plan(sql, epsilon=1)) for sql in QUESTIONS} == expected
+
+
+def test_it_grows_with_what_a_question_does(expected):
+    count, *others = expected.values()
+    assert all(count < seconds for seconds in others)
+    assert expected[QUESTIONS[1]] < expected[QUESTIONS[2]]
+    assert expected[QUESTIONS[-1]] > 100 * (count - 0.022)  # every row meets a thousand
+
+
+def test_it_grows_with_the_declared_size_and_a_table_of_no_declared_size_has_a_million_rows(expected):
+    with opened(declared="") as curator, opened(declared="rows_about = 1_000_000") as same:
+        for sql in QUESTIONS:
+            larger = seconds_of(curator.plan(sql, epsilon=1))
+            assert larger == seconds_of(same.plan(sql, epsilon=1))
+            assert larger > 2 * (expected[sql] - 0.03)

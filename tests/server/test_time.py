@@ -1,0 +1,143 @@
+"""Time through the real server: a guess about a person is not heard in it, and one who asks for much does not make others wait."""
+
+import contextlib
+import subprocess
+import sys
+import threading
+import time
+
+import httpx
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from scipy import stats
+
+from discreet.server.keys import KeyBook
+from tests.checks import FALSE_ALARM
+from tests.server.conftest import Server, free_port
+
+PEOPLE, PUBLIC = 200, 1_000
+CATALOG = """
+[source]
+path = "."
+[ledger]
+path = "ledger.sqlite"
+[budget]
+epsilon = 1e6
+[budget.analysts.alice]
+epsilon = 1e5
+[budget.analysts.bob]
+epsilon = 1e5
+[tables.people]
+privacy_unit = "id"
+rows_about = {about}
+columns.id = {{ type = "integer" }}
+columns.sick = {{ type = "boolean" }}
+[tables.numbers]
+public = true
+"""
+
+
+class Clinic(Server):
+    """People of whom every other is sick, and public rows that each of them can meet."""
+
+    def __init__(self, folder, *, about, people=PEOPLE):
+        folder.mkdir(parents=True, exist_ok=True)
+        pq.write_table(pa.table({"id": list(range(people)), "sick": [i % 2 == 0 for i in range(people)]}), folder / "people.parquet")  # fmt: skip
+        pq.write_table(pa.table({"n": [float(n) for n in range(PUBLIC)]}), folder / "numbers.parquet")
+        self.config = folder / "discreet.toml"
+        self.config.write_text(CATALOG.format(about=about))
+        with contextlib.closing(KeyBook.open(str(folder / "ledger.sqlite"))) as book:
+            self.alice, self.bob = book.create("alice"), book.create("bob")
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+
+
+def heavy(number):
+    """Something that takes long to compute for one row, and differs by its number."""
+    value = f"(n + {number})"
+    for _ in range(12):
+        value = f"SQRT({value} + 1.5)"
+    return f"{value} < 100"
+
+
+def guess(person, number):
+    """Whether somebody is sick: a thousand public rows are worked on if so, and none if not."""
+    return f"SELECT COUNT(*) AS n FROM people CROSS JOIN numbers WHERE id = {person} AND sick AND {heavy(number)}"
+
+
+def latencies(server, count):
+    """Seconds until an answer about a sick person and about a healthy one, by turns."""
+    headers, sides = {"Authorization": f"Bearer {server.alice}"}, ([], [])
+    with httpx.Client(base_url=server.url, headers=headers, timeout=60) as client:
+        for number in range(2 * count + 4):
+            began = time.perf_counter()
+            answer = client.post("/v1/ask", json={"sql": guess(100 + number % 2, number), "epsilon": 0.001})
+            took = time.perf_counter() - began
+            assert answer.status_code == 200, answer.text
+            if number >= 4:  # the first ones fill caches
+                sides[number % 2].append(took)
+    return sides
+
+
+def heard(sides):
+    """How likely latencies are to be so different by chance: Kolmogorov–Smirnov, two samples."""
+    return stats.ks_2samp(*sides).pvalue
+
+
+@contextlib.contextmanager
+def busy():
+    """Two processes that do nothing, as fast as they can."""
+    idlers = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
+    try:
+        yield
+    finally:
+        for idler in idlers:
+            idler.kill()
+            idler.wait()
+
+
+def listen(folder, *, count, options=()):
+    """A side's latencies, from a server of its own."""
+    server = Clinic(folder, about=PEOPLE).start("--rate", "1000", *options)
+    try:
+        return latencies(server, count)
+    finally:
+        server.stop(kill=True)
+
+
+def test_a_guess_about_a_person_is_not_heard_in_the_time(tmp_path):
+    sides = listen(tmp_path, count=20)
+    assert heard(sides) > FALSE_ALARM
+    assert min(min(side) for side in sides) >= 0.05
+
+
+@pytest.fixture
+def crowded(tmp_path):
+    server = Clinic(tmp_path, about=10**6, people=20_000).start("--seconds-a-minute", "10000")
+    yield server
+    server.stop(kill=True)
+
+
+def test_a_short_question_does_not_wait_for_long_ones(crowded):
+    """Alice reads for as long as she may, on all her places; bob is answered, and so is whoever asks whether the server is well."""
+    long = [f"SELECT COUNT(*) AS n FROM people CROSS JOIN numbers WHERE {heavy(number)} AND {heavy(number + 0.1)}" for number in range(8)]  # fmt: skip
+    outcomes = []
+
+    def read(sql):
+        with contextlib.suppress(httpx.TransportError):
+            outcomes.append(crowded.ask({"sql": sql, "epsilon": 0.001}))
+
+    threads = [threading.Thread(target=read, args=(sql,), daemon=True) for sql in long]
+    for thread in threads:
+        thread.start()
+    time.sleep(2)
+    assert not outcomes
+    for number in range(3):
+        began = time.monotonic()
+        answer = crowded.ask({"sql": f"SELECT COUNT(*) AS n FROM people WHERE id > {number}", "epsilon": 0.01}, key=crowded.bob)  # fmt: skip
+        took = time.monotonic() - began
+        assert answer.status_code == 200
+        assert took < 8  # a long one takes half a minute; the bar of 2 s is for a machine that does nothing else
+        assert httpx.get(f"{crowded.url}/healthz", timeout=5).status_code == 200
+    assert not outcomes
