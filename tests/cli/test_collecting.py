@@ -10,6 +10,7 @@ from discreet.cli.app import app
 from discreet.errors import DiscreetError
 from discreet.local import Client
 from discreet.local.books import CollectorBooks
+from tests.server.conftest import Server
 
 
 @pytest.fixture
@@ -26,6 +27,13 @@ def discreet(tmp_path, monkeypatch):
     return run
 
 
+@pytest.fixture
+def server(tmp_path):
+    made = Server(tmp_path / "served")
+    yield made
+    made.stop()
+
+
 def test_a_task_is_written_reported_to_and_estimated(discreet, tmp_path):
     said = discreet("new", "emoji", "--values", "😀,😂,🥰", "--epsilon", "4")
     assert "grr" in said
@@ -33,7 +41,7 @@ def test_a_task_is_written_reported_to_and_estimated(discreet, tmp_path):
     for value in ("😀", "😂", "😂"):
         said = discreet("report", "task.json", value, "--output", "reports.txt")
         assert "leaves this device" in said
-    assert "3 of 1,000 reports made, ε 12 given away" in said
+    assert "3 of 5 reports made, ε 12 given away" in said
     reports = tmp_path / "reports.txt"
     reports.write_text(reports.read_text() + "AAAA\n")
     said = discreet("estimate", "task.json", "reports.txt", "--invited", "6")
@@ -83,8 +91,39 @@ def test_what_cannot_be_is_refused_with_a_next_step(discreet):
     discreet("report", "task.json", "a")
     with pytest.raises(DiscreetError, match="ever give"):
         discreet("report", "task.json", "a")
-    with pytest.raises(DiscreetError, match="not one of"):
-        discreet("report", "task.json", "c", "--store", "other.json")
+    assert "drawn at random" in discreet("report", "task.json", "c", "--store", "other.json")
+    with pytest.raises(DiscreetError, match=r"ε 0\.5 in all"):
+        discreet("report", "task.json", "a", "--store", "third.json", "--budget", "0.5")
+
+
+def test_what_will_be_given_away_is_said_before_the_first_report_only(discreet):
+    discreet("new", "emoji", "--values", "a,b", "--epsilon", "1", "--lifetime", "3")
+    said = discreet("report", "task.json", "a")
+    assert said.index("at most ε 20 in all") < said.index("leaves this device")
+    assert "in all" not in discreet("report", "task.json", "a")
+
+
+def test_a_message_waits_for_a_service_that_is_dead_and_is_sent_later_as_it_was(discreet, tmp_path, server):
+    discreet("new", "emoji", "--values", "a,b", "--epsilon", "1", "--lifetime", "3", "--publish", str(server.config))
+    with pytest.raises(DiscreetError, match="keeps the message, and has counted it"):
+        discreet("report", "task.json", "a", "--to", "http://127.0.0.1:1")
+    client = Client((tmp_path / "task.json").read_text(), store=tmp_path / "device.json")
+    (waiting,) = client.pending()
+    assert client.reports == 1
+    server.start()
+    assert "1 sent" in discreet("send", "task.json", "--to", server.url)
+    assert client.pending() == []
+    client._store._write(restored_with(client, waiting))
+    assert "1 sent" in discreet("send", "task.json", "--to", server.url), "one that arrived before counts as sent"
+    assert "nothing waits" in discreet("send", "task.json", "--to", server.url)
+    assert "1 reports" in discreet("estimate", "task.json", "--config", str(server.config))
+    assert client.reports == 1
+
+
+def restored_with(client, message):
+    book = client._store.read()
+    book["tasks"][client.digest.hex()]["pending"] = [message.hex()]
+    return book
 
 
 def test_a_task_is_published_to_the_books_of_a_catalog(discreet, tmp_path):

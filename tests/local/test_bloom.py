@@ -75,10 +75,10 @@ def test_ten_thousand_reports_of_one_device_tell_its_permanent_answer_and_not_th
     lies = 0
     for code, secret in ((7, b"one device"), (7, b"another")):
         cohort = Remembered(secret, b"cohort").below(4)
-        memory = Remembered(secret, b"rappor", str(code).encode())
+        answer = randomizer.answer(code, draw, secret=secret)
         truth = np.array(randomizer.filter(code, cohort))
-        permanent = truth == np.array([memory.chance(randomizer.permanent) for _ in range(16)])
-        sent = [randomizer.randomize(code, draw, secret=secret) for _ in range(10_000)]
+        permanent = np.array([bool(answer >> 15 - place & 1) for place in range(16)])
+        sent = [randomizer.repeat(answer, draw) for _ in range(10_000)]
         assert {report >> 16 for report in sent} == {cohort}
         bits = np.array([[report >> 15 - place & 1 for place in range(16)] for report in sent])
         # Each bit is its permanent answer's, told with the exact odds: no 10,000 coins stray by six deviations.

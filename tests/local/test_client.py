@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from discreet.errors import BadData
+from discreet.errors import BadData, BadTask
 from discreet.local import Client, ClientRefused, Task
 from discreet.local import client as device
-from discreet.local.client import Draw, Remembered, odds_below
+from discreet.local.client import Remembered, odds_below
 from discreet.local.wire import read_message
 
 EMOJI = ["😀", "😂", "🥰"]
@@ -71,25 +71,22 @@ def test_a_device_waits_for_the_next_epoch_and_never_goes_back_in_time():
         client.report("😀")
 
 
-def test_a_report_is_counted_on_disk_before_it_is_returned(tmp_path):
-    class Crash(Draw):
-        def word(self):
-            raise KeyboardInterrupt
-
-    store = tmp_path / "device.json"
-    with pytest.raises(KeyboardInterrupt):
-        Client(task(lifetime=1), store=store, draw=Crash()).report("😀")
-    with pytest.raises(ClientRefused):
-        Client(task(lifetime=1), store=store).report("😀")
+@pytest.mark.parametrize("value", ["secret disease", True, None, ["😀"], 3, float("nan")])
+def test_a_value_that_is_not_asked_for_leaves_a_message_like_any_other(value):
+    client = Client(task(lifetime=1))
+    assert not client.covers(value)
+    assert len(read_message(task(lifetime=1), client.report(value)).reports) == 1
+    assert client.reports == 1
+    with pytest.raises(ClientRefused, match="ever"):
+        client.report(value)
 
 
-def test_a_value_that_is_not_asked_for_is_refused_before_anything_is_counted_and_not_quoted():
-    client = Client(task())
-    with pytest.raises(ClientRefused) as refused:
-        client.report("secret disease")
-    assert refused.value.code == "out-of-domain"
-    assert "secret" not in str(refused.value)
-    assert client.reports == 0
+@pytest.mark.parametrize("value", ["much too long a text", "", "a\0b", "\ud800" * 9, b"bytes"])
+def test_a_text_that_does_not_fit_leaves_a_message_too(value):
+    asked = Task.heavy_hitters("words", epsilon=2, length=4)
+    client = Client(asked)
+    assert not client.covers(value)
+    assert len(read_message(asked, client.report(value)).reports) == 1
 
 
 def test_senders_cannot_be_linked_between_tasks_or_epochs_and_messages_never_repeat():
@@ -104,10 +101,11 @@ def test_senders_cannot_be_linked_between_tasks_or_epochs_and_messages_never_rep
     assert Client(task(**rules), clock=lambda: 0.0).report("😀")[33:49] != first.sender
 
 
-def test_a_memoizing_device_repeats_itself_so_that_averaging_learns_nothing_new():
+def test_a_memoizing_device_repeats_itself_whatever_its_value_so_that_averaging_learns_nothing_new():
     client = Client(task(memoize=True))
-    reports = {client.report("😀")[53:-4] for _ in range(50)}
+    reports = {client.report(EMOJI[i % 3])[53:-4] for i in range(50)}
     assert len(reports) == 1
+    assert client.spent == 2
     assert len({Client(task(memoize=True)).report("😀")[53:-4] for _ in range(200)}) == 3
 
 
@@ -159,6 +157,25 @@ def test_a_collector_cannot_single_out_a_value_by_a_size_that_does_not_fit(proto
         {"epsilon": "1000"},
         {"protocol": "pgr", "parameters": {"size": 3, "order": 10007, "dimension": 2}},
         {"domain": {"lower": "0", "upper": "1"}},
+        {"domain": None},
+        {"more": 1},
+        {"caps": {"per_epoch": 1, "lifetime": 10**400}},
+        {"caps": {"per_epoch": 1, "lifetime": "many"}},
+        {"caps": {"per_epoch": 0, "lifetime": 1}},
+        {"caps": {"lifetime": 1}},
+        {"epoch_seconds": -1},
+        {"memoize": "no"},
+        {"epsilon": "1e999999999"},
+        {"epsilon": 2},
+        {"seed": 2**64},
+        {"protocol": "olh", "parameters": {"buckets": 4, "size": 2}},
+        {"protocol": "olh", "parameters": {"buckets": 4, "size": 3, "first": "0.001"}},
+        {
+            "protocol": "hybrid",
+            "parameters": {"steps": 2, "width": 1, "share": -1},
+            "domain": {"lower": "0", "upper": "1"},
+        },
+        {"protocol": "duchi", "parameters": {"steps": 2}, "domain": {"lower": "1", "upper": "1"}},
         {"domain": {"length": 4}},
         {"domain": {"values": ["😀"]}, "parameters": {"size": 1}},
         {"protocol": "subset", "parameters": {"size": 3, "width": 3}},
@@ -183,6 +200,21 @@ def test_a_device_refuses_a_task_that_is_not_sound(change):
     with pytest.raises(ClientRefused) as refused:
         Client(spec)
     assert refused.value.code == "bad-task"
+    with pytest.raises(BadTask):
+        Task(spec)
+
+
+@pytest.mark.parametrize(("digits", "taken"), [("1.09861228866810969139", False), ("1.09861228866810969140", True)])
+def test_coin_flips_cost_ln_3_and_not_a_digit_less(digits, taken):
+    spec = {**json.loads(task().to_json()), "protocol": "coin", "parameters": {"size": 2}, "epsilon": digits}
+    spec["domain"] = {"values": ["yes", "no"]}
+    if taken:
+        assert Client(spec).randomizer.keep == 3 * 2**62
+        return
+    with pytest.raises(ClientRefused, match="ln 3"):
+        Client(spec)
+    with pytest.raises(BadTask, match="ln 3"):
+        Task.frequency("coin", domain=["yes", "no"], protocol="coin", epsilon=Fraction(digits))
 
 
 def test_numbers_are_clamped_and_put_on_the_grid_exactly():
@@ -198,8 +230,10 @@ def test_numbers_are_clamped_and_put_on_the_grid_exactly():
         10,
         0,
     ]
-    with pytest.raises(BadData):
-        code(math.nan)
+    assert [code(value) for value in (math.inf, -math.inf)] == [10, 0]
+    for value in (math.nan, "5", None, True):
+        with pytest.raises(BadData):
+            code(value)
 
 
 def test_the_device_imports_only_the_standard_library():

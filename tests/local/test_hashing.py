@@ -108,8 +108,7 @@ def test_any_number_of_reports_about_one_value_costs_no_more_than_the_permanent_
     assert math.exp(0.75) < worst <= math.exp(2) * (1 + 1e-9)
 
 
-def test_a_device_remembers_its_permanent_answer(monkeypatch):
+def test_reports_repeat_the_answer_that_a_device_keeps(monkeypatch):
     monkeypatch.setattr(LOLOHA, "keep_again", client.WORD)
-    draw = client.Draw()
-    reports = {LOLOHA.randomize(5, draw, slot=3, secret=b"one person's") for _ in range(50)}
-    assert len(reports) == 1
+    answer = LOLOHA.answer(5, client.Draw(), slot=3)
+    assert {LOLOHA.repeat(answer, client.Draw(), slot=3) for _ in range(50)} == {3 << LOLOHA.value_bits | answer}

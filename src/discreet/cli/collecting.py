@@ -20,8 +20,9 @@ from rich.text import Text
 from discreet.catalog import load_catalog
 from discreet.cli import keeping
 from discreet.cli.books import JsonOption
-from discreet.errors import BadInput, BadTask, ReportRefused
-from discreet.local import Client, ClientRefused, Collector, Estimate, MeanEstimate, Task, collect
+from discreet.cli.devices import TaskFile, read_task, report, send
+from discreet.errors import BadTask, ReportRefused
+from discreet.local import Collector, Estimate, MeanEstimate, Task, collect
 from discreet.local.books import CollectorBooks
 from discreet.local.compare import compare
 from discreet.samples.crowd import bell_numbers, zipf_numbers
@@ -33,7 +34,6 @@ keeping.add_to(commands)
 _CONFIDENCE = 0.95
 _MOST_ROWS = 20
 
-TaskFile = Annotated[Path, typer.Argument(help="The task, as `discreet collect new` wrote it.")]
 Epsilon = Annotated[float, typer.Option("--epsilon", help="What one report may cost; there is no default.")]
 Confidence = Annotated[float, typer.Option("--confidence", help="In which share of all collections ± holds.")]
 
@@ -54,7 +54,9 @@ def new(
     ] = None,
     words: Annotated[int | None, typer.Option("--words", help="Or the most frequent texts of so many bytes.")] = None,
     protocol: Annotated[str, typer.Option("--protocol", help="How to randomize; auto takes the best.")] = "auto",
-    lifetime: Annotated[int, typer.Option("--lifetime", help="Reports that one device ever makes.")] = 1000,
+    lifetime: Annotated[
+        int | None, typer.Option("--lifetime", help="Reports that one device ever makes; else what ε 20 pays for.")
+    ] = None,
     per_epoch: Annotated[int | None, typer.Option("--per-epoch", help="Reports of one device in an epoch.")] = None,
     epoch_seconds: Annotated[int, typer.Option("--epoch-seconds", help="How long an epoch is; 0 is for ever.")] = 0,
     min_batch: Annotated[int, typer.Option("--min-batch", help="Estimate nothing from fewer reports.")] = 1,
@@ -68,12 +70,9 @@ def new(
     as_json: JsonOption = False,
 ) -> None:
     """Write a task: what is asked, how it is randomized, what it costs, and how often one device answers."""
-    rules: dict[str, Any] = {
-        "lifetime": lifetime,
-        "per_epoch": lifetime if per_epoch is None else per_epoch,
-        "epoch_seconds": epoch_seconds,
-        "min_batch": min_batch,
-    }
+    caps = {"lifetime": lifetime, "per_epoch": per_epoch}
+    rules: dict[str, Any] = {name: cap for name, cap in caps.items() if cap is not None}
+    rules |= {"epoch_seconds": epoch_seconds, "min_batch": min_batch}
     listed = values_file.read_text().split("\n") if values_file else values.split(",") if values else None
     if listed is not None:
         domain = [value.strip() for value in listed if value.strip()]
@@ -99,39 +98,8 @@ def new(
     typer.echo(f"\n  wrote {output}; its name in every message is {task.id}\n")
 
 
-@commands.command("report")
-def report(
-    task_file: TaskFile,
-    value: Annotated[str, typer.Argument(help="The truth; it does not leave this device.")],
-    *,
-    store: Annotated[Path, typer.Option("--store", help="This device's secret and its count of reports.")] = Path(
-        "device.json"
-    ),
-    output: Annotated[Path | None, typer.Option("--output", help="Add the message to a file, a line each.")] = None,
-    to: Annotated[str | None, typer.Option("--to", help="Or send it to a service, at this address.")] = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Randomize one answer on this device, and show the bytes that leave it."""
-    task = _task(task_file)
-    client = Client(task, store=store)
-    try:
-        message = client.report(_value(task, value))
-    except ClientRefused as refused:
-        raise BadInput(refused.problem, next_step=refused.next_step) from None
-    if output is not None:
-        with output.open("a") as file:
-            file.write(base64.b64encode(message).decode() + "\n")
-    if to is not None:
-        _send(to, task, message)
-    if as_json:
-        facts = {"message": base64.b64encode(message).decode(), "reports": client.reports, "spent": client.spent}
-        typer.echo(json.dumps(facts))
-        return
-    typer.echo(f"\n  leaves this device: {message.hex()}")
-    typer.echo(f"  of which the report: {message[53:-4].hex()} ({task.randomizer.bits} bits)")
-    typer.echo(
-        f"  {client.reports:,} of {task.spec['caps']['lifetime']:,} reports made, ε {client.spent:g} given away\n"
-    )
+commands.command("report")(report)
+commands.command("send")(send)
 
 
 @commands.command("estimate")
@@ -147,7 +115,7 @@ def estimate(
     as_json: JsonOption = False,
 ) -> None:
     """Add up messages and say what they tell, with ±; what cannot be counted is refused by name."""
-    task = _task(task_file)
+    task = read_task(task_file)
     if config is not None:
         with closing(CollectorBooks.of(load_catalog(config))) as books:
             collector = books.collector(books.task(task.id))
@@ -179,7 +147,7 @@ def simulate(
     as_json: JsonOption = False,
 ) -> None:
     """Let a made-up crowd report, and hold the estimate against the truth that only a simulation knows."""
-    task = _task(task_file)
+    task = read_task(task_file)
     truth = _crowd(task, people, exponent, seed)
     console = Console(highlight=False, stderr=as_json)
     began = time.perf_counter()
@@ -232,43 +200,6 @@ def compare_models(
     Console(highlight=False).print("", table, "", sep="\n")
     if output is not None:
         typer.echo(f"  wrote {output}")
-
-
-def _task(path: Path) -> Task:
-    if not path.exists():
-        raise BadTask(
-            "There is no task there.", next_step="Write one: discreet collect new NAME --epsilon … --values …"
-        )
-    return Task.from_json(path.read_text())
-
-
-def _value(task: Task, text: str) -> Any:
-    """A number where the task is about numbers."""
-    domain = task.spec["domain"]
-    if "lower" in domain:
-        try:
-            return Fraction(text)
-        except ValueError:
-            raise BadInput("This is no number.", next_step="Give a number such as 42.") from None
-    if "range" in domain or any(isinstance(value, int) for value in domain.get("values", ())):
-        return int(text) if text.lstrip("-").isdigit() else text
-    return text
-
-
-def _send(address: str, task: Task, message: bytes) -> None:
-    import httpx  # noqa: PLC0415
-
-    place = f"{address.rstrip('/')}/v1/tasks/{task.id}/reports"
-    try:
-        response = httpx.post(place, content=message, headers={"Content-Type": "application/octet-stream"}, timeout=30)
-        facts = response.json()
-    except (httpx.HTTPError, ValueError):
-        raise BadInput(
-            "The service does not answer.", next_step="Check the address, and send the message again."
-        ) from None
-    if response.status_code != 202:
-        error = facts.get("error", {})
-        raise ReportRefused(error.get("message", "The service refused."), next_step=error.get("next_step", ""))
 
 
 def _add(collector: Collector, line: str) -> None:

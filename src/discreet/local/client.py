@@ -2,7 +2,8 @@
 
 Copy this file onto a device as it is. It reads a task's specification, works out every probability by itself from the
 epsilon that the specification promises (so that a dishonest collector cannot weaken it), draws from the operating
-system's secure randomness, counts what it has given away, and writes the bytes that leave the device.
+system's secure randomness, counts what it has given away to all tasks together, and keeps the bytes that leave the
+device until they are acknowledged.
 
 Every probability is a whole number of 2**-64, rounded so that no two answers of the device differ by more than a
 factor e**epsilon, whatever the truth. Nothing is computed in floating point between the truth and the report.
@@ -10,30 +11,48 @@ factor e**epsilon, whatever the truth. Nothing is computed in floating point bet
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import hmac
+import inspect
 import json
 import math
 import os
+import re
 import secrets
+import sys
+import threading
 import time
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import IO, Any, ClassVar
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
 
 VERSION = 1
 WORD = 1 << 64
+BUDGET = 20
+"""What a device gives away in its life, to all tasks together, unless its owner says another epsilon."""
 _MOST_EPSILON = 100
+_MOST_COUNTED = 10**9
 _LARGEST_FIELD = 1 << 12
+_LONGEST_POWER = 1 << 12
+_MOST_TRIED = 256
 HEADER = 1 + 16 + 16 + 16 + 4
 """Bytes before the payload: version, task, message, sender, number of reports. Four bytes of checksum follow it."""
 
 
 class ClientRefused(ValueError):
-    """The device will not report: a cap is reached, the task is not sound, or the value is not one of its values."""
+    """The device will not report: a cap is reached, the task is not sound, or its store cannot be written."""
 
     def __init__(self, code: str, problem: str, next_step: str) -> None:
         super().__init__(f"{problem} {next_step}")
@@ -63,7 +82,7 @@ class Draw:
 
 
 class Remembered(Draw):
-    """The same draws whenever the same secret meets the same label: a random choice that need not be stored."""
+    """The same draws whenever the same secret meets the same label: a public choice that need not be stored."""
 
     def __init__(self, secret: bytes, *label: bytes) -> None:
         self._key = hmac.digest(secret, b"\0".join(hashlib.sha256(part).digest() for part in label), "sha256")
@@ -85,6 +104,31 @@ def odds_below(epsilon: Fraction) -> Fraction:
         context.prec = 60
         power = (Decimal(epsilon.numerator) / Decimal(epsilon.denominator)).exp()  # correctly rounded, to 60 digits
     return Fraction(power) * (1 - Fraction(1, 10**45))
+
+
+def log_above(number: Fraction) -> Fraction:
+    """The natural logarithm of a number of at least 1, rounded up to 18 digits after the point."""
+    with localcontext() as context:
+        context.prec = 60
+        power = (Decimal(number.numerator) / Decimal(number.denominator)).ln()  # correctly rounded, to 60 digits
+    return Fraction(math.ceil((Fraction(power) + Fraction(1, 10**50)) * 10**18), 10**18)
+
+
+@lru_cache(maxsize=1 << 10)
+def repeated_loss(keep: int, again: int, outputs: int, reports: int) -> Fraction:
+    """What `reports` reports that repeat one permanent answer out of `outputs` cost together, exactly but for rounding.
+
+    The answer is the truth with probability keep / 2**64 and a report is the answer with again / 2**64, else any other.
+    The worst reports all name one truth and none names the other (docs/proofs/local.md, "Two rounds").
+    """
+    others = outputs - 1
+    first_odds = Fraction(keep * others, WORD - keep)
+    if reports == 0:
+        return Fraction(0)
+    if again == WORD or reports > _LONGEST_POWER:  # nothing is hidden but by the permanent answer
+        return log_above(first_odds)
+    together = Fraction(again * others, WORD - again) ** reports
+    return log_above((first_odds * together + others) / (together + first_odds + others - 1))
 
 
 def keep_threshold(odds: Fraction, inside: int, outside: int) -> int:
@@ -113,7 +157,7 @@ def _at_least(least: int, *sizes: int) -> None:
 
 def fingerprint(value: object) -> int:
     """64 bits of SHA-256 of the value as text: what sketches hash further."""
-    return int.from_bytes(hashlib.sha256(str(value).encode()).digest()[:8], "big")
+    return int.from_bytes(hashlib.sha256(str(value).encode(errors="replace")).digest()[:8], "big")
 
 
 def mixed(word: int) -> int:
@@ -168,6 +212,40 @@ class Randomizer:
         """A report about `code`. `slot` is a public number given to this device; `secret` never leaves it."""
         raise NotImplementedError
 
+    def loss(self, reports: int) -> Fraction:
+        """What so many reports of one epoch cost together, whatever the values were: fresh ones add up."""
+        return self.epsilon * reports
+
+    def dearest(self, most: int) -> Fraction:
+        """What a report costs where an epoch's reports, `most` of them or fewer, are dearest."""
+        return self.loss(1)
+
+
+class TwoRounds(Randomizer):
+    """Keep a permanent answer for an epoch, whatever the value does meanwhile, and randomize it for every report.
+
+    Guarantee: epsilon for all reports of one epoch together and `first` for a single one; `loss` for any number.
+    """
+
+    @abstractmethod
+    def answer(self, code: Any, draw: Draw, *, slot: int = 0, secret: bytes = b"") -> int:
+        """The permanent answer, which the device keeps."""
+
+    @abstractmethod
+    def repeat(self, answer: int, draw: Draw, *, slot: int = 0) -> int:
+        """A report of it."""
+
+    def randomize(self, code: Any, draw: Draw, *, slot: int = 0, secret: bytes = b"") -> int:
+        return self.repeat(self.answer(code, draw, slot=slot, secret=secret), draw, slot=slot)
+
+    def dearest(self, most: int) -> Fraction:
+        dearest, for_ever = self.loss(1), self.loss(_LONGEST_POWER + 1)
+        for reports in range(2, min(most, _MOST_TRIED) + 1):
+            if for_ever / reports <= dearest:
+                return dearest
+            dearest = max(dearest, self.loss(reports) / reports)
+        return max(dearest, for_ever / (_MOST_TRIED + 1)) if most > _MOST_TRIED else dearest
+
 
 class Direct(Randomizer):
     """Tell the truth with probability e^epsilon / (e^epsilon + size - 1), else another value, each as likely.
@@ -183,7 +261,7 @@ class Direct(Randomizer):
         self.size, self.bits = size, bits_for(size)
         self.keep = keep_threshold(self.odds, 1, size - 1)
         if self.spec["protocol"] == "coin":
-            if size != 2 or self.odds < 3 * (1 - Fraction(1, 10**12)):
+            if size != 2 or self.odds < 3:  # the odds are just below e**epsilon: what passes is above ln 3
                 raise _unsound("Coin flips are for two values and cost epsilon ln 3, rounded up.")
             self.keep = 3 * WORD // 4
 
@@ -333,26 +411,45 @@ class Projective(Randomizer):
 class Hashing(Randomizer):
     """Hash the value into few buckets by a function that the collector chose, then report the bucket as `Direct` does.
 
-    `loloha` remembers the first, permanent answer for each bucket and randomizes it again every time.
-
-    Guarantee: epsilon-LDP for any hash function, as it is chosen without looking at the value. For `loloha`, epsilon
-    for all reports about one bucket together and `first` for a single one; buckets * epsilon for a whole life.
-    Citation: Wang, Blocki, Li, Jha 2017 (OLH); Arcolezi et al. 2023 (arXiv:2210.00262, LOLOHA).
+    Guarantee: epsilon-LDP for any hash function, as it is chosen without looking at the value.
+    Citation: Wang, Blocki, Li, Jha 2017 (OLH).
     """
 
-    protocols = ("olh", "loloha")
+    protocols = ("olh",)
     takes = "anything"
     slot_bits = 32
 
-    def prepare(self, *, buckets: int, size: int = 0, first: str = "") -> None:
+    def prepare(self, *, buckets: int, size: int = 0) -> None:
         _at_least(2, buckets)
+        _at_least(0, size)
         self.size, self.buckets = size, buckets
         self.slot_at = self.value_bits = bits_for(buckets)
         self.bits = self.slot_bits + self.value_bits
         self.keep = keep_threshold(self.odds, 1, buckets - 1)
         self.keep_again = WORD
-        if self.spec["protocol"] == "loloha":
-            self.keep_again = self._again(odds_below(Fraction(first)))
+
+    def respond(self, truth: int, keep: int, draw: Draw) -> int:
+        """The truth, or another bucket."""
+        if draw.chance(keep):
+            return truth
+        other = draw.below(self.buckets - 1)
+        return other + (other >= truth)
+
+    def randomize(self, code: int, draw: Draw, *, slot: int = 0, secret: bytes = b"") -> int:
+        return slot << self.value_bits | self.respond(bucket(code, slot, self.seed, self.buckets), self.keep, draw)
+
+
+class HashingTwice(TwoRounds, Hashing):
+    """LOLOHA: a permanent answer about the bucket, randomized again for every report.
+
+    Citation: Arcolezi et al. 2023 (arXiv:2210.00262, LOLOHA); the memory is the epoch's here and not the bucket's.
+    """
+
+    protocols = ("loloha",)
+
+    def prepare(self, *, buckets: int, size: int = 0, first: str) -> None:  # type: ignore[override]  # read by name
+        super().prepare(buckets=buckets, size=size)
+        self.keep_again = self._again(odds_below(number_of(first)))
 
     def _again(self, odds: Fraction) -> int:
         """How often to repeat the permanent answer, so that one report alone has the given odds."""
@@ -366,20 +463,14 @@ class Hashing(Randomizer):
             raise _unsound("The epsilon of the first report is too small for 64 bits.")
         return again
 
-    def respond(self, truth: int, keep: int, draw: Draw) -> int:
-        """The truth, or another bucket."""
-        if draw.chance(keep):
-            return truth
-        other = draw.below(self.buckets - 1)
-        return other + (other >= truth)
+    def answer(self, code: int, draw: Draw, *, slot: int = 0, secret: bytes = b"") -> int:
+        return self.respond(bucket(code, slot, self.seed, self.buckets), self.keep, draw)
 
-    def randomize(self, code: int, draw: Draw, *, slot: int = 0, secret: bytes = b"") -> int:
-        truth = bucket(code, slot, self.seed, self.buckets)
-        if self.spec["protocol"] == "loloha":
-            memory = Remembered(secret, b"loloha", str(truth).encode()) if secret else draw
-            truth = self.respond(truth, self.keep, memory)
-            return slot << self.value_bits | self.respond(truth, self.keep_again, draw)
-        return slot << self.value_bits | self.respond(truth, self.keep, draw)
+    def repeat(self, answer: int, draw: Draw, *, slot: int = 0) -> int:
+        return slot << self.value_bits | self.respond(answer, self.keep_again, draw)
+
+    def loss(self, reports: int) -> Fraction:
+        return min(self.epsilon, repeated_loss(self.keep, self.keep_again, self.buckets, reports))
 
 
 class Unary(Randomizer):
@@ -422,6 +513,7 @@ class Sketch(Randomizer):
 
     def prepare(self, *, rows: int, columns: int, size: int = 0) -> None:
         _at_least(1, rows, columns - 1)
+        _at_least(0, size)
         self.size, self.rows, self.columns = size, rows, columns
         if columns & columns - 1 or rows & rows - 1:
             raise _unsound("Rows and columns of a sketch are powers of two.")
@@ -482,11 +574,10 @@ class Hadamard(Randomizer):
         return column | ((column & row).bit_count() % 2 ^ parity) << place
 
 
-class Bloom(Randomizer):
+class Bloom(TwoRounds):
     """RAPPOR: a Bloom filter of the value, a permanent lie about each of its bits, and a fresh lie about that.
 
-    Guarantee: epsilon-LDP for all reports about one value together, `first` for a single one.
-    Citation: Erlingsson, Pihur, Korolova 2014 (arXiv:1407.6981).
+    Citation: Erlingsson, Pihur, Korolova 2014 (arXiv:1407.6981); the memory is the epoch's here and not the value's.
     """
 
     protocols = ("rappor",)
@@ -497,7 +588,7 @@ class Bloom(Randomizer):
         self.cohort_bits = bits_for(cohorts)
         self.bits = self.cohort_bits + filter_bits
         self.permanent = keep_threshold(odds_below(self.epsilon / (2 * hashes)), 1, 1)
-        odds = odds_below(Fraction(first) / (2 * hashes))
+        odds = odds_below(number_of(first) / (2 * hashes))
         wanted, kept = odds / (odds + 1), Fraction(self.permanent, WORD)
         if not Fraction(1, 2) < wanted <= kept:
             raise _unsound("The epsilon of the first report must be below that of all reports.")
@@ -510,14 +601,22 @@ class Bloom(Randomizer):
         marks = {bucket(code, cohort * self.hashes + i, self.seed, self.filter_bits) for i in range(self.hashes)}
         return [place in marks for place in range(self.filter_bits)]
 
-    def randomize(self, code: int, draw: Draw, *, slot: int = 0, secret: bytes = b"") -> int:
+    def answer(self, code: int, draw: Draw, *, slot: int = 0, secret: bytes = b"") -> int:
         cohort = Remembered(secret, b"cohort").below(self.cohorts) if secret else draw.below(self.cohorts)
-        memory = Remembered(secret, b"rappor", str(code).encode()) if secret else draw
-        report = cohort
+        answer = cohort
         for bit in self.filter(code, cohort):
-            lied = bit == memory.chance(self.permanent)
-            report = report << 1 | (lied == draw.chance(self.again))
+            answer = answer << 1 | (bit == draw.chance(self.permanent))
+        return answer
+
+    def repeat(self, answer: int, draw: Draw, *, slot: int = 0) -> int:
+        report = answer >> self.filter_bits
+        for place in reversed(range(self.filter_bits)):
+            report = report << 1 | (bool(answer >> place & 1) == draw.chance(self.again))
         return report
+
+    def loss(self, reports: int) -> Fraction:
+        bits = 2 * self.hashes  # in which two filters differ, at most
+        return min(self.epsilon, bits * repeated_loss(self.permanent, self.again, 2, reports))
 
 
 class OneBit(Randomizer):
@@ -578,6 +677,7 @@ class Hybrid(Randomizer):
     takes = "grid"
 
     def prepare(self, *, steps: int, width: int, share: int) -> None:
+        _at_least(0, share, WORD - share)
         self.share = share
         self.window = Window({**self.spec, "parameters": {"steps": steps, "width": width}})
         self.one_bit = OneBit({**self.spec, "parameters": {"steps": steps}})
@@ -653,6 +753,7 @@ RANDOMIZERS: dict[str, type[Randomizer]] = {
         Subset,
         Projective,
         Hashing,
+        HashingTwice,
         Unary,
         Sketch,
         Hadamard,
@@ -691,18 +792,66 @@ def digest_of(spec: Mapping[str, Any]) -> bytes:
     return hashlib.sha256(canonical(spec)).digest()[:16]
 
 
+SPEC_KEYS = {
+    *("version", "name", "kind", "protocol", "epsilon", "domain", "parameters"),
+    *("caps", "epoch_seconds", "min_batch", "memoize", "assigned", "seed"),
+}
+_NUMBER = re.compile(r"-?[0-9]{1,400}(?:/[0-9]{1,400}|\.[0-9]{1,400})?", re.ASCII)
+
+
+def number_of(text: Any) -> Fraction:
+    """The number that a text of digits stands for: no exponents, whose numbers may fill any memory."""
+    if not isinstance(text, str) or not _NUMBER.fullmatch(text):
+        raise _unsound("A number of the task cannot be read.")
+    return Fraction(text)
+
+
+def check_spec(spec: Mapping[str, Any]) -> None:
+    """A specification has its keys and no others, its counts are counts, and its epsilon protects at all."""
+    if not isinstance(spec, Mapping) or set(spec) != SPEC_KEYS:
+        raise _unsound("A task has just the parts that a device knows.")
+    if spec["version"] != VERSION:
+        raise _unsound("The task is of another version.")
+    caps = spec["caps"]
+    if not isinstance(caps, Mapping) or set(caps) != {"per_epoch", "lifetime"}:
+        raise _unsound("A task has a cap per epoch and one for a lifetime.")
+    counts = [(1, caps["per_epoch"]), (1, caps["lifetime"]), (1, spec["min_batch"]), (0, spec["epoch_seconds"])]
+    if any(type(count) is not int or not least <= count <= _MOST_COUNTED for least, count in counts):
+        raise _unsound(f"The caps of a task are whole numbers, at most {_MOST_COUNTED:,}.")
+    if type(spec["memoize"]) is not bool or type(spec["assigned"]) is not bool:
+        raise _unsound("A rule of the task is neither true nor false.")
+    if type(spec["seed"]) is not int or not 0 <= spec["seed"] < WORD:
+        raise _unsound("The seed of a task is a whole number of 64 bits.")
+    if not 0 < number_of(spec["epsilon"]) <= _MOST_EPSILON:
+        raise _unsound("A task needs a positive epsilon, and one that protects at all.")
+
+
+def check_parameters(kind: type[Randomizer], parameters: Mapping[str, Any]) -> None:
+    """A task names the parameters of its protocol and no others: what is not used would only mislead."""
+    known = {
+        name: parameter.default is inspect.Parameter.empty
+        for name, parameter in inspect.signature(kind.prepare).parameters.items()
+        if name != "self"
+    }
+    if unknown := set(parameters) - set(known):
+        raise _unsound(f"The protocol has no parameter {min(unknown)!r}.")
+    if missing := {name for name, needed in known.items() if needed} - set(parameters):
+        raise _unsound(f"The protocol needs the parameter {min(missing)!r}.")
+
+
 def randomizer_of(spec: Mapping[str, Any]) -> Randomizer:
     """The randomizer that a specification asks for, or a refusal."""
     try:
-        if spec["version"] != VERSION:
-            raise _unsound("The task is of another version.")
-        if not 0 < Fraction(spec["epsilon"]) <= _MOST_EPSILON:
-            raise _unsound("A task needs a positive epsilon, and one that protects at all.")
-        return RANDOMIZERS[spec["protocol"]](spec)
+        check_spec(spec)
+        kind = RANDOMIZERS[spec["protocol"]]
+        check_parameters(kind, spec["parameters"])
+        randomizer = kind(spec)
+        check_fit(randomizer, spec["domain"])
     except (KeyError, TypeError, ValueError, ZeroDivisionError, OverflowError) as error:
         if isinstance(error, ClientRefused):
             raise
         raise _unsound("The task cannot be read.") from None
+    return randomizer
 
 
 def check_fit(randomizer: Randomizer, domain: Mapping[str, Any]) -> None:
@@ -712,12 +861,25 @@ def check_fit(randomizer: Randomizer, domain: Mapping[str, Any]) -> None:
     numbers = domain["range"] if "range" in domain else len(domain.get("values", ()))
     fits = {
         "numbers": numbers == randomizer.size,
-        "grid": "lower" in domain,
+        "grid": "lower" in domain and number_of(domain["lower"]) < number_of(domain["upper"]),
         "texts": domain.get("length") == randomizer.length,
-        "anything": "lower" not in domain and "length" not in domain,
+        "anything": "lower" not in domain and "length" not in domain and randomizer.size in (0, numbers),
     }
     if not fits[randomizer.takes]:
         raise _unsound("The protocol does not fit the domain.")
+
+
+def epoch_loss(randomizer: Randomizer, reports: int) -> Fraction:
+    """What so many reports of one epoch cost together: where one is repeated, no more than that one."""
+    return randomizer.loss(min(reports, 1) if randomizer.spec["memoize"] else reports)
+
+
+def lifetime_loss(randomizer: Randomizer, *, lifetime: int, per_epoch: int) -> Fraction:
+    """What a device gives away at most, for any two histories of values, if it makes all reports that a task allows."""
+    most = min(lifetime, per_epoch)
+    if not randomizer.spec["epoch_seconds"]:  # one epoch, for ever
+        return epoch_loss(randomizer, most)
+    return lifetime * (randomizer.loss(1) if randomizer.spec["memoize"] else randomizer.dearest(most))
 
 
 def coder_of(spec: Mapping[str, Any]) -> Callable[[Any], Any]:
@@ -729,26 +891,35 @@ def coder_of(spec: Mapping[str, Any]) -> Callable[[Any], Any]:
         return _text_coder(int(domain["length"]))
     if "open" in domain:
         return fingerprint
+    values: Sequence[Any] = range(domain["range"]) if "range" in domain else domain["values"]
     known: Mapping[Any, int] | range = (
-        range(domain["range"]) if "range" in domain else {value: code for code, value in enumerate(domain["values"])}
+        values if isinstance(values, range) else {value: code for code, value in enumerate(values)}
     )
 
     def code_of(value: Any) -> int:
-        if isinstance(value, bool) or value not in known:
+        try:
+            inside = not isinstance(value, bool) and value in known
+        except TypeError:  # what cannot be hashed is in no list
+            inside = False
+        if not inside:
             raise ClientRefused("out-of-domain", "This is not one of the task's values.", "Report one of its values.")
-        code = value if isinstance(known, range) else known[value]
-        return fingerprint(value) if spec["protocol"] in Sketch.protocols else int(code)
+        code = int(value if isinstance(known, range) else known[value])
+        return fingerprint(values[code]) if spec["protocol"] in Sketch.protocols else code
 
     return code_of
 
 
 def _grid_coder(domain: Mapping[str, str], steps: int) -> Callable[[Any], int]:
-    lower, upper = Fraction(domain["lower"]), Fraction(domain["upper"])
+    lower, upper = number_of(domain["lower"]), number_of(domain["upper"])
 
     def code_of(value: Any) -> int:
-        if isinstance(value, bool) or not math.isfinite(value):
-            raise ClientRefused("out-of-domain", "The value is not a finite number.", "Report a number.")
-        inside = min(max(Fraction(value), lower), upper)
+        try:
+            is_number = not isinstance(value, bool) and not math.isnan(value)
+        except TypeError:
+            is_number = False
+        if not is_number:
+            raise ClientRefused("out-of-domain", "The value is not a number.", "Report a number.")
+        inside = upper if value > upper else lower if value < lower else Fraction(value)
         return math.floor((inside - lower) / (upper - lower) * steps + Fraction(1, 2))
 
     return code_of
@@ -756,12 +927,31 @@ def _grid_coder(domain: Mapping[str, str], steps: int) -> Callable[[Any], int]:
 
 def _text_coder(length: int) -> Callable[[Any], bytes]:
     def code_of(value: Any) -> bytes:
-        text = str(value).encode()
+        text = str(value).encode(errors="replace")
         if not 0 < len(text) <= length or b"\0" in text:
             raise ClientRefused("out-of-domain", f"The text is empty or longer than {length} bytes.", "Report another.")
         return text
 
     return code_of
+
+
+def stand_in(spec: Mapping[str, Any], draw: Draw) -> Any:
+    """A value of the task, drawn without looking at the person's: it is reported where theirs is outside of the task.
+
+    Its report is a mixture of the reports of the task's values, so nobody can tell it from them by more than epsilon.
+    """
+    domain = spec["domain"]
+    if "lower" in domain:
+        steps = int(spec["parameters"]["steps"])
+        lower, upper = number_of(domain["lower"]), number_of(domain["upper"])
+        return lower + (upper - lower) * draw.below(steps + 1) / steps
+    if "length" in domain:
+        letters = hashlib.shake_256(draw.word().to_bytes(8, "big")).digest(int(domain["length"]))
+        return "".join(chr(1 + letter % 127) for letter in letters)
+    if "open" in domain:
+        return ""
+    values: Sequence[Any] = range(domain["range"]) if "range" in domain else domain["values"]
+    return values[draw.below(len(values))]
 
 
 # ── messages ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -778,76 +968,260 @@ def packed(report: int, bits: int) -> bytes:
     return (report << -bits % 8).to_bytes(-(-bits // 8), "big")
 
 
-class Client:
-    """One person's device: one task, a secret that never leaves, and a count of what was given away.
+# ── the device's store: counted under a lock, on disk before anything leaves ────────────────────────────────────────
 
-    `store` is a file that outlives the process; without one, caps hold as long as the object lives. `slot` is the
-    number that the collector assigned; without one the device draws its own.
+
+class Store:
+    """What a device remembers, here in memory: a secret that never leaves, what was given away, what waits to be sent.
+
+    To keep it elsewhere, change `changing` so that what it yields is read, changed and kept by one client at a time.
+    """
+
+    def __init__(self, secret: bytes | None = None) -> None:
+        self._lock = threading.Lock()
+        self._book: dict[str, Any] = {"version": 2, "secret": (secret or secrets.token_bytes(32)).hex(), "tasks": {}}
+
+    def read(self) -> dict[str, Any]:
+        """The book as it stands."""
+        return self._book
+
+    @contextmanager
+    def changing(self) -> Iterator[dict[str, Any]]:
+        """The book, for one client alone; what was done to it is kept unless it fails."""
+        with self._lock:
+            book = copy.deepcopy(self._book)
+            yield book
+            self._book = book
+
+
+class FileStore(Store):
+    """The same in a file, which several processes may share: each reads, checks and writes it under a lock.
+
+    The lock is on a file beside it, as the store itself is replaced: whoever reads sees the old or the new, never half.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        super().__init__()
+        self._path = Path(path)
+        if not self._path.exists():
+            with self.changing():  # the secret is on disk before it is used
+                pass
+
+    @contextmanager
+    def changing(self) -> Iterator[dict[str, Any]]:
+        try:
+            with _private(self._path, ".lock", "a") as lock, _alone(lock):
+                book = self.read() if self._path.exists() else self._book
+                yield book
+                self._write(book)
+        except OSError:
+            raise ClientRefused(
+                "bad-store",
+                "This device cannot write down what it gives away, so it gives nothing.",
+                "See whether the disk is full or the folder read-only, and report again.",
+            ) from None
+
+    def read(self) -> dict[str, Any]:
+        try:
+            book: dict[str, Any] = json.loads(self._path.read_text(encoding="utf-8"))
+            if book["version"] == 2:
+                return book
+        except (ValueError, KeyError, TypeError):
+            pass
+        raise ClientRefused(
+            "bad-store",
+            "This is no store of this client: what the device gave away cannot be read from it.",
+            "Bring the store back from where it was kept; one of the client before has no epsilon in it.",
+        )
+
+    def _write(self, book: Mapping[str, Any]) -> None:
+        with _private(self._path, ".new", "w") as file:
+            json.dump(book, file)
+            file.flush()
+            os.fsync(file.fileno())
+        self._path.with_name(self._path.name + ".new").replace(self._path)
+        if sys.platform != "win32":
+            folder = os.open(self._path.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)  # the new name is on disk, too
+            finally:
+                os.close(folder)
+
+
+def _private(path: Path, suffix: str, mode: str) -> IO[str]:
+    """A file beside the store that nobody else can read."""
+
+    def opener(name: str, flags: int) -> int:
+        return os.open(name, flags, 0o600)
+
+    return open(path.with_name(path.name + suffix), mode, encoding="utf-8", opener=opener)
+
+
+@contextmanager
+def _alone(lock: IO[str]) -> Iterator[None]:
+    """While no other process has the lock; the system takes it from one that dies."""
+    if sys.platform == "win32":
+        lock.seek(0)
+        msvcrt.locking(lock.fileno(), msvcrt.LK_LOCK, 1)
+        try:
+            yield
+        finally:
+            lock.seek(0)
+            msvcrt.locking(lock.fileno(), msvcrt.LK_UNLCK, 1)
+    else:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+# ── the device ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Client:
+    """One person's device and one task: it randomizes, counts what was given away, and keeps what is not sent yet.
+
+    `store` is a file that outlives the process and is shared by all tasks of the device; without one, caps hold as
+    long as the object lives. `budget` is the epsilon that the device's owner gives away at most, to all tasks of the
+    store together; no task can raise it. `slot` is the number that the collector assigned; without one the device draws
+    its own.
     """
 
     def __init__(
         self,
         task: Any,
         *,
-        store: str | os.PathLike[str] | None = None,
+        store: str | os.PathLike[str] | Store | None = None,
+        budget: float | str | Fraction = BUDGET,
         slot: int | None = None,
         clock: Callable[[], float] = time.time,
         draw: Draw | None = None,
     ) -> None:
         self.spec = spec_of(task)
-        self.digest = digest_of(self.spec)
         self.randomizer = randomizer_of(self.spec)
-        check_fit(self.randomizer, self.spec.get("domain", {}))
+        self.digest = digest_of(self.spec)
+        self.budget = Fraction(str(budget))
         self._code_of = coder_of(self.spec)
-        self._store = Path(store) if store is not None else None
+        self._store = store if isinstance(store, Store) else FileStore(store) if store is not None else Store()
         self._clock, self._draw = clock, draw or Draw()
-        self._book: dict[str, Any] = {"secret": secrets.token_hex(32), "tasks": {}}
-        if self._store and self._store.exists():
-            self._book = json.loads(self._store.read_text())
-        secret = bytes.fromhex(self._book["secret"])
-        self._secret = hmac.digest(secret, self.digest, "sha256")
+        self._secret = hmac.digest(bytes.fromhex(self._store.read()["secret"]), self.digest, "sha256")
         self._slot = slot if slot is not None else Remembered(self._secret, b"slot").below(1 << 32)
 
     @property
     def reports(self) -> int:
-        """How many reports this device ever made for this task."""
-        return int(self._counts()["lifetime"])
+        """How many reports this device ever made for this task, sent or waiting to be."""
+        return int(self._account()["reports"])
 
     @property
     def spent(self) -> float:
-        """What all reports so far cost together, at most."""
-        each = Fraction(self.spec["parameters"].get("first", self.spec["epsilon"]))
-        return float(each * self.reports)
+        """What all reports for this task so far cost together, at most, whatever the values were."""
+        return _float_above(Fraction(self._account()["spent"]))
+
+    @property
+    def spent_in_all(self) -> float:
+        """The same for all tasks of this device."""
+        return _float_above(_spent_in_all(self._store.read()))
+
+    def covers(self, value: Any) -> bool:
+        """Whether the value is one of the task's. For whoever holds the device: what leaves it does not tell."""
+        try:
+            self._code_of(value)
+        except ClientRefused:
+            return False
+        return True
+
+    def explain(self) -> str:
+        """What is asked of this device and what it will give away, to be read before the first report."""
+        caps, one = self.spec["caps"], _float_above(self.randomizer.loss(1))
+        all_reports = _float_above(lifetime_loss(self.randomizer, **caps))
+        budget, made = float(self.budget), f"{self.reports:,} made, ε {self.spent:g} given away"
+        return (
+            f"{self.spec['name']}: a report costs ε {one:g} at most\n"
+            f"for this task at most {caps['lifetime']:,} reports, ε {all_reports:g} together whatever the values; {made}\n"
+            f"this device gives away at most ε {budget:g} in all, for all its tasks; ε {self.spent_in_all:g} is gone"
+        )
 
     def report(self, value: Any) -> bytes:
-        """The message that leaves the device. Counted, on disk if there is a store, before it is returned."""
-        code = self._code_of(value)
+        """The message that leaves the device: counted and kept until it is acknowledged, before it is returned.
+
+        A value outside of the task is reported as one of the task's, drawn at random: silence would tell it. A message
+        counts when it is made, sent or not; sending it again costs nothing.
+        """
+        given = stand_in(self.spec, self._draw)
+        code = self._code_of(value if self.covers(value) else given)
         epoch = int(self._clock() // self.spec["epoch_seconds"]) if self.spec["epoch_seconds"] else 0
-        self._count(epoch)
-        drawn = Remembered(self._secret, b"report", repr(code).encode()) if self.spec["memoize"] else self._draw
-        report = self.randomizer.randomize(code, drawn, slot=self._slot, secret=self._secret)
-        sender = hmac.digest(self._secret, b"sender" + epoch.to_bytes(8, "big"), "sha256")[:16]
-        payload = packed(report, self.randomizer.bits)
-        return message_of(self.digest, sender, payload, count=1, message_id=secrets.token_bytes(16))
+        with self._store.changing() as book:
+            account = _account_in(book, self.digest)
+            self._count(book, account, epoch)
+            payload = packed(self._randomized(account, code), self.randomizer.bits)
+            sender = hmac.digest(self._secret, b"sender" + epoch.to_bytes(8, "big"), "sha256")[:16]
+            message = message_of(self.digest, sender, payload, count=1, message_id=secrets.token_bytes(16))
+            account["pending"].append(message.hex())
+        return message
 
-    def _counts(self) -> dict[str, int]:
-        fresh = {"lifetime": 0, "epoch": 0, "in_epoch": 0}
-        found: dict[str, int] = self._book["tasks"].setdefault(self.digest.hex(), fresh)
-        return found
+    def pending(self) -> list[bytes]:
+        """The messages of this task that nobody has acknowledged yet, the oldest first."""
+        return [bytes.fromhex(message) for message in self._account()["pending"]]
 
-    def _count(self, epoch: int) -> None:
-        counts, caps = self._counts(), self.spec["caps"]
-        in_epoch = counts["in_epoch"] if counts["epoch"] == epoch else 0
-        if counts["lifetime"] >= caps["lifetime"] or epoch < counts["epoch"]:
+    def acknowledge(self, message: bytes) -> None:
+        """The collector has the message, or will never take it: forget it. It stays counted."""
+        with self._store.changing() as book:
+            account = _account_in(book, self.digest)
+            account["pending"] = [kept for kept in account["pending"] if kept != message.hex()]
+
+    def send(self, deliver: Callable[[bytes], bool]) -> int:
+        """Hand every waiting message to `deliver`, byte by byte as it was made; how many still wait.
+
+        `deliver` says True where the collector has it; where it says False or fails, the message is kept for later.
+        """
+        for message in self.pending():
+            if deliver(message):
+                self.acknowledge(message)
+        return len(self.pending())
+
+    def _account(self) -> dict[str, Any]:
+        return _account_in(self._store.read(), self.digest)
+
+    def _count(self, book: Mapping[str, Any], account: dict[str, Any], epoch: int) -> None:
+        caps = self.spec["caps"]
+        if account["reports"] >= caps["lifetime"] or epoch < account["epoch"]:
             raise ClientRefused("cap-reached", "This device has given all it will ever give.", "Ask somebody else.")
-        if in_epoch >= caps["per_epoch"]:
+        if epoch != account["epoch"]:
+            account.update(epoch=epoch, in_epoch=0, answer=None)
+        before = account["in_epoch"]
+        if before >= caps["per_epoch"]:
             raise ClientRefused("cap-reached", "This device has given all it gives in one epoch.", "Wait for the next.")
-        counts.update(lifetime=counts["lifetime"] + 1, epoch=epoch, in_epoch=in_epoch + 1)
-        if self._store:
-            beside = self._store.with_name(self._store.name + ".new")
-            with beside.open("w") as file:
-                json.dump(self._book, file)
-                file.flush()
-                os.fsync(file.fileno())
-            beside.chmod(0o600)
-            beside.replace(self._store)
+        cost = epoch_loss(self.randomizer, before + 1) - epoch_loss(self.randomizer, before)
+        if _spent_in_all(book) + cost > self.budget:
+            raise ClientRefused(
+                "budget-spent",
+                f"This device gives away at most ε {float(self.budget):g} in all, and this report would go beyond.",
+                "Ask somebody else; only the device's owner may raise its budget.",
+            )
+        spent = str(Fraction(account["spent"]) + cost)
+        account.update(reports=account["reports"] + 1, in_epoch=before + 1, spent=spent)
+
+    def _randomized(self, account: dict[str, Any], code: Any) -> int:
+        """A fresh report; or, where the task remembers, one made from the answer that is kept for this epoch."""
+        two_rounds = self.randomizer if isinstance(self.randomizer, TwoRounds) and not self.spec["memoize"] else None
+        drawn = two_rounds.answer if two_rounds else self.randomizer.randomize
+        if two_rounds is None and not self.spec["memoize"]:
+            return drawn(code, self._draw, slot=self._slot, secret=self._secret)
+        if account["answer"] is None:
+            account["answer"] = f"{drawn(code, self._draw, slot=self._slot, secret=self._secret):x}"
+        answer = int(account["answer"], 16)
+        return two_rounds.repeat(answer, self._draw, slot=self._slot) if two_rounds else answer
+
+
+def _account_in(book: dict[str, Any], digest: bytes) -> dict[str, Any]:
+    """What a task has had: reports, the epoch of the last and how many in it, epsilon, the kept answer, the outbox."""
+    fresh = {"reports": 0, "epoch": 0, "in_epoch": 0, "spent": "0", "answer": None, "pending": []}
+    account: dict[str, Any] = book["tasks"].setdefault(digest.hex(), fresh)
+    return account
+
+
+def _spent_in_all(book: Mapping[str, Any]) -> Fraction:
+    return sum((Fraction(account["spent"]) for account in book["tasks"].values()), Fraction(0))
+
+
+def _float_above(number: Fraction) -> float:
+    nearest = float(number)
+    return nearest if Fraction(nearest) >= number else math.nextafter(nearest, math.inf)

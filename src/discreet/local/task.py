@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,16 +13,17 @@ from functools import cached_property
 from typing import Any
 
 from discreet.errors import BadData, BadEpsilon, BadTask
-from discreet.exact import Number, exact, read_bounds, read_count, read_epsilon
+from discreet.exact import Number, exact, read_bounds, read_count, read_epsilon, rounded_up
 from discreet.local.choose import Choice, auto, hadamard_option, hashing_buckets, projective_option, subset_width
 from discreet.local.client import (
+    BUDGET,
     VERSION,
     ClientRefused,
     Randomizer,
     canonical,
-    check_fit,
     coder_of,
     digest_of,
+    lifetime_loss,
     randomizer_of,
 )
 from discreet.local.protocols import heavy, numeric, twin_of
@@ -57,11 +59,9 @@ _FREQUENCY = (
     "rappor",
 )
 _MEAN = ("duchi", "piecewise", "hybrid")
-_CAPS = {"per_epoch", "lifetime"}
-_KEYS = {
-    *("version", "name", "kind", "protocol", "epsilon", "domain", "parameters"),
-    *("caps", "epoch_seconds", "min_batch", "memoize", "assigned", "seed"),
-}
+_KINDS = ("frequency", "mean", "distribution", "heavy-hitters")
+_MOST_REPORTS = 1000
+"""Of one device, where nobody says: this many, or fewer where these would cost more than a device gives."""
 _STEPS = 1 << 16
 _MOST_VALUES = 1 << 26
 
@@ -77,9 +77,9 @@ class Task:
     spec: Mapping[str, Any]
 
     def __post_init__(self) -> None:
-        if not isinstance(self.spec, Mapping) or set(self.spec) != _KEYS or set(self.spec["caps"]) != _CAPS:
-            raise _no_task()
         _ = self.randomizer  # a task that cannot be carried out is refused here
+        if self.kind not in _KINDS:
+            raise _no_task()
 
     @classmethod
     def frequency(
@@ -95,7 +95,7 @@ class Task:
     ) -> Task:
         """How many people have each value of `domain`; without a domain, of any list of candidates given later.
 
-        `first` is what a single report may cost where `epsilon` is for all reports about one value (rappor, loloha).
+        `first` is what a single report may cost where `epsilon` is for all reports of one epoch (rappor, loloha).
         """
         values = _domain(domain)
         chosen = _named(protocol, _FREQUENCY, default="auto")
@@ -194,7 +194,7 @@ class Task:
 
     @property
     def epsilon(self) -> float:
-        """What one report costs; for rappor and loloha, what all reports about one value cost."""
+        """What one report costs; for rappor, loloha and `memoize`, what all reports of one epoch cost."""
         return float(_number(self.spec["epsilon"]))
 
     @cached_property
@@ -210,12 +210,7 @@ class Task:
     @cached_property
     def randomizer(self) -> Randomizer:
         """What devices do."""
-        try:
-            randomizer = randomizer_of(self.spec)
-            check_fit(randomizer, self.spec["domain"])
-        except ClientRefused as error:
-            raise BadTask(error.problem, next_step="Change the task's parameters.") from None
-        return randomizer
+        return _randomizer(self.spec)
 
     @cached_property
     def protocol(self) -> Protocol[Any]:
@@ -230,9 +225,8 @@ class Task:
 
     @property
     def lifetime_epsilon(self) -> float:
-        """What a device that makes all the reports it may make gives away, at most."""
-        each = _number(self.spec["parameters"].get("first", self.spec["epsilon"]))
-        return float(each) * int(self.spec["caps"]["lifetime"])
+        """What a device that makes all the reports it may make gives away, at most, for any two histories of values."""
+        return rounded_up(lifetime_loss(self.randomizer, **self.spec["caps"]))
 
     def code_of(self, value: Any) -> Any:
         """What the randomizer takes for a value."""
@@ -250,10 +244,12 @@ class Task:
         caps, bits = self.spec["caps"], self.randomizer.bits
         at_most = f"{caps['per_epoch']:,} an epoch and {caps['lifetime']:,} in all"
         lines = [
-            f"{self.name}: {self.kind}, protocol {self.spec['protocol']}, ε {self.epsilon:g} a report",
+            f"{self.name}: {self.kind}, protocol {self.spec['protocol']}, ε {float(self.randomizer.loss(1)):g} a report",
             f"a report has {bits:,} bits; a device makes at most {at_most}",
-            f"a device that makes them all gives away ε {self.lifetime_epsilon:g} altogether",
+            f"a device that makes them all gives away ε {self.lifetime_epsilon:g} altogether, whatever its values",
         ]
+        if self.lifetime_epsilon > BUDGET:
+            lines.append(f"devices stop at ε {BUDGET} for all their tasks together, unless their owners say more")
         if self.kind == "frequency" and self.values:
             lines += ["", self.choice().explain()]
         return "\n".join(lines)
@@ -265,6 +261,13 @@ class Task:
 
 def _no_task() -> BadTask:
     return BadTask("This is not a task.", next_step="Give the whole specification, as it was published.")
+
+
+def _randomizer(spec: Mapping[str, Any]) -> Randomizer:
+    try:
+        return randomizer_of(spec)
+    except ClientRefused as error:
+        raise BadTask(error.problem, next_step="Change the task's parameters.") from None
 
 
 def _number(text: object) -> Fraction:
@@ -357,8 +360,7 @@ def _spec(  # noqa: PLR0917  the parts of a specification, in its order
     known = {"per_epoch", "lifetime", "epoch_seconds", "min_batch", "memoize", "assigned", "seed"}
     if unknown := set(rules) - known:
         raise BadTask(f"A task has no rule {min(unknown)!r}.", next_step=f"Known: {', '.join(sorted(known))}.")
-    lifetime = read_count(rules.get("lifetime", 1000), name="lifetime")
-    spec = {
+    spec: dict[str, Any] = {
         "version": VERSION,
         "name": str(name),
         "kind": kind,
@@ -366,13 +368,31 @@ def _spec(  # noqa: PLR0917  the parts of a specification, in its order
         "epsilon": str(read_epsilon(epsilon)),
         "domain": dict(domain),
         "parameters": dict(parameters),
-        "caps": {"per_epoch": read_count(rules.get("per_epoch", lifetime), name="per_epoch"), "lifetime": lifetime},
+        "caps": {},
         "epoch_seconds": read_count(rules.get("epoch_seconds", 0), name="epoch_seconds", least=0),
         "min_batch": read_count(rules.get("min_batch", 1), name="min_batch"),
         "memoize": bool(rules.get("memoize", False)),
         "assigned": bool(rules.get("assigned", False)),
     }
+    spec["caps"] = _caps(spec, rules)
     # The hash functions are public; any number that does not look at people's values will do.
     drawn = int.from_bytes(hashlib.sha256(canonical(spec)).digest()[:6], "big")
     spec["seed"] = read_count(rules.get("seed", drawn), name="seed", least=0)
     return spec
+
+
+def _caps(spec: Mapping[str, Any], rules: Mapping[str, Any]) -> dict[str, int]:
+    """What the rules say; a lifetime that nobody names costs at most what a device gives by itself."""
+    randomizer = _randomizer({**spec, "caps": {"per_epoch": 1, "lifetime": 1}, "seed": 0})
+    per_epoch = rules.get("per_epoch")
+
+    def caps(lifetime: object) -> dict[str, int]:
+        reports = read_count(lifetime, name="lifetime")
+        return {"lifetime": reports, "per_epoch": read_count(per_epoch or reports, name="per_epoch")}
+
+    if "lifetime" in rules:
+        return caps(rules["lifetime"])
+    affordable = bisect_right(
+        range(1, _MOST_REPORTS + 1), False, key=lambda n: lifetime_loss(randomizer, **caps(n)) > BUDGET
+    )
+    return caps(max(1, affordable))

@@ -25,6 +25,7 @@ _TWINS: dict[type[client.Randomizer], Callable[[Any], Protocol[Any]]] = {
     client.Subset: SubsetSelection,
     client.Projective: ProjectiveResponse,
     client.Hashing: LocalHashing,
+    client.HashingTwice: LocalHashing,
     client.Unary: UnaryEncoding,
     client.Sketch: CountMeanSketch,
     client.Hadamard: HadamardResponse,

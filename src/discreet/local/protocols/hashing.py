@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.local.client import WORD, Hashing
+from discreet.local.client import WORD, Hashing, HashingTwice
 from discreet.local.draws import Codes, Draws, Flags
 from discreet.local.protocols.base import PureProtocol, Reports, Tally, chance_of
 
@@ -80,7 +80,7 @@ class LocalHashing(PureProtocol[Hashing]):
     def _encode(self, codes: Codes, draws: Draws, slots: NDArray[np.int64]) -> Words:
         r = self.randomizer
         answers = self._respond(bucket(codes, slots, r.seed, r.buckets), r.keep, draws)
-        if r.spec["protocol"] == "loloha":
+        if isinstance(r, HashingTwice):
             answers = self._respond(answers, r.keep_again, draws)
         return slots.astype(np.uint64) << np.uint64(r.value_bits) | answers
 

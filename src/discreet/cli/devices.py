@@ -1,0 +1,135 @@
+"""`discreet collect report` and `send`: this machine as a device that answers, and keeps its messages till they arrive."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any
+
+import httpx
+import typer
+
+from discreet.cli.books import JsonOption
+from discreet.errors import BadInput, BadTask, ReportRefused
+from discreet.local import Client, ClientRefused, Task
+from discreet.local.client import BUDGET, HEADER
+
+TaskFile = Annotated[Path, typer.Argument(help="The task, as `discreet collect new` wrote it.")]
+StoreFile = Annotated[
+    Path, typer.Option("--store", help="This device's secret, what it gave away, what it has to send.")
+]
+_STORE = Path("device.json")
+
+
+def report(
+    task_file: TaskFile,
+    value: Annotated[str, typer.Argument(help="The truth; it does not leave this device.")],
+    *,
+    store: StoreFile = _STORE,
+    budget: Annotated[
+        float, typer.Option("--budget", help="The ε that this device gives away in all, for all its tasks.")
+    ] = BUDGET,
+    output: Annotated[Path | None, typer.Option("--output", help="Add the message to a file, a line each.")] = None,
+    to: Annotated[str | None, typer.Option("--to", help="Or send it, and what waits, to a service.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Randomize one answer on this device, and show the bytes that leave it."""
+    task = read_task(task_file)
+    client, given = _client(task, store, budget), _value(task, value)
+    if not as_json:
+        first = "" if client.reports else client.explain()
+        typer.echo("\n" + "".join(f"  {line}\n" for line in first.splitlines()), nl=False)
+    if not client.covers(given):
+        typer.echo("  not one of the task's values: the report is about one of them, drawn at random", err=True)
+    try:
+        message = client.report(given)
+    except ClientRefused as refused:
+        raise BadInput(refused.problem, next_step=refused.next_step) from None
+    if output is not None:
+        with output.open("a") as file:
+            file.write(base64.b64encode(message).decode() + "\n")
+        client.acknowledge(message)
+    if as_json:
+        facts = {"message": base64.b64encode(message).decode(), "reports": client.reports, "spent": client.spent}
+        typer.echo(json.dumps({**facts, "spent_in_all": client.spent_in_all}))
+    else:
+        typer.echo(f"  leaves this device: {message.hex()}")
+        typer.echo(f"  of which the report: {message[HEADER:-4].hex()} ({task.randomizer.bits} bits)")
+        most = task.spec["caps"]["lifetime"]
+        typer.echo(f"  {client.reports:,} of {most:,} reports made, ε {client.spent:g} given away\n")
+    if to is not None:
+        client.send(_deliver(to, client))
+
+
+def send(
+    task_file: TaskFile,
+    *,
+    to: Annotated[str, typer.Option("--to", help="The address of a service.")],
+    store: StoreFile = _STORE,
+) -> None:
+    """Send the messages of a task that wait on this device, as they were made; that costs nothing more."""
+    client = _client(read_task(task_file), store, BUDGET)
+    waiting = len(client.pending())
+    client.send(_deliver(to, client))
+    typer.echo(f"  {waiting:,} sent" if waiting else "  nothing waits")
+
+
+def read_task(path: Path) -> Task:
+    """The task in a file."""
+    if not path.exists():
+        raise BadTask(
+            "There is no task there.", next_step="Write one: discreet collect new NAME --epsilon … --values …"
+        )
+    return Task.from_json(path.read_text())
+
+
+def _client(task: Task, store: Path, budget: float) -> Client:
+    try:
+        return Client(task, store=store, budget=budget)
+    except ClientRefused as refused:
+        raise BadInput(refused.problem, next_step=refused.next_step) from None
+
+
+def _value(task: Task, text: str) -> Any:
+    """A number where the task is about numbers and the text is one."""
+    domain = task.spec["domain"]
+    if "lower" in domain:
+        try:
+            return Fraction(text)
+        except (ValueError, ZeroDivisionError):
+            return text
+    if "range" in domain or any(isinstance(value, int) for value in domain.get("values", ())):
+        return int(text) if text.lstrip("-").isdecimal() else text
+    return text
+
+
+def _deliver(address: str, client: Client) -> Callable[[bytes], bool]:
+    """How a message reaches a service: taken, refused for ever and forgotten, or kept because nobody answered."""
+    place = f"{address.rstrip('/')}/v1/tasks/{client.digest.hex()}/reports"
+
+    def deliver(message: bytes) -> bool:
+        try:
+            response = httpx.post(
+                place, content=message, headers={"Content-Type": "application/octet-stream"}, timeout=30
+            )
+            error = response.json().get("error", {})
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError, AttributeError):
+            raise _kept() from None
+        if response.status_code == 202 or error.get("code") == "replayed":
+            return True
+        if response.status_code == 429 or response.status_code >= 500:
+            raise _kept()
+        client.acknowledge(message)
+        raise ReportRefused(error.get("message", "The service refused."), next_step=error.get("next_step", ""))
+
+    return deliver
+
+
+def _kept() -> BadInput:
+    return BadInput(
+        "The service does not answer; this device keeps the message, and has counted it.",
+        next_step="Check the address, and send it later: discreet collect send TASK --to ADDRESS.",
+    )
