@@ -13,15 +13,14 @@ import pytest
 
 from discreet.errors import BadDelta, BadEpsilon, BadInput
 from discreet.local import Task, shuffle
-from discreet.local.client import WORD, Draw, Randomizer, randomizer_of
+from discreet.local.client import WORD, Draw, Randomizer
+from tests.local.cases import randomizer_for
 
 Law = dict[object, float]
 
 
 def randomizer(protocol: str, epsilon: object, **parameters: object) -> Randomizer:
-    return randomizer_of(
-        {"version": 1, "protocol": protocol, "epsilon": str(epsilon), "seed": 1, "parameters": parameters}
-    )
+    return randomizer_for(protocol, str(epsilon), parameters, seed=1)
 
 
 class Played(Draw):
@@ -280,7 +279,7 @@ def test_a_protocol_of_more_levels_gets_the_bound_that_holds_for_any():
 
 def test_a_report_that_carries_an_assigned_slot_hides_in_no_crowd():
     drawn = randomizer("olh", 2, buckets=8)
-    assigned = randomizer_of({**drawn.spec, "assigned": True})
+    assigned = type(drawn)({**drawn.spec, "assigned": True})
     assert shuffle.epsilon_after_shuffling(drawn, n=10**5, delta=1e-6) < 0.1
     assert 1.999 < shuffle.epsilon_after_shuffling(assigned, n=10**5, delta=1e-6) <= 2
     laws = [exact_law(assigned, value) for value in range(3)]

@@ -11,8 +11,9 @@ from scipy.stats import chi2
 
 from discreet.local import Task
 from discreet.local.books import CollectorBooks
-from discreet.local.client import Draw, canonical, digest_of, randomizer_of
+from discreet.local.client import Draw, canonical, digest_of
 from discreet.local.wire import read_message
+from tests.local.cases import randomizer_for
 from tests.server.conftest import Server
 
 pytestmark = pytest.mark.slow
@@ -76,10 +77,6 @@ def run(page, served, script, given=None):
     return page.evaluate(f"async (given) => {{ {WHOLE} {script} }}", given)
 
 
-def spec_with(epsilon, size, protocol="grr"):
-    return {**TASK.spec, "epsilon": epsilon, "protocol": protocol, "parameters": {"size": size}}
-
-
 # ── the device, held to the Python client ───────────────────────────────────────────────────────────────────────────
 
 
@@ -89,7 +86,9 @@ def test_the_thresholds_are_the_python_clients_to_the_last_bit(page, served):
     cases += [("1", 2, "warner"), ("1.0986122886682", 2, "coin"), ("2", 2, "coin")]
     script = "return given.map(([epsilon, size, protocol]) => String(device.keepThreshold(epsilon, size, protocol)));"
     found = run(page, served, script, [list(case) for case in cases])
-    assert [int(keep) for keep in found] == [randomizer_of(spec_with(*case)).keep for case in cases]
+    assert [int(keep) for keep in found] == [
+        randomizer_for(protocol, epsilon, {"size": size}).keep for epsilon, size, protocol in cases
+    ]
 
 
 def test_epsilons_that_promise_nothing_or_cannot_be_read_are_refused(page, served):
