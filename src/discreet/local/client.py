@@ -43,7 +43,7 @@ WORD = 1 << 64
 BUDGET = 20
 """What a device gives away in its life, to all tasks together, unless its owner says another epsilon."""
 _MOST_EPSILON = 100
-_MOST_COUNTED = 10**9
+_MOST_COUNTED = (1 << 32) - 1
 _LARGEST_FIELD = 1 << 12
 _LONGEST_POWER = 1 << 12
 _MOST_TRIED = 256
