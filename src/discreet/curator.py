@@ -30,6 +30,7 @@ from discreet.engines import DuckEngine, Engine, Places, with_public_columns
 from discreet.errors import BadInput, ScaleOutOfRange, TooLarge
 from discreet.exact import Number, exact, read_sensitivity
 from discreet.ledger import Ledger
+from discreet.ledger.entries import AT_HAND
 from discreet.loss import Loss
 from discreet.mechanisms.base import least
 from discreet.sql import Table
@@ -289,12 +290,12 @@ def curators_with_new_books(catalog: Catalog, *, frames: Mapping[str, Any]) -> G
                 yield Curator(declared, ledger, engine)
 
 
-def refresh(config: str | Path = "discreet.toml") -> int:
-    """Begin a new data version, for the owner: the source is read anew, and answers of before are not replayed."""
+def refresh(config: str | Path = "discreet.toml", *, by: str = AT_HAND) -> int:
+    """Begin a new data version, for the owner: the source is read anew, and answers of before are not replayed. `by` is who does it."""
     catalog = with_public_columns(load_catalog(config))
     with closing(Ledger.open(catalog.ledger, neighbours=catalog.neighbours, anchor=catalog.anchor)) as ledger:
-        ledger.open_account(catalog.cap)
-        version = ledger.refresh()
+        ledger.open_account(catalog.cap, by="catalog")
+        version = ledger.refresh(by=by)
         DuckEngine(catalog, salt=_salt(ledger, version), version=version).close()
     return version
 
@@ -303,9 +304,9 @@ def open_books(catalog: Catalog) -> Ledger:
     """The ledger, with an account for the dataset and one for each analyst who has a cap."""
     ledger = Ledger.open(catalog.ledger, neighbours=catalog.neighbours, anchor=catalog.anchor)
     try:
-        ledger.open_account(catalog.cap)
+        ledger.open_account(catalog.cap, by="catalog")
         for analyst, cap in catalog.analysts.items():
-            ledger.open_account(cap, analyst=analyst)
+            ledger.open_account(cap, analyst=analyst, by="catalog")
     except BaseException:
         ledger.close()
         raise

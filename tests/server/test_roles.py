@@ -92,6 +92,8 @@ def test_a_steward_gives_themselves_nothing_and_takes_nothing_from_an_owner(door
     assert code_of(door.send("steward", "DELETE", "/v1/users/boss")) == "forbidden"
     own = {"name": "the steward", "role": "analyst"}
     assert code_of(door.send("steward", "POST", "/v1/keys", json=own)) == "forbidden"
+    assert code_of(door.send("steward", "PUT", "/v1/analysts/the steward", json={"epsilon": 9})) == "forbidden"
+    assert code_of(door.send("steward", "PUT", "/v1/analysts/the steward/frozen?frozen=false")) == "forbidden"
     assert door.book.users()["boss"] == "owner"
 
 

@@ -171,7 +171,7 @@ class Pipeline:
         _LOG.error("a release failed past its charge: %s", failure)
         if analyst is not None:
             with suppress(AccountFrozen):
-                self.ledger.freeze(analyst)
+                self.ledger.freeze(analyst, by="a reading that failed")
         raise EngineFailure("The engine could not answer. The price was paid.", next_step="Tell the owner of the data.")
 
     def _read(self, wanted: Releasable, analyst: str | None, asking: Asking) -> tuple[bytes | None, str]:

@@ -195,7 +195,7 @@ class Watch:
         known = self._ledger.evaluated(self.receipt, version=self._version, above=above, analyst=self._analyst)
         if above is None and self._analyst is not None:
             with suppress(AccountFrozen):
-                self._ledger.freeze(self._analyst)
+                self._ledger.freeze(self._analyst, by="a reading that failed")
         return known
 
 

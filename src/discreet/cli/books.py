@@ -97,9 +97,10 @@ def show(
     if as_json:
         typer.echo(json.dumps([asdict(entry) for entry in entries]))
         return
-    table = _plain_table("entry", "time", "what", "about", "hash")
+    table = _plain_table("entry", "time", "what", "about", "by", "hash")
     for entry in entries:
-        _add_row(table, str(entry.seq), entry.time[:19].replace("T", " "), entry.kind, _about(entry), entry.hash[:12])
+        time, by = entry.time[:19].replace("T", " "), entry.body.get("by", "")
+        _add_row(table, str(entry.seq), time, entry.kind, _about(entry), by, entry.hash[:12])
     Console(highlight=False).print("", table, "")
 
 
@@ -224,7 +225,11 @@ def _about(entry: Entry) -> str:
         return str(body["relation"])
     if entry.kind == "refresh":
         return f"data version {body['version']}"
+    if entry.kind in ("key", "user"):
+        return f"{body.get('key', '')} {body.get('name', body.get('user'))}, {body['role'] or 'no role'}".strip()
+    if entry.kind == "revoke":
+        return str(body["key"])
     if entry.kind == "watch":
         outcome = "failed" if body.get("failed") else "above" if body.get("above") else "not above"
         return f"{outcome} on data version {body['version']}"
-    return holder(body.get("account", "")) or f"answer {body.get('sha256', '')[:12]}"
+    return holder(body.get("account", "")) or f"{entry.kind} {body.get('sha256', '')[:12]}"

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 GENESIS = "0" * 64
+AT_HAND = "command line"
+"""Who did what came neither through the door of the service nor from the curator itself."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from discreet.ledger.accounts import DATASET, Account, analyst_account
 from discreet.ledger.anchor import Anchor
 from discreet.ledger.checkpoint import Checkpoints
 from discreet.ledger.draft import Draft
-from discreet.ledger.entries import Entry
+from discreet.ledger.entries import AT_HAND, Entry
 from discreet.ledger.releases import describe
 from discreet.ledger.requests import Request, Reservation, check_text
 from discreet.ledger.running import RunningBooks
@@ -119,7 +119,7 @@ class Ledger:
 
     # Accounts
 
-    def open_account(self, cap: Filter, *, analyst: str | None = None, by: str | None = None) -> None:
+    def open_account(self, cap: Filter, *, analyst: str | None = None, by: str = AT_HAND) -> None:
         """Open the dataset's account, or an analyst's; or change the cap of one that is open. `by` is who does it."""
         if analyst is not None:
             check_text(analyst, "An analyst's name", most=200)
@@ -140,18 +140,18 @@ class Ledger:
                 raise BadInput(
                     "What was spent here has no pure epsilon.", next_step="Keep a delta above 0 for this account."
                 )
-            draft.append("cap", _by(body, by))
+            draft.append("cap", {**body, "by": by})
             draft.save(replace(known, filter=cap, total=cap.kept(known.total)))
 
         self.writer.write(job)
 
-    def freeze(self, analyst: str, *, frozen: bool = True, by: str | None = None) -> None:
+    def freeze(self, analyst: str, *, frozen: bool = True, by: str = AT_HAND) -> None:
         """Stop an analyst's account (or let it go on): nothing is granted and nothing replayed while it is frozen."""
         name = analyst_account(analyst)
 
         def job(draft: Draft) -> None:
             account = draft.account(name)
-            draft.append("freeze" if frozen else "thaw", _by({"account": name}, by))
+            draft.append("freeze" if frozen else "thaw", {"account": name, "by": by})
             draft.save(replace(account, frozen=frozen))
 
         self.writer.write(job)
@@ -177,11 +177,11 @@ class Ledger:
         begun = self.running().begun
         return self._now().date() if begun is None else datetime.fromisoformat(begun).date()
 
-    def refresh(self, *, by: str | None = None) -> int:
+    def refresh(self, *, by: str = AT_HAND) -> int:
         """Begin a new data version: the same questions are new ones, and accounts go on as they are."""
 
         def job(draft: Draft) -> int:
-            draft.append("refresh", _by({"version": draft.running.version + 1}, by))
+            draft.append("refresh", {"version": draft.running.version + 1, "by": by})
             return draft.running.version
 
         return self.writer.write(job)
@@ -192,12 +192,12 @@ class Ledger:
         """Keys and users, as the chain says."""
         return self.running().access
 
-    def record(self, entries: Callable[[Draft], Iterable[tuple[str, Mapping[str, Any]]]], *, by: str | None) -> None:
+    def record(self, entries: Callable[[Draft], Iterable[tuple[str, Mapping[str, Any]]]], *, by: str) -> None:
         """Write down what somebody does, kind and body each; `entries` reads, checks and may change tables in the same transaction."""
 
         def job(draft: Draft) -> None:
             for kind, body in entries(draft):
-                draft.append(kind, _by(body, by))
+                draft.append(kind, {**body, "by": by})
 
         self.writer.write(job)
 
@@ -345,8 +345,3 @@ class Ledger:
         """What the chain adds up to: for reading, and not to be changed."""
         with self._store.transaction() as t:
             return self.writer.followed(t)
-
-
-def _by(body: Mapping[str, Any], actor: str | None) -> Mapping[str, Any]:
-    """An entry's body with who did it."""
-    return body if actor is None else {**body, "by": actor}

@@ -22,12 +22,11 @@ from discreet.errors import BadInput, NoAccess
 from discreet.ledger import Ledger
 from discreet.ledger.access import KEY, REVOKE, USER, Access, IssuedKey
 from discreet.ledger.draft import Draft
+from discreet.ledger.entries import AT_HAND
 from discreet.ledger.requests import check_text
 from discreet.server.roles import ROLES, Holder
 from discreet.store.secret import needed_secret
 
-AT_HAND = "command line"
-"""Who does what does not come through the door."""
 _REMEMBERED = 1.0
 """Seconds for which a key that another process revokes still works."""
 _NEWS = 0.2

@@ -15,7 +15,7 @@ from discreet.errors import BadInput
 from discreet.server.bodies import CatalogText, NewCap, NewKey, NewUser
 from discreet.server.keys import key_facts
 from discreet.server.refusals import RESPONSES
-from discreet.server.roles import check_may_grant
+from discreet.server.roles import check_may_grant, check_other
 from discreet.server.service import holder_of, service_of
 
 routes = APIRouter(prefix="/v1", responses=RESPONSES)
@@ -71,14 +71,17 @@ def remove_user(name: str, request: Request) -> None:
 @routes.put("/analysts/{name}", status_code=204)
 def set_cap(name: str, body: NewCap, request: Request) -> None:
     """Open an analyst's account, or change its cap."""
-    ledger, cap = service_of(request).curator.ledger, open_filter(body.epsilon, body.delta)
-    ledger.open_account(cap, analyst=name, by=holder_of(request).id)
+    holder, ledger = holder_of(request), service_of(request).curator.ledger
+    check_other(holder, name)
+    ledger.open_account(open_filter(body.epsilon, body.delta), analyst=name, by=holder.id)
 
 
 @routes.put("/analysts/{name}/frozen", status_code=204)
 def set_frozen(name: str, request: Request, *, frozen: bool) -> None:
     """Stop an analyst's account or let it go on."""
-    service_of(request).curator.ledger.freeze(name, frozen=frozen, by=holder_of(request).id)
+    holder = holder_of(request)
+    check_other(holder, name)
+    service_of(request).curator.ledger.freeze(name, frozen=frozen, by=holder.id)
 
 
 @routes.get("/catalog/source")

@@ -50,7 +50,7 @@ ROUTES = {
     "GET /api": EVERYBODY,
     "GET /page/{name}": EVERYBODY,
     "GET /openapi.json": EVERYBODY,
-    "GET /session": "owner steward analyst auditor metrics",
+    "GET /session": " ".join(ROLES),
     "POST /session": EVERYBODY,
     "DELETE /session": EVERYBODY,
 }
@@ -95,6 +95,11 @@ def check_may_grant(holder: Holder, role: str, *, name: str) -> None:
     """Refuse to give or take a role above one's own, and any role of one's own name."""
     if role not in _GRANTS.get(holder.role, ()):
         raise Forbidden(f"The role {holder.role} does not give or take the role {role}.", next_step="Ask the owner.")
+    check_other(holder, name)
+
+
+def check_other(holder: Holder, name: str) -> None:
+    """Refuse to change what one has oneself."""
     if holder.role != "owner" and name == holder.name:
         raise Forbidden(
             "Nobody but the owner changes their own rights.", next_step="Ask the owner, or another steward."

@@ -1,6 +1,6 @@
 // Who is at the page: signing in and out, and which pages their role has.
 const $ = (id) => document.getElementById(id);
-const FIRST = { owner: "ask", analyst: "ask", steward: "budget", auditor: "budget", metrics: "transparency" };
+const FIRST = { owner: "ask", analyst: "ask", steward: "budget", auditor: "budget" };
 
 // A link with data-roles is for these only; one without is for everybody.
 function offer(role) {
@@ -25,7 +25,7 @@ export async function signedIn(call) {
 // The page that was asked for, or the first one that the role has.
 export function pageFor(role, asked) {
   const link = document.querySelector(`nav a[href="#${CSS.escape(asked)}"]`);
-  return link && !link.hidden ? asked : FIRST[role];
+  return link && !link.hidden ? asked : FIRST[role] ?? "transparency";
 }
 
 export function offerSignIn(call, told, go) {

@@ -1,0 +1,57 @@
+"""`discreet key` and `discreet user`, as an owner runs them: what they do is in the books, and a backup does not undo it."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from discreet.samples import write_clinic
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def config(tmp_path):
+    return write_clinic(tmp_path, patients=20, visits=50)
+
+
+def run(config, *arguments, code=0):
+    done = subprocess.run(
+        [sys.executable, "-m", "discreet", *map(str, arguments), "--config", str(config)],
+        capture_output=True, text=True, check=False, env={**os.environ, "COLUMNS": "200"},
+    )  # fmt: skip
+    assert done.returncode == code, done.stderr
+    return (done.stdout + done.stderr).strip()
+
+
+def test_keys_and_users_are_made_listed_and_stopped_and_who_did_it_is_shown(config):
+    key = run(config, "key", "create", "sam", "--role", "steward")
+    fresh = run(config, "key", "rotate", key.split("_")[1])
+    run(config, "key", "revoke", fresh.split("_")[1])
+    listed = json.loads(run(config, "key", "list", "--json"))
+    assert [(facts["name"], facts["role"], facts["revoked"]) for facts in listed] == [("sam", "steward", True)] * 2
+    assert "proof" not in listed[0]
+    run(config, "user", "add", "alice", "--role", "auditor")
+    assert run(config, "user", "list") == "alice  auditor"
+    run(config, "user", "remove", "alice")
+    assert run(config, "user", "list") == ""
+    shown = run(config, "ledger", "show")
+    assert "sam, steward" in shown
+    assert shown.count("command line") >= 6
+    assert run(config, "key", "create", "eve", "--role", "king", code=3).endswith("Take one of: owner, steward, analyst, auditor, metrics, shuffler.")  # fmt: skip
+
+
+def test_a_backup_that_brings_a_revoked_key_back_is_refused(config):
+    ledger = config.parent / "ledger.sqlite"
+    config.write_text(config.read_text().replace("[ledger]", '[ledger]\nanchor = "elsewhere/head"'))
+    (config.parent / "elsewhere").mkdir()
+    key = run(config, "key", "create", "alice")
+    shutil.copy(ledger, config.parent / "backup")
+    run(config, "key", "revoke", key.split("_")[1])
+    shutil.copy(config.parent / "backup", ledger)
+    for suffix in ("-wal", "-shm"):
+        (config.parent / f"ledger.sqlite{suffix}").unlink(missing_ok=True)
+    assert "not the ones that were seen before" in run(config, "key", "list", code=5)
