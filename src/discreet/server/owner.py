@@ -1,4 +1,4 @@
-"""Routes for those who run the service: keys, users, caps, freezing, the catalog. What they do is written into the ledger, with who did it."""
+"""Routes for those who run the service: keys, users, caps, freezing, data versions, the catalog. What they do is written into the ledger, with who did it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from fastapi import APIRouter, Request
 from discreet.accounting import open_filter
 from discreet.catalog import parse_catalog
 from discreet.catalog.warnings import warnings_of
+from discreet.curator import refresh
 from discreet.errors import BadInput
 from discreet.server.bodies import CatalogText, NewCap, NewKey, NewUser
 from discreet.server.keys import key_facts
@@ -82,6 +83,13 @@ def set_frozen(name: str, request: Request, *, frozen: bool) -> None:
     holder = holder_of(request)
     check_other(holder, name)
     service_of(request).curator.ledger.freeze(name, frozen=frozen, by=holder.id)
+
+
+@routes.post("/refresh")
+def refresh_data(request: Request) -> dict[str, Any]:
+    """Read the source anew: a new data version begins, budgets stay as they are; it is served after the next start."""
+    version = refresh(_catalog_file(request), by=holder_of(request).id)
+    return {"version": version, "note": "begun; it is served after the next start of the server"}
 
 
 @routes.get("/catalog/source")

@@ -28,6 +28,7 @@ ROUTES = {
     "DELETE /v1/users/{name}": "owner steward",
     "PUT /v1/analysts/{name}": "owner steward",
     "PUT /v1/analysts/{name}/frozen": "owner steward",
+    "POST /v1/refresh": "owner steward",
     "GET /v1/ledger": "owner auditor",
     "GET /v1/ledger/verification": "owner auditor",
     "GET /v1/attacks": "owner analyst",
