@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import tempfile
 from contextlib import closing
 from pathlib import Path
@@ -20,7 +19,9 @@ from discreet.local import Task
 from discreet.local.books import CollectorBooks
 from discreet.noise import RandomBits
 from discreet.samples import write_clinic
+from discreet.server import create_app
 from discreet.server.keys import KeyBook, key_facts
+from discreet.server.limits import Limits
 from discreet.server.roles import ROLES
 
 key = typer.Typer(help="Make, list and revoke the keys of the service.", no_args_is_help=True, rich_markup_mode=None)
@@ -28,14 +29,6 @@ user = typer.Typer(help="Say which users of a proxy may come in.", no_args_is_he
 RoleOption = Annotated[str, typer.Option("--role", help=f"One of: {', '.join(ROLES)}.")]
 Days = Annotated[int, typer.Option("--days", help="How long it opens the door.")]
 _CONFIG = Path("discreet.toml")
-_LOGS = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {"plain": {"format": "%(message)s"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "plain"}},
-    "root": {"level": "WARNING", "handlers": ["stderr"]},
-    "loggers": {"discreet.server": {"level": "INFO"}},
-}
 
 
 def serve(
@@ -56,11 +49,33 @@ def serve(
     seconds_a_minute: Annotated[
         float, typer.Option("--seconds-a-minute", min=1, help="Seconds of a minute for the questions of each analyst.")
     ] = 60,
+    connections: Annotated[
+        int, typer.Option("--connections", min=1, help="Open at once, at most half of the process's descriptors.")
+    ] = Limits.connections,
+    connections_per_address: Annotated[
+        int, typer.Option("--connections-per-address", min=1, help="Open at once from one address.")
+    ] = Limits.connections_per_address,
+    patience: Annotated[
+        float, typer.Option("--patience", min=0.1, help="Seconds for headers, and for the next piece of a body.")
+    ] = Limits.patience,
+    public_rate: Annotated[
+        float, typer.Option("--public-rate", min=0.1, help="Requests a second without a key, of one address.")
+    ] = Limits.public_rate,
+    proxy: Annotated[
+        list[str] | None, typer.Option("--proxy", help="An address or network whose X-Forwarded-For is believed.")
+    ] = None,
     demo: Annotated[bool, typer.Option("--demo", help="Serve a generated clinic, with a key for alice.")] = False,
 ) -> None:
     """Serve a catalog over HTTP: an API under /v1 and a page under /."""
-    import uvicorn  # noqa: PLC0415
+    from discreet.server.running import run  # noqa: PLC0415
 
+    limits = Limits(
+        connections=connections,
+        connections_per_address=connections_per_address,
+        patience=patience,
+        public_rate=public_rate,
+        proxies=tuple(proxy or ()),
+    )
     with tempfile.TemporaryDirectory() as folder:
         place = write_clinic(Path(folder) / "clinic") if demo else config
         catalog = load_catalog(place)
@@ -71,24 +86,18 @@ def serve(
             if demo:
                 typer.echo(f"the key of alice, for this page and until it stops: {keys.create('alice')}")
                 _ask_for_emoji(catalog)
-        settings = {
-            "config": str(place.resolve()),
-            "rate": rate,
-            "at_once": at_once,
-            "class_ms": class_ms,
-            "seconds_a_minute": seconds_a_minute,
-        }
-        os.environ["DISCREET_SERVE"] = json.dumps(settings)  # for the factory below
-        typer.echo(f"listening on http://{host}:{port}", err=True)
-        uvicorn.run(
-            "discreet.server.app:from_environment",
-            factory=True,
-            host=host,
-            port=port,
-            log_config=_LOGS,
-            access_log=False,
-            server_header=False,
-        )
+            app = create_app(
+                curator,
+                keys,
+                rate=rate,
+                at_once=at_once,
+                class_ms=class_ms,
+                seconds_a_minute=seconds_a_minute,
+                config=place.resolve(),
+                limits=limits,
+            )
+            typer.echo(f"listening on http://{host}:{port}", err=True)
+            run(app, limits, host=host, port=port)
 
 
 def _ask_for_emoji(catalog: Catalog) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Request, Response
@@ -12,11 +13,12 @@ from discreet.answering.wire import facts_of
 from discreet.curator import Asking
 from discreet.server.bodies import Asked, Question
 from discreet.server.bytes_of import PARQUET, answer_body, answer_parquet
+from discreet.server.gate import Gate
 from discreet.server.progress import told_as_it_happens
 from discreet.server.refusals import RESPONSES
 from discreet.server.service import holder_of, service_of
 
-routes = APIRouter(prefix="/v1", responses=RESPONSES)
+routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=Gate)
 
 
 @routes.post("/ask")
@@ -37,6 +39,7 @@ async def ask(
             lambda asking: service.questions.ask(question, holder=holder, name=name, asking=asking),
             hang_up=lambda: service.questions.take_back(holder, name),
             level=question.level,
+            on_refusal=partial(setattr, request.state, "code"),
         )
         return StreamingResponse(lines, media_type="application/x-ndjson")
     answer = await service.questions.ask(question, holder=holder, name=name, asking=Asking())

@@ -2,37 +2,33 @@
 
 from __future__ import annotations
 
-import json
-import os
+from functools import partial
 from pathlib import Path
-from typing import Any
 
-from fastapi import Depends, FastAPI, Request
-from fastapi.responses import PlainTextResponse
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from anyio import CapacityLimiter
+from fastapi import Depends, FastAPI, Request, Response
+from fastapi.responses import JSONResponse, PlainTextResponse
+from fastapi.routing import APIRoute
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 import discreet
 from discreet.answering.leaving import UNIT
 from discreet.answering.wire import facts_of
-from discreet.curator import Curator, open_curator
+from discreet.curator import Curator
 from discreet.local.books import CollectorBooks
 from discreet.server import analysts, attacking, auditors, collecting, owner
+from discreet.server.door import Door
+from discreet.server.gate import Gate
 from discreet.server.guard import Guard
+from discreet.server.health import Health
 from discreet.server.hours import Hours
 from discreet.server.keys import KeyBook
+from discreet.server.limits import Limits
 from discreet.server.pages import add_pages
 from discreet.server.questions import Questions
-from discreet.server.refusals import add_refusals, told
-from discreet.server.service import Service, admitted, service_of
+from discreet.server.refusals import add_refusals
+from discreet.server.service import Service, came_through_the_gate, service_of
 from discreet.server.sessions import Sessions
-
-_LONGEST_BODY = 100_000
-_HEADERS = [
-    (b"cache-control", b"no-store"),
-    (b"x-content-type-options", b"nosniff"),
-    (b"content-security-policy", b"default-src 'self'; img-src 'self' data:; frame-ancestors 'none'"),
-    (b"referrer-policy", b"no-referrer"),
-]
 
 
 def create_app(
@@ -44,25 +40,39 @@ def create_app(
     class_ms: float = 1000 * UNIT,
     seconds_a_minute: float = 60,
     config: Path | None = None,
+    limits: Limits | None = None,
 ) -> FastAPI:
     """The application for one curator: so many requests a second, at once and seconds of a minute for each analyst.
 
     Answers leave at the end of classes of `class_ms` milliseconds and doublings of that; 0 gives away how long data was read.
     """
+    known = limits or Limits()
     app = FastAPI(
         title="Discreet",
         version=discreet.__version__,
         docs_url=None,
         redoc_url=None,
-        dependencies=[Depends(admitted)],
+        openapi_url=None,
+        dependencies=[Depends(came_through_the_gate)],
     )
-    collections = CollectorBooks.of(curator.declared)
+    app.router.route_class = Gate
     guard = Guard(rate=rate, at_once=at_once)
     hours = Hours(unit=class_ms / 1000, longest=curator.declared.seconds, a_minute=seconds_a_minute)
-    questions = Questions(curator, guard=guard, hours=hours)
-    service = Service(curator, keys, Sessions(keys), guard, questions, collections, config)
+    service = Service(
+        curator,
+        keys,
+        Sessions(keys),
+        guard,
+        Guard(rate=known.public_rate, at_once=known.public_at_once),
+        Questions(curator, guard=guard, hours=hours),
+        CollectorBooks.of(curator.declared),
+        config,
+        limits=known,
+    )
     app.state.service = service
-    app.add_middleware(_Door, service=service)
+    app.add_middleware(Door, telemetry=service.telemetry)
+    if known.proxies:
+        app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=list(known.proxies))
     add_refusals(app)
     app.include_router(analysts.routes)
     app.include_router(owner.routes)
@@ -70,63 +80,39 @@ def create_app(
     app.include_router(collecting.routes)
     app.include_router(attacking.routes)
     app.get("/v1/transparency")(card)
-    app.get("/healthz")(health)
     app.get("/metrics", response_class=PlainTextResponse)(metrics)
+    _add_health(app, Health(curator.ledger.data_version))
+    _add_gauges(service)
     add_pages(app)
     return app
 
 
-def from_environment() -> FastAPI:
-    """The application in a worker process: `discreet serve` says by DISCREET_SERVE what it serves, and how."""
-    settings = json.loads(os.environ["DISCREET_SERVE"])
-    config = Path(settings.pop("config"))
-    curator = open_curator(config)
-    return create_app(
-        curator, KeyBook.open(curator.declared.ledger, anchor=curator.declared.anchor), config=config, **settings
-    )
+def _add_health(app: FastAPI, health: Health) -> None:
+    async def report() -> dict[str, str]:
+        """Whether the books can be written, as of a second ago."""
+        await health.check()
+        return {"status": "ok"}
+
+    app.router.add_api_route("/healthz", report, route_class_override=APIRoute)  # no gate: it waits for nobody
 
 
-class _Door:
-    """Around everything: too long a request stops here, every answer is labelled, and every one is noted."""
-
-    def __init__(self, app: ASGIApp, service: Service) -> None:
-        self._app, self._service = app, service
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        scope.setdefault("state", {})
-        status = 0
-
-        async def labelled(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-                message["headers"] = [*message["headers"], *_HEADERS]
-            await send(message)
-
-        length = dict(scope["headers"]).get(b"content-length", b"0")
-        if not length.isdigit() or int(length) > _LONGEST_BODY:
-            await told(413, "too-large", "The request is too long.", "Send less.")(scope, receive, labelled)
-        else:
-            await self._app(scope, receive, labelled)
-        route, state = getattr(scope.get("route"), "path", "other"), scope["state"]
-        self._service.telemetry.note(route, status, holder=state.get("holder"), code=state.get("code"))
+def _add_gauges(service: Service) -> None:
+    service.telemetry.gauge("discreet_questions", "Questions under way.", lambda: len(service.questions))
+    for name in ("keys", "public", "books", "answers"):
+        share: CapacityLimiter = getattr(service.shares, name)
+        meaning = f"Requests that wait for a thread of the share {name}."
+        service.telemetry.gauge(f"discreet_waiting_{name}", meaning, partial(_waiting, share))
 
 
-def card(request: Request) -> dict[str, Any]:
+def _waiting(share: CapacityLimiter) -> int:
+    return share.statistics().tasks_waiting
+
+
+def card(request: Request) -> Response:
     """For everybody: what is protected, how strongly, what was released, what is left, the ledger's head."""
-    facts: dict[str, Any] = facts_of(service_of(request).curator.card())
-    return facts
-
-
-def health(request: Request) -> dict[str, str]:
-    """Whether the books can be read."""
-    service_of(request).curator.ledger.data_version()
-    return {"status": "ok"}
+    return JSONResponse(facts_of(service_of(request).curator.card()))
 
 
 def metrics(request: Request) -> str:
-    """Counts of requests by route and status."""
+    """Counts of requests and refusals, and what is open and under way."""
     return service_of(request).telemetry.text()

@@ -16,11 +16,12 @@ from discreet.attacks import lab
 from discreet.attacks.model import DISCREET
 from discreet.errors import BadInput
 from discreet.server.bodies import Attempt
+from discreet.server.gate import Gate
 from discreet.server.knobs import Console
 from discreet.server.refusals import RESPONSES
 from discreet.server.service import holder_of, service_of
 
-routes = APIRouter(prefix="/v1", responses=RESPONSES)
+routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=Gate)
 _LONGEST = 10.0
 """Seconds, after which an attack is stopped between two trials."""
 _ONE_AT_A_TIME = CapacityLimiter(1)

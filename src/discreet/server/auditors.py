@@ -8,10 +8,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 
 from discreet.ledger import verify
+from discreet.server.gate import Gate
 from discreet.server.refusals import RESPONSES
 from discreet.server.service import holder_of, service_of
+from discreet.server.shares import in_thread
 
-routes = APIRouter(prefix="/v1", responses=RESPONSES)
+routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=Gate)
 
 
 @routes.get("/ledger")
@@ -26,5 +28,5 @@ async def verification(request: Request) -> dict[str, Any]:
     """The books, followed from the first entry on: whether every price, total, receipt and answer is right."""
     service = service_of(request)
     async with service.guard.admit(holder_of(request).name):
-        found = await service.work(verify, service.curator.ledger)
+        found = await in_thread(service.shares.books, verify, service.curator.ledger)
     return {**asdict(found), "sound": found.sound}

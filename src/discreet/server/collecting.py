@@ -12,6 +12,7 @@ from fastapi import APIRouter, Query, Request
 
 from discreet.errors import BadInput, BadTask, TruncatedReport
 from discreet.local.books import Shuffled
+from discreet.local.client import HEADER
 from discreet.local.collector import Collector
 from discreet.local.draws import Draws
 from discreet.local.estimate import Estimate, MeanEstimate
@@ -19,11 +20,15 @@ from discreet.local.records import Record
 from discreet.local.rules import sound_task
 from discreet.local.shuffle import epsilon_after_shuffling
 from discreet.local.task import Task
+from discreet.local.wire import LONGEST_MESSAGE
 from discreet.server.bodies import NewTask, Rehearsal
+from discreet.server.gate import Gate
+from discreet.server.incoming import LimitedRequest, read_json
 from discreet.server.refusals import RESPONSES
-from discreet.server.service import holder_of, service_of
+from discreet.server.service import address_of, holder_of, service_of
+from discreet.server.shares import in_thread
 
-routes = APIRouter(prefix="/v1", responses=RESPONSES)
+routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=Gate)
 _CONFIDENCE = 0.95
 _MOST_MESSAGES = 1000
 _MOST_SHOWN = 100
@@ -95,27 +100,31 @@ def delete(name: str, request: Request) -> None:
 
 
 @routes.post("/tasks/{name}/slots", status_code=201)
-async def assign(name: str, request: Request) -> dict[str, int]:
+def assign(name: str, request: Request) -> dict[str, int]:
     """A number for one device, where the task wants numbers to be assigned."""
-    service = service_of(request)
-    async with service.guard.admit(_caller(request)):
-        task = await service.work(service.collections.task, name)
-        if not task.spec["assigned"]:
-            raise BadTask("Devices of this task draw their own numbers.", next_step="Report without one.")
-        return {"slot": await service.work(service.collections.assign, task)}
+    collections = service_of(request).collections
+    task = collections.task(name)
+    if not task.spec["assigned"]:
+        raise BadTask("Devices of this task draw their own numbers.", next_step="Report without one.")
+    return {"slot": collections.assign(task)}
 
 
 @routes.post("/tasks/{name}/reports", status_code=202, openapi_extra=_BODY)
-async def receive(name: str, request: Request) -> dict[str, Any]:
+async def receive(name: str, request: LimitedRequest) -> dict[str, Any]:
     """Messages from devices: one as bytes, or several as base64. On disk when acknowledged; sending again is safe.
 
     A single message that is refused is an error by name; of several, each says what became of it.
     """
     service = service_of(request)
-    async with service.guard.admit(_caller(request)):
-        messages, single = await _messages(request)
-        task = await service.work(service.collections.task, name)
-        done = await service.work(service.collections.receive, task, messages, place=_caller(request))
+    task = await in_thread(service.shares.public, service.collections.task, name)
+    body = await request.body_within(max(service.limits.body, _longest_of(task)))
+    return await in_thread(service.shares.public, _received, request, task, body)
+
+
+def _received(request: Request, task: Task, body: bytes) -> dict[str, Any]:
+    single = not request.headers.get("content-type", "").startswith("application/json")
+    messages = [body] if single else _messages(body)
+    done = service_of(request).collections.receive(task, messages, place=address_of(request))
     if single and done.refusals[0] is not None:
         raise done.refusals[0]
     codes = [refusal and refusal.code for refusal in done.refusals]
@@ -124,38 +133,36 @@ async def receive(name: str, request: Request) -> dict[str, Any]:
 
 @routes.post("/tasks/{name}/batches", status_code=202, openapi_extra=_BATCH)
 async def receive_batch(
-    name: str, request: Request, *, crowd: Annotated[int, Query(ge=0, le=_LARGEST_CROWD)] = 0
+    name: str, request: LimitedRequest, *, crowd: Annotated[int, Query(ge=0, le=_LARGEST_CROWD)] = 0
 ) -> dict[str, int]:
     """Reports from the shuffler, in one message that names no sender; `crowd` is how many it has mixed them with, at least.
 
     On disk when acknowledged. Messages of one shuffler are numbered, and one that comes again is refused as replayed.
     """
-    service, body = service_of(request), await request.body()
+    service, body = service_of(request), await request.body_within(LONGEST_MESSAGE)
     async with service.guard.admit(holder_of(request).name):
-        task = await service.work(service.collections.task, name)
-        done = await service.work(service.collections.receive_batch, task, body, crowd=crowd)
+        task = await in_thread(service.shares.books, service.collections.task, name)
+        done = await in_thread(service.shares.books, service.collections.receive_batch, task, body, crowd=crowd)
     if done.refusals[0] is not None:
         raise done.refusals[0]
     return {"reports": done.reports}
 
 
-async def _messages(request: Request) -> tuple[list[bytes], bool]:
-    body = await request.body()
-    if not request.headers.get("content-type", "").startswith("application/json"):
-        return [body], True
+def _longest_of(task: Task) -> int:
+    """Bytes that one device may send at once."""
+    bits = int(task.spec["caps"]["per_epoch"]) * task.randomizer.bits
+    return min(LONGEST_MESSAGE, HEADER + bits // 8 + 8)
+
+
+def _messages(body: bytes) -> list[bytes]:
     try:
-        given = (await request.json())["messages"]
+        given = read_json(body)["messages"]
         messages = [base64.b64decode(message, validate=True) for message in given]
-    except (ValueError, TypeError, KeyError, binascii.Error, RecursionError):
+    except (ValueError, TypeError, KeyError, binascii.Error):
         raise TruncatedReport("This is no list of messages.", next_step="Send base64 in `messages`.") from None
     if not isinstance(given, list) or not 1 <= len(messages) <= _MOST_MESSAGES:
         raise BadInput(f"Send 1 to {_MOST_MESSAGES} messages at once.", next_step="Send fewer.")
-    return messages, False
-
-
-def _caller(request: Request) -> str:
-    """Devices have no keys; what limits them is where they come from."""
-    return f"from:{request.client.host if request.client else ''}"
+    return messages
 
 
 @routes.get("/tasks/{name}/estimate")
@@ -165,12 +172,12 @@ async def estimate(
     """What the reports say so far, with intervals; `delta` is for what those that were shuffled give away."""
     service, holder = service_of(request), holder_of(request)
     async with service.guard.admit(holder.name):
-        task = await service.work(service.collections.task, name)
-        collector = await service.work(service.collections.collector, task)
-        shuffled = await service.work(service.collections.shuffled, task)
-        facts = await service.work(_told, collector)
+        task = await in_thread(service.shares.books, service.collections.task, name)
+        collector = await in_thread(service.shares.books, service.collections.collector, task)
+        shuffled = await in_thread(service.shares.books, service.collections.shuffled, task)
+        facts = await in_thread(service.shares.books, _told, collector)
         if shuffled.reports:
-            facts["shuffled"] = await service.work(_hidden, task, shuffled, delta)
+            facts["shuffled"] = await in_thread(service.shares.books, _hidden, task, shuffled, delta)
     return facts
 
 
@@ -188,8 +195,8 @@ async def rehearse(name: str, body: Rehearsal, request: Request) -> dict[str, An
     """
     service, holder = service_of(request), holder_of(request)
     async with service.guard.admit(holder.name):
-        task = await service.work(service.collections.task, name)
-        return await service.work(_rehearsed, task, body)
+        task = await in_thread(service.shares.books, service.collections.task, name)
+        return await in_thread(service.shares.books, _rehearsed, task, body)
 
 
 def _rehearsed(task: Task, body: Rehearsal) -> dict[str, Any]:

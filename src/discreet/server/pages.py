@@ -5,12 +5,12 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import Annotated
 
-from anyio.to_thread import run_sync
 from fastapi import Body, FastAPI, Request, Response
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, JSONResponse
 
 from discreet.server.service import COOKIE, address_of, holder_of, service_of
 from discreet.server.sessions import LONGEST_SECONDS
+from discreet.server.shares import in_thread
 
 _KINDS = {
     **dict.fromkeys(
@@ -22,8 +22,12 @@ _KINDS = {
 
 
 def add_pages(app: FastAPI) -> None:
-    """The page, its files, and signing in."""
+    """The page, its files, the document of the API, and signing in."""
     page = files("discreet.server") / "page"
+
+    @app.get("/openapi.json", include_in_schema=False)
+    def document() -> Response:
+        return JSONResponse(app.openapi())
 
     @app.get("/", response_class=HTMLResponse, include_in_schema=False)
     def home() -> str:
@@ -54,7 +58,7 @@ async def sign_in(key: Annotated[str, Body(embed=True)], request: Request) -> Re
     """Exchange a key for a session, in a cookie that scripts cannot read and other sites cannot send."""
     service = service_of(request)
     async with service.sign_ins.admit(address_of(request)):
-        token = await run_sync(service.sessions.begin, key)
+        token = await in_thread(service.shares.keys, service.sessions.begin, key)
     response = Response(status_code=204)
     secure = request.url.scheme == "https"
     response.set_cookie(COOKIE, token, httponly=True, samesite="strict", secure=secure, max_age=LONGEST_SECONDS)

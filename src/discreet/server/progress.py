@@ -15,9 +15,16 @@ _BEAT = 1.0
 
 
 async def told_as_it_happens(
-    ask: Callable[[Asking], Awaitable[Answer]], *, hang_up: Callable[[], None], level: float
+    ask: Callable[[Asking], Awaitable[Answer]],
+    *,
+    hang_up: Callable[[], None],
+    level: float,
+    on_refusal: Callable[[str], None],
 ) -> AsyncIterator[bytes]:
-    """Steps, then the answer or the refusal; `hang_up` is called when nobody listens any more. What is told between is told by the clock."""
+    """Steps, then the answer or the refusal, whose code is passed to `on_refusal`; `hang_up` is called when nobody listens any more.
+
+    What is told between is told by the clock.
+    """
     steps: asyncio.Queue[str] = asyncio.Queue()
     loop = asyncio.get_running_loop()
 
@@ -35,6 +42,9 @@ async def told_as_it_happens(
                 waiting.cancel()
                 if not task.done():
                     yield _line(state="reading")
+        refusal = task.exception()
+        if refusal is not None:
+            on_refusal(refusal.code if isinstance(refusal, DiscreetError) else "failure")
         yield _last(task, level)
     finally:
         if not task.done():

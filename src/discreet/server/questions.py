@@ -39,6 +39,9 @@ class Questions:
         self._threads = CapacityLimiter(_THREADS)
         self._underway: dict[tuple[str, str], _Underway] = {}
 
+    def __len__(self) -> int:
+        return len(self._underway)
+
     async def ask(self, question: Question, *, holder: Holder, name: str, asking: Asking) -> Answer:
         """The answer at the end of its class, under the Idempotency-Key `name`; or, when it is taken back, a refusal at once.
 

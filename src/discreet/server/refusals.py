@@ -59,25 +59,40 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
         401: "no key, or one that opens nothing",
         403: "beyond the budget, frozen or not yours",
         404: "no such dataset for you, or no such task",
+        408: "too slow",
         409: "used before, or too early",
         410: "no longer collected",
         413: "too long",
         422: "refused, with a next step",
         429: "too often",
-        503: "a failure",
+        500: "a failure",
+        503: "the books or the engine do not answer",
     }.items()
 }
 
 
+_UNREAD = {
+    400: ("bad-input", "The request broke off, or cannot be read.", "Send it again, as /openapi.json says."),
+    408: ("too-slow", "The request came too slowly.", "Send it again, in one go."),
+    413: ("too-large", "The request is too long.", "Send less."),
+}
+"""What is wrong with a request before it is understood."""
+
+
 def add_refusals(app: FastAPI) -> None:
-    """Every error becomes an answer that says nothing about data."""
+    """Every error that is raised on purpose becomes an answer that says nothing about data."""
     app.add_exception_handler(DiscreetError, _refused)
     app.add_exception_handler(RequestValidationError, _malformed)
-    app.add_exception_handler(HTTPException, _no_such_thing)
-    app.add_exception_handler(Exception, _failed)
+    app.add_exception_handler(HTTPException, _unread)
 
 
-def told(status: int, code: str, message: str, next_step: str) -> JSONResponse:
+def failed() -> JSONResponse:
+    """Whatever else happens."""
+    problem = "The server failed. If this was a question, its price may have been paid."
+    return _told(500, "failure", problem, "Ask again with the same Idempotency-Key.")
+
+
+def _told(status: int, code: str, message: str, next_step: str) -> JSONResponse:
     """The body of every error."""
     return JSONResponse({"error": {"code": code, "message": message, "next_step": next_step}}, status)
 
@@ -86,18 +101,17 @@ def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, DiscreetError)  # noqa: S101
     request.state.code = error.code
     status = next(status for kind, status in _STATUS if isinstance(error, kind))
-    return told(status, error.code, error.problem, error.next_step)
+    return _told(status, error.code, error.problem, error.next_step)
 
 
-def _malformed(_: Request, __: Exception) -> Response:
-    return told(422, "bad-input", "The request does not have the form that this route takes.", "See /openapi.json.")
+def _malformed(request: Request, _: Exception) -> Response:
+    request.state.code = "bad-input"
+    return _told(422, "bad-input", "The request does not have the form that this route takes.", "See /openapi.json.")
 
 
-def _no_such_thing(_: Request, error: Exception) -> Response:
+def _unread(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 404
-    return told(status, "no-route", "There is no such route, or not with this method.", "See /openapi.json.")
-
-
-def _failed(_: Request, __: Exception) -> Response:
-    problem = "The server failed. If this was a question, its price may have been paid."
-    return told(503, "failure", problem, "Ask again with the same Idempotency-Key.")
+    nowhere = ("no-route", "There is no such route, or not with this method.", "See /openapi.json.")
+    code, problem, next_step = _UNREAD.get(status, nowhere)
+    request.state.code = code
+    return _told(status, code, problem, next_step)

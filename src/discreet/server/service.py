@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
 
-from anyio import CapacityLimiter
-from anyio.to_thread import run_sync
 from fastapi import Request
 
 from discreet.curator import Curator
@@ -17,14 +12,14 @@ from discreet.errors import UnknownDataset
 from discreet.local.books import CollectorBooks
 from discreet.server.guard import Guard
 from discreet.server.keys import KeyBook
+from discreet.server.limits import Limits, place_of
 from discreet.server.questions import Questions
 from discreet.server.roles import Holder, check_may, is_public
 from discreet.server.sessions import Sessions
+from discreet.server.shares import Shares
 from discreet.server.telemetry import Telemetry
 
-T = TypeVar("T")
 COOKIE = "discreet_session"
-_AT_WORK = 4
 _SIGN_INS = 5
 """A second from one address, and twice as many at once."""
 
@@ -37,17 +32,17 @@ class Service:
     keys: KeyBook
     sessions: Sessions
     guard: Guard
+    """Of analysts, by name."""
+    strangers: Guard
+    """Of those without a key, by address."""
     questions: Questions
     collections: CollectorBooks
     config: Path | None = None
     sign_ins: Guard = field(default_factory=lambda: Guard(rate=_SIGN_INS, at_once=4))
     """Attempts to sign in, by address."""
+    limits: Limits = field(default_factory=Limits)
+    shares: Shares = field(default_factory=Shares)
     telemetry: Telemetry = field(default_factory=Telemetry)
-    limiter: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(_AT_WORK))
-
-    async def work(self, job: Callable[..., T], *given: Any, **named: Any) -> T:
-        """Do something that waits for disk or engine, beside a few others: more threads would wait for each other."""
-        return await run_sync(partial(job, *given, **named), limiter=self.limiter)
 
     def check_dataset(self, given: str | None) -> None:
         """An unknown dataset and a forbidden one look the same."""
@@ -63,14 +58,16 @@ def service_of(request: Request) -> Service:
     return service
 
 
-def admitted(request: Request) -> None:
-    """The door of every route: who asks, and whether the route is for them."""
-    route = f"{request.method} {request.scope['route'].path}"
-    if is_public(route):
-        return
+def route_of(request: Request) -> str:
+    """The route as the table of roles calls it: `METHOD /path`."""
+    return f"{request.method} {request.scope['route'].path}"
+
+
+def admit(request: Request) -> None:
+    """Whether a route that is not public is for who asks."""
     holder = _holder(request, service_of(request))
     request.state.holder = holder.id  # for the log, whether or not the route is for them
-    check_may(holder, route)
+    check_may(holder, route_of(request))
     request.state.admitted = holder
 
 
@@ -78,6 +75,12 @@ def holder_of(request: Request) -> Holder:
     """Who was let in to a route that is not public."""
     holder: Holder = request.state.admitted
     return holder
+
+
+async def came_through_the_gate(request: Request) -> None:
+    """Fail where a route that is not public was reached past the gate: by a router that was made without one."""
+    if not is_public(route_of(request)):
+        holder_of(request)
 
 
 def _holder(request: Request, service: Service) -> Holder:
@@ -91,5 +94,5 @@ def _holder(request: Request, service: Service) -> Holder:
 
 
 def address_of(request: Request) -> str:
-    """Where a request comes from."""
-    return request.client.host if request.client else ""
+    """Where a request comes from: the client's address, or what a named proxy says that it is."""
+    return place_of(request.client.host) if request.client else ""

@@ -4,33 +4,60 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 from collections import Counter
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 _LOG = logging.getLogger("discreet.server")
+_MOST_LINES = 50
+"""A second, of requests without a key: who has none shall not fill a disk with them. All are counted."""
 
 
 class Telemetry:
-    """Counts by route and status, in the format that Prometheus reads."""
+    """Counts and gauges, in the format that Prometheus reads."""
 
     def __init__(self) -> None:
-        self._counts: Counter[tuple[str, int]] = Counter()
+        self._requests: Counter[tuple[str, int]] = Counter()
+        self._refusals: Counter[str] = Counter()
+        self._gauges: dict[str, tuple[str, Callable[[], int]]] = {}
+        self._second, self._lines = 0.0, 0
+
+    def gauge(self, name: str, meaning: str, read: Callable[[], int]) -> None:
+        """Something that goes up and down, read when it is asked for."""
+        self._gauges[name] = (meaning, read)
 
     def note(self, route: str, status: int, *, holder: str | None, code: str | None) -> None:
         """One request, by the route's pattern (never its arguments) and the number of the key that came with it."""
-        self._counts[route, status] += 1
+        self._requests[route, status] += 1
+        if code is not None:
+            self._refusals[code] += 1
+        if holder is None and not self._has_room():
+            return
         now = datetime.now(UTC).isoformat(timespec="seconds")
         facts = {"time": now, "route": route, "status": status, "key": holder, "code": code}
         _LOG.info(json.dumps({name: value for name, value in facts.items() if value is not None}))
 
+    def _has_room(self) -> bool:
+        now = time.monotonic()
+        if now >= self._second + 1:
+            self._second, self._lines = now, 0
+        self._lines += 1
+        return self._lines <= _MOST_LINES
+
     def text(self) -> str:
-        """All counts."""
-        lines = [
-            "# HELP discreet_requests_total Requests by route and status.",
-            "# TYPE discreet_requests_total counter",
-        ]
+        """All of them."""
+        lines = _head("discreet_requests_total", "Requests by route and status.", "counter")
         lines += [
             f'discreet_requests_total{{route="{route}",status="{status}"}} {count}'
-            for (route, status), count in sorted(self._counts.items())
+            for (route, status), count in sorted(self._requests.items())
         ]
+        lines += _head("discreet_refusals_total", "Refusals by code.", "counter")
+        lines += [f'discreet_refusals_total{{code="{code}"}} {count}' for code, count in sorted(self._refusals.items())]
+        for name, (meaning, read) in self._gauges.items():
+            lines += [*_head(name, meaning, "gauge"), f"{name} {read()}"]
         return "\n".join(lines) + "\n"
+
+
+def _head(name: str, meaning: str, kind: str) -> list[str]:
+    return [f"# HELP {name} {meaning}", f"# TYPE {name} {kind}"]

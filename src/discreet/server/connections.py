@@ -1,0 +1,133 @@
+"""Connections: how many there may be, from one address and in all, and how long each may keep us waiting.
+
+uvicorn closes a connection that is idle after an answer. It has no clock for one that never sends a whole request, nor for one that never reads
+what was sent to it, and no limit for one address; these are here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from typing import Any, ClassVar
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from discreet.server.limits import Limits, place_of
+
+
+class Crowd:
+    """All connections that are open. Where there are too many, the one that has kept us waiting longest makes room."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits, self._most = limits, limits.most_connections
+        self._open: set[Connection] = set()
+        self._from: Counter[str] = Counter()
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def enter(self, newcomer: Connection) -> None:
+        """Let a connection in, or turn one away."""
+        self._open.add(newcomer)
+        self._from[newcomer.place] += 1
+        if self._from[newcomer.place] > self.limits.connections_per_address and not self._is_proxy(newcomer):
+            self._turn_away([other for other in self._open if other.place == newcomer.place], newcomer)
+        elif len(self._open) > self._most:
+            self._turn_away(list(self._open), newcomer)
+
+    def leave(self, connection: Connection) -> None:
+        """Forget a connection; nothing happens if it was forgotten before."""
+        if connection in self._open:
+            self._open.remove(connection)
+            self._from[connection.place] -= 1
+            if not self._from[connection.place]:
+                del self._from[connection.place]
+
+    def protocol(self) -> type[Connection]:
+        """What uvicorn makes for every connection."""
+
+        class OfThisCrowd(Connection):
+            crowd = self
+
+        return OfThisCrowd
+
+    def _is_proxy(self, connection: Connection) -> bool:
+        return connection.client is not None and self.limits.is_proxy(connection.client[0])
+
+    def _turn_away(self, others: list[Connection], newcomer: Connection) -> None:
+        waiting = [other for other in others if other.waiting_since is not None and other is not newcomer]
+        leaving = min(waiting, key=lambda other: other.waiting_since or 0.0, default=newcomer)
+        self.leave(leaving)
+        leaving.transport.abort()
+
+
+class Connection(H11Protocol):
+    """One connection, with a clock for each thing that it can keep us waiting for."""
+
+    crowd: ClassVar[Crowd]
+    place = ""
+    waiting_since: float | None = None
+    """Since when there is no whole request; None while one is answered."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self._clocks: dict[str, asyncio.TimerHandle] = {}
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        """Begin: a first request must come in time."""
+        super().connection_made(transport)
+        self.place = place_of(self.client[0]) if self.client else ""
+        self.waiting_since = self.loop.time()
+        self._expect("request")
+        self.crowd.enter(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End."""
+        for clock in self._clocks.values():
+            clock.cancel()
+        self.crowd.leave(self)
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Read on. The clock of the headers runs from their first byte until they are whole, however they trickle."""
+        super().data_received(data)
+        if not self.flow.write_paused:
+            self._met("reader")
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.waiting_since = None
+            self._met("request")
+        elif "request" not in self._clocks:
+            self._expect("request")
+
+    def on_response_complete(self) -> None:
+        """An answer was handed over: it must be read, and uvicorn's own clock waits for the next request."""
+        self.waiting_since = self.loop.time()
+        if self.transport.get_write_buffer_size() > 0:
+            self._expect("reader")
+        super().on_response_complete()
+        if not self.cycle.response_complete:  # the next request was here already
+            self.waiting_since = None
+
+    def pause_writing(self) -> None:
+        """The client does not read as fast as we write."""
+        super().pause_writing()
+        self._expect("reader")
+
+    def resume_writing(self) -> None:
+        """It has read enough to go on."""
+        super().resume_writing()
+        self._met("reader")
+
+    def _expect(self, what: str) -> None:
+        if what not in self._clocks:
+            self._clocks[what] = self.loop.call_later(self.crowd.limits.patience, self._too_late, what)
+
+    def _met(self, what: str) -> None:
+        clock = self._clocks.pop(what, None)
+        if clock is not None:
+            clock.cancel()
+
+    def _too_late(self, what: str) -> None:
+        del self._clocks[what]
+        if what == "request" or self.transport.get_write_buffer_size() > 0:
+            self.transport.abort()

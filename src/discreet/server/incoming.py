@@ -1,0 +1,90 @@
+"""Bodies, counted and timed as they are read, and strict JSON: whatever is sent, no more of it is held than is allowed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+from typing import Any, NoReturn
+
+from fastapi import Request
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+
+from discreet.server.limits import Limits
+
+_LARGEST = 2**64
+"""No number that anybody means is further from zero."""
+_LONGEST_DIGITS = 20
+
+
+class LimitedRequest(Request):
+    """A request that is read within limits."""
+
+    async def body(self) -> bytes:
+        """The whole body, where it is as long as a question may be."""
+        return await self.body_within(self._limits.body)
+
+    async def body_within(self, most: int) -> bytes:
+        """The whole body, at most so many bytes of it, in time; or 413, or 408."""
+        if not hasattr(self, "_body"):
+            declared = self.headers.get("content-length", "0")
+            if not declared.isdigit() or int(declared) > most:
+                raise HTTPException(413)
+            self._body = await self._read(most)
+        return self._body
+
+    async def json(self) -> Any:
+        """The body as JSON, without numbers that are none or are out of all bounds."""
+        if not hasattr(self, "_json"):
+            self._json = read_json(await self.body())
+        return self._json
+
+    @property
+    def _limits(self) -> Limits:
+        limits: Limits = self.app.state.service.limits
+        return limits
+
+    async def _read(self, most: int) -> bytes:
+        pieces, length, patience = bytearray(), 0, self._limits.patience
+        stream = self.stream()
+        try:
+            async with asyncio.timeout(3 * patience):
+                while True:
+                    async with asyncio.timeout(patience):
+                        piece = await anext(stream, None)
+                    if piece is None:
+                        return bytes(pieces)
+                    length += len(piece)
+                    if length > most:
+                        raise HTTPException(413)
+                    pieces += piece
+        except TimeoutError:
+            raise HTTPException(408) from None
+        except ClientDisconnect:
+            raise HTTPException(400) from None
+
+
+def read_json(text: bytes) -> Any:
+    """Strict JSON, or a JSONDecodeError."""
+    try:
+        return json.loads(text, parse_int=_whole, parse_float=_real, parse_constant=_refuse)
+    except (RecursionError, UnicodeDecodeError):
+        _refuse("")
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > _LONGEST_DIGITS + 1 or abs(int(digits)) > _LARGEST:
+        _refuse(digits)
+    return int(digits)
+
+
+def _real(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        _refuse(digits)
+    return number
+
+
+def _refuse(_: str) -> NoReturn:
+    raise json.JSONDecodeError("no number or text that is understood here", "", 0)

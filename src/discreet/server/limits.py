@@ -1,0 +1,62 @@
+"""What a stranger may use of a server, in one place; `discreet serve` has a flag for most of it."""
+
+from __future__ import annotations
+
+import resource
+from dataclasses import dataclass
+from ipaddress import ip_address, ip_network
+
+from discreet.errors import BadInput
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """Limits that hold before anybody has shown a key, and for the size of answers."""
+
+    connections: int = 1000
+    """Open at once; never more than half of the descriptors that the process may have."""
+    connections_per_address: int = 100
+    """Of one address; those of a named proxy are not counted."""
+    patience: float = 10.0
+    """Seconds for the headers of a request, between two pieces of a body, and until a piece of an answer is read; a whole body may take three times as long."""
+    public_rate: float = 50.0
+    """Requests a second, of one address, to routes that need no key; and wrong keys."""
+    public_at_once: int = 32
+    """Such requests of one address at once."""
+    body: int = 100_000
+    """Bytes of a body; a message of a device is as long as its task allows."""
+    cells: int = 200_000
+    """Rows times columns of an answer as JSON; Parquet has room for all."""
+    stopping: float = 5.0
+    """Seconds that a server which is asked to stop waits for what is under way."""
+    proxies: tuple[str, ...] = ()
+    """Addresses or networks whose `X-Forwarded-For` is believed."""
+
+    def __post_init__(self) -> None:
+        for proxy in self.proxies:
+            try:
+                ip_network(proxy, strict=False)
+            except ValueError:
+                raise BadInput(
+                    "A proxy is named by an address or a network.",
+                    next_step="Write --proxy 10.0.0.2, or --proxy 10.0.0.0/24.",
+                ) from None
+
+    @property
+    def most_connections(self) -> int:
+        """As many as asked for, if there are descriptors: the other half is for files, and for those who wait to be accepted."""
+        descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        return min(self.connections, descriptors // 2)
+
+    def is_proxy(self, address: str) -> bool:
+        """Whether connections from an address are those of many clients."""
+        return any(ip_address(address) in ip_network(proxy, strict=False) for proxy in self.proxies)
+
+
+def place_of(address: str) -> str:
+    """What counts as one address: of version 6 the network of 64 bits, of which one household has all."""
+    try:
+        known = ip_address(address)
+    except ValueError:
+        return address  # a socket of this machine has none
+    return str(ip_network((known, 64), strict=False).network_address) if known.version == 6 else str(known)
