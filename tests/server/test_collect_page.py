@@ -83,7 +83,7 @@ def run(page, served, script, given=None):
 def test_the_thresholds_are_the_python_clients_to_the_last_bit(page, served):
     epsilons = ["2", "1/3", "3.5", "7/2", "0.001", "1/1000000000", LN3, "10", "40", "99.9", "123456789/987654321"]
     cases = [(epsilon, size, "grr") for epsilon in epsilons for size in (2, 3, 6, 24, 1000, 65536)]
-    cases += [("1", 2, "warner"), ("1.0986122886682", 2, "coin"), ("2", 2, "coin")]
+    cases += [("1", 2, "warner"), ("1.09861228866810969140", 2, "coin"), ("2", 2, "coin")]
     script = "return given.map(([epsilon, size, protocol]) => String(device.keepThreshold(epsilon, size, protocol)));"
     found = run(page, served, script, [list(case) for case in cases])
     assert [int(keep) for keep in found] == [
@@ -95,7 +95,11 @@ def test_epsilons_that_promise_nothing_or_cannot_be_read_are_refused(page, serve
     script = """return given.map(([epsilon, size, protocol]) => {
         try { return String(device.keepThreshold(epsilon, size, protocol)); } catch (error) { return error.constructor.name; } });"""
     bad = ["0", "-1", "1/0", "", "2e3", "Infinity", "0/5", "1000", "２"]
-    cases = [[epsilon, 6, "grr"] for epsilon in bad] + [["1", 2, "coin"], ["2", 3, "coin"]]
+    cases = [[epsilon, 6, "grr"] for epsilon in bad] + [
+        ["1", 2, "coin"],
+        ["2", 3, "coin"],
+        ["1.09861228866810969139", 2, "coin"],
+    ]
     assert run(page, served, script, cases) == ["Refused"] * len(cases)
 
 
@@ -164,6 +168,9 @@ def test_checksums_and_the_names_of_tasks_are_those_of_python(page, served):
         ({"protocol": "olh", "parameters": {"size": 6, "buckets": 8}}, "Python client"),
         ({"memoize": True}, "Python client"),
         ({"caps": {"per_epoch": 1, "lifetime": "many"}}, "caps cannot be read"),
+        ({"caps": {"per_epoch": 0, "lifetime": 2}}, "caps cannot be read"),
+        ({"parameters": {"size": 6, "first": "0.001"}}, "parts that its protocol does not have"),
+        ({"more": 1}, "parts that its protocol does not have"),
         ({"domain": None}, "cannot be read"),
     ],
 )
@@ -173,11 +180,33 @@ def test_a_task_that_would_weaken_the_promise_is_refused(page, served, change, t
     assert told in run(page, served, script, {"id": digest_of(spec).hex(), "spec": spec})
 
 
+STORE = "const kept = new Map(), store = { getItem: (key) => kept.get(key) ?? null, setItem: (key, text) => kept.set(key, text) };"
+
+
+def test_all_tasks_of_a_browser_share_one_budget_in_all_tabs(page, served):
+    script = f"""{STORE} const said = [];
+        for (const one of given) {{
+          const mine = await device.Device.open(one, store);
+          const made = await Promise.allSettled([1, 2, 3].map(() => mine.report("😀")));
+          said.push([made.filter((each) => each.status === "fulfilled").length, mine.left, mine.spentInAll, made.at(-1).reason?.message ?? ""]); }}
+        return said;"""
+    tasks = [Task.frequency(f"task {i}", domain=EMOJI, epsilon=3.5, protocol="grr", lifetime=1000) for i in range(3)]
+    said = run(page, served, script, [{"id": task.id, "spec": task.spec} for task in tasks])
+    assert [row[:3] for row in said] == [[3, 2, 10.5], [2, 0, 17.5], [0, 0, 17.5]]
+    assert "at most ε 20 in all" in said[-1][3]
+
+
+def test_a_value_that_is_not_asked_for_leaves_a_message_like_any_other(page, served):
+    script = f"""{STORE} const mine = await device.Device.open(task, store), {{ message }} = await mine.report("a secret");
+        return [device.hex(message), mine.reports];"""
+    message, reports = run(page, served, script)
+    assert len(read_message(TASK, bytes.fromhex(message)).reports) == reports == 1
+
+
 def test_a_new_epoch_has_a_new_name_and_a_clock_put_back_gains_nothing(page, served):
-    script = """const kept = new Map(), store = { getItem: (key) => kept.get(key) ?? null, setItem: (key, text) => kept.set(key, text) };
-        const mine = await device.Device.open(given, store), told = [];
-        for (const now of [5e3, 6e3, 7e3, 15e3, 6e3, 16e3, 25e3]) {
-          try { told.push(device.hex(mine.count(now))); } catch (error) { told.push(error.message); } }
+    script = f"""{STORE} const mine = await device.Device.open(given, store), told = [];
+        for (const now of [5e3, 6e3, 7e3, 15e3, 6e3, 16e3, 25e3]) {{
+          try {{ told.push(device.hex((await mine.report("😀", now)).parts.sender)); }} catch (error) {{ told.push(error.message); }} }}
         return told;"""
     task = Task.frequency("daily", domain=EMOJI, epsilon=1, lifetime=4, per_epoch=2, epoch_seconds=10)
     one, same, full, other, back, again, over = run(page, served, script, {"id": task.id, "spec": task.spec})
@@ -220,6 +249,27 @@ def test_the_report_is_shown_before_it_is_sent_and_the_device_gives_no_more_than
     expect(page.locator("#collect-left")).to_contain_text("gives no more")
     assert page.locator("#collect-values button:enabled").count() == 0
     assert served.reports() == before + 1
+
+
+def test_a_report_waits_for_a_dead_server_and_is_sent_as_it_was_when_the_page_is_opened_again(page, served):
+    sent = []
+    page.on("request", lambda request: sent.append(request) if request.url.endswith("/reports") else None)
+    page.route("**/reports", lambda route: route.abort())
+    page.goto(f"{served.url}/#collect")
+    before = served.reports()
+    page.click("#collect-values button >> nth=1")
+    page.click("#report-send")
+    expect(page.locator("#collect-told")).to_contain_text("keeps the report, and has counted it")
+    expect(page.locator("#collect-left")).to_contain_text("1 left")
+    page.unroute("**/reports")
+    page.reload()
+    expect(page.locator("#collect-left")).to_contain_text("1 left")
+    page.wait_for_function(
+        "() => JSON.parse(localStorage.discreet)[Object.keys(JSON.parse(localStorage.discreet))[0]].pending.length === 0"
+    )
+    assert served.reports() == before + 1
+    first, again = (request.post_data_buffer for request in sent)
+    assert first == again
 
 
 def test_anybody_may_answer_without_a_key_and_by_keyboard_alone(page, served):

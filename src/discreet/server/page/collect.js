@@ -1,5 +1,5 @@
 // Collect: the visitor's device flips the coins, shows what would leave it, sends it; and a made-up crowd rehearses.
-import { Device, hex } from "./device.js";
+import { BUDGET, Device, hex } from "./device.js";
 
 const $ = (id) => document.getElementById(id);
 const NAMES = { "😀": "grin", "😂": "tears of joy", "🥰": "hearts", "😎": "cool", "🤔": "thinking", "😭": "crying" };
@@ -61,7 +61,17 @@ async function open(id) {
     return button;
   }));
   left();
+  await sendWaiting(state.device);
   if (await crowd()) join(100);
+}
+
+// What a dead server did not take before.
+async function sendWaiting(device) {
+  try {
+    for (const message of device.pending()) await device.send(message);
+  } catch (error) {
+    $("collect-told").textContent = page.told(error);
+  }
 }
 
 // One answer
@@ -69,9 +79,10 @@ async function open(id) {
 function left() {
   const { device } = state, { lifetime, per_epoch } = device.spec.caps, all = device.left;
   const often = per_epoch < lifetime ? `, at most ${per_epoch} in ${many(device.spec.epoch_seconds, "second")}` : "";
+  const spent = `For all questions of this site together it gives at most ε\u00a0${BUDGET}; ε\u00a0${device.spentInAll} is gone.`;
   $("collect-left").textContent = all
-    ? `This device gives ${many(lifetime, "report")} in all${often}; ${all.toLocaleString("en")} left. One counts as soon as the coins fall, sent or not.`
-    : `This device has given its ${many(lifetime, "report")} and gives no more.`;
+    ? `This device gives ${many(lifetime, "report")} in all${often}, ε\u00a0${device.lifetimeEpsilon} together; ${all.toLocaleString("en")} left. One counts as soon as the coins fall, sent or not. ${spent}`
+    : `This device has given ${many(device.reports, "report")} and gives no more. ${spent}`;
   for (const button of $("collect-values").children) button.disabled = !all || state.pending !== null;
 }
 
@@ -139,14 +150,12 @@ async function send() {
   const { device, pending } = state;
   $("report-send").disabled = true;
   try {
-    const path = `/v1/tasks/${encodeURIComponent(device.id)}/reports`;
-    // Without the cookie: nothing but the message says who sends it.
-    const response = await fetch(path, { method: "POST", credentials: "omit", headers: { "Content-Type": "application/octet-stream" }, body: pending.message });
-    const facts = await response.json();
-    if (!response.ok) throw Object.assign(new Error(facts.error.message), facts.error);
+    await device.keepTillSent(pending.message);
+    await device.send(pending.message);
     drop("Sent. The collector keeps the report and will never learn what you clicked.");
     await crowd();
   } catch (error) {
+    drop("Not sent."); // kept, or refused for ever: either way it is not flipped again
     refuse(error);
   } finally {
     $("report-send").disabled = false;

@@ -1,7 +1,10 @@
 // The visitor's device: what client.py does, in the browser. It works out the chances by itself from the epsilon that the
-// task promises, in whole numbers, draws from the browser's secure randomness, and counts what it has given away.
-const VERSION = 1, WORD = 1n << 64n, ONE = 1n << 256n, MOST_EPSILON = 100n;
+// task promises, in whole numbers, draws from the browser's secure randomness, counts what it has given away to all tasks of
+// this site together, and keeps what was to be sent until it is acknowledged.
+const VERSION = 1, WORD = 1n << 64n, ONE = 1n << 256n, MOST_EPSILON = 100n, MOST_COUNTED = 2 ** 32 - 1;
 const SPOKEN = ["coin", "warner", "grr"];
+const KEYS = "assigned caps domain epoch_seconds epsilon kind memoize min_batch name parameters protocol seed version";
+export const BUDGET = 20; // what this browser gives away in all, for all tasks of this site
 
 export class Refused extends Error {
   constructor(message, next_step) { super(message); this.next_step = next_step; }
@@ -31,7 +34,7 @@ function expBelow([top, bottom]) {
 export function keepThreshold(epsilon, size, protocol = "grr") {
   const odds = expBelow(fractionOf(epsilon)) * (10n ** 45n - 1n), one = ONE * 10n ** 45n;
   if (protocol !== "coin") return (WORD * odds) / (odds + BigInt(size - 1) * one);
-  if (size !== 2 || odds * 10n ** 12n < 3n * (10n ** 12n - 1n) * one) throw unsound("Coin flips are for two values and cost epsilon ln 3, rounded up.");
+  if (size !== 2 || odds < 3n * one) throw unsound("Coin flips are for two values and cost epsilon ln 3, rounded up.");
   return (3n * WORD) / 4n;
 }
 
@@ -118,46 +121,98 @@ export class Device {
   static #read(spec) {
     if (spec.version !== VERSION || !SPOKEN.includes(spec.protocol)) throw another(`This page does not speak the protocol ${spec.protocol}.`);
     if (spec.memoize) throw another("This task wants answers to be remembered, which this page does not do.");
+    const named = (object, keys) => Object.keys(object).sort().join(" ") === keys;
+    // What the protocol does not have would only mislead about what a report costs.
+    if (!named(spec, KEYS) || !named(spec.caps, "lifetime per_epoch") || !named(spec.parameters, "size")) throw unsound("The task has parts that its protocol does not have.");
     const { size } = spec.parameters, { per_epoch, lifetime } = spec.caps, { range } = spec.domain;
     const values = spec.domain.values ?? Array.from({ length: Math.min(range, 2 ** 16) }, (_, i) => i);
     // With fewer outputs than values the randomizer would name some values outright.
     if (!(size >= 2) || values.length !== size || new Set(values.map(String)).size !== size) throw unsound("The task's values do not fit its randomizer.");
-    if (![per_epoch, lifetime, spec.epoch_seconds].every((count) => Number.isSafeInteger(count) && count >= 0)) throw unsound("The task's caps cannot be read.");
+    const counts = [[1, per_epoch], [1, lifetime], [0, spec.epoch_seconds]];
+    if (!counts.every(([least, count]) => Number.isSafeInteger(count) && count >= least && count <= MOST_COUNTED)) throw unsound("The task's caps cannot be read.");
     return { values, keep: keepThreshold(spec.epsilon, size, spec.protocol), bits: bitsFor(size) };
   }
 
   get told() { return Number(this.keep) / 2 ** 64; }
   get other() { return (1 - this.told) / (this.values.length - 1); }
 
-  counts() {
-    const fresh = { lifetime: 0, epoch: 0, in_epoch: 0, sender: "" };
+  // The browser's book: for each task its reports, the epoch of the last, its name in it, and the messages that wait.
+  book() {
     try {
-      return { ...fresh, ...JSON.parse(this.store.getItem(`discreet:${this.id}`) ?? "{}") };
+      return JSON.parse(this.store.getItem("discreet") ?? "{}");
     } catch {
       throw another("This browser keeps nothing, so it cannot count what it gave away.");
     }
   }
 
-  get left() { return Math.max(0, this.spec.caps.lifetime - this.counts().lifetime); }
+  account(book) {
+    return (book[this.id] ??= { epsilon: this.spec.epsilon, reports: 0, epoch: 0, in_epoch: 0, sender: "", pending: [] });
+  }
 
-  // Counted, and on disk, before the coins fall: who could look first and flip again would give away more than epsilon.
-  count(now = Date.now()) {
-    const counts = this.counts(), caps = this.spec.caps, seconds = this.spec.epoch_seconds;
-    const epoch = seconds ? Math.floor(now / 1000 / seconds) : 0, same = counts.epoch === epoch && counts.sender;
-    if (counts.lifetime >= caps.lifetime || epoch < counts.epoch) throw new Refused("This device has given all it will ever give.", "Ask somebody else.");
-    if (same && counts.in_epoch >= caps.per_epoch) throw new Refused("This device has given all it gives in one epoch.", "Wait for the next.");
-    const sender = same ? counts.sender : hex(crypto.getRandomValues(new Uint8Array(16)));
-    const next = { lifetime: counts.lifetime + 1, epoch, in_epoch: (same ? counts.in_epoch : 0) + 1, sender };
-    this.store.setItem(`discreet:${this.id}`, JSON.stringify(next));
+  // One tab at a time reads, checks and writes the book; it is written before anything leaves.
+  async change(how) {
+    if (!navigator.locks) throw another("This browser cannot count in several tabs at once.");
+    return navigator.locks.request("discreet", () => {
+      const book = this.book(), made = how(book, this.account(book));
+      this.store.setItem("discreet", JSON.stringify(book));
+      return made;
+    });
+  }
+
+  get left() {
+    const book = this.book(), { reports } = this.account(book), [top, bottom] = fractionOf(this.spec.epsilon);
+    const [spent, whole] = spentInAll(book), affordable = ((BigInt(BUDGET) * whole - spent) * bottom) / (whole * top);
+    return Math.max(0, Math.min(this.spec.caps.lifetime - reports, Number(affordable)));
+  }
+
+  get reports() { return this.account(this.book()).reports; }
+  get spentInAll() { return asNumber(spentInAll(this.book())); }
+  get lifetimeEpsilon() { return asNumber(spentInAll({ all: { epsilon: this.spec.epsilon, reports: this.spec.caps.lifetime } })); }
+
+  // Counted before the coins fall: who could look first and flip again would give away more than epsilon.
+  count(book, account, now) {
+    const caps = this.spec.caps, seconds = this.spec.epoch_seconds;
+    const epoch = seconds ? Math.floor(now / 1000 / seconds) : 0, same = account.epoch === epoch && account.sender;
+    if (account.reports >= caps.lifetime || epoch < account.epoch) throw new Refused("This device has given all it will ever give.", "Ask somebody else.");
+    if (same && account.in_epoch >= caps.per_epoch) throw new Refused("This device has given all it gives in one epoch.", "Wait for the next.");
+    const sender = same ? account.sender : hex(crypto.getRandomValues(new Uint8Array(16)));
+    Object.assign(account, { reports: account.reports + 1, epoch, in_epoch: (same ? account.in_epoch : 0) + 1, sender });
+    const [spent, whole] = spentInAll(book);
+    if (spent > BigInt(BUDGET) * whole) throw new Refused(`This device gives away at most ε ${BUDGET} in all, and this report would go beyond.`, "Ask somebody else.");
     return unhex(sender);
   }
 
-  async report(value) {
-    const code = this.values.indexOf(value);
-    if (code < 0) throw new Refused("This is not one of the task's values.", "Report one of its values.");
-    const sender = await (navigator.locks?.request(`discreet:${this.id}`, () => this.count()) ?? this.count());
+  // A value that is not asked for is reported as one of the task's, drawn at random: silence would tell it.
+  async report(value, now = Date.now()) {
+    const standIn = Number(below(BigInt(this.values.length), secureWord)), found = this.values.indexOf(value);
+    const code = found < 0 ? standIn : found;
+    const sender = await this.change((book, account) => this.count(book, account, now));
     const { report, coin } = randomize(code, this.values.length, this.keep);
     const parts = partsOf(this.digest, sender, report, this.bits);
-    return { value: this.values[report], report, parts, message: joined(parts), coin: Number(coin) / 2 ** 64, kept: report === code };
+    return { value: this.values[report], report, parts, message: joined(parts), coin: Number(coin) / 2 ** 64, kept: report === found };
+  }
+
+  // What is to be sent waits in the book till the collector has it; sent again, it is the same bytes and costs nothing.
+  pending() { return this.account(this.book()).pending.map(unhex); }
+  keepTillSent(message) { return this.change((_, account) => void account.pending.push(hex(message))); }
+  acknowledge(message) { return this.change((_, account) => void (account.pending = account.pending.filter((kept) => kept !== hex(message)))); }
+
+  // True where the collector has it, now or from before. Without the cookie: nothing but the message says who sends it.
+  async send(message) {
+    const body = { method: "POST", credentials: "omit", headers: { "Content-Type": "application/octet-stream" }, body: message };
+    const response = await fetch(`/v1/tasks/${encodeURIComponent(this.id)}/reports`, body).catch(() => null);
+    const facts = await response?.json().catch(() => null);
+    if (!facts || response.status === 429 || response.status >= 500) {
+      throw new Refused("The collector does not answer. This device keeps the report, and has counted it.", "It is sent when this page is opened again.");
+    }
+    await this.acknowledge(message);
+    if (!response.ok && facts.error?.code !== "replayed") throw Object.assign(new Error(facts.error?.message), facts.error);
   }
 }
+
+// The sum of all tasks' reports times their epsilons, as a fraction.
+function spentInAll(book) {
+  return Object.values(book).map(({ epsilon, reports }) => [fractionOf(epsilon), BigInt(reports)])
+    .reduce(([sum, whole], [[top, bottom], reports]) => [sum * bottom + top * reports * whole, whole * bottom], [0n, 1n]);
+}
+const asNumber = ([top, bottom]) => Number((top * 10n ** 6n) / bottom) / 1e6;
