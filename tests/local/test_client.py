@@ -5,9 +5,11 @@ import math
 import shutil
 import subprocess
 import sys
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from discreet.errors import BadData, BadTask
@@ -230,8 +232,10 @@ def test_numbers_are_clamped_and_put_on_the_grid_exactly():
         10,
         0,
     ]
-    assert [code(value) for value in (math.inf, -math.inf)] == [10, 0]
-    for value in (math.nan, "5", None, True):
+    beyond = (math.inf, -math.inf, 10**400, -(10**400), Decimal("1e999999"))
+    assert [code(value) for value in beyond] == [10, 0, 10, 0, 10]
+    assert [code(value) for value in (np.float32(50), np.int64(50), Decimal(50))] == [5, 5, 5]
+    for value in (math.nan, Decimal("nan"), Decimal("snan"), "5", None, True, 1j, [5]):
         with pytest.raises(BadData):
             code(value)
 

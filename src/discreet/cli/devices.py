@@ -120,7 +120,8 @@ def _deliver(address: str, client: Client) -> Callable[[bytes], bool]:
             raise _kept() from None
         if response.status_code == 202 or error.get("code") == "replayed":
             return True
-        if response.status_code == 429 or response.status_code >= 500:
+        too_busy = response.status_code == 429 and error.get("code") != "too-many-reports"
+        if too_busy or response.status_code >= 500:
             raise _kept()
         client.acknowledge(message)
         raise ReportRefused(error.get("message", "The service refused."), next_step=error.get("next_step", ""))

@@ -30,6 +30,7 @@ from contextlib import contextmanager
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
+from numbers import Rational
 from pathlib import Path
 from typing import IO, Any, ClassVar
 
@@ -442,7 +443,7 @@ class Hashing(Randomizer):
 class HashingTwice(TwoRounds, Hashing):
     """LOLOHA: a permanent answer about the bucket, randomized again for every report.
 
-    Citation: Arcolezi et al. 2023 (arXiv:2210.00262, LOLOHA); the memory is the epoch's here and not the bucket's.
+    Citation: Arcolezi et al. 2023 (arXiv:2210.00262, LOLOHA), where the memory is the bucket's and not the epoch's.
     """
 
     protocols = ("loloha",)
@@ -577,7 +578,7 @@ class Hadamard(Randomizer):
 class Bloom(TwoRounds):
     """RAPPOR: a Bloom filter of the value, a permanent lie about each of its bits, and a fresh lie about that.
 
-    Citation: Erlingsson, Pihur, Korolova 2014 (arXiv:1407.6981); the memory is the epoch's here and not the value's.
+    Citation: Erlingsson, Pihur, Korolova 2014 (arXiv:1407.6981), where the memory is the value's and not the epoch's.
     """
 
     protocols = ("rappor",)
@@ -846,6 +847,7 @@ def randomizer_of(spec: Mapping[str, Any]) -> Randomizer:
         kind = RANDOMIZERS[spec["protocol"]]
         check_parameters(kind, spec["parameters"])
         randomizer = kind(spec)
+        check_domain(spec["domain"])
         check_fit(randomizer, spec["domain"])
     except (KeyError, TypeError, ValueError, ZeroDivisionError, OverflowError) as error:
         if isinstance(error, ClientRefused):
@@ -854,14 +856,25 @@ def randomizer_of(spec: Mapping[str, Any]) -> Randomizer:
     return randomizer
 
 
-def check_fit(randomizer: Randomizer, domain: Mapping[str, Any]) -> None:
-    """The randomizer covers just the values of the domain: with fewer, or more, some reports would give one away."""
+def check_domain(domain: Mapping[str, Any]) -> None:
+    """The domain is a list of different values, the numbers below one, bounds, texts of a length, or open."""
     if set(domain) not in ({"values"}, {"range"}, {"open"}, {"lower", "upper"}, {"length"}):
         raise _unsound("The domain cannot be read.")
+    _at_least(2, domain.get("range", 2))
+    _at_least(1, domain.get("length", 1))
+    values = domain.get("values", ())
+    if any(type(value) not in (str, int) for value in values) or len(set(map(str, values))) < len(values):
+        raise _unsound("The values of a task are different texts or integers.")
+    if "lower" in domain and not number_of(domain["lower"]) < number_of(domain["upper"]):
+        raise _unsound("The lower bound of a task is below its upper bound.")
+
+
+def check_fit(randomizer: Randomizer, domain: Mapping[str, Any]) -> None:
+    """The randomizer covers just the values of the domain: with fewer, or more, some reports would give one away."""
     numbers = domain["range"] if "range" in domain else len(domain.get("values", ()))
     fits = {
         "numbers": numbers == randomizer.size,
-        "grid": "lower" in domain and number_of(domain["lower"]) < number_of(domain["upper"]),
+        "grid": "lower" in domain,
         "texts": domain.get("length") == randomizer.length,
         "anything": "lower" not in domain and "length" not in domain and randomizer.size in (0, numbers),
     }
@@ -914,12 +927,12 @@ def _grid_coder(domain: Mapping[str, str], steps: int) -> Callable[[Any], int]:
 
     def code_of(value: Any) -> int:
         try:
-            is_number = not isinstance(value, bool) and not math.isnan(value)
-        except TypeError:
-            is_number = False
-        if not is_number:
+            clamped = min(max(value, lower), upper)
+            inside = Fraction(clamped if isinstance(clamped, Rational | Decimal) else float(clamped))
+        except (TypeError, ValueError, ArithmeticError):  # a text, not a number, nothing
+            inside = None
+        if inside is None or isinstance(value, bool):
             raise ClientRefused("out-of-domain", "The value is not a number.", "Report a number.")
-        inside = upper if value > upper else lower if value < lower else Fraction(value)
         return math.floor((inside - lower) / (upper - lower) * steps + Fraction(1, 2))
 
     return code_of

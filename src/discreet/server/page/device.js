@@ -202,7 +202,8 @@ export class Device {
     const body = { method: "POST", credentials: "omit", headers: { "Content-Type": "application/octet-stream" }, body: message };
     const response = await fetch(`/v1/tasks/${encodeURIComponent(this.id)}/reports`, body).catch(() => null);
     const facts = await response?.json().catch(() => null);
-    if (!facts || response.status === 429 || response.status >= 500) {
+    const busy = response?.status === 429 && facts?.error?.code !== "too-many-reports";
+    if (!facts || busy || response.status >= 500) {
       throw new Refused("The collector does not answer. This device keeps the report, and has counted it.", "It is sent when this page is opened again.");
     }
     await this.acknowledge(message);
