@@ -14,7 +14,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from fractions import Fraction
 from pathlib import Path
 
@@ -35,6 +35,7 @@ from tests.reference import soaking
 from tests.server.test_collecting import lose_nothing
 from tests.server.test_crashes import crash
 from tests.server.test_fuzz import ask_with_canaries
+from tests.server.test_time import busy, heard, listen
 from tests.sql.worlds import WORLDS
 
 PAGE = Path(__file__).parent.parent / "docs" / "soak.md"
@@ -50,6 +51,7 @@ TEXTS = 50_000
 CROWDS = 10
 SERVER_KILLS = 100
 CANARIES = 20_000
+LISTENED = 300
 
 
 def follows(draw: Callable[[int, RandomBits], np.ndarray], law: Law) -> str:
@@ -119,6 +121,15 @@ def canaries() -> str:
     return "no canary seen; " + ", ".join(f"{count:,} × {status}" for status, count in sorted(seen.items()))
 
 
+def a_guess_in_the_time(around: AbstractContextManager[None]) -> str:
+    with tempfile.TemporaryDirectory() as folder, around:
+        sides = listen(Path(folder), count=LISTENED)
+    p_value = heard(sides)
+    assert p_value > FALSE_ALARM, f"Kolmogorov–Smirnov p = {p_value:.1e}"
+    medians = " and ".join(f"{1000 * np.median(side):.1f}" for side in sides)
+    return f"medians {medians} ms, Kolmogorov–Smirnov p = {p_value:.3f}"
+
+
 @contextmanager
 def places() -> Iterator[dict[str, Callable[[], str]]]:
     """Where new ledgers can be opened, on both databases."""
@@ -171,6 +182,12 @@ def soaks(ledgers: dict[str, Callable[[], str]]) -> Iterator[tuple[str, str, Cal
     yield f"service: {SERVER_KILLS} kill -9 under 8 clients", "none", server_kills
     yield f"collector: {SERVER_KILLS} kill -9 under 8 devices", "none", collector_kills
     yield f"service: {CANARIES:,} random statements on rows with canaries", str(CANARIES), canaries
+    for machine, around in (("as it is", nullcontext()), ("busy", busy())):
+        yield (
+            f"service: a guess about a person in the time of {LISTENED} answers a side, machine {machine}",
+            "none",
+            lambda around=around: a_guess_in_the_time(around),
+        )
     yield f"ledger state machine, {EXAMPLES} runs of 50 steps", "hypothesis", state_machine
 
 

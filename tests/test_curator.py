@@ -3,13 +3,14 @@
 import json
 import subprocess
 import sys
+from contextlib import nullcontext
 
 import pytest
 
 from discreet.algebra.question import Kind
 from discreet.answering.stored import read_stored
 from discreet.curator import open_curator
-from discreet.errors import BudgetExceeded, DiscreetError, EngineFailure
+from discreet.errors import BudgetExceeded, DiscreetError, EngineFailure, TooLarge
 from discreet.samples import write_clinic
 from tests.inside import exact_groups
 from tests.sql.checking import run as run_plan
@@ -145,6 +146,12 @@ def test_a_question_can_be_asked_by_its_accuracy(curator):
     for given in ({}, {"epsilon": 1, "within": 5, "confidence": 0.9}, {"within": 5}, {"epsilon": 1, "confidence": 0.9}):
         with pytest.raises(DiscreetError):
             curator.ask("SELECT COUNT(*) FROM visits", **given)
+
+
+def test_the_search_for_an_epsilon_ends_with_the_seconds_of_a_question(curator, monkeypatch):
+    monkeypatch.setattr(curator._engine, "one_limit", lambda: nullcontext(0.0))
+    with pytest.raises(TooLarge, match="too long to plan"):
+        curator.explain("SELECT COUNT(*) AS n FROM visits", within=300, confidence=0.95)
 
 
 def test_an_answer_becomes_a_table(curator):

@@ -13,7 +13,7 @@ from discreet.catalog import Type
 from discreet.engines import Engine, duck
 from discreet.engines.kernel import Grouping, Statement
 from discreet.engines.watch import Watch
-from discreet.errors import Cancelled, EngineFailure, NotAllowed
+from discreet.errors import Cancelled, EngineFailure, NotAllowed, TooLarge
 from tests.engines.small import COST, WARD, asked, cells, opened, question, scanned, text, whole
 
 FOREVER = "SELECT count(*) FROM range(10000000000) AS a(x), range(100) AS b(y) WHERE x * y % 7 = 3"
@@ -89,6 +89,25 @@ def test_a_statement_that_the_engine_refuses_is_refused_before_any_charge(engine
     )
     with pytest.raises(NotAllowed, match="types"):
         engine.bind(visits())
+
+
+def test_nobody_waits_for_a_statement_that_takes_long_to_prepare(engine):
+    engine._binder._watch = Watch(seconds=3)
+    refusals = []
+
+    def hostile():
+        try:
+            engine._binder.bind(Statement(FOREVER, {}, ()))
+        except TooLarge as refusal:
+            refusals.append(refusal)
+
+    thread = threading.Thread(target=hostile)
+    thread.start()
+    time.sleep(0.2)
+    engine.bind(visits())
+    assert thread.is_alive()
+    thread.join(30)
+    assert len(refusals) == 1
 
 
 def test_a_failure_is_one_sentence_and_has_no_cause(engine, monkeypatch):

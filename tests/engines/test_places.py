@@ -16,9 +16,11 @@ class Crowd:
         self.came, self.lock = [], threading.Lock()
         self.may_go = {}
 
-    def ask(self, who, name, *, is_long=False):
+    def ask(self, who, name, *, is_long=False, is_taken_back=False):
         event = self.may_go.setdefault(name, threading.Event())
         taken_back = threading.Event()
+        if is_taken_back:
+            taken_back.set()
 
         def work():
             with self.places.held(who, taken_back=taken_back, is_long=is_long):
@@ -118,3 +120,5 @@ def test_who_takes_a_question_back_waits_no_longer_and_has_no_place(crowd):
     crowd.places.take_back(third)
     assert crowd.after(3)[2] == "third"
     assert crowd.places._held["alice"] == 2
+    crowd.ask("alice", "fourth", is_taken_back=True)
+    assert crowd.after(4)[3] == "fourth"

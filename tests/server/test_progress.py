@@ -3,13 +3,14 @@
 import json
 import threading
 import time
+from contextlib import closing
 
 import anyio
 import httpx
 import pytest
 
 from discreet.curator import Asking, open_curator
-from discreet.errors import Cancelled
+from discreet.errors import Cancelled, EngineFailure
 from discreet.samples import write_clinic
 from discreet.server import KeyBook, create_app
 from tests.inside import read_forever
@@ -122,3 +123,101 @@ def test_only_ones_own_questions_can_be_taken_back(curator, monkeypatch):
             reading.asking.taken_back.set()
         keys.close()
     assert refusals == ["cancelled"]
+
+
+class StopsLate:
+    """Stands in for `Curator.ask`: somebody takes the question back, and it goes on for a while."""
+
+    def __init__(self):
+        self.begun, self.may_stop = threading.Semaphore(0), threading.Event()
+
+    def __call__(self, _sql, **_):
+        self.begun.release()
+        self.may_stop.wait(30)
+        raise EngineFailure("Stopped.", next_step="Ask again.")
+
+
+@pytest.fixture
+def late(curator, monkeypatch):
+    reading = StopsLate()
+    monkeypatch.setattr(curator, "ask", reading)
+    yield reading
+    reading.may_stop.set()
+
+
+def scenario_of(curator, scenario, **options):
+    """Run with a client and alice's header, and a body to ask with."""
+    with closing(KeyBook.open(curator.declared.ledger)) as keys:
+        headers = {"Authorization": f"Bearer {keys.create('alice')}"}
+        app = create_app(curator, keys, **options)
+
+        async def whole():
+            transport = httpx.ASGITransport(app=app)
+            async with httpx.AsyncClient(transport=transport, base_url="http://in-process", headers=headers) as client:
+                await scenario(
+                    client, app.state.service.questions, {"sql": "SELECT COUNT(*) FROM visits", "epsilon": 0.1}
+                )
+
+        anyio.run(whole)
+
+
+def test_who_takes_a_question_back_is_told_at_once_and_has_their_place_again_while_it_still_stops(curator, late):
+    """Else the time from taking back to the refusal would tell whether it was still being read."""
+
+    async def scenario(client, _questions, body):
+        codes = []
+
+        async def ask(name):
+            response = await client.post("/v1/ask", json=body, headers={"Idempotency-Key": name})
+            codes.append(response.json()["error"]["code"])
+
+        for name in ("first", "second"):
+            async with anyio.create_task_group() as group:
+                group.start_soon(ask, name)
+                assert await anyio.to_thread.run_sync(lambda: late.begun.acquire(timeout=30))
+                await client.delete(f"/v1/ask/{name}")
+        assert codes == ["cancelled", "cancelled"]
+        assert not late.may_stop.is_set()
+        late.may_stop.set()
+
+    scenario_of(curator, scenario, at_once=1)
+
+
+def test_more_questions_than_there_are_threads_are_refused(curator, late):
+    async def scenario(client, questions, body):
+        questions._threads.total_tokens = 1
+        async with anyio.create_task_group() as group:
+            group.start_soon(lambda: client.post("/v1/ask", json=body))
+            assert await anyio.to_thread.run_sync(lambda: late.begun.acquire(timeout=30))
+            refused = await client.post("/v1/explain", json=body)
+            assert (refused.status_code, refused.json()["error"]["code"]) == (429, "too-many")
+            late.may_stop.set()
+
+    scenario_of(curator, scenario)
+
+
+def test_explaining_and_asking_are_on_one_clock(curator):
+    async def scenario(client, questions, body):
+        assert (await client.post("/v1/explain", json=body)).status_code == 200
+        questions._hours.settle("alice", 100)
+        for route in ("explain", "ask"):
+            refused = await client.post(f"/v1/{route}", json=body)
+            assert refused.json()["error"]["code"] == "too-many"
+            assert "seconds of a minute" in refused.json()["error"]["message"]
+
+    scenario_of(curator, scenario)
+    assert curator.ledger.account("alice").spent.epsilon == 0
+
+
+def test_a_server_that_stops_takes_back_what_is_under_way(curator, monkeypatch):
+    reading = ReadsUntilTakenBack()
+    monkeypatch.setattr(curator, "ask", reading)
+
+    async def scenario(client, _questions, body):
+        async with anyio.create_task_group() as group:
+            group.start_soon(lambda: client.post("/v1/ask", json=body))
+            assert await anyio.to_thread.run_sync(reading.begun.wait, 30)
+            group.cancel_scope.cancel()
+
+    scenario_of(curator, scenario)
+    assert reading.asking.taken_back.is_set()

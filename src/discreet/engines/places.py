@@ -38,6 +38,8 @@ class Places:
         with self._lock:
             self._waiting.setdefault(who, []).append(waiter)
             self._call_next()
+            if taken_back.is_set():
+                waiter.called.set()
         try:
             waiter.called.wait()
             yield

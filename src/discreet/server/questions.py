@@ -53,6 +53,9 @@ class Questions:
                 self._underway[holder.id, name] = mine
                 try:
                     return await _unless_gone(mine.gone, self._asked(question, holder, name, mine.asking))
+                except asyncio.CancelledError:  # the server stops: nobody may wait for the end of a class
+                    self._curator.take_back(mine.asking)
+                    raise
                 finally:
                     if self._underway.get((holder.id, name)) is mine:
                         del self._underway[holder.id, name]
