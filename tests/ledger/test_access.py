@@ -92,6 +92,22 @@ def test_a_revocation_that_was_taken_out_is_noticed_by_who_verifies(where):
     assert not verify(Ledger.open(where)).sound
 
 
+def test_a_revocation_that_was_taken_out_is_still_in_the_signed_checkpoint(tmp_path):
+    where = str(tmp_path / "ledger.sqlite")
+    book = KeyBook.open(where)
+    key, other = book.create("alice"), book.create("bob")
+    book.revoke(number_of(key))
+    book.create("carol")
+    assert verify(book._ledger).sound  # which leaves a checkpoint
+    book.close()
+    run(where, "DELETE FROM ledger_entries WHERE kind = 'revoke'")
+    again = KeyBook.open(where)
+    assert again.holder(other).name == "bob"
+    with pytest.raises(NoAccess):
+        again.holder(key)
+    again.close()
+
+
 def test_a_restored_backup_does_not_bring_a_revoked_key_back(tmp_path):
     where, anchor = str(tmp_path / "ledger.sqlite"), tmp_path / "anchor"
     book = a_book(where, anchor=anchor)
