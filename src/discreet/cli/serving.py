@@ -64,6 +64,9 @@ def serve(
     proxy: Annotated[
         list[str] | None, typer.Option("--proxy", help="An address or network whose X-Forwarded-For is believed.")
     ] = None,
+    user_header: Annotated[
+        str | None, typer.Option("--user-header", help="The header in which the proxy says which user it signed in.")
+    ] = None,
     demo: Annotated[bool, typer.Option("--demo", help="Serve a generated clinic, with a key for alice.")] = False,
 ) -> None:
     """Serve a catalog over HTTP: an API under /v1 and a page under /."""
@@ -75,6 +78,7 @@ def serve(
         patience=patience,
         public_rate=public_rate,
         proxies=tuple(proxy or ()),
+        user_header=user_header,
     )
     with tempfile.TemporaryDirectory() as folder:
         place = write_clinic(Path(folder) / "clinic") if demo else config

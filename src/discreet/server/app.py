@@ -9,7 +9,6 @@ from anyio import CapacityLimiter
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 from fastapi.routing import APIRoute
-from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 import discreet
 from discreet.answering.leaving import UNIT
@@ -25,6 +24,7 @@ from discreet.server.hours import Hours
 from discreet.server.keys import KeyBook
 from discreet.server.limits import Limits
 from discreet.server.pages import add_pages
+from discreet.server.proxies import NamedProxies
 from discreet.server.questions import Questions
 from discreet.server.refusals import add_refusals
 from discreet.server.service import Service, came_through_the_gate, service_of
@@ -72,7 +72,7 @@ def create_app(
     app.state.service = service
     app.add_middleware(Door, telemetry=service.telemetry)
     if known.proxies:
-        app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=list(known.proxies))
+        app.add_middleware(NamedProxies, limits=known)
     add_refusals(app)
     app.include_router(analysts.routes)
     app.include_router(owner.routes)

@@ -13,6 +13,7 @@ from fastapi.routing import APIRoute
 
 from discreet.errors import Forbidden, NoAccess, TooMany
 from discreet.server.incoming import LimitedRequest
+from discreet.server.proxies import user_named
 from discreet.server.roles import is_public
 from discreet.server.service import Service, address_of, admit, holder_of, route_of, service_of
 from discreet.server.shares import check_room, in_thread
@@ -47,6 +48,7 @@ class Gate(APIRoute):
 async def _let_in(service: Service, request: Request) -> AsyncIterator[None]:
     if is_public(route_of(request)):
         async with _as_stranger(service, request):
+            user_named(request, service.limits.user_header)
             yield
         return
     try:

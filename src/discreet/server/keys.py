@@ -27,6 +27,7 @@ from discreet.ledger.requests import check_text
 from discreet.server.roles import ROLES, Holder
 from discreet.store.secret import needed_secret
 
+PREFIX = "dk_"
 _REMEMBERED = 1.0
 """Seconds for which a key that another process revokes still works."""
 _NEWS = 0.2
@@ -118,11 +119,10 @@ class KeyBook:
 
     def holder(self, key: str) -> Holder:
         """Whose key it is; one text for every reason why it is nobody's."""
-        prefix, _, rest = key.partition("_")
-        number, _, secret = rest.partition("_")
+        number, _, secret = key.removeprefix(PREFIX).partition("_")
         issued = self._lately(known=lambda access: number in access.keys).keys.get(number)
         known = issued.proof if issued else self._proof("")
-        fits = hmac.compare_digest(known, self._proof(secret)) and prefix == "dk"
+        fits = hmac.compare_digest(known, self._proof(secret)) and key.startswith(PREFIX)
         if fits and issued:
             return self._in_use(issued)
         raise _opens_nothing()
@@ -155,7 +155,7 @@ class KeyBook:
         number, secret = os.urandom(6).hex(), os.urandom(32).hex()
         expires = (self._now() + timedelta(days=days)).isoformat()
         body = {"key": number, "name": name, "role": role, "expires": expires, "proof": self._proof(secret)}
-        return f"dk_{number}_{secret}", body
+        return f"{PREFIX}{number}_{secret}", body
 
     def _proof(self, secret: str) -> str:
         return _proof_of(self._keyed(secret))

@@ -31,8 +31,15 @@ class Limits:
     """Seconds that a server which is asked to stop waits for what is under way."""
     proxies: tuple[str, ...] = ()
     """Addresses or networks whose `X-Forwarded-For` is believed."""
+    user_header: str | None = None
+    """The header in which these proxies say whom they have signed in."""
 
     def __post_init__(self) -> None:
+        if self.user_header is not None and not self.proxies:
+            raise BadInput(
+                "Nobody is believed who says which user asks, unless a proxy is named.",
+                next_step="Give --proxy with --user-header.",
+            )
         for proxy in self.proxies:
             try:
                 ip_network(proxy, strict=False)

@@ -8,11 +8,12 @@ from pathlib import Path
 from fastapi import Request
 
 from discreet.curator import Curator
-from discreet.errors import UnknownDataset
+from discreet.errors import NoAccess, UnknownDataset
 from discreet.local.books import CollectorBooks
 from discreet.server.guard import Guard
-from discreet.server.keys import KeyBook
+from discreet.server.keys import PREFIX, KeyBook
 from discreet.server.limits import Limits, place_of
+from discreet.server.proxies import user_named
 from discreet.server.questions import Questions
 from discreet.server.roles import Holder, check_may, is_public
 from discreet.server.sessions import Sessions
@@ -84,13 +85,15 @@ async def came_through_the_gate(request: Request) -> None:
 
 
 def _holder(request: Request, service: Service) -> Holder:
-    """By a key in the header, or by the page's cookie."""
+    """By a key in the header, by the name that the owner's proxy says, or by the page's cookie."""
+    user = user_named(request, service.limits.user_header)
     kind, _, key = request.headers.get("authorization", "").partition(" ")
-    if kind.lower() == "bearer":
+    if kind.lower() == "bearer" and (user is None or key.startswith(PREFIX)):
         return service.keys.holder(key)
-    # A cookie alone could be sent by a form of another site; this header cannot.
-    by_page = request.method == "GET" or request.headers.get("x-discreet-page") == "1"
-    return service.sessions.holder(request.cookies.get(COOKIE, "") if by_page else "")
+    # A form of another site can make a browser send its cookies, to the proxy as to us; this header it cannot.
+    if request.method != "GET" and request.headers.get("x-discreet-page") != "1":
+        raise NoAccess("There is no key.", next_step="Send a key, or X-Discreet-Page: 1 if you have signed in.")
+    return service.sessions.holder(request.cookies.get(COOKIE, "")) if user is None else service.keys.user(user)
 
 
 def address_of(request: Request) -> str:
