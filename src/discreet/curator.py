@@ -22,6 +22,7 @@ from discreet.answering.pipeline import Asking, Pipeline, SqlRelease
 from discreet.answering.plan import Plan
 from discreet.answering.planning import at_price, digest_of
 from discreet.answering.readings import Readings
+from discreet.answering.sizes import check_cells
 from discreet.answering.watching import Watch, begin, watchable
 from discreet.answering.widths import width_of
 from discreet.catalog import Catalog, load_catalog
@@ -148,6 +149,8 @@ class Curator:
         with self._planning(analyst, asking):
             plan = self._priced(sql, epsilon=epsilon, within=within, confidence=confidence, **details)
             wanted = self._release(plan, str(sql))
+            if asking is not None and asking.most_cells is not None:
+                check_cells(plan, asking.most_cells)
         paid = self._pipeline.answer(wanted, analyst=analyst, request_id=request_id, asking=asking)
         books = paid.reservation
         if books is None:

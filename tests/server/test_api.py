@@ -12,6 +12,7 @@ import pytest
 from discreet.curator import open_curator
 from discreet.samples import write_clinic
 from discreet.server import KeyBook, create_app
+from discreet.server.limits import Limits
 
 WARDS = {"sql": "SELECT ward, COUNT(*) AS n, AVG(cost) AS m FROM visits GROUP BY ward", "epsilon": 0.2}
 
@@ -201,6 +202,37 @@ def test_an_answer_comes_as_parquet_too(server):
     table = pq.read_table(io.BytesIO(response.content))
     assert table.column_names == ["ward", "n", "n ±", "m", "m ±"]
     assert response.headers["discreet-replayed"] == "true"
+
+
+def test_an_answer_that_is_too_large_as_json_is_refused_before_it_is_paid_for_where_that_is_known(tmp_path):
+    """And afterwards where only noise could tell; then it is kept, and Parquet has room for it."""
+    config = write_clinic(tmp_path, patients=20, visits=50)
+    keys = KeyBook.open(str(tmp_path / "ledger.sqlite"))
+    bearer = {"Authorization": f"Bearer {keys.create('alice')}"}
+    sometimes = {**WARDS, "sql": WARDS["sql"] + " HAVING COUNT(*) > -1000000"}
+
+    async def answers(client):
+        async def ask(body, accept):
+            response = await client.post("/v1/ask", json=body, headers={**bearer, "Accept": accept})
+            spent = curator.ledger.account("alice").spent.epsilon
+            last = response.content.splitlines()[-1]
+            return json.loads(last).get("error", {}).get("code") if last.startswith(b"{") else "a file", spent
+
+        json_, lines, parquet = "application/json", "application/x-ndjson", "application/vnd.apache.parquet"
+        assert [await ask(WARDS, json_), await ask(WARDS, lines)] == [("too-large", 0)] * 2
+        assert await ask({**WARDS, "sql": WARDS["sql"] + " ORDER BY n LIMIT 1"}, json_) == (None, 0.2)
+        assert [await ask(sometimes, json_), await ask(sometimes, lines)] == [("too-large", 0.2)] * 2
+        assert [await ask(sometimes, parquet), await ask(WARDS, parquet)] == [("a file", 0.2)] * 2
+        assert await ask(WARDS, json_) == ("too-large", 0.2), "replays obey it too"
+
+    async def scenario():
+        app = create_app(curator, keys, class_ms=0, limits=Limits(cells=5))
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://in-process") as client:
+            await answers(client)
+
+    with open_curator(config) as curator:
+        anyio.run(scenario)
+    keys.close()
 
 
 def test_who_asks_too_often_is_told_to_wait_and_nobody_else_is(tmp_path):

@@ -78,6 +78,14 @@ class Analyst:
         self.slowest = max(self.slowest, time.monotonic() - began)
 
 
+COLUMNS = ", ".join(f"COUNT(*) * {number} AS c{number}" for number in range(1, 12))
+LARGE = {
+    "sql": f"SELECT date, ward, sex, {COLUMNS} FROM visits v JOIN patients p ON v.patient_id = p.patient_id GROUP BY date, ward, sex",
+    "epsilon": 0.001,
+}
+"""184,000 cells."""
+
+
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     made = Server(tmp_path_factory.mktemp("door"), epsilon="1e6")
@@ -203,6 +211,30 @@ def test_a_flood_of_public_routes_has_a_share_of_its_own(served, analyst):
     assert set(counts) == {200, 429}
 
 
+def test_large_answers_and_slow_readers_of_them_keep_nobody_waiting(served, analyst):
+    whole = served.ask(LARGE, key=served.owner)
+    assert whole.status_code == 200
+    assert len(whole.content) > 5_000_000
+    body = json.dumps(LARGE).encode()
+    request = heads(f"Authorization: Bearer {served.owner}", f"Content-Length: {len(body)}") + body
+    with contextlib.ExitStack() as stack:
+        slow = [stack.enter_context(socket.socket()) for _ in range(8)]
+        for connection in slow:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            connection.connect(("127.0.0.1", served.port))
+            connection.sendall(request)
+        for _ in range(4):
+            analyst.ask()
+            analyst.health()
+        time.sleep(3)
+        read = 0
+        with contextlib.suppress(ConnectionError):
+            while piece := slow[0].recv(2**20):
+                read += len(piece)
+        assert read < len(whole.content), "who does not read is given up"
+    assert served.ask(LARGE, key=served.owner).content == whole.content
+
+
 def test_nonsense_is_one_sentence_and_no_traceback(served, analyst):
     for parameter in ("1" + "0" * 400, "1e999", "-1" + "0" * 30, "NaN", "[" * 50_000):
         question = {"sql": "SELECT COUNT(*) FROM patients WHERE age > ?", "epsilon": 0.1, "parameters": ["HERE"]}
@@ -238,8 +270,11 @@ def test_a_refusal_in_a_stream_is_noted_by_its_code(served):
     headers = {"Authorization": f"Bearer {served.alice}", "Accept": "application/x-ndjson"}
     body = {"sql": "SELECT * FROM visits", "epsilon": 1}
     httpx.post(f"{served.url}/v1/ask", json=body, headers=headers)
-    noted = [json.loads(line) for line in log_of(served).splitlines() if line.startswith("{")]
-    assert any(line["route"] == "/v1/ask" and line.get("code") == "not-allowed" for line in noted)
+    end = time.monotonic() + 10
+    while '"code": "not-allowed"' not in log_of(served) and time.monotonic() < end:
+        time.sleep(0.05)  # the line is written when the answer has left
+    noted = [json.loads(line) for line in log_of(served).splitlines() if '"code": "not-allowed"' in line]
+    assert [line["route"] for line in noted] == ["/v1/ask"]
     counted = served.get("/metrics", key=served.owner).text
     assert 'discreet_refusals_total{code="not-allowed"}' in counted
     assert "discreet_connections 1" in counted

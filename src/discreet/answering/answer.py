@@ -44,6 +44,13 @@ class Answer(Shown):
         table: Table = self._computed["table"]
         return table
 
+    def parts(self, size: int) -> Iterator[Answer]:
+        """The same answer, so many rows at a time."""
+        for start in range(0, len(self), size):
+            part = Answer(self.plan, self.stored, loss=self.loss, replayed=self.replayed, receipt=self.receipt)
+            part._computed["table"] = self._table.kept(np.arange(start, min(start + size, len(self))))
+            yield part
+
     @property
     def columns(self) -> list[str]:
         return list(self.plan.columns)

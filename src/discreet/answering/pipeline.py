@@ -49,12 +49,14 @@ def _at_once(_: float) -> None:
 class Asking:
     """A question on its way: who wants to hear of its steps (planned, paid), how it can be taken back, and when its answer leaves.
 
-    `leaving` is told how many seconds the question is expected to take, before anything is charged, and may refuse it.
+    `leaving` is told how many seconds the question is expected to take, before anything is charged, and may refuse it. An answer that is certain
+    to have more than `most_cells` is refused before that.
     """
 
     on_step: Callable[[str], None] = _no_step
     taken_back: threading.Event = field(default_factory=threading.Event)
     leaving: Callable[[float], Departure | None] = _at_once
+    most_cells: int | None = None
 
 
 class Releasable(Protocol):

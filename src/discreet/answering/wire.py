@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import date
+from functools import partial
 from types import NoneType, UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import pyarrow as pa
 
+from discreet.answering.answer import Answer
 from discreet.answering.columns import text_of
 from discreet.answering.shown import Interval, Shown
 from discreet.errors import BadInput
@@ -92,13 +95,37 @@ def _parameter(value: Any) -> Any:
 
 def answer_facts(answer: Shown, level: Number) -> dict[str, Any]:
     """An answer with its intervals at one level. An end that nothing bounds is null, and so is a ± without one."""
+    rows = {name: read(answer, level) for name, read in _BY_ROW.items()}
+    return {**_before_rows(answer), **rows, **_after_rows(answer, level)}
+
+
+def answer_text(answer: Answer, level: Number) -> Iterator[str]:
+    """The same as JSON, in pieces of some rows each: nothing is held of a large answer but its columns."""
+    yield _json(_before_rows(answer))[:-1]
+    for name, read in _BY_ROW.items():
+        yield f',"{name}":['
+        for number, part in enumerate(answer.parts(_ROWS)):
+            yield ("," if number else "") + _json(read(part, level))[1:-1]
+        yield "]"
+    yield "," + _json(_after_rows(answer, level))[1:]
+
+
+_ROWS = 1000
+_json = partial(json.dumps, separators=(",", ":"), ensure_ascii=False)
+_BY_ROW: dict[str, Callable[[Shown, Number], Any]] = {
+    "rows": lambda answer, _: answer.rows,
+    "half_widths": lambda answer, level: facts_of(answer.half_widths(level)),
+    "intervals": lambda answer, level: facts_of(answer.intervals(level)),
+}
+
+
+def _before_rows(answer: Shown) -> dict[str, Any]:
     names = {kind: name for name, kind in _TYPES.items()}
+    return {"columns": answer.columns, "types": [names[values.type] for _, values, _ in answer.arrays()]}
+
+
+def _after_rows(answer: Shown, level: Number) -> dict[str, Any]:
     return {
-        "columns": answer.columns,
-        "types": [names[values.type] for _, values, _ in answer.arrays()],
-        "rows": answer.rows,
-        "half_widths": facts_of(answer.half_widths(level)),
-        "intervals": facts_of(answer.intervals(level)),
         "confidence": float(level),
         "loss": facts_of(answer.loss),
         "receipt": answer.receipt,

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Request, Response
-from fastapi.responses import StreamingResponse
+from fastapi.responses import JSONResponse, StreamingResponse
 
+from discreet.answering.answer import Answer
 from discreet.answering.wire import facts_of
 from discreet.curator import Asking
 from discreet.server.bodies import Asked, Question
-from discreet.server.bytes_of import PARQUET, answer_body, answer_parquet
+from discreet.server.bytes_of import PARQUET, json_pieces, json_response, parquet_response
 from discreet.server.gate import Gate
 from discreet.server.progress import told_as_it_happens
 from discreet.server.refusals import RESPONSES
 from discreet.server.service import holder_of, service_of
+from discreet.server.shares import in_thread
 
 routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=Gate)
 
@@ -34,19 +37,24 @@ async def ask(
     service.check_dataset(question.dataset)
     name = idempotency_key or os.urandom(16).hex()
     accept = request.headers.get("accept", "")
+    most = None if PARQUET in accept else service.limits.cells
+
+    def asked(hear: Callable[[str], None]) -> Awaitable[Answer]:
+        asking = Asking(hear, most_cells=most)
+        return service.questions.ask(question, holder=holder, name=name, asking=asking)
+
     if "application/x-ndjson" in accept:
         lines = told_as_it_happens(
-            lambda asking: service.questions.ask(question, holder=holder, name=name, asking=asking),
+            asked,
             hang_up=lambda: service.questions.take_back(holder, name),
-            level=question.level,
+            written=lambda answer: json_pieces(service, answer, question.level),
             on_refusal=partial(setattr, request.state, "code"),
         )
         return StreamingResponse(lines, media_type="application/x-ndjson")
-    answer = await service.questions.ask(question, holder=holder, name=name, asking=Asking())
-    headers = {"Discreet-Replayed": "true"} if answer.replayed else {}
+    answer = await asked(lambda _: None)
     if PARQUET in accept:
-        return Response(answer_parquet(answer), media_type=PARQUET, headers=headers)
-    return Response(answer_body(answer, question.level), media_type="application/json", headers=headers)
+        return await parquet_response(service, answer)
+    return await json_response(service, answer, question.level)
 
 
 @routes.delete("/ask/{name}", status_code=204)
@@ -56,12 +64,12 @@ async def take_back(name: str, request: Request) -> None:
 
 
 @routes.post("/explain")
-async def explain(question: Question, request: Request) -> dict[str, Any]:
+async def explain(question: Question, request: Request) -> Response:
     """What a question would read, measure and cost. Spends nothing."""
     service, holder = service_of(request), holder_of(request)
     service.check_dataset(question.dataset)
-    facts: dict[str, Any] = facts_of(await service.questions.explain(question, holder=holder))
-    return facts
+    explanation = await service.questions.explain(question, holder=holder)
+    return await in_thread(service.shares.answers, _response, explanation)
 
 
 @routes.get("/budget")
@@ -73,14 +81,18 @@ def budget(request: Request) -> dict[str, Any]:
 
 
 @routes.get("/history")
-def past(request: Request) -> dict[str, Any]:
+def past(request: Request) -> Response:
     """The questions that you asked; all of them for the owner and auditors."""
     holder = holder_of(request)
-    return {"questions": facts_of(service_of(request).curator.history(analyst=holder.sees))}
+    return _response({"questions": service_of(request).curator.history(analyst=holder.sees)})
 
 
 @routes.get("/catalog")
-def catalog(request: Request) -> dict[str, Any]:
+def catalog(request: Request) -> Response:
     """The public facts: tables, columns, bounds, values."""
-    facts: dict[str, Any] = facts_of(service_of(request).curator.catalog())
-    return facts
+    return _response(service_of(request).curator.catalog())
+
+
+def _response(thing: Any) -> Response:
+    """Written where it is made: FastAPI would write it on the event loop, where all others wait for it."""
+    return JSONResponse(facts_of(thing))

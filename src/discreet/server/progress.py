@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 from discreet.answering.answer import Answer
-from discreet.curator import Asking
 from discreet.errors import DiscreetError
-from discreet.server.bytes_of import answer_body
 
+_LOG = logging.getLogger("discreet.server")
 _BEAT = 1.0
 
 
 async def told_as_it_happens(
-    ask: Callable[[Asking], Awaitable[Answer]],
+    ask: Callable[[Callable[[str], None]], Awaitable[Answer]],
     *,
     hang_up: Callable[[], None],
-    level: float,
+    written: Callable[[Answer], Awaitable[AsyncIterator[bytes]]],
     on_refusal: Callable[[str], None],
 ) -> AsyncIterator[bytes]:
-    """Steps, then the answer or the refusal, whose code is passed to `on_refusal`; `hang_up` is called when nobody listens any more.
+    """Steps of `ask`, then the answer as `written`, or the refusal, whose code is passed to `on_refusal`.
 
-    What is told between is told by the clock.
+    `hang_up` is called when nobody listens any more. What is told between is told by the clock.
     """
     steps: asyncio.Queue[str] = asyncio.Queue()
     loop = asyncio.get_running_loop()
@@ -31,7 +31,7 @@ async def told_as_it_happens(
     def hear(step: str) -> None:
         loop.call_soon_threadsafe(steps.put_nowait, step)
 
-    task = asyncio.ensure_future(ask(Asking(hear)))
+    task = asyncio.ensure_future(ask(hear))
     try:
         while not task.done() or not steps.empty():
             waiting = asyncio.ensure_future(steps.get())
@@ -42,22 +42,21 @@ async def told_as_it_happens(
                 waiting.cancel()
                 if not task.done():
                     yield _line(state="reading")
-        refusal = task.exception()
-        if refusal is not None:
-            on_refusal(refusal.code if isinstance(refusal, DiscreetError) else "failure")
-        yield _last(task, level)
+        async for piece in await written(await task):
+            yield piece
+        yield b"\n"
+    except DiscreetError as refusal:
+        on_refusal(refusal.code)
+        yield _line(error={"code": refusal.code, "message": refusal.problem, "next_step": refusal.next_step})
+    except Exception as failure:  # noqa: BLE001  its text may quote what was sent, or a row
+        _LOG.error("a question failed: %s", type(failure).__name__)
+        on_refusal("failure")
+        yield _line(
+            error={"code": "failure", "message": "The server failed.", "next_step": "Ask again with the same id."}
+        )
     finally:
         if not task.done():
             hang_up()
-
-
-def _last(task: asyncio.Future[Answer], level: float) -> bytes:
-    error = task.exception()
-    if error is None:
-        return answer_body(task.result(), level) + b"\n"
-    if isinstance(error, DiscreetError):
-        return _line(error={"code": error.code, "message": error.problem, "next_step": error.next_step})
-    return _line(error={"code": "failure", "message": "The server failed.", "next_step": "Ask again with the same id."})
 
 
 def _line(**facts: object) -> bytes:

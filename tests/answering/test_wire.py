@@ -1,0 +1,25 @@
+"""Answers as JSON: what is written piece by piece is what would be written at once."""
+
+import json
+
+import pytest
+
+from discreet.answering import wire
+from discreet.curator import open_curator
+from discreet.samples import write_clinic
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT ward, sex, COUNT(*) AS n, AVG(cost) AS m FROM visits v JOIN patients p ON v.patient_id = p.patient_id GROUP BY ward, sex",
+        "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward HAVING COUNT(*) > 1000000",
+        "SELECT MAX(date) AS last, COUNT(*) AS n FROM visits",
+    ],
+)
+def test_an_answer_in_pieces_is_the_whole_answer(sql, tmp_path, monkeypatch):
+    monkeypatch.setattr(wire, "_ROWS", 4)
+    with open_curator(write_clinic(tmp_path, patients=20, visits=50)) as curator:
+        answer = curator.ask(sql, epsilon=0.5)
+        at_once = json.dumps(wire.answer_facts(answer, 0.9), separators=(",", ":"), ensure_ascii=False)
+        assert "".join(wire.answer_text(answer, 0.9)) == at_once
