@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
@@ -93,10 +94,10 @@ def law_of_history(client: Client, store: Again, history: tuple) -> Law:
     return law_of(play)
 
 
-def worst_of(task: Task, values, times: tuple) -> tuple[Fraction, Fraction, Client]:
+def worst_of(task: Task, values, times: tuple, kind: type[Client] = Client) -> tuple[Fraction, Fraction, Client]:
     """The largest ratio of the laws of two histories, what the device said it had spent, and the device."""
     store, now = Again(b"one device"), itertools.cycle(times)
-    client = Client(task, store=store, clock=lambda: next(now), slot=5, budget=1000)
+    client = kind(task, store=store, clock=lambda: next(now), slot=5, budget=1000)
     laws = [law_of_history(client, store, history) for history in itertools.product(values, repeat=len(times))]
     assert all(sum(law.values()) == 1 for law in laws)
     assert all(law.keys() == laws[0].keys() for law in laws), "some report gives a history away"
@@ -139,6 +140,31 @@ def test_what_three_reports_of_one_permanent_answer_tell_is_what_the_device_says
     monkeypatch.setattr(device, "stand_in", lambda spec, draw: None)  # nobody is outside here: it is not used
     make, _ = TASKS[protocol]
     held(make(epoch_seconds=EPOCH, lifetime=3), (0, 1), times)
+
+
+class OneAnswerAValue(Client):
+    """A device as in the papers: it remembers an answer for each value, for ever."""
+
+    def _randomized(self, account, code):
+        answers = account.setdefault("answers", {})
+        account["answer"] = answers.get(code)
+        report = super()._randomized(account, code)
+        answers[code] = account["answer"]
+        return report
+
+
+def test_a_memory_for_each_value_would_tell_that_a_value_changed():
+    make, _ = TASKS["grr"]
+    with pytest.raises(AssertionError, match="gives a history away"):
+        worst_of(make(memoize=True, lifetime=2), (0, 1), ONE_EPOCH, kind=OneAnswerAValue)
+
+
+def test_a_memory_for_each_value_would_cost_more_than_two_reports_say(monkeypatch):
+    monkeypatch.setattr(device, "stand_in", lambda spec, draw: None)
+    make, _ = TASKS["rappor"]
+    worst, spent, client = worst_of(make(lifetime=2), (0, 1), ONE_EPOCH, kind=OneAnswerAValue)
+    assert worst > exp_of(spent) * (1 + NEAR)
+    assert Fraction(client.spent) == spent
 
 
 def test_filters_with_two_hashes_cost_no_more_than_the_device_says():
@@ -195,3 +221,13 @@ def test_a_parameter_of_another_protocol_is_refused(protocol):
     spec["parameters"]["first"] = "0.001"
     with pytest.raises(device.ClientRefused, match="no parameter 'first'"):
         Client(spec)
+
+
+@pytest.mark.parametrize("protocol", ["rappor", "loloha"])
+def test_the_table_of_the_docs_is_what_devices_count(protocol):
+    randomizer = Task.frequency("mood", domain=range(3), epsilon=2, first=1, protocol=protocol).randomizer
+    page = Path(__file__).parents[2] / "docs" / "local.md"
+    row = next(line for line in page.read_text().splitlines() if line.startswith(f"| `{protocol}`"))
+    told = [Fraction(cell.strip()) for cell in row.split("|")[2:-1]]
+    counted = [randomizer.loss(reports) for reports in (1, 2, 3, 10, 1000)]
+    assert all(0 <= shown - exact < Fraction(1, 1000) for shown, exact in zip(told, counted, strict=True))

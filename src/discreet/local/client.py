@@ -47,6 +47,7 @@ _MOST_EPSILON = 100
 _MOST_COUNTED = (1 << 32) - 1
 _LARGEST_FIELD = 1 << 12
 _LONGEST_POWER = 1 << 12
+_HIDES_NOTHING = 10**80
 _MOST_TRIED = 256
 HEADER = 1 + 16 + 16 + 16 + 4
 """Bytes before the payload: version, task, message, sender, number of reports. Four bytes of checksum follow it."""
@@ -128,7 +129,12 @@ def repeated_loss(keep: int, again: int, outputs: int, reports: int) -> Fraction
         return Fraction(0)
     if again == WORD or reports > _LONGEST_POWER:  # nothing is hidden but by the permanent answer
         return log_above(first_odds)
-    together = Fraction(again * others, WORD - again) ** reports
+    with localcontext() as context:
+        context.prec = 60
+        power = (Decimal(again * others) / Decimal(WORD - again)) ** reports  # off by less than a part in 10**54
+    if power > _HIDES_NOTHING:
+        return log_above(first_odds)
+    together = Fraction(power) * (1 + Fraction(1, 10**50))  # rounded up, as the loss grows with it
     return log_above((first_odds * together + others) / (together + first_odds + others - 1))
 
 
