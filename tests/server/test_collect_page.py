@@ -171,6 +171,7 @@ def test_checksums_and_the_names_of_tasks_are_those_of_python(page, served):
         ({"caps": {"per_epoch": 0, "lifetime": 2}}, "caps cannot be read"),
         ({"parameters": {"size": 6, "first": "0.001"}}, "parts that its protocol does not have"),
         ({"more": 1}, "parts that its protocol does not have"),
+        ({"domain": {"values": EMOJI, "range": 6}}, "values cannot be read"),
         ({"domain": None}, "cannot be read"),
     ],
 )

@@ -120,10 +120,11 @@ export class Device {
 
   static #read(spec) {
     if (spec.version !== VERSION || !SPOKEN.includes(spec.protocol)) throw another(`This page does not speak the protocol ${spec.protocol}.`);
-    if (spec.memoize) throw another("This task wants answers to be remembered, which this page does not do.");
+    if (spec.memoize !== false) throw another("This task wants answers to be remembered, which this page does not do.");
     const named = (object, keys) => Object.keys(object).sort().join(" ") === keys;
     // What the protocol does not have would only mislead about what a report costs.
     if (!named(spec, KEYS) || !named(spec.caps, "lifetime per_epoch") || !named(spec.parameters, "size")) throw unsound("The task has parts that its protocol does not have.");
+    if (!named(spec.domain, "values") && !named(spec.domain, "range")) throw unsound("The task's values cannot be read.");
     const { size } = spec.parameters, { per_epoch, lifetime } = spec.caps, { range } = spec.domain;
     const values = spec.domain.values ?? Array.from({ length: Math.min(range, 2 ** 16) }, (_, i) => i);
     // With fewer outputs than values the randomizer would name some values outright.
@@ -197,7 +198,8 @@ export class Device {
   keepTillSent(message) { return this.change((_, account) => void account.pending.push(hex(message))); }
   acknowledge(message) { return this.change((_, account) => void (account.pending = account.pending.filter((kept) => kept !== hex(message)))); }
 
-  // True where the collector has it, now or from before. Without the cookie: nothing but the message says who sends it.
+  // Forgotten where the collector has it, now or from before, or will never take it; else kept. Without the cookie: nothing but
+  // the message says who sends it.
   async send(message) {
     const body = { method: "POST", credentials: "omit", headers: { "Content-Type": "application/octet-stream" }, body: message };
     const response = await fetch(`/v1/tasks/${encodeURIComponent(this.id)}/reports`, body).catch(() => null);
@@ -216,4 +218,4 @@ function spentInAll(book) {
   return Object.values(book).map(({ epsilon, reports }) => [fractionOf(epsilon), BigInt(reports)])
     .reduce(([sum, whole], [[top, bottom], reports]) => [sum * bottom + top * reports * whole, whole * bottom], [0n, 1n]);
 }
-const asNumber = ([top, bottom]) => Number((top * 10n ** 6n) / bottom) / 1e6;
+const asNumber = ([top, bottom]) => Number((top * 10n ** 6n + bottom - 1n) / bottom) / 1e6; // rounded up
