@@ -1,79 +1,171 @@
-"""The ledger: what one more charge costs beyond the wait for the disk, as the books grow."""
+"""The ledger as its history grows, and many who charge at once.
+
+    git worktree add ../before COMMIT
+    python -m benchmarks.ledger [--before ../before] [--largest]
+
+With --before the throughput of that release is measured too, in turns with this one; with --largest the books grow to a
+million questions.
+"""
 
 from __future__ import annotations
 
+import argparse
+import os
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
+import discreet
+from benchmarks.charging import PRICE
+from benchmarks.grown import grow
 from benchmarks.report import table, where, write_section
-from discreet.accounting import open_filter
-from discreet.ledger import Ledger, Request
-from discreet.mechanisms import Laplace
+from discreet.answering.books import balances, card, history
+from discreet.catalog import parse_catalog
+from discreet.ledger import Ledger, Request, verify
+from discreet.loss import Neighbours
 from discreet.store.sqlite import SQLiteStore
 
-SIZES = (100, 1_000, 10_000, 100_000)
-SAMPLES = 200
+SIZES = (1_000, 10_000, 100_000)
+LARGEST = 1_000_000
+THREADS = (1, 8, 64)
+SAMPLES, TURNS, SECONDS = 100, 3, 5.0
+CATALOG = """
+[source]
+path = "."
+[budget]
+epsilon = 1e6
+[tables.visits]
+privacy_unit = "person"
+columns.person = { type = "integer" }
+"""
 
 
-class FillingStore(SQLiteStore):
-    """Fills a table quickly; never used for what is measured."""
-
-    def _connect(self):  # noqa: ANN202
-        connection = super()._connect()
-        connection.execute("PRAGMA synchronous = OFF")
-        return connection
-
-
-def request(number: int) -> Request:
-    return Request(
-        id=f"r{number}", question=f"q{number}", releases=(Laplace(sensitivity=1, epsilon=1e-4),), analyst="alice"
-    )
-
-
-def milliseconds(work) -> float:  # noqa: ANN001
+def milliseconds(work: Callable[[int], object], *, samples: int = SAMPLES) -> float:
+    """The median."""
     runs = []
-    for i in range(SAMPLES):
+    for i in range(samples):
         start = time.perf_counter()
         work(i)
         runs.append(time.perf_counter() - start)
     return statistics.median(runs) * 1000
 
 
+def opened(path: Path) -> Ledger:
+    """As a server opens its books: what was written since the checkpoint is verified."""
+    ledger = Ledger.open(path, neighbours=Neighbours.ADD_REMOVE)
+    assert verify(ledger, from_checkpoint=True).sound
+    return ledger
+
+
+def grown_row(path: Path, size: int) -> list[str]:
+    """What everything takes in books of so many questions."""
+    start = time.perf_counter()
+    with closing(Ledger.open(path)) as ledger:
+        assert verify(ledger).sound  # and there is a checkpoint now
+    whole = time.perf_counter() - start
+    opening = milliseconds(lambda _: opened(path).close(), samples=5)
+    with closing(opened(path)) as ledger:
+        catalog = parse_catalog(CATALOG)
+        times = [
+            milliseconds(lambda _: balances(ledger, None)),
+            milliseconds(lambda _: card(ledger, catalog, dataset="visits", version=1)),
+            milliseconds(lambda _: history(ledger, "alice")),
+            milliseconds(lambda _: history(ledger, "alice", before=size)),
+        ]
+        charge = milliseconds(
+            lambda i: ledger.reserve(
+                Request(id=f"r{size}-{i}", question=f"q{size}-{i}", releases=PRICE, analyst="alice")
+            )
+        )
+    floor = commit_floor(path)
+    return [
+        f"{size:,}",
+        f"{opening:.0f}",
+        *(f"{each:.1f}" for each in times),
+        f"{charge:.2f}",
+        f"{floor:.2f}",
+        f"{whole:.1f}",
+    ]
+
+
+def commit_floor(path: Path) -> float:
+    """One row and a commit that waits for the disk."""
+    store = SQLiteStore(path)
+    store.migrate("floor", ["CREATE TABLE floor (n INTEGER)"])
+
+    def commit(i: int) -> None:
+        with store.transaction() as t:
+            t.run("INSERT INTO floor VALUES (?)", i)
+
+    floor = milliseconds(commit)
+    store.close()
+    return floor
+
+
+def throughput(source: Path, threads: int) -> float:
+    """Questions a second of the release whose source that is."""
+    environment = {**os.environ, "PYTHONPATH": f"{source}:{Path.cwd()}"}
+    command = [sys.executable, "-m", "benchmarks.charging", str(threads), str(SECONDS)]
+    return float(subprocess.run(command, env=environment, capture_output=True, check=True, text=True).stdout)
+
+
+def throughput_rows(before: Path | None) -> list[list[str]]:
+    """Medians of a few turns of each release."""
+    ours = Path(discreet.__file__).parents[1]
+    releases = [ours] if before is None else [before / "src", ours]
+    rows = []
+    for threads in THREADS:
+        rates: list[list[float]] = [[] for _ in releases]
+        for _ in range(TURNS):
+            for release, measured in zip(releases, rates, strict=True):
+                measured.append(throughput(release, threads))
+        medians = [statistics.median(measured) for measured in rates]
+        rows.append([str(threads), *(f"{median:,.0f}" for median in medians), f"{medians[-1] / medians[0]:.1f}×"])
+    return rows
+
+
 def main() -> None:
-    rows, filled = [], 0
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--before", type=Path)
+    parser.add_argument("--largest", action="store_true")
+    options = parser.parse_args()
+    rows, written = [], 0
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "ledger.sqlite"
-        filling = Ledger(FillingStore(path))
-        filling.open_account(open_filter(10**6))
-        filling.open_account(open_filter(10**6), analyst="alice")
-        for size in SIZES:
-            while filled < size:
-                filling.reserve(request(filled))
-                filled += 1
-            filling.close()
-            store = SQLiteStore(path)
-            ledger = Ledger(store)
-            store.migrate("floor", ["CREATE TABLE floor (n INTEGER)"])
-
-            def commit(i: int, store: SQLiteStore = store) -> None:
-                with store.transaction() as t:
-                    t.run("INSERT INTO floor VALUES (?)", i)
-
-            floor = milliseconds(commit)
-            offset = filled + 10**6
-            charge = milliseconds(lambda i, offset=offset, ledger=ledger: ledger.reserve(request(offset + i)))
-            store.close()
-            rows.append(
-                [f"{size:,}", f"{floor:.3f}", f"{charge:.3f}", f"{charge - floor:.3f}", f"{charge / floor:.1f}×"]
-            )
-    header = ["entries", "ms, one durable commit", "ms, one durable charge", "ms beyond the commit", "ratio"]
+        for size in (*SIZES, LARGEST) if options.largest else SIZES:
+            grow(path, questions=size - written)
+            written = size
+            rows.append(grown_row(path, size))
+    header = [
+        "questions",
+        "ms, open",
+        "budget",
+        "card",
+        "history, first page",
+        "a page from long ago",
+        "charge",
+        "a bare commit",
+        "s, verify the whole",
+    ]
+    speed = throughput_rows(options.before)
+    earlier = ["before"] if options.before else []
     write_section(
         "ledger",
-        f"{where()} SQLite in write-ahead mode, synchronous=FULL, medians of {SAMPLES}; two accounts are charged each time. The "
-        "bar: at most 1 ms beyond the commit, flat in the number of entries. (This disk is virtual: the commit itself is an "
-        "order of magnitude, not a promise.)\n\n" + table(header, rows),
+        f"{where()} SQLite in write-ahead mode, synchronous=FULL, medians; two accounts are charged each time, and every question has two "
+        "entries. *Open* is what `serve` does: the chain and the tables since the signed checkpoint. The bars: open within 1 s, budget and card "
+        "within 20 ms, a charge within 1 ms of the commit, whatever the number of questions. (This disk is virtual: the commit itself is an order "
+        "of magnitude, not a promise.)\n\n"
+        + table(header, rows)
+        + "\n\nQuestions a second (a charge and an answer, each on disk before it is acknowledged) of threads that wait for their answers; with "
+        "group commit, those who wait are written by one of them in one commit"
+        + (", against the release before, in turns" if options.before else "")
+        + ":\n\n"
+        + table(["threads", *earlier, "now", "ratio"], speed),
     )
 
 

@@ -10,7 +10,17 @@ from typing import Any, Self
 import httpx
 import pyarrow as pa
 
-from discreet.answering.face import CONFIDENCE, Balance, Card, CatalogFacts, Explanation, Interval, PastRelease, Shown
+from discreet.answering.face import (
+    CONFIDENCE,
+    PAGE,
+    Balance,
+    Card,
+    CatalogFacts,
+    Explanation,
+    Interval,
+    PastRelease,
+    Shown,
+)
 from discreet.answering.wire import parameter_facts, read_array, read_facts, read_half_widths, read_intervals
 from discreet.errors import DiscreetError, EngineFailure
 from discreet.exact import Number, exact, read_level
@@ -149,9 +159,11 @@ class RemoteCurator:
         """The dataset's account and your own; all of them for the owner."""
         return [read_facts(Balance, facts) for facts in self._get("/v1/budget")["accounts"]]
 
-    def history(self) -> list[PastRelease]:
-        """What you asked; for the owner, what anybody did."""
-        return [read_facts(PastRelease, facts) for facts in self._get("/v1/history")["questions"]]
+    def history(self, *, before: int | None = None, limit: int = PAGE) -> list[PastRelease]:
+        """What you asked, newest first; for the owner, what anybody did. With `before`, what came before that number."""
+        page: dict[str, int] = {"limit": limit} if before is None else {"limit": limit, "before": before}
+        facts = _checked(self._http.get("/v1/history", params=page))
+        return [read_facts(PastRelease, question) for question in facts["questions"]]
 
     def catalog(self) -> CatalogFacts:
         """What is public about the data."""

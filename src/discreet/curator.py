@@ -17,7 +17,7 @@ from discreet.answering.answer import Answer
 from discreet.answering.books import balances, card, history
 from discreet.answering.estimate import bins_question, ends_of
 from discreet.answering.explaining import explained
-from discreet.answering.face import Balance, Card, CatalogFacts, Explanation, PastRelease
+from discreet.answering.face import PAGE, Balance, Card, CatalogFacts, Explanation, PastRelease
 from discreet.answering.pipeline import Asking, Pipeline, SqlRelease
 from discreet.answering.plan import Plan
 from discreet.answering.planning import at_price, digest_of
@@ -199,9 +199,12 @@ class Curator:
         """The dataset's account and the analyst's; all of them for the owner."""
         return balances(self.ledger, analyst)
 
-    def history(self, *, analyst: str | None = None) -> list[PastRelease]:
-        """Questions in order, with who paid for them; those of one analyst, or all for the owner."""
-        return history(self.ledger, analyst)
+    def history(self, *, before: int | None = None, limit: int = PAGE, analyst: str | None = None) -> list[PastRelease]:
+        """The last questions, newest first, with who paid for them; those of one analyst, or all for the owner.
+
+        With `before`, those that came before the one with this number.
+        """
+        return history(self.ledger, analyst, before=before, limit=limit)
 
     def catalog(self) -> CatalogFacts:
         """What is public about the data."""

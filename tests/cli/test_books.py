@@ -68,7 +68,8 @@ def test_the_budget_as_json(books):
     assert [account["account"] for account in facts["accounts"]] == ["dataset", "alice", "bob"]
     assert facts["accounts"][1]["spent"] == {"epsilon": 0.5, "delta": 0.0}
     paid_by = [question["paid_by"] for question in facts["questions"]]
-    assert paid_by == [["dataset", "alice"], ["dataset", "bob"], []]
+    assert paid_by == [[], ["dataset", "bob"], ["dataset", "alice"]]
+    assert facts["asked"] == {"questions": 3, "free": 1}
     assert [question["sql"] for question in facts["questions"]][1] == "SELECT AVG(cost) FROM visits"
 
 

@@ -1,4 +1,4 @@
-"""Any sequence of events against a model in fractions: grant, ask, retry, crash, restart, revoke."""
+"""Any sequence of events against a model in fractions: grant, ask, retry, crash, restart, revoke, edit, another process."""
 
 import itertools
 import tempfile
@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from discreet.accounting import open_filter
 from discreet.accounting.filters import UNIT
-from discreet.errors import AccountFrozen, BudgetExceeded, RequestConflict, UnknownAccount
+from discreet.errors import AccountFrozen, BudgetExceeded, LedgerDamaged, RequestConflict, UnknownAccount
 from discreet.ledger import Ledger, Request, verify
 from discreet.mechanisms import Laplace
 from discreet.store import open_store
@@ -43,7 +43,11 @@ class Books(RuleBasedStateMachine):
         self.ledger.open_account(open_filter(cap))
 
     def open(self):
-        self.ledger = Ledger(open_store(Path(self.folder.name) / "books.sqlite"), on_step=self.step)
+        """Two processes, one of which is asked at a time; both go on from checkpoints."""
+        self.ledger, self.other = (
+            Ledger(open_store(Path(self.folder.name) / "books.sqlite"), secret=b"s" * 64, on_step=self.step)
+            for _ in range(2)
+        )
 
     def step(self, name):
         if name == self.crash_at:
@@ -51,6 +55,7 @@ class Books(RuleBasedStateMachine):
 
     def teardown(self):
         self.ledger.close()
+        self.other.close()
         self.folder.cleanup()
 
     @rule(analyst=st.sampled_from(ANALYSTS), cap=st.sampled_from(CAPS))
@@ -86,7 +91,25 @@ class Books(RuleBasedStateMachine):
         self.send(None, f"id-{next(self.ids)}", question, price)
         self.crash_at = None
         self.ledger.close()
+        self.other.close()
         self.open()
+
+    @rule()
+    def ask_the_other_process(self):
+        self.ledger, self.other = self.other, self.ledger
+
+    @rule(amount=st.sampled_from(["0", "1", "-1"]))
+    def edit_a_total(self, amount):
+        with self.ledger._store.transaction() as t:
+            ((spent,),) = t.run("SELECT spent_rho FROM ledger_accounts WHERE name = 'dataset'")
+            t.run("UPDATE ledger_accounts SET spent_rho = ? WHERE name = 'dataset'", amount)
+        try:
+            self.ledger.open_account(open_filter(self.caps[None]))
+            assert spent == amount
+        except LedgerDamaged:
+            assert spent != amount
+        with self.ledger._store.transaction() as t:
+            t.run("UPDATE ledger_accounts SET spent_rho = ? WHERE name = 'dataset'", spent)
 
     @precondition(lambda self: any(name for name in self.spent))
     @rule(data=st.data())
@@ -139,6 +162,7 @@ class Books(RuleBasedStateMachine):
             assert Fraction(self.ledger.account(who).total.pure, UNIT) == spent
             assert spent <= max(CAPS)
         assert verify(self.ledger).sound
+        assert verify(self.other, from_checkpoint=True).sound
 
 
 TestBooks = Books.TestCase

@@ -122,6 +122,10 @@ def test_books_catalog_and_card_are_the_same_near_and_far(both):
     assert far.catalog() == near.catalog()
     assert far.card() == near.card()
     assert WARDS in [release.sql for release in far.history()]
+    newest = far.history(limit=1)
+    assert newest == far.history()[:1]
+    assert far.history(before=newest[0].number) == far.history()[1:]
+    assert sum(total.releases for total in far.card().totals) >= len(far.card().releases)
     assert not any(release.sql or release.analyst or release.paid_by for release in far.card().releases)
     assert {table["name"] for table in far.catalog().tables} == {"patients", "visits", "wards"}
     assert str(far.table("visits").count("n")) == str(near.table("visits").count("n"))
@@ -169,6 +173,7 @@ def test_every_dataclass_of_the_face_is_read_back_as_it_was_written(name, both):
         "GroupFacts": explanation.keys[0],
         "MeasureFacts": explanation.measures[0],
         "PastRelease": near.history()[0],
+        "ReleaseTotals": near.card().totals[0],
     }
     if name != "Shown":
         kind = getattr(face, name)

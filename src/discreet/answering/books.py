@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 from discreet.accounting import Composed
-from discreet.answering.face import Balance, Card, PastRelease
+from discreet.accounting.charges import UNIT
+from discreet.answering.face import PAGE, Balance, Card, PastRelease, ReleaseTotals
 from discreet.catalog import Catalog
+from discreet.errors import BadInput
 from discreet.ledger import Entry, Ledger
 from discreet.ledger.releases import rebuild
+from discreet.ledger.running import Asked, Released
 from discreet.loss import Loss
+from discreet.mechanisms import Mechanism
+
+_LARGEST_PAGE = 1000
 
 
 def balances(ledger: Ledger, analyst: str | None) -> list[Balance]:
     """The dataset's account and the analyst's; all of them for the owner."""
-    shown = [
-        account for account in ledger.accounts() if analyst is None or holder(account.name) in ("dataset", analyst)
-    ]
     return [
         Balance(holder(account.name), account.cap, account.spent, account.frozen, account.filter.kind)
-        for account in shown
+        for account in ledger.accounts(analyst=analyst)
     ]
 
 
@@ -28,15 +32,32 @@ def holder(account: str) -> str:
     return account.removeprefix("analyst:")
 
 
-def history(ledger: Ledger, analyst: str | None) -> list[PastRelease]:
-    """Questions in order, with who paid for them; of one analyst, or all for the owner."""
-    charges = [entry for entry in ledger.history() if entry.kind == "charge"]
-    return [_release(entry, tell=True) for entry in charges if analyst is None or entry.body["analyst"] == analyst]
+def history(ledger: Ledger, analyst: str | None, *, before: int | None = None, limit: int = PAGE) -> list[PastRelease]:
+    """The last questions, newest first, with who paid for them; of one analyst, or of all for the owner.
+
+    Asked again with `before` the last number of one page, it tells the next.
+    """
+    if not 1 <= limit <= _LARGEST_PAGE:
+        raise BadInput(
+            f"A page of the history has 1 to {_LARGEST_PAGE:,} questions.",
+            next_step="Ask for less at a time, and for what came before by the number of the last.",
+        )
+    charges = ledger.charges(analyst=analyst, before=before, limit=limit)
+    return [_release(entry, tell=True) for entry in charges]
+
+
+def asked(ledger: Ledger, analyst: str | None) -> Asked:
+    """How many questions there were, of one analyst or of all, and how many of them were free."""
+    by_analyst = ledger.running().asked
+    if analyst is not None:
+        return by_analyst.get(analyst, Asked())
+    counts = by_analyst.values()
+    return Asked(sum(each.questions for each in counts), sum(each.free for each in counts))
 
 
 def _release(entry: Entry, *, tell: bool) -> PastRelease:
     """A charge as people may see it; `tell` also the text and who asked."""
-    cost = Composed.of([rebuild(release) for release in entry.body["releases"]])
+    cost = _cost(tuple(rebuild(release) for release in entry.body["releases"]))
     return PastRelease(
         time=entry.time,
         mechanisms=tuple(sorted({release["mechanism"] for release in entry.body["releases"]})),
@@ -48,14 +69,21 @@ def _release(entry: Entry, *, tell: bool) -> PastRelease:
         sql=entry.body["label"] if tell else None,
         analyst=entry.body["analyst"] if tell else None,
         paid_by=tuple(map(holder, entry.body["accounts"])) if tell else (),
+        number=entry.seq,
     )
+
+
+@lru_cache(maxsize=1024)
+def _cost(releases: tuple[Mechanism, ...]) -> Composed:
+    """Once for all that are alike: most questions of a history are."""
+    return Composed.of(releases)
 
 
 def card(ledger: Ledger, catalog: Catalog, *, dataset: str, version: int) -> Card:
     """Public: no question's text and nobody's name."""
-    account, head = ledger.account(), ledger.head()
+    account, running = ledger.account(), ledger.running()
     units = {table.unit.column for table in catalog.tables.values() if table.unit is not None}
-    charges = [entry for entry in ledger.history() if entry.kind == "charge" and entry.body["accounts"]]
+    latest = [ledger.entry(number) for number in reversed(running.latest)]
     return Card(
         dataset=dataset,
         data_version=version,
@@ -64,6 +92,18 @@ def card(ledger: Ledger, catalog: Catalog, *, dataset: str, version: int) -> Car
         cap=account.cap,
         spent=account.spent,
         in_words=Loss(account.cap.epsilon, account.cap.delta).in_words(),
-        releases=tuple(_release(entry, tell=False) for entry in charges),
-        head=f"{head.seq}:{head.hash}" if head else "0:",
+        totals=tuple(_totals(names, released) for names, released in sorted(running.released.items())),
+        releases=tuple(_release(entry, tell=False) for entry in latest if entry is not None),
+        head=f"{running.head.seq}:{running.head.hash}" if running.head else "0:",
+    )
+
+
+def _totals(mechanisms: tuple[str, ...], released: Released) -> ReleaseTotals:
+    cost = released.cost
+    return ReleaseTotals(
+        mechanisms,
+        released.times,
+        None if cost.pure is None else cost.pure / UNIT,
+        cost.rho / UNIT,
+        cost.delta / UNIT,
     )

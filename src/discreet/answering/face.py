@@ -23,8 +23,12 @@ __all__ = [
     "Interval",
     "MeasureFacts",
     "PastRelease",
+    "ReleaseTotals",
     "Shown",
 ]
+
+PAGE = 100
+"""How many questions of the past are told at a time, unless somebody says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,19 @@ class PastRelease:
     analyst: str | None = None
     paid_by: tuple[str, ...] = ()
     """The accounts that were charged; like names and texts, not on the card."""
+    number: int = 0
+    """Of its entry in the books: what came before it is asked for by this."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseTotals:
+    """All releases by the same mechanisms, and what they cost in all; `epsilon` is None where they have no pure one."""
+
+    mechanisms: tuple[str, ...]
+    releases: int
+    epsilon: float | None
+    rho: float
+    delta: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +145,9 @@ class Card:
     cap: Loss
     spent: Loss
     in_words: str
+    totals: tuple[ReleaseTotals, ...]
     releases: tuple[PastRelease, ...]
+    """The last few, newest first."""
     head: str
 
 
@@ -164,7 +183,7 @@ class CuratorFace(Protocol):
 
     def budget(self) -> list[Balance]: ...
 
-    def history(self) -> list[PastRelease]: ...
+    def history(self, *, before: int | None = None, limit: int = PAGE) -> list[PastRelease]: ...
 
     def catalog(self) -> CatalogFacts: ...
 

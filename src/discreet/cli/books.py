@@ -14,13 +14,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from discreet.answering.books import balances, history, holder
+from discreet.answering.books import asked, balances, history, holder
 from discreet.answering.face import Balance, PastRelease
 from discreet.answering.wire import facts_of
 from discreet.catalog import load_catalog
 from discreet.cli.exit_codes import ExitCode
 from discreet.errors import BadInput
 from discreet.ledger import Entry, Ledger, verify
+from discreet.ledger.running import Asked
 
 _BAR = 16
 
@@ -60,27 +61,29 @@ def budget(
     as_json: JsonOption = False,
     analyst: AnalystOption = None,
     last: Annotated[int, typer.Option("--last", help="How many questions to list.")] = 10,
+    before: Annotated[int | None, typer.Option("--before", help="Only questions with a lower number.")] = None,
 ) -> None:
     """Show what is left, who spent it, and on what; with --analyst, of the dataset and of one analyst."""
     with closing(open_books(where, config)) as books:
-        accounts, questions = balances(books, analyst), history(books, analyst)
+        accounts, counts = balances(books, analyst), asked(books, analyst)
+        questions = history(books, analyst, before=before, limit=last)
     if as_json:
-        typer.echo(json.dumps({"accounts": facts_of(accounts), "questions": facts_of(questions)}))
+        facts = {"accounts": facts_of(accounts), "asked": asdict(counts), "questions": facts_of(questions)}
+        typer.echo(json.dumps(facts))
         return
-    show_bill(Console(highlight=False), accounts, questions, last=last)
+    show_bill(Console(highlight=False), accounts, questions, counts)
 
 
-def show_bill(
-    console: Console, accounts: Sequence[Balance], questions: Sequence[PastRelease], *, last: int = 10
-) -> None:
-    """The accounts, and the last questions with who paid for them."""
+def show_bill(console: Console, accounts: Sequence[Balance], questions: Sequence[PastRelease], counts: Asked) -> None:
+    """The accounts, the last questions with who paid for them, and how many there were."""
     console.print()
     console.print(_account_table(accounts))
     if questions:
         console.print()
-        console.print(_question_table(questions[-last:]))
-        free = sum(question.replayed for question in questions)
-        console.print(f"\n  {len(questions)} questions were asked, {free} of them free because they were asked before")
+        console.print(_question_table(list(reversed(questions))))
+        console.print(
+            f"\n  {counts.questions:,} questions were asked, {counts.free:,} of them free because they were asked before"
+        )
     console.print()
 
 
@@ -200,10 +203,11 @@ def _account_table(accounts: Sequence[Balance]) -> Table:
 
 
 def _question_table(questions: Sequence[PastRelease]) -> Table:
-    table = _plain_table("when", "who", "question", "price", "paid by")
+    table = _plain_table("number", "when", "who", "question", "price", "paid by")
     for question in questions:
         _add_row(
             table,
+            str(question.number),
             question.time[:16].replace("T", " "),
             question.analyst or "owner",
             question.sql or "—",

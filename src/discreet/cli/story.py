@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from discreet.answering.books import asked
 from discreet.cli.asking import show_answer, show_table
 from discreet.cli.books import show_bill
 from discreet.curator import Curator, open_curator
@@ -73,7 +74,7 @@ def tell_story(console: Console) -> None:
             _say(console, sql, style="cyan")
             show_table(console, curator.ask(sql, epsilon=0.1, analyst="alice"))
         _run_out(console, curator)
-        show_bill(console, curator.budget(), curator.history())
+        show_bill(console, curator.budget(), curator.history(limit=10), asked(curator.ledger, None))
         _refused(console, curator)
         curator.close()
         _difference(console, catalog)

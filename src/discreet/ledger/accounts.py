@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from functools import lru_cache
+from typing import Any
 
 from discreet.accounting import Charge
 from discreet.accounting.filters import Filter, Kind, largest_pure_epsilon, open_filter
@@ -83,6 +84,12 @@ def load_all(t: Transaction) -> list[Account]:
     return [account_of(row) for row in t.run(f"SELECT {_COLUMNS} FROM ledger_accounts ORDER BY name")]  # noqa: S608
 
 
+def load_some(t: Transaction, *names: str) -> list[Account]:
+    """Those accounts that there are of some."""
+    marks = ", ".join("?" * len(names))
+    return [account_of(row) for row in t.run(f"SELECT {_COLUMNS} FROM ledger_accounts WHERE name IN ({marks})", *names)]  # noqa: S608
+
+
 def save(t: Transaction, account: Account) -> None:
     """Write an account, new or known."""
     t.run("DELETE FROM ledger_accounts WHERE name = ?", account.name)
@@ -93,7 +100,7 @@ def account_of(row: Sequence[Any]) -> Account:
     """The account that a row holds, or a refusal."""
     try:
         name, kind, epsilon, delta, frozen, pure, rho, aside, renyi = row
-        account_filter = open_filter(fraction(epsilon), fraction(delta), kind=cast("Kind", kind))
+        account_filter = _filter(kind, epsilon, delta)
         orders = json.loads(renyi)
         total = Charge(
             None if pure is None else int(pure),
@@ -104,6 +111,11 @@ def account_of(row: Sequence[Any]) -> Account:
     except (ValueError, TypeError, ZeroDivisionError, DiscreetError):
         raise LedgerDamaged("An account cannot be read.", next_step="Ask the owner to verify the books.") from None
     return Account(name, account_filter, account_filter.kept(total), bool(frozen))
+
+
+@lru_cache(maxsize=4096)
+def _filter(kind: Kind, epsilon: str, delta: str) -> Filter:
+    return open_filter(fraction(epsilon), fraction(delta), kind=kind)
 
 
 def row_of(account: Account) -> tuple[str | int | None, ...]:

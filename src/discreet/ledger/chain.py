@@ -13,6 +13,7 @@ from discreet.store import Row, Transaction
 COLUMNS = "seq, time, kind, body, previous, hash"
 _SELECT = f"SELECT {COLUMNS} FROM ledger_entries"  # noqa: S608
 _PAGE = 2_000
+_NO_END = 2**62
 
 
 def entries_after(t: Transaction, seq: int) -> Iterator[Entry]:
@@ -42,10 +43,15 @@ def entry_at(t: Transaction, seq: int) -> Entry | None:
     return _entry(rows[0]) if rows else None
 
 
-def charges_before(t: Transaction, seq: int, *, analyst: str | None, limit: int) -> list[Entry]:
-    """The last charges below a number, newest first: of one analyst, or of everybody."""
+def charges_before(t: Transaction, seq: int | None, *, analyst: str | None, limit: int) -> list[Entry]:
+    """The last charges, newest first: below a number, or of all; of one analyst, or of everybody."""
     whose, values = ("", ()) if analyst is None else (f"AND {t.member('body', 'analyst')} = ?", (analyst,))
-    rows = t.run(f"{_SELECT} WHERE kind = 'charge' {whose} AND seq < ? ORDER BY seq DESC LIMIT ?", *values, seq, limit)
+    rows = t.run(
+        f"{_SELECT} WHERE kind = 'charge' {whose} AND seq < ? ORDER BY seq DESC LIMIT ?",
+        *values,
+        _NO_END if seq is None else seq,
+        limit,
+    )
     return [_entry(row) for row in rows]
 
 

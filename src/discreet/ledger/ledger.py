@@ -36,8 +36,6 @@ from discreet.loss import Neighbours
 from discreet.store import Store, open_store
 from discreet.store.secret import secret_of
 
-_NO_END = 2**62
-
 
 def _utc_now() -> datetime:
     return datetime.now(UTC)
@@ -161,10 +159,11 @@ class Ledger:
         with self._store.transaction() as t:
             return accounts.load(t, DATASET if analyst is None else analyst_account(analyst))
 
-    def accounts(self) -> list[Account]:
-        """All accounts, the dataset's first."""
+    def accounts(self, *, analyst: str | None = None) -> list[Account]:
+        """The dataset's account first, then the analyst's, or all there are."""
         with self._store.transaction() as t:
-            return sorted(accounts.load_all(t), key=lambda account: (account.name != DATASET, account.name))
+            rows = accounts.load_all(t) if analyst is None else accounts.load_some(t, DATASET, analyst_account(analyst))
+            return sorted(rows, key=lambda account: (account.name != DATASET, account.name))
 
     # Data versions
 
@@ -205,6 +204,7 @@ class Ledger:
 
     def reserve(self, request: Request) -> Reservation:
         """Charge for a question, durably; or find that it is paid, or refuse. Nothing may be read before it returns."""
+        key = request.key
 
         def job(draft: Draft) -> Reservation:
             self._step("reserve: begun")
@@ -214,22 +214,22 @@ class Ledger:
                 request.analyst or "",
                 request.id,
             )
-            if known and known[0][0] != request.key:
+            if known and known[0][0] != key:
                 raise RequestConflict(
                     "This request id was used for another question.", next_step="Use a new id for a new question."
                 )
-            unpaid = questions.unpaid_accounts(draft.t, request.key, request.analyst)
+            unpaid = questions.unpaid_accounts(draft.t, key, request.analyst)
             if known and unpaid:
                 chain.damaged("A request counts as made and was not paid for.")
-            receipt = known[0][1] if known else self._charge(draft, request, unpaid)
+            receipt = known[0][1] if known else self._charge(draft, request, key, unpaid)
             self._step("reserve: written")
-            return Reservation(request, receipt, tuple(unpaid), questions.stored_answer(draft.t, request.key))
+            return Reservation(request, receipt, tuple(unpaid), questions.stored_answer(draft.t, key))
 
         reservation = self.writer.write(job)
         self._step("reserve: committed")
         return reservation
 
-    def _charge(self, draft: Draft, request: Request, unpaid: list[str]) -> str:
+    def _charge(self, draft: Draft, request: Request, key: str, unpaid: list[str]) -> str:
         """Charge the accounts that have not paid; the hash of the entry that says so."""
         charged = [draft.account(name).charged(request.releases) for name in unpaid]
         self._step("reserve: checked")
@@ -237,7 +237,7 @@ class Ledger:
             "accounts": unpaid,
             "analyst": request.analyst,
             "request": request.id,
-            "question": request.key,
+            "question": key,
             "format": request.format,
             "label": request.label,
             "releases": [describe(release) for release in request.releases],
@@ -339,7 +339,7 @@ class Ledger:
     def charges(self, *, analyst: str | None = None, before: int | None = None, limit: int) -> list[Entry]:
         """The last `limit` charges, newest first: of one analyst or of all, and with numbers below `before`."""
         with self._store.transaction() as t:
-            return chain.charges_before(t, _NO_END if before is None else before, analyst=analyst, limit=limit)
+            return chain.charges_before(t, before, analyst=analyst, limit=limit)
 
     def running(self) -> RunningBooks:
         """What the chain adds up to: for reading, and not to be changed."""

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Header, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
 from discreet.answering.answer import Answer
+from discreet.answering.face import PAGE
 from discreet.answering.wire import facts_of
 from discreet.curator import Asking
 from discreet.server.bodies import Asked, Question
@@ -81,10 +82,14 @@ def budget(request: Request) -> dict[str, Any]:
 
 
 @routes.get("/history")
-def past(request: Request) -> Response:
-    """The questions that you asked; all of them for the owner and auditors."""
+def past(request: Request, before: int | None = None, limit: int = PAGE) -> Response:
+    """The questions that you asked, newest first; of everybody for the owner and auditors.
+
+    What came before them has the lowest `number` among them as its `before`.
+    """
     holder = holder_of(request)
-    return _response({"questions": service_of(request).curator.history(analyst=holder.sees)})
+    questions = service_of(request).curator.history(analyst=holder.sees, before=before, limit=limit)
+    return _response({"questions": questions})
 
 
 @routes.get("/catalog")

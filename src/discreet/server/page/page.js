@@ -205,11 +205,17 @@ async function balance() {
   }));
 }
 
-async function past() {
-  const { questions } = await call("/v1/history");
+const PAGE = 100;
+
+async function past(known = []) {
+  const earlier = known.length ? `&before=${known.at(-1).number}` : "";
+  const page = (await call(`/v1/history?limit=${PAGE}${earlier}`)).questions;
+  const questions = [...known, ...page];
+  $("earlier").hidden = page.length < PAGE;
+  $("earlier").onclick = () => past(questions);
   const free = questions.filter((q) => q.replayed).reduce((sum, q) => sum + (q.epsilon ?? 0), 0);
   fill($("history"), [["when", ""], ["question", "text"], ["price", "number"], ["", ""]],
-    questions.reverse().map((q) => [q.time.slice(0, 16).replace("T", " "), q.sql, q.epsilon === null ? `ρ ${q.rho.toPrecision(3)}` : `ε ${q.epsilon}`, q.replayed ? "free: asked before" : ""]));
+    questions.map((q) => [q.time.slice(0, 16).replace("T", " "), q.sql, q.epsilon === null ? `ρ ${q.rho.toPrecision(3)}` : `ε ${q.epsilon}`, q.replayed ? "free: asked before" : ""]));
   const { role, accounts } = await call("/v1/budget");
   burn(questions, (role === "analyst" ? accounts.at(-1) : accounts[0]).cap.epsilon);
   if (free) $("history").append(make("caption", `asking again saved ε ${free.toFixed(2)}`));
@@ -259,6 +265,7 @@ async function card() {
     "at most": `ε ${facts.cap.epsilon}${facts.cap.delta ? `, δ ${facts.cap.delta}` : ""} in all`,
     "in words": facts.in_words,
     "spent so far": `ε ${facts.spent.epsilon.toFixed(3)}`,
+    releases: facts.totals.map((t) => `${t.releases} by ${t.mechanisms.join(" and ")}`).join(", ") || "none",
     "data version": String(facts.data_version),
     "ledger's head": facts.head,
   };

@@ -1,0 +1,143 @@
+"""Group commit: many who wait are written in one commit, a refusal among them is its own, and a death takes all or nothing."""
+
+import os
+import threading
+
+import pytest
+
+from discreet.errors import BudgetExceeded, LedgerDamaged, StoreUnavailable
+from discreet.ledger import verify
+from tests.ledger.asking import PRICE, a_ledger, a_request, in_child, open_ledger, output_of
+
+WAITING = 12
+
+
+class Held:
+    """A ledger whose first writer is held inside its transaction until everybody else is waiting."""
+
+    def __init__(self, ledger):
+        self.ledger, self.commits = ledger, 0
+        self._first = threading.Event()
+        together, write = ledger.writer._together, ledger.writer._together._write
+
+        def held(batch):
+            if not self._first.is_set():
+                self._first.set()
+                while len(together._waiting) < WAITING:
+                    threading.Event().wait(0.001)
+            self.commits += 1
+            write(batch)
+
+        together._write = held
+
+    def charge_at_once(self, numbers):
+        """Each number by a thread of its own, the first of them held; what became of each."""
+        outcomes = {}
+
+        def charge(number):
+            try:
+                outcomes[number] = self.ledger.reserve(a_request(number)).charged
+            except Exception as error:  # noqa: BLE001
+                outcomes[number] = type(error)
+
+        threads = [threading.Thread(target=charge, args=(number,)) for number in numbers]
+        threads[0].start()
+        self._first.wait(10)
+        for thread in threads[1:]:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return outcomes
+
+
+def test_charges_that_wait_are_written_in_one_commit(where):
+    held = Held(a_ledger(where))
+    outcomes = held.charge_at_once(range(WAITING + 1))
+    assert held.commits == 2
+    assert set(outcomes.values()) == {("dataset", "analyst:alice")}
+    assert held.ledger.account().spent.epsilon == pytest.approx((WAITING + 1) * PRICE)
+    assert verify(held.ledger).sound
+
+
+def test_a_refusal_among_them_takes_back_its_own_and_nothing_else(where):
+    cap = 5
+    held = Held(a_ledger(where, cap=cap * PRICE))
+    outcomes = list(held.charge_at_once(range(WAITING + 1)).values())
+    assert held.commits == 2
+    assert outcomes.count(BudgetExceeded) == WAITING + 1 - cap
+    assert outcomes.count(("dataset", "analyst:alice")) == cap
+    assert held.ledger.account().spent.epsilon == pytest.approx(cap * PRICE)
+    assert [entry.kind for entry in held.ledger.history()].count("charge") == cap
+    assert verify(held.ledger).sound
+
+
+def test_a_commit_that_fails_fails_all_of_them_by_name_and_charges_nobody(where):
+    ledger = a_ledger(where)
+    held, real = Held(ledger), ledger._store.errors()[0]
+
+    def full_disk(t):
+        raise real("disk full: 41873")
+
+    ledger.writer._together._end = full_disk
+    assert set(held.charge_at_once(range(WAITING + 1)).values()) == {StoreUnavailable}
+    ledger.close()
+    again = open_ledger(where)
+    assert again.account().spent.epsilon == 0
+    assert verify(again).sound
+
+
+def test_a_note_that_cannot_be_made_fails_all_of_them_and_the_charges_stay(where, tmp_path):
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    ledger = a_ledger(where, anchor=folder / "anchor")
+    held = Held(ledger)
+    ledger.writer._anchor._path = folder / "gone" / "anchor"
+    assert set(held.charge_at_once(range(WAITING + 1)).values()) == {StoreUnavailable}
+    assert ledger.account().spent.epsilon == pytest.approx((WAITING + 1) * PRICE)
+    assert verify(ledger).sound
+
+
+def test_edited_totals_are_noticed_by_every_job_of_a_commit(where):
+    ledger = a_ledger(where)
+    with ledger._store.transaction() as t:
+        t.run("UPDATE ledger_accounts SET epsilon = '9' WHERE name = 'dataset'")
+    assert set(Held(ledger).charge_at_once(range(WAITING + 1)).values()) == {LedgerDamaged}
+
+
+@pytest.mark.parametrize("jobs", [1, 3, WAITING])
+def test_a_death_between_the_jobs_and_their_commit_charges_nobody(where, jobs):
+    a_ledger(where).close()
+
+    def work(write):
+        written = []
+
+        def dies(step):
+            written.append(step)
+            if written.count("reserve: written") == 1 + jobs:  # the held one was committed before
+                os._exit(137)
+
+        Held(open_ledger(where, on_step=dies)).charge_at_once(range(WAITING + 1))
+        write(b"alive")
+
+    assert output_of(*in_child(work)) == b""
+    ledger = open_ledger(where)
+    assert ledger.account().spent.epsilon == pytest.approx(PRICE)
+    assert verify(ledger).sound
+    assert ledger.reserve(a_request(2)).charged
+
+
+def test_an_interrupt_in_one_thread_does_not_leave_the_others_waiting(where):
+    class Interrupted(BaseException):
+        pass
+
+    def interrupt(step):
+        if step == "reserve: written":
+            raise Interrupted
+
+    ledger = a_ledger(where)
+    ledger._step = interrupt
+    with pytest.raises(Interrupted):
+        ledger.reserve(a_request(1))
+    ledger._step = lambda _: None
+    assert ledger.reserve(a_request(1)).charged
+    assert verify(ledger).sound
