@@ -21,8 +21,8 @@ SAFETY = 2
 """An answer is given so many times the seconds that it is expected to take."""
 _CHARGE, _STATEMENT = 8e6, 3e6
 """For a question that is charged, and for each of its statements, however little it reads."""
-_ROW, _CALL, _TEXT, _GROUPED = 4.0, 5.0, 60.0, 20.0
-"""For a row that is read, that something is computed of, that a text is computed of, that is added up."""
+_ROW, _CALL, _TEXT, _LETTER, _GROUPED = 4.0, 5.0, 60.0, 1.5, 20.0
+"""For a row that is read, that something is computed of, that a text is looked at in, for each letter of it, for a row that is added up."""
 _PERSONAL, _MET, _PAIR = 250.0, 80.0, 4.0
 """For a row that is sorted or grouped by its person, that others are looked for, that was made of two."""
 _DRAW, _CELL = 150.0, 1000.0
@@ -114,8 +114,9 @@ def _parts(keys: Sequence[Expression], aggregates: Sequence[Aggregate]) -> float
 
 
 def _calls(expression: Expression) -> float:
-    """What an expression takes for one row: by its calls, dearer where one of them is of texts."""
+    """What an expression takes for one row: by its calls; texts that are worked on, and not only compared, by their length."""
     if not isinstance(expression, Call):
         return _CALL
-    of_text = any(part.facts.type is Type.TEXT for part in (expression, *expression.args))
-    return (_TEXT if of_text else _CALL) + sum(map(_calls, expression.args))
+    texts = [part.facts for part in (expression, *expression.args) if part.facts.type is Type.TEXT]
+    letters = 0 if expression.facts.type is Type.BOOLEAN else max((facts.longest or 0 for facts in texts), default=0)
+    return (_TEXT if texts else _CALL) + letters * _LETTER + sum(map(_calls, expression.args))

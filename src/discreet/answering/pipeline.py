@@ -135,7 +135,7 @@ class Pipeline:
         steps.on_step("planned")
         departure = steps.leaving(wanted.seconds)
         if steps.taken_back.is_set():
-            raise _taken_back()
+            raise cancelled()
         if not wanted.releases:
             return Paid(self._fresh(wanted, analyst, steps, departure), None)
         reservation = self.ledger.reserve(_request(wanted, analyst, request_id))
@@ -167,7 +167,7 @@ class Pipeline:
         """
         noisy, failure = self._read(wanted, analyst, asking)
         if _waited(departure, asking.taken_back):
-            raise _taken_back()
+            raise cancelled()
         if noisy is not None:
             return noisy
         _LOG.error("a release failed past its charge: %s", failure)
@@ -193,7 +193,8 @@ def _waited(departure: Departure | None, taken_back: threading.Event) -> bool:
     return taken_back.wait(max(0.0, departure.next() - departure.now()))
 
 
-def _taken_back() -> Cancelled:
+def cancelled() -> Cancelled:
+    """The refusal of a question that was taken back, the same whenever that was."""
     return Cancelled(
         "The question was taken back.", next_step="Ask again: if its price was paid, it costs nothing more."
     )

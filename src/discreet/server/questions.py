@@ -13,8 +13,9 @@ from anyio.to_thread import run_sync
 
 from discreet.answering.answer import Answer
 from discreet.answering.face import Explanation
+from discreet.answering.pipeline import cancelled
 from discreet.curator import Asking, Curator
-from discreet.errors import Cancelled, TooMany
+from discreet.errors import TooMany
 from discreet.server.bodies import Question
 from discreet.server.guard import Guard
 from discreet.server.hours import Hours
@@ -98,8 +99,6 @@ async def _unless_gone(gone: asyncio.Event, answering: Any) -> Answer:
         leaving.cancel()
     if gone.is_set():
         work.add_done_callback(lambda done: done.exception())  # nobody is there to hear of it
-        raise Cancelled(
-            "The question was taken back.", next_step="Ask again: if its price was paid, it costs nothing more."
-        )
+        raise cancelled()
     answer: Answer = work.result()
     return answer
