@@ -196,6 +196,14 @@ def test_an_analyst_sees_their_own_questions_and_account_and_the_owner_all_of_th
     assert {"dataset", "alice", "carol"} <= accounts(server.owner)
 
 
+def test_a_comment_makes_no_new_question(server):
+    first = server.ask(WARDS)
+    commented = {**WARDS, "sql": "/* a */ " + WARDS["sql"].replace(" FROM", " -- b\n FROM")}
+    again = server.ask(commented)
+    assert again.content == first.content
+    assert again.headers["discreet-replayed"] == "true"
+
+
 def test_an_answer_comes_as_parquet_too(server):
     server.ask(WARDS)
     response = server.ask(WARDS, Accept="application/vnd.apache.parquet")

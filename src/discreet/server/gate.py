@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from inspect import iscoroutinefunction
 from typing import Any
 
+from anyio.to_thread import run_sync
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
 
@@ -16,7 +17,7 @@ from discreet.server.incoming import LimitedRequest
 from discreet.server.proxies import user_named
 from discreet.server.roles import is_public
 from discreet.server.service import Service, address_of, admit, holder_of, route_of, service_of
-from discreet.server.shares import check_room, in_thread
+from discreet.server.shares import check_room
 
 _SLOWED = 1.0
 """Seconds that a refusal takes for who comes too often: a flood is then no more requests a second than it has connections."""
@@ -52,7 +53,7 @@ async def _let_in(service: Service, request: Request) -> AsyncIterator[None]:
             yield
         return
     try:
-        await in_thread(service.shares.keys, admit, request)
+        await run_sync(admit, request, limiter=service.shares.keys)
     except Forbidden:
         raise
     except NoAccess:
