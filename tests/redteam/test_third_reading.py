@@ -8,7 +8,10 @@ import pytest
 
 from discreet.catalog import parse_catalog
 from discreet.engines import DuckEngine
+from discreet.errors import NotAllowed, TooLarge
 from tests.redteam.worlds import HEAD
+from tests.sql.checking import planned
+from tests.sql.worlds import HAND_MADE, catalog_of, engine_of
 
 TABLE = '[tables.t]\nprivacy_unit = "id"\ncolumns.id = {{ type = "integer" }}\ncolumns.x = {}\n'
 NUMBER = '{ type = "integer", lower = 0, upper = 10 }'
@@ -28,6 +31,28 @@ def cells(column, values):
     rows = engine._data.execute("SELECT c2 FROM data.t ORDER BY o").fetchall()
     engine.close()
     return [cell for (cell,) in rows]
+
+
+COPIES = " UNION ALL ".join(["SELECT person, age FROM visits WHERE person = 1 AND age = 3"] * 4)
+MET = f"WITH r AS ({COPIES}), s AS (SELECT a.person AS person, b.age AS age FROM r a JOIN r b ON a.person = b.person)"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"{MET} SELECT COUNT(*) FROM s a JOIN s b ON a.person = b.person",
+        f"{MET} SELECT COUNT(DISTINCT v.person) FROM visits v JOIN s a ON a.person = v.person JOIN s b ON b.person = v.person",
+        f"{MET} SELECT COUNT(*) FROM s WHERE EXISTS (SELECT 1 FROM s t WHERE t.person = s.person AND t.age > s.age)",
+        f"SELECT COUNT(*) FROM visits WHERE zip LIKE '%{'a' * 60}_b'",
+    ],
+)
+def test_no_row_becomes_so_many_or_so_dear_that_it_is_heard(sql):
+    catalog = catalog_of()
+    engine = engine_of(HAND_MADE, catalog)
+    with pytest.raises((TooLarge, NotAllowed)):
+        planned(sql, catalog, engine)
+    assert planned(f"{MET} SELECT COUNT(*) FROM s", catalog, engine).releases
+    engine.close()
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import pytest
 
+from discreet.engines import DuckEngine
 from discreet.errors import BadCatalog
 from tests.sql.checking import check_neighbours, groups, planned, run
 from tests.sql.worlds import LISTED, WORLDS, catalog_of, engine_of, random_world
@@ -46,6 +47,18 @@ def test_how_many_people_there_are_is_exact_and_free(sql, listed, engines):
     plan = planned(sql, listed, engines[0])
     assert plan.releases == ()
     assert {groups(run(plan, engine)[0][0])[()] for engine in engines} == {(3,)}
+
+
+@pytest.mark.parametrize("sql", FREE)
+def test_nothing_is_read_for_what_is_free(sql, listed, engines, monkeypatch):
+    """How long it takes would be free too: an outer join could make one person's rows as dear as one likes."""
+
+    def reading(*_):
+        raise AssertionError("a row was read")
+
+    plan = planned(sql, listed, engines[0])
+    monkeypatch.setattr(DuckEngine, "_grouping", reading)
+    assert groups(run(plan, engines[0])[0][0])[()] == (3,)
 
 
 @pytest.mark.parametrize("sql", PAID)

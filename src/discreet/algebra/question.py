@@ -172,6 +172,11 @@ class Question:
         counts = measure.kind in (Kind.ROWS, Kind.PEOPLE) and measure.where is None
         return counts and self.rows.shape.each_once and not self.keys and not self.is_cut
 
+    @property
+    def is_everybody(self) -> bool:
+        """Whether nothing but the number of all people is asked, which is known without reading a row."""
+        return bool(self.measures) and all(map(self.counts_everybody, self.measures))
+
     def groups_in(self, keys: tuple[int, ...]) -> int | None:
         """How many groups appear, where that is public."""
         lengths = [None if self.keys[index].values is None else len(self.keys[index].values or ()) for index in keys]

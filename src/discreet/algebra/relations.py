@@ -146,9 +146,10 @@ class Join(_Relation):
         left_outer, right_outer = self.how is How.FULL, self.how is not How.INNER
         single = b.most_rows == 1 or _is_grouped_by(self.right, [key for _, key in self.keys])
         meets_one = (single if b.person is not None else self.fan_out == 1) and a.person is not None
+        meets_one_left = a.person is not None and a.most_rows == 1 and b.person is not None
         columns = (
             *joined_columns(self.left, outer=left_outer, meets_people=b.person is not None, meets_one=meets_one),
-            *joined_columns(self.right, outer=right_outer, meets_people=a.person is not None, meets_one=False),
+            *joined_columns(self.right, outer=right_outer, meets_people=a.person is not None, meets_one=meets_one_left),
         )
         if self.on is not None and any(column.at >= len(columns) for column in fields_of(self.on)):
             raise out_of_place()
@@ -166,19 +167,21 @@ class Join(_Relation):
             max(a.most_rows or 1, 1),
             max(b.most_rows or 1, 1),
         )  # a row that meets none stays in an outer join
-        most = ours * theirs
+        most, met_by_left, met_by_right = ours * theirs, theirs, ours
         if self.is_unique_right or (
             self.how is not How.FULL and _is_grouped_by(self.right, [key for _, key in self.keys])
         ):
-            most = ours
+            most, met_by_left = ours, 1
         elif self.is_unique_left:
-            most = theirs
+            most, met_by_right = theirs, 1
         elif self.how is How.FULL:
             most = max(most, ours + theirs)
+        copies = min(most, max(a.fan_out * met_by_left, b.fan_out * met_by_right))
         each_once = self.how is How.LEFT and a.each_once and theirs == 1
         ids = (*a.ids, *b.ids, Type.INTEGER) if self.how is How.FULL else (*a.ids, *b.ids)
         return Shape(
-            columns=columns, person=a.person, ids=ids, most_rows=most, fan_out=a.fan_out * b.fan_out, each_once=each_once
+            columns=columns, person=a.person, ids=ids, most_rows=most, fan_out=max(a.fan_out * b.fan_out, copies),
+            each_once=each_once,
         )  # fmt: skip
 
     @property
@@ -241,7 +244,9 @@ class Mark(_Relation):
         elif any(not isinstance(key, Field) for _, key in self.keys):
             raise out_of_place()
         mark = Column(Facts(type=Type.BOOLEAN, nullable=False))
-        work = self.fan_out if b.person is None and a.person is not None else 1
+        work = 1
+        if a.person is not None:  # a condition is tried on every pair of rows of the same person and the same keys
+            work = self.fan_out if b.person is None else 1 if self.on is None else max(b.most_rows or 1, 1)
         self._set(replace(a, columns=(*a.columns, mark), fan_out=a.fan_out * work * b.fan_out), self.rows, self.others)
 
 
@@ -321,7 +326,7 @@ class Stack(_Relation):
         ids = (Type.INTEGER, *(kind for shape in shapes for kind in shape.ids))
         self._set(
             Shape(
-                columns=columns, person=first.person, ids=ids, most_rows=most, fan_out=max(shape.fan_out for shape in shapes),
+                columns=columns, person=first.person, ids=ids, most_rows=most, fan_out=sum(shape.fan_out for shape in shapes),
                 size=sum(shape.size for shape in shapes),
             ),
             *self.parts,

@@ -15,7 +15,7 @@ from discreet.errors import TooLarge
 MOST_ROWS = 10**6
 """The most rows of one person in any relation."""
 MOST_FAN_OUT = 1_000
-"""The most public rows that one row may meet, all joins and subqueries together: it must not be heard in the time."""
+"""The most rows that one row may meet or become, all joins, unions and subqueries together: it must not be heard in the time."""
 MOST_PUBLIC_ROWS = 10**7
 MOST_NODES = 200
 DEEPEST = 60
@@ -37,7 +37,7 @@ class Shape:
     """What is derived of a relation: its columns, whose its rows are, what tells them apart, and how many there can be.
 
     `person` is what is known of the owner, None for public relations. `most_rows` is the most that one person can have, None where nothing
-    bounds them yet; `fan_out` the most public rows that one row has met. `size` is the most rows of a public relation. `each_once` says that
+    bounds them yet; `fan_out` the most rows that one row has met or become. `size` is the most rows of a public relation. `each_once` says that
     every person has exactly one row.
     """
 
@@ -62,8 +62,8 @@ class Shape:
             raise TooLarge("One person could have too many rows.", next_step="Join on a key with fewer repeats.")
         if self.fan_out > MOST_FAN_OUT:
             raise TooLarge(
-                "One row could meet too many rows of public tables.",
-                next_step="Join public tables on keys with fewer repeats.",
+                "One row could meet, or become, too many rows.",
+                next_step="Join on keys with fewer repeats, and use fewer references to one part.",
             )
         if self.person is None and self.size > MOST_PUBLIC_ROWS:
             raise TooLarge("A join of public tables would be too large.", next_step="Join them on a key.")

@@ -26,7 +26,8 @@ from discreet.catalog import Type
 
 _I, _T, _B = Type.INTEGER, Type.TEXT, Type.BOOLEAN
 _MOST_WILDCARDS = 4
-_LONGEST_PATTERN = 1_000
+_LONGEST_PATTERN, _LONGEST_MIXED = 1_000, 50
+"""Characters of a LIKE pattern, and of one that has % beside _: the engine tries it at every place of a text."""
 
 # Facts
 
@@ -120,8 +121,11 @@ def _accepts_pattern(args: Sequence[Expression]) -> str | None:
     pattern = text_constant(args[1])
     if pattern is None:
         return "LIKE takes a text in quotes as its pattern."
-    if len(pattern) > _LONGEST_PATTERN or pattern.count("%") > (1 if "_" in pattern else _MOST_WILDCARDS):
-        return f"LIKE takes at most {_MOST_WILDCARDS} % in its pattern, and at most one beside _."
+    is_mixed = "_" in pattern and "%" in pattern
+    if len(pattern) > (_LONGEST_MIXED if is_mixed else _LONGEST_PATTERN) or pattern.count("%") > (
+        1 if is_mixed else _MOST_WILDCARDS
+    ):
+        return f"LIKE takes at most {_MOST_WILDCARDS} % in its pattern, or one beside _ in at most {_LONGEST_MIXED} characters."
     return None
 
 
