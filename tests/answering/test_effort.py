@@ -80,3 +80,14 @@ def test_it_grows_with_the_declared_size_and_a_table_of_no_declared_size_has_a_m
             larger = seconds_of(curator.plan(sql, epsilon=1))
             assert larger == seconds_of(same.plan(sql, epsilon=1))
             assert larger > 2 * (expected[sql] - 0.03)
+
+
+def test_it_has_room_for_one_person_whose_rows_are_as_dear_as_rows_can_be():
+    """On a table of a few rows, so that nothing else is in it: three rows that meet a thousand each, and texts of 256 letters."""
+    sql = "SELECT COUNT(*) FROM t CROSS JOIN p WHERE z LIKE '%a_' AND x > n"
+    texts = ["a" * 255 + "b", "", ""]
+    frames = {"t": pa.table({"id": [1, 1, 1], "x": [7] * 3, "w": ["a"] * 3, "z": texts}), "p": pa.table({"n": list(range(1000))})}  # fmt: skip
+    with open_curator(catalog=parse_catalog(CATALOG.format(declared="rows_about = 10")), frames=frames) as curator:
+        plain = seconds_of(curator.plan(sql.replace("z LIKE '%a_' AND ", ""), epsilon=1))
+        dear = seconds_of(curator.plan(sql, epsilon=1))
+    assert dear - plain > 3 * 1000 * 256 * 150e-9
