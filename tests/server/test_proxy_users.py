@@ -8,7 +8,7 @@ from discreet.errors import BadInput
 from discreet.samples import write_clinic
 from discreet.server import KeyBook, create_app
 from discreet.server.limits import Limits
-from tests.server.conftest import client_of
+from tests.server.conftest import Server, client_of
 
 PROXY, ELSEWHERE, HEADER = "10.0.0.5", "10.0.0.6", "X-Forwarded-User"
 PAGE = {"X-Discreet-Page": "1"}
@@ -102,6 +102,23 @@ def test_behind_a_proxy_that_speaks_tls_the_cookie_is_for_tls_only(served):
     with client_of(app, address=PROXY) as client:
         assert "Secure" in client.post("/session", json=body, headers=tls).headers["set-cookie"]
         assert "Secure" not in client.post("/session", json=body).headers["set-cookie"]
+
+
+@pytest.mark.slow
+def test_a_real_server_tells_the_proxy_from_everybody_else(tmp_path):
+    server = Server(tmp_path)
+    book = KeyBook.open(str(server.config.parent / "ledger.sqlite"))
+    book.set_user("zoe", "auditor")
+    book.close()
+    server.start("--proxy", "127.0.0.9", "--user-header", HEADER)
+
+    def seen_from(source):
+        with httpx.Client(transport=httpx.HTTPTransport(local_address=source), base_url=server.url) as client:
+            return client.get("/session", headers={HEADER: "zoe", "X-Forwarded-For": "127.0.0.9"})
+
+    assert seen_from("127.0.0.9").json()["role"] == "auditor"
+    assert seen_from("127.0.0.8").status_code == 401
+    server.stop()
 
 
 def test_a_header_for_users_needs_a_proxy_to_believe():

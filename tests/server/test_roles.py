@@ -119,6 +119,9 @@ def test_who_did_what_is_in_the_books_and_an_auditor_reads_it(door):
         ("key", steward), ("cap", steward), ("freeze", steward), ("thaw", steward), ("revoke", steward),
         ("user", owner), ("catalog", owner),
     ]  # fmt: skip
+    earlier = door.send("auditor", "GET", f"/v1/ledger?last=2&before={seen[0]['seq']}").json()
+    assert [entry["seq"] for entry in earlier["entries"]] == [seen[0]["seq"] - 2, seen[0]["seq"] - 1]
+    assert earlier["head"] == seen[-1]["seq"]
     assert key.split("_")[2] not in str(seen)
     assert door.send("auditor", "GET", "/v1/ledger/verification").json()["sound"]
     assert verify(door.curator.ledger).sound

@@ -331,10 +331,12 @@ class Ledger:
         with self._store.transaction() as t:
             return chain.entry_at(t, seq)
 
-    def history(self, *, last: int | None = None) -> list[Entry]:
-        """Entries in order, or the last few of them."""
+    def history(self, *, last: int | None = None, before: int | None = None) -> list[Entry]:
+        """Entries in order, or the last few of them; with `before`, of those with smaller numbers."""
         with self._store.transaction() as t:
-            return list(chain.entries_after(t, 0)) if last is None or last < 0 else chain.last_entries(t, last)
+            if last is None or last < 0:
+                return list(chain.entries_after(t, 0))
+            return chain.last_entries(t, last, before=chain.NO_END if before is None else before)
 
     def charges(self, *, analyst: str | None = None, before: int | None = None, limit: int) -> list[Entry]:
         """The last `limit` charges, newest first: of one analyst or of all, and with numbers below `before`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Annotated, Any
 
+from anyio import CapacityLimiter
 from fastapi import APIRouter, Query, Request
 
 from discreet.ledger import verify
@@ -16,11 +17,21 @@ from discreet.server.shares import in_thread
 routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=Gate)
 
 
+_ONE_AT_A_TIME = CapacityLimiter(1)
+"""Verifying takes as long as the books are, and must not keep others from theirs."""
+
+
 @routes.get("/ledger")
-def entries(request: Request, *, last: Annotated[int, Query(ge=1, le=1000)] = 100) -> dict[str, Any]:
-    """The last entries, in order; `head` is the number of the last."""
-    shown = service_of(request).curator.ledger.history(last=last)
-    return {"head": shown[-1].seq if shown else 0, "entries": [asdict(entry) for entry in shown]}
+def entries(
+    request: Request,
+    *,
+    last: Annotated[int, Query(ge=1, le=1000)] = 100,
+    before: Annotated[int | None, Query(ge=1, le=2**62)] = None,
+) -> dict[str, Any]:
+    """The last entries, or the last before a number, in order; `head` is the number of the last of all."""
+    ledger = service_of(request).curator.ledger
+    head, shown = ledger.head(), ledger.history(last=last, before=before)
+    return {"head": head.seq if head else 0, "entries": [asdict(entry) for entry in shown]}
 
 
 @routes.get("/ledger/verification")
@@ -28,5 +39,5 @@ async def verification(request: Request) -> dict[str, Any]:
     """The books, followed from the first entry on: whether every price, total, receipt and answer is right."""
     service = service_of(request)
     async with service.guard.admit(holder_of(request).name):
-        found = await in_thread(service.shares.books, verify, service.curator.ledger)
+        found = await in_thread(_ONE_AT_A_TIME, verify, service.curator.ledger)
     return {**asdict(found), "sound": found.sound}
