@@ -164,6 +164,13 @@ def test_the_cookie_is_a_session_and_not_the_key_and_signing_out_ends_it(door):
         assert page.get("/session").status_code == 401
 
 
+@pytest.mark.parametrize("key", ["", "dk_", "dk__", "\x00", "dk_\u00e9_\u00e9", "x" * 50_000])
+def test_nobody_signs_in_with_what_is_no_key(door, key):
+    assert door.client.post("/session", json={"key": key}).status_code == 401
+    assert door.client.post("/session", content=rb'{"key": "dk_1_\ud800"}').status_code == 422
+    assert door.client.get("/session", headers={"Cookie": b"discreet_session=\xe9"}).status_code == 401
+
+
 def test_a_session_ends_with_its_key(door):
     key = door.book.create("dora", role="steward")
     with client_of(door.app) as page:

@@ -11,8 +11,6 @@ from discreet.ledger.entries import Entry, canonical
 from discreet.store import Row, Transaction
 
 COLUMNS = "seq, time, kind, body, previous, hash"
-NO_END = 2**62
-"""A number that no entry reaches."""
 _SELECT = f"SELECT {COLUMNS} FROM ledger_entries"  # noqa: S608
 _PAGE = 2_000
 _NO_END = 2**62
@@ -28,9 +26,10 @@ def entries_after(t: Transaction, seq: int) -> Iterator[Entry]:
         seq = rows[-1][0]
 
 
-def last_entries(t: Transaction, count: int, *, before: int = NO_END) -> list[Entry]:
-    """The last few of those with smaller numbers, in order."""
-    return [_entry(row) for row in reversed(t.run(f"{_SELECT} WHERE seq < ? ORDER BY seq DESC LIMIT ?", before, count))]
+def last_entries(t: Transaction, count: int, *, before: int | None = None) -> list[Entry]:
+    """The last few, or the last before a number, in order."""
+    end = _NO_END if before is None else before
+    return [_entry(row) for row in reversed(t.run(f"{_SELECT} WHERE seq < ? ORDER BY seq DESC LIMIT ?", end, count))]
 
 
 def last_entry(t: Transaction) -> Entry | None:

@@ -336,7 +336,7 @@ class Ledger:
         with self._store.transaction() as t:
             if last is None or last < 0:
                 return list(chain.entries_after(t, 0))
-            return chain.last_entries(t, last, before=chain.NO_END if before is None else before)
+            return chain.last_entries(t, last, before=before)
 
     def charges(self, *, analyst: str | None = None, before: int | None = None, limit: int) -> list[Entry]:
         """The last `limit` charges, newest first: of one analyst or of all, and with numbers below `before`."""
