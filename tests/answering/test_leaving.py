@@ -85,9 +85,9 @@ def seen(curator, monkeypatch, *, took, taken_back=float("inf"), fails=False, na
     for method in ("finish", "freeze"):
         honest = getattr(ledger, method)
 
-        def watched(*given, method=method, honest=honest):
+        def watched(*given, method=method, honest=honest, **named):
             events.append((method, clock.time))
-            return honest(*given)
+            return honest(*given, **named)
 
         monkeypatch.setattr(ledger, method, watched)
     asking = Asking(
