@@ -69,7 +69,7 @@ def with_a_secret_that_others_can_read(config):
         (without_a_table, "There is no DuckDB, Parquet or CSV file for the table visits"),
         (with_another_source, "discreet refresh"),
         (with_a_ledger_that_does_not_last, "a ledger that lasts"),
-        (with_a_tampered_ledger, "The books are not sound"),
+        (with_a_tampered_ledger, "not what its entries add up to"),
         (with_a_secret_that_others_can_read, "chmod 600"),
     ],
 )
