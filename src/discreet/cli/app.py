@@ -12,7 +12,7 @@ import discreet
 from discreet.catalog.draft import draft_catalog
 from discreet.catalog.editing import with_bounds
 from discreet.catalog.imports import import_catalog
-from discreet.cli import asking, attacking, books, collecting, serving
+from discreet.cli import asking, attacking, books, collecting, serving, shuffling
 from discreet.cli.demo import show_demo
 from discreet.curator import open_curator, refresh
 from discreet.engines import schemas_at
@@ -31,6 +31,7 @@ app.add_typer(serving.user, name="user")
 app.add_typer(collecting.commands, name="collect")
 app.add_typer(attacking.commands, name="attack")
 app.command("serve")(serving.serve)
+app.command("shuffle")(shuffling.shuffle)
 app.command("ask")(asking.ask)
 app.command("explain")(asking.explain)
 app.command("budget")(books.budget)

@@ -263,6 +263,16 @@ def epsilon_after_shuffling(task: Any, n: int, delta: Number) -> float:
     return min(formula, blanket_epsilon(randomizer, n=n, delta=delta))
 
 
+def epsilon_in_a_crowd(task: Task, n: int, delta: float) -> float:
+    """The same for services, which ask again and again: a second of work is done once."""
+    return _epsilon_of(task.to_json(), n, delta)
+
+
+@lru_cache(maxsize=256)
+def _epsilon_of(spec: str, n: int, delta: float) -> float:
+    return epsilon_after_shuffling(Task.from_json(spec), n, delta)
+
+
 def _blanket_delta(law: Blanket, n: int, epsilon: float) -> float:
     """E[max(0, L_1 + ... + L_M)] / (n low), where M ~ Bin(n, low) people draw evenly.
 

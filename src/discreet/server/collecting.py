@@ -11,14 +11,14 @@ import numpy as np
 from fastapi import APIRouter, Query, Request
 
 from discreet.errors import BadInput, BadTask, TruncatedReport
-from discreet.local.books import Shuffled
+from discreet.local.books import Received, Shuffled
 from discreet.local.client import HEADER
 from discreet.local.collector import Collector
 from discreet.local.draws import Draws
 from discreet.local.estimate import Estimate, MeanEstimate
 from discreet.local.records import Record
 from discreet.local.rules import sound_task
-from discreet.local.shuffle import epsilon_after_shuffling
+from discreet.local.shuffle import epsilon_in_a_crowd
 from discreet.local.task import Task
 from discreet.local.wire import LONGEST_MESSAGE
 from discreet.server.bodies import NewTask, Rehearsal
@@ -122,10 +122,14 @@ async def receive(name: str, request: LimitedRequest) -> dict[str, Any]:
 
 
 def _received(request: Request, task: Task, body: bytes) -> dict[str, Any]:
-    single = not request.headers.get("content-type", "").startswith("application/json")
-    messages = [body] if single else _messages(body)
+    messages, is_single = messages_in(body, request.headers.get("content-type", ""))
     done = service_of(request).collections.receive(task, messages, place=address_of(request))
-    if single and done.refusals[0] is not None:
+    return acknowledged(done, is_single=is_single)
+
+
+def acknowledged(done: Received, *, is_single: bool) -> dict[str, Any]:
+    """What became of messages; a single one that was refused is an error."""
+    if is_single and done.refusals[0] is not None:
         raise done.refusals[0]
     codes = [refusal and refusal.code for refusal in done.refusals]
     return {"reports": done.reports, "refused": codes if any(codes) else []}
@@ -154,7 +158,10 @@ def _longest_of(task: Task) -> int:
     return min(LONGEST_MESSAGE, HEADER + bits // 8 + 8)
 
 
-def _messages(body: bytes) -> list[bytes]:
+def messages_in(body: bytes, content_type: str) -> tuple[list[bytes], bool]:
+    """The messages in a body; and whether it is a single one, as bytes."""
+    if not content_type.startswith("application/json"):
+        return [body], True
     try:
         given = read_json(body)["messages"]
         messages = [base64.b64decode(message, validate=True) for message in given]
@@ -162,7 +169,7 @@ def _messages(body: bytes) -> list[bytes]:
         raise TruncatedReport("This is no list of messages.", next_step="Send base64 in `messages`.") from None
     if not isinstance(given, list) or not 1 <= len(messages) <= _MOST_MESSAGES:
         raise BadInput(f"Send 1 to {_MOST_MESSAGES} messages at once.", next_step="Send fewer.")
-    return messages
+    return messages, False
 
 
 @routes.get("/tasks/{name}/estimate")
@@ -183,7 +190,7 @@ async def estimate(
 
 def _hidden(task: Task, shuffled: Shuffled, delta: float) -> dict[str, Any]:
     """What one report in the smallest crowd gives away, if the shuffler is honest and so is everybody in the crowd."""
-    epsilon = epsilon_after_shuffling(task, shuffled.least_crowd, delta)
+    epsilon = epsilon_in_a_crowd(task, shuffled.least_crowd, delta)
     return {"reports": shuffled.reports, "least_crowd": shuffled.least_crowd, "epsilon": epsilon, "delta": delta}
 
 

@@ -1,0 +1,58 @@
+"""`discreet shuffle`: stand between devices and a collector, so that it cannot know whose report is whose."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.cli.devices import read_task
+from discreet.errors import BadInput
+from discreet.exact import read_delta
+from discreet.local.shuffle import epsilon_after_shuffling
+from discreet.local.shuffler import ShufflerBooks
+from discreet.server.limits import Limits
+from discreet.server.shuffling import Courier, create_shuffler
+from discreet.store import open_store
+
+
+def shuffle(
+    tasks: Annotated[list[Path], typer.Argument(help="Tasks, as `discreet collect new` wrote them.")],
+    *,
+    to: Annotated[str, typer.Option("--to", help="The collector's address.")],
+    key_file: Annotated[Path, typer.Option("--key-file", help="A file with a key of the role shuffler.")],
+    batch: Annotated[int, typer.Option("--batch", min=2, help="The fewest people whose reports leave together.")],
+    wait: Annotated[float, typer.Option("--wait", min=0.05, help="Seconds between two looks whether they may.")] = 60,
+    delta: Annotated[float, typer.Option("--delta", help="For what a shuffled report gives away.")] = 1e-6,
+    state: Annotated[Path, typer.Option("--state", help="Where messages wait.")] = Path("shuffler.sqlite"),
+    host: Annotated[str, typer.Option("--host", help="Where to listen.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", help="At which port.")] = 8100,
+    proxy: Annotated[
+        list[str] | None, typer.Option("--proxy", help="An address whose X-Forwarded-For is believed.")
+    ] = None,
+) -> None:
+    """Mix reports of devices before a collector sees them: batches without senders, numbers and order."""
+    from discreet.server.running import run  # noqa: PLC0415
+
+    read_delta(delta)
+    limits = Limits(proxies=tuple(proxy or ()))
+    if not key_file.is_file():
+        raise BadInput(
+            "There is no key there.",
+            next_step="Make one at the collector: discreet key create NAME --role shuffler > FILE.",
+        )
+    os.umask(0o077)  # what waits here is not for others on this machine
+    asked = [read_task(path) for path in tasks]
+    books = ShufflerBooks(open_store(state), asked, batch=batch)
+    for task in asked:
+        hidden = epsilon_after_shuffling(task, batch, delta)
+        typer.echo(
+            f"{task.name}: ε {task.epsilon:g} against everybody; among {batch:,} honest people, one report each, "
+            f"ε {hidden:.3g} at δ {delta:g} against a collector that does not work with this shuffler",
+            err=True,
+        )
+    courier = Courier(books, collector=to, key=key_file.read_text().strip(), wait=wait, delta=delta)
+    typer.echo(f"listening on http://{host}:{port}", err=True)
+    run(create_shuffler(books, courier, limits), limits, host=host, port=port)

@@ -1,0 +1,150 @@
+"""The shuffler as a server: devices send to it what they would send to a collector, and it sends on what it has mixed."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+from anyio import CapacityLimiter
+from fastapi import FastAPI, Request
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
+
+from discreet.errors import StoreUnavailable
+from discreet.local.shuffle import epsilon_in_a_crowd
+from discreet.local.shuffler import Batch, ShufflerBooks
+from discreet.server.collecting import acknowledged, messages_in
+from discreet.server.guard import Guard
+from discreet.server.incoming import LimitedRequest
+from discreet.server.limits import Limits
+from discreet.server.refusals import add_refusals
+from discreet.server.service import address_of
+from discreet.server.shares import in_thread
+from discreet.server.telemetry import Telemetry
+
+log = logging.getLogger(__name__)
+_AGAIN = 1.0
+"""Seconds between two attempts to deliver."""
+_DONE = {"replayed", "task-closed", "unknown-task"}
+"""Refusals after which a batch need not be sent again: it was counted before, or nobody collects it any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Service:
+    """What holds strangers back. Nothing is written down of a request: its time would be another number for it."""
+
+    limits: Limits
+    telemetry: Telemetry
+    strangers: Guard
+    share: CapacityLimiter
+
+
+def create_shuffler(books: ShufflerBooks, courier: Courier, limits: Limits) -> FastAPI:
+    """The application: routes for devices, and a courier."""
+    guard = Guard(rate=limits.public_rate, at_once=limits.public_at_once)
+    service = _Service(limits, Telemetry(), guard, CapacityLimiter(3))
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        courier.start()
+        yield
+        courier.stop()
+
+    app = FastAPI(title="Discreet shuffler", docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan)
+    app.state.service = service
+    if limits.proxies:
+        app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=list(limits.proxies))
+    add_refusals(app)
+
+    @app.get("/v1/tasks/{name}")
+    def read_task(name: str) -> dict[str, Any]:
+        """What a device needs."""
+        task = books.task(name)
+        return {"id": task.id, "name": task.name, "spec": task.spec}
+
+    @app.post("/v1/tasks/{name}/reports", status_code=202)
+    async def receive(name: str, request: Request) -> dict[str, Any]:
+        """Messages from devices: one as bytes, or several as base64. On disk when acknowledged."""
+        task, place = books.task(name), address_of(request)
+        async with service.strangers.admit(place):
+            body = await LimitedRequest(request.scope, request.receive).body()
+            messages, is_single = messages_in(body, request.headers.get("content-type", ""))
+            done = await in_thread(service.share, books.receive, task, messages, place=place)
+        return acknowledged(done, is_single=is_single)
+
+    @app.get("/healthz")
+    def health() -> dict[str, str]:
+        """Whether the file can be read."""
+        books.next_batch()
+        return {"status": "ok"}
+
+    return app
+
+
+class Courier:
+    """Looks every `wait` seconds whether a crowd may leave, and brings batches to the collector, each until it is there."""
+
+    def __init__(self, books: ShufflerBooks, *, collector: str, key: str, wait: float, delta: float) -> None:
+        self._books, self._wait, self._delta = books, wait, delta
+        self._http = httpx.Client(base_url=collector, headers={"Authorization": f"Bearer {key}"}, timeout=30)
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._work, daemon=True)
+
+    def start(self) -> None:
+        """Begin, with what an earlier process left behind."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Finish what is under way."""
+        self._stopped.set()
+        self._thread.join()
+        self._http.close()
+
+    def _work(self) -> None:
+        mixed = time.monotonic()
+        while not self._stopped.is_set():
+            try:
+                if time.monotonic() >= mixed + self._wait:
+                    mixed = time.monotonic()
+                    self._mix()
+                while not self._stopped.is_set() and self._deliver():
+                    pass
+            except StoreUnavailable:  # a full disk is no reason to stop: nothing that was acknowledged is lost
+                log.warning("the shuffler's file cannot be read or written")
+            self._stopped.wait(min(_AGAIN, self._wait))
+
+    def _mix(self) -> None:
+        for task, crowd in self._books.mix():
+            # What holds for fewer holds for more, and a power of two was worked out before.
+            epsilon = epsilon_in_a_crowd(task, 1 << crowd.bit_length() - 1, self._delta)
+            log.info("%s: %d reports mixed, at most ε %.3g each at δ %g", task.name, crowd, epsilon, self._delta)
+
+    def _deliver(self) -> bool:
+        """Whether the oldest batch is at the collector; not if there is none."""
+        batch = self._books.next_batch()
+        if batch is None:
+            return False
+        code = self._send(batch)
+        if code is not None and code not in _DONE:
+            log.warning("the collector does not take a batch: %s; it is kept and sent again", code)
+            return False
+        if code not in (None, "replayed"):
+            log.warning("a batch of %d reports is dropped: %s", batch.crowd, code)
+        self._books.delivered(batch)
+        return True
+
+    def _send(self, batch: Batch) -> str | None:
+        """None once it is there, or the name of what is wrong."""
+        place = f"/v1/tasks/{batch.task}/batches"
+        try:
+            response = self._http.post(place, params={"crowd": batch.crowd}, content=batch.message)
+            return None if response.status_code == 202 else str(response.json()["error"]["code"])
+        except httpx.HTTPError:
+            return "no-answer"
+        except (ValueError, LookupError, TypeError):
+            return "no-collector"

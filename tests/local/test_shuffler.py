@@ -1,0 +1,181 @@
+"""The shuffler: a crowd leaves whole, mixed and nameless; what was acknowledged is neither lost nor doubled."""
+
+from collections import Counter
+from itertools import permutations
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+from discreet import errors
+from discreet.local import Client, Collector, Task
+from discreet.local.books import CollectorBooks
+from discreet.local.client import Draw, message_of
+from discreet.local.shuffler import ShufflerBooks, permutation
+from discreet.local.wire import HEADER, NO_SENDER, read_message
+from discreet.store import open_store
+from tests.local.test_collector import EMOJI, WRONG
+
+TASK = Task.frequency("emoji", domain=EMOJI, epsilon=4.0)
+WIDE = Task.frequency("wide", domain=range(20_000), epsilon=1.0, protocol="oue")
+
+
+class SeededDraw(Draw):
+    def __init__(self, seed):
+        self._words = np.random.default_rng(seed)
+
+    def word(self):
+        return int(self._words.integers(0, 2**64, dtype=np.uint64))
+
+
+@pytest.fixture
+def shuffler(tmp_path):
+    books = ShufflerBooks(open_store(tmp_path / "shuffler.sqlite"), [TASK], batch=10)
+    yield books
+    books.close()
+
+
+def reports(count, task=TASK):
+    return [Client(task).report(task.values[i % 3]) for i in range(count)]
+
+
+def batches(books):
+    while batch := books.next_batch():
+        yield batch
+        books.delivered(batch)
+
+
+def test_nothing_leaves_before_the_crowd_is_together(shuffler):
+    assert shuffler.receive(TASK, reports(9), place="a").reports == 9
+    assert shuffler.mix() == []
+    assert shuffler.next_batch() is None
+    shuffler.receive(TASK, reports(3), place="a")
+    assert shuffler.mix() == [(TASK, 12)]
+    assert shuffler.mix() == []
+
+
+def test_what_leaves_has_the_same_reports_and_neither_senders_nor_numbers(shuffler):
+    messages = reports(300)
+    shuffler.receive(TASK, messages, place="a")
+    shuffler.mix()
+    (batch,) = batches(shuffler)
+    read = read_message(TASK, batch.message)
+    sent = [int(read_message(TASK, message).reports[0]) for message in messages]
+    assert Counter(read.reports.tolist()) == Counter(sent)
+    assert batch.crowd == 300
+    assert read.sender == NO_SENDER
+    for message in messages:
+        assert message[17:33] not in batch.message, "a number came through"
+        assert message[33:49] not in batch.message, "a sender came through"
+
+
+def test_one_sender_has_one_report_in_a_crowd_and_the_others_wait(tmp_path):
+    shuffler = ShufflerBooks(open_store(tmp_path / "shuffler.sqlite"), [TASK], batch=3)
+    often = Client(TASK)
+    shuffler.receive(TASK, [often.report("😀") for _ in range(4)], place="a")
+    assert shuffler.mix() == [], "four reports of one device are no crowd"
+    for _ in range(4):
+        shuffler.receive(TASK, reports(2), place="a")
+        assert shuffler.mix() == [(TASK, 3)]
+    shuffler.close()
+
+
+def test_a_crowd_that_does_not_fit_one_message_leaves_in_parts_that_say_how_large_it_is(tmp_path):
+    shuffler = ShufflerBooks(open_store(tmp_path / "shuffler.sqlite"), [WIDE], batch=50)
+    shuffler.receive(WIDE, reports(60, WIDE), place="a")
+    shuffler.mix()
+    parts = list(batches(shuffler))
+    assert len(parts) == 3
+    assert {part.crowd for part in parts} == {60}
+    assert all(len(part.message) <= 64_000 for part in parts)
+    collector = Collector(WIDE)
+    assert sum(collector.add(part.message, from_shuffler=True) for part in parts) == 60
+    shuffler.close()
+
+
+def test_every_order_is_as_likely_as_any_other():
+    draw, trials = SeededDraw(1), 24_000
+    seen = Counter(tuple(permutation(4, draw)) for _ in range(trials))
+    expected = trials / 24
+    statistic = sum((seen[order] - expected) ** 2 / expected for order in permutations(range(4)))
+    assert statistic < chi2.isf(1e-9, 23)
+
+
+def test_mixing_uses_the_order_that_was_drawn(tmp_path):
+    sent = Task.frequency("numbers", domain=range(500), epsilon=20.0, protocol="grr")
+    orders = []
+    for seed in (1, 2):
+        path = tmp_path / f"{seed}.sqlite"
+        shuffler = ShufflerBooks(open_store(path), [sent], batch=2, draw=SeededDraw(seed))
+        shuffler.receive(sent, [Client(sent).report(value) for value in range(200)], place="a")
+        shuffler.mix()
+        (batch,) = batches(shuffler)
+        orders.append(read_message(sent, batch.message).reports.tolist())
+        shuffler.close()
+    assert orders[0] != orders[1]
+    assert all(order != sorted(order) for order in orders)
+
+
+@pytest.mark.parametrize("code", WRONG)
+def test_what_a_collector_would_refuse_is_refused_here(shuffler, code):
+    done = shuffler.receive(TASK, [WRONG[code](reports(1)[0])], place="a")
+    assert [refusal.code for refusal in done.refusals] == [code]
+
+
+def test_a_message_counts_once_and_names_one_sender_and_one_report(shuffler):
+    message = reports(1)[0]
+    many = message_of(TASK.digest, b"s" * 16, bytes(1), count=2, message_id=b"m" * 16)
+    nobody = message_of(TASK.digest, NO_SENDER, bytes(1), count=1, message_id=b"m" * 16)
+    done = shuffler.receive(TASK, [message, message, many, nobody], place="a")
+    assert [refusal and refusal.code for refusal in done.refusals] == [
+        None,
+        "replayed",
+        "out-of-domain",
+        "out-of-domain",
+    ]
+    shuffler.receive(TASK, reports(9), place="a")
+    shuffler.mix()
+    list(batches(shuffler))
+    assert shuffler.receive(TASK, [message], place="a").refusals[0].code == "replayed", "it has left already"
+
+
+def test_batches_are_numbered_over_restarts_and_a_new_state_is_a_new_shuffler(tmp_path):
+    numbers = []
+    for name in ("one", "one", "two"):
+        shuffler = ShufflerBooks(open_store(tmp_path / f"{name}.sqlite"), [TASK], batch=5)
+        shuffler.receive(TASK, reports(5), place="a")
+        shuffler.mix()
+        numbers += [(batch.message[17:25], batch.message[25:33]) for batch in batches(shuffler)]
+        shuffler.close()
+    assert numbers[0][0] == numbers[1][0] != numbers[2][0]
+    assert [int.from_bytes(number, "big") for _, number in numbers] == [1, 2, 1]
+
+
+def test_a_batch_that_is_sent_again_counts_once(shuffler, tmp_path):
+    collector = CollectorBooks.open(str(tmp_path / "reports.sqlite"))
+    collector.publish(TASK)
+    counted = 0
+    for _ in range(3):
+        shuffler.receive(TASK, reports(10), place="a")
+        shuffler.mix()
+        batch = shuffler.next_batch()
+        counted += collector.receive_batch(TASK, batch.message, crowd=batch.crowd).reports
+        again = collector.receive_batch(TASK, batch.message, crowd=batch.crowd)  # killed before it was noted
+        assert again.refusals[0].code == "replayed"
+        shuffler.delivered(batch)
+    assert counted == collector.collector(TASK).reports == 30
+    assert collector.shuffled(TASK) == (30, 10)
+    collector.close()
+
+
+def test_a_task_whose_devices_have_numbers_is_not_shuffled(tmp_path):
+    assigned = Task.frequency("sites", domain=range(50), epsilon=2.0, protocol="olh", assigned=True)
+    with pytest.raises(errors.BadTask):
+        ShufflerBooks(open_store(tmp_path / "shuffler.sqlite"), [assigned], batch=10)
+
+
+def test_a_batch_is_a_head_and_reports_and_nothing_else(shuffler):
+    shuffler.receive(TASK, reports(16), place="a")
+    shuffler.mix()
+    (batch,) = batches(shuffler)
+    assert len(batch.message) == HEADER + 4 + 4

@@ -1,0 +1,147 @@
+"""From devices through a shuffler to a collector, each a process of its own that may be killed at any moment."""
+
+import base64
+import contextlib
+import stat
+import subprocess
+import sys
+import threading
+import time
+
+import httpx
+import pytest
+
+from discreet.catalog import load_catalog
+from discreet.local import Client, Collector, Task
+from discreet.local.books import CollectorBooks
+from discreet.local.shuffle import epsilon_after_shuffling
+from tests.local.test_collector import EMOJI
+from tests.server.conftest import Server, free_port
+from tests.server.test_collecting import owner, publish
+
+TASK = Task.frequency("emoji", domain=EMOJI, epsilon=2.0, protocol="grr")
+QUIET = Task.frequency("quiet", domain=EMOJI, epsilon=2.0, protocol="grr")
+
+
+class Shuffler:
+    """`discreet shuffle` for one task."""
+
+    def __init__(self, server, task, *, batch):
+        self.folder = server.config.parent / task.name
+        self.folder.mkdir()
+        (self.folder / "task.json").write_text(task.to_json())
+        publish(server, task)
+        body = {"name": "mixer", "role": "shuffler"}
+        key = httpx.post(f"{server.url}/v1/keys", json=body, headers=owner(server)).json()["key"]
+        (self.folder / "shuffler.key").write_text(key + "\n")
+        self.collector, self.batch, self.port = server.url, batch, free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+
+    def start(self):
+        self.log = (self.folder / "shuffler.log").open("a")
+        flags = {"to": self.collector, "batch": self.batch, "wait": 0.1, "port": self.port}
+        files = {"key-file": self.folder / "shuffler.key", "state": self.folder / "shuffler.sqlite"}
+        options = [text for name, value in {**flags, **files}.items() for text in (f"--{name}", str(value))]
+        command = [sys.executable, "-m", "discreet", "shuffle", str(self.folder / "task.json"), *options]
+        self.process = subprocess.Popen(command, stdout=self.log, stderr=self.log)
+        for _ in range(600):
+            with contextlib.suppress(httpx.TransportError):
+                if httpx.get(f"{self.url}/healthz").status_code == 200:
+                    return self
+            assert self.process.poll() is None, "the shuffler stopped"
+            time.sleep(0.05)
+        raise AssertionError("the shuffler did not come up")
+
+    def stop(self, *, kill=False):
+        (self.process.kill if kill else self.process.terminate)()
+        self.process.wait(20)
+        self.log.close()
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    server = Server(tmp_path_factory.mktemp("shuffled")).start()
+    yield server
+    server.stop()
+
+
+def counted(server, task=TASK):
+    with contextlib.closing(CollectorBooks.of(load_catalog(server.config))) as books:
+        return books.collector(task).reports
+
+
+def send_until_acknowledged(shuffler, messages, done):
+    """Each piece again and again until every message of it is taken, or was taken before."""
+    with httpx.Client(timeout=30) as http:
+        for start in range(0, len(messages), 50):
+            body = {"messages": [base64.b64encode(message).decode() for message in messages[start : start + 50]]}
+            while True:
+                with contextlib.suppress(httpx.TransportError):
+                    response = http.post(f"{shuffler.url}/v1/tasks/{TASK.id}/reports", json=body)
+                    if response.status_code == 202:
+                        assert set(response.json()["refused"]) <= {None, "replayed"}
+                        break
+                time.sleep(0.02)
+            done.append(start)
+
+
+def wait_for(condition):
+    for _ in range(400):
+        if condition():
+            return
+        time.sleep(0.05)
+    raise AssertionError("it did not happen")
+
+
+@pytest.mark.slow
+def test_3000_reports_are_counted_exactly_while_shuffler_and_collector_are_killed(served):
+    messages = [Client(TASK).report(EMOJI[i % 3]) for i in range(3000)]
+    shuffler, done = Shuffler(served, TASK, batch=200).start(), []
+    threads = [
+        threading.Thread(target=send_until_acknowledged, args=(shuffler, messages[part::3], done)) for part in range(3)
+    ]
+    for thread in threads:
+        thread.start()
+    for process, after in [(shuffler, 5), (served, 20), (shuffler, 40)]:
+        wait_for(lambda after=after: len(done) >= after)
+        process.stop(kill=True)
+        process.start()
+    for thread in threads:
+        thread.join()
+    wait_for(lambda: counted(served) > 2800)
+    shuffler.stop(kill=True)
+    shuffler.batch = 2  # so that the last ones, fewer than a crowd, leave too
+    shuffler.start()
+    wait_for(lambda: counted(served) >= 3000)
+    time.sleep(0.3)
+    shuffler.stop()
+    expected = Collector(TASK)
+    for message in messages:
+        expected.add(message)
+    facts = served.get(f"/v1/tasks/{TASK.id}/estimate").json()
+    assert facts["reports"] == facts["shuffled"]["reports"] == 3000
+    truth = expected.estimate().raw
+    assert {row["value"]: pytest.approx(row["estimate"]) for row in facts["estimates"]} == truth
+
+
+def test_a_shuffler_says_what_it_hides_keeps_its_file_to_itself_and_waits_for_the_crowd(served):
+    shuffler = Shuffler(served, QUIET, batch=40).start()
+    with httpx.Client(base_url=f"{shuffler.url}/v1/tasks", timeout=30) as http:
+        for _ in range(39):
+            message = Client(QUIET).report("😀")
+            assert http.post("/quiet/reports", content=message).json()["reports"] == 1
+        time.sleep(0.5)
+        assert counted(served, QUIET) == 0
+        assert http.post("/quiet/reports", content=message).status_code == 409
+        assert http.post("/quiet/reports", content=bytes(200_000)).status_code == 413
+        assert http.get("/nobody").status_code == 404
+        assert Task(http.get("/quiet").json()["spec"]).id == QUIET.id
+        for path in shuffler.folder.glob("shuffler.sqlite*"):
+            assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        http.post("/quiet/reports", content=Client(QUIET).report("😂"))
+    wait_for(lambda: counted(served, QUIET) == 40)
+    shuffler.stop()
+    said = (shuffler.folder / "shuffler.log").read_text()
+    hidden, fewer = (f"{epsilon_after_shuffling(QUIET, crowd, 1e-6):.3g}" for crowd in (40, 32))
+    assert f"among 40 honest people, one report each, ε {hidden} at δ 1e-06" in said
+    assert f"quiet: 40 reports mixed, at most ε {fewer} each at δ 1e-06" in said
