@@ -48,7 +48,7 @@ lint: $(DEV)  ## ruff, mypy, the layers of the house
 bench: $(BENCH) $(PEERS_READY)  ## our speed against the peers, in one run; writes docs/benchmarks.md
 	$(BENCH_VENV)/bin/python -m benchmarks.noise
 	$(BENCH_VENV)/bin/python -m benchmarks.accounting
-	$(BENCH_VENV)/bin/python -m benchmarks.ledger
+	$(BENCH_VENV)/bin/python -m benchmarks.ledger --largest
 	$(BENCH_VENV)/bin/python -m benchmarks.curator --peers $(PEERS_VENV) --largest
 	$(BENCH_VENV)/bin/python -m benchmarks.service
 	$(BENCH_VENV)/bin/python -m benchmarks.local --peers $(PEERS_VENV)

@@ -111,6 +111,13 @@ def test_an_entry_of_another_that_does_not_add_up_stops_the_books(where):
             ledger.reserve(a_request(2))
 
 
+@pytest.mark.parametrize("kind", ["cap", "charge", "answer", "watch", "neighbours", "refresh", "freeze", "key", "what"])
+def test_an_entry_without_a_body_is_a_problem_and_not_a_crash(tmp_path, kind):
+    ledger = a_ledger(str(tmp_path / "ledger.sqlite"))
+    forge(ledger, kind, {})
+    assert any("entry 3" in problem for problem in verify(ledger).problems)
+
+
 # Checkpoints
 
 

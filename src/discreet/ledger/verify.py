@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from discreet.errors import BadInput, LedgerDamaged, StoreUnavailable
 from discreet.ledger import accounts, chain
-from discreet.ledger.entries import GENESIS
+from discreet.ledger.entries import GENESIS, Entry
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.running import RunningBooks
 from discreet.ledger.tables import Tables
@@ -97,12 +97,18 @@ class _Reading:
             is_linked = is_linked and self.running.head is entry
             self.running.head = entry
             if is_linked and not wrong:
-                yield from tables.problems(entry, self.running)
+                yield from self._rows(tables, entry)
             if last is not None and entry.seq % _TELL_EVERY == 0:
                 self.progress(entry.seq, last.seq)
         if is_linked:
             yield from self._accounts()
             yield from tables.surplus() if self.whole else ()
+
+    def _rows(self, tables: Tables, entry: Entry) -> list[str]:
+        try:
+            return list(tables.problems(entry, self.running))
+        except (KeyError, TypeError):
+            return [f"entry {entry.seq} cannot be read"]
 
     def _accounts(self) -> Iterable[str]:
         try:
