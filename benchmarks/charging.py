@@ -18,7 +18,7 @@ PRICE = (Laplace(sensitivity=1, epsilon=1e-6),)
 def questions_a_second(threads: int, seconds: float) -> float:
     """Reserve and finish, each waiting for the disk."""
     with tempfile.TemporaryDirectory() as folder:
-        ledger = Ledger.open(Path(folder) / "ledger.sqlite")
+        ledger = Ledger.new(Path(folder) / "ledger.sqlite")
         ledger.open_account(open_filter(10**6))
         ledger.open_account(open_filter(10**6), analyst="alice")
         done, stop = [0] * threads, time.perf_counter() + seconds

@@ -27,7 +27,7 @@ _BATCH = 20_000
 
 def grow(path: Path, *, questions: int) -> None:
     """Add so many questions of alice, each charged and answered; the path is new, or was grown before."""
-    ledger = Ledger.open(path, neighbours=Neighbours.ADD_REMOVE)
+    ledger = (Ledger.open if path.exists() else Ledger.new)(path, neighbours=Neighbours.ADD_REMOVE)
     ledger.open_account(open_filter(10**6))
     ledger.open_account(open_filter(10**6), analyst="alice")
     head = ledger.head()

@@ -39,7 +39,7 @@ def at_hand(config: Path, seconds: float) -> tuple[int, list[float]]:
     """Questions from two threads of one process."""
     numbers, times = itertools.count(10**6), []
     until = time.monotonic() + seconds
-    with open_curator(config) as curator:
+    with open_curator(config, new_books=True) as curator:
 
         def ask() -> None:
             while time.monotonic() < until:

@@ -9,10 +9,10 @@ import pytest
 
 from discreet.algebra.question import Kind
 from discreet.answering.stored import read_stored
-from discreet.curator import open_curator
 from discreet.errors import BudgetExceeded, DiscreetError, EngineFailure, TooLarge
 from discreet.samples import write_clinic
 from tests.inside import exact_groups
+from tests.opening import open_curator
 from tests.sql.checking import run as run_plan
 
 WARDS = "SELECT ward, COUNT(*) AS visits, AVG(cost) AS mean_cost FROM visits GROUP BY ward"

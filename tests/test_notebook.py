@@ -3,9 +3,9 @@
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
-from discreet.curator import open_curator
 from discreet.errors import BadInput
 from discreet.samples import write_clinic
+from tests.opening import open_curator
 
 
 def test_a_cell_is_asked_and_its_answer_kept(tmp_path):

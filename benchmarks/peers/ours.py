@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from pathlib import Path
 
 import discreet
@@ -47,7 +48,8 @@ def prepare(folder: Path, question: str) -> dict[str, Action]:
     home.mkdir()
     catalog = CATALOG.format(table=table, bound=BOUNDS[question], regions=REGIONS, delta=DELTA)
     (home / "discreet.toml").write_text(catalog + (COST if table == "visits" else ""))
-    curator = discreet.open(home / "discreet.toml")
+    said = "new_books" in signature(discreet.open).parameters  # the release before began books unasked
+    curator = discreet.open(home / "discreet.toml", **({"new_books": True} if said else {}))
     sql = QUESTIONS[question]
 
     def ask(epsilon: float) -> list:

@@ -28,11 +28,15 @@ def open(  # noqa: A001  discreet.open("discreet.toml") is what one types
     *,
     frames: Mapping[str, Any] | None = None,
     catalog: str | Path | Catalog | None = None,
+    new_books: bool = False,
 ) -> Curator:
-    """The curator that a catalog describes; with `frames`, over pandas, polars or Arrow frames named as its tables."""
+    """The curator that a catalog describes; with `frames`, over pandas, polars or Arrow frames named as its tables.
+
+    A ledger that is missing is refused, and begun only with `new_books`.
+    """
     from discreet.curator import open_curator  # noqa: PLC0415  heavy, and imported when it is used
 
-    return open_curator(config, frames=frames, catalog=catalog)
+    return open_curator(config, frames=frames, catalog=catalog, new_books=new_books)
 
 
 def connect(url: str, *, key: str) -> RemoteCurator:

@@ -27,17 +27,18 @@ from discreet.answering.watching import Watch, begin, watchable
 from discreet.answering.widths import width_of
 from discreet.catalog import Catalog, load_catalog
 from discreet.catalog.public import facts_of
-from discreet.engines import DuckEngine, Engine, Places, with_public_columns
-from discreet.errors import BadInput, ScaleOutOfRange, TooLarge
+from discreet.engines import DuckEngine, Engine, Places, fingerprint, with_public_columns
+from discreet.errors import BadInput, NoLedger, ScaleOutOfRange, TooLarge
 from discreet.exact import Number, exact, read_sensitivity
 from discreet.ledger import Ledger
+from discreet.ledger.caps import CATALOG
 from discreet.ledger.entries import AT_HAND
 from discreet.loss import Loss
 from discreet.mechanisms.base import least
 from discreet.sql import Table
 from discreet.sql.text import Parameters
 
-__all__ = ["Asking", "Curator", "Estimate", "curators_with_new_books", "open_curator", "refresh"]
+__all__ = ["Asking", "Curator", "Estimate", "begin_books", "curators_with_new_books", "open_curator", "refresh"]
 
 _DESKS = 8
 """Questions that are planned at the same time, one for each who asks: planning takes milliseconds, unless public tables are large."""
@@ -156,7 +157,7 @@ class Curator:
         if books is None:
             return Answer(plan, paid.stored, loss=Loss(0), replayed=True, receipt="")
         loss = self.loss(plan)
-        return Answer(plan, paid.stored, loss=loss, replayed=books.replayed, receipt=books.request.key)
+        return Answer(plan, paid.stored, loss=loss, replayed=books.replayed, receipt=books.receipt)
 
     @contextmanager
     def _planning(self, analyst: str | None, asking: Asking | None) -> Iterator[None]:
@@ -257,18 +258,21 @@ def open_curator(
     *,
     frames: Mapping[str, Any] | None = None,
     catalog: str | Path | Catalog | None = None,
+    new_books: bool = False,
 ) -> Curator:
     """The curator that a catalog describes: its accounts opened, its snapshot at hand.
 
-    With `frames`, tables are pandas, polars or Arrow frames instead of the catalog's source. The dataset is called as
-    the folder that its catalog is in.
+    With `frames`, tables are pandas, polars or Arrow frames instead of the catalog's source. With `new_books`, a ledger
+    that is missing is begun. The dataset is called as the folder that its catalog is in.
     """
     place = None if isinstance(catalog, Catalog) else Path(catalog or config)
     given = catalog if isinstance(catalog, Catalog) else load_catalog(place or config)
     declared = with_public_columns(given, frames)
-    ledger = open_books(declared)
+    ledger = open_books(declared, new_books=new_books)
     try:
         version = ledger.data_version()
+        if frames is None:
+            ledger.keep_source(fingerprint(declared))
         engine = DuckEngine(declared, salt=_salt(ledger, version), version=version, frames=frames)
         dataset = "dataset" if place is None else place.resolve().parent.name
         return Curator(declared, ledger, engine, version=version, dataset=dataset)
@@ -299,20 +303,34 @@ def curators_with_new_books(catalog: Catalog, *, frames: Mapping[str, Any]) -> G
 def refresh(config: str | Path = "discreet.toml", *, by: str = AT_HAND) -> int:
     """Begin a new data version, for the owner: the source is read anew, and answers of before are not replayed. `by` is who does it."""
     catalog = with_public_columns(load_catalog(config))
-    with closing(Ledger.open(catalog.ledger, neighbours=catalog.neighbours, anchor=catalog.anchor)) as ledger:
-        ledger.open_account(catalog.cap, by="catalog")
-        version = ledger.refresh(by=by)
+    with closing(open_books(catalog)) as ledger:
+        version = ledger.refresh(source=fingerprint(catalog), by=by)
         DuckEngine(catalog, salt=_salt(ledger, version), version=version).close()
     return version
 
 
-def open_books(catalog: Catalog) -> Ledger:
-    """The ledger, with an account for the dataset and one for each analyst who has a cap."""
-    ledger = Ledger.open(catalog.ledger, neighbours=catalog.neighbours, anchor=catalog.anchor)
+def open_books(catalog: Catalog, *, new_books: bool = False) -> Ledger:
+    """The ledger, with an account for the dataset and one for each analyst who has a cap; one that is missing is refused, or begun."""
     try:
-        ledger.open_account(catalog.cap, by="catalog")
+        ledger = Ledger.open(catalog.ledger, neighbours=catalog.neighbours, anchor=catalog.anchor)
+    except NoLedger:
+        if not new_books:
+            raise
+        return begin_books(catalog)
+    return _with_accounts(ledger, catalog)
+
+
+def begin_books(catalog: Catalog) -> Ledger:
+    """A new ledger with the accounts of a catalog; refused where there is one."""
+    ledger = Ledger.new(catalog.ledger, neighbours=catalog.neighbours, anchor=catalog.anchor)
+    return _with_accounts(ledger, catalog)
+
+
+def _with_accounts(ledger: Ledger, catalog: Catalog) -> Ledger:
+    try:
+        ledger.open_account(catalog.cap, by=CATALOG)
         for analyst, cap in catalog.analysts.items():
-            ledger.open_account(cap, analyst=analyst, by="catalog")
+            ledger.open_account(cap, analyst=analyst, by=CATALOG)
     except BaseException:
         ledger.close()
         raise

@@ -11,6 +11,7 @@
     │   ├── BadData                       bad-data
     │   ├── BadCatalog                    bad-catalog
     │   ├── BadTask                       bad-task
+    │   ├── NoLedger                      no-ledger
     │   ├── SourceChanged                 source-changed
     │   ├── ScaleOutOfRange               scale-out-of-range
     │   └── UnboundedSensitivity          unbounded-sensitivity
@@ -48,6 +49,7 @@
     ├── StoreUnavailable                  store-unavailable
     ├── WrongNeighbours                   wrong-neighbours
     └── LedgerDamaged                     ledger-damaged
+        └── NoAnchor                      no-anchor
 
 Each error says what is wrong, then what to do next. The text never carries data, an id or a time: an error message
 is a release like any other. Each code has a section in `docs/errors.md`; a test holds the two together.
@@ -127,6 +129,12 @@ class BadTask(BadInput):
     """A collection task cannot be carried out as it was described."""
 
     code = "bad-task"
+
+
+class NoLedger(BadInput):
+    """There is no ledger where one should be; none is begun unless somebody says so."""
+
+    code = "no-ledger"
 
 
 class SourceChanged(BadInput):
@@ -349,3 +357,9 @@ class LedgerDamaged(DiscreetError):
     """The books do not add up, or are older than what was seen of them before."""
 
     code = "ledger-damaged"
+
+
+class NoAnchor(LedgerDamaged):
+    """The note of the head of the books is gone, so that nobody can say whether they are the newest."""
+
+    code = "no-anchor"

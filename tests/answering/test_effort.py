@@ -5,7 +5,7 @@ import pytest
 
 from discreet.answering.effort import seconds_of
 from discreet.catalog import parse_catalog
-from discreet.curator import open_curator
+from tests.opening import open_curator
 
 CATALOG = """
 [source]

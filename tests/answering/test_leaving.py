@@ -6,10 +6,11 @@ import time
 import pytest
 
 from discreet.answering.leaving import Departure, class_of
-from discreet.curator import Asking, open_curator
+from discreet.curator import Asking
 from discreet.errors import Cancelled, EngineFailure
 from discreet.mechanisms import Laplace
 from discreet.samples import write_clinic
+from tests.opening import open_curator
 
 
 @pytest.mark.parametrize(

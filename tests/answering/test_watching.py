@@ -13,7 +13,7 @@ from discreet.accounting import open_filter
 from discreet.answering.pipeline import Pipeline
 from discreet.answering.watching import watchable
 from discreet.catalog import parse_catalog
-from discreet.curator import open_curator, refresh
+from discreet.curator import refresh
 from discreet.engines.exact_rows import ExactRows
 from discreet.errors import AccountFrozen, BadInput, BudgetExceeded, DiscreetError, EngineFailure, NotAllowed
 from discreet.ledger import verify
@@ -24,6 +24,7 @@ from discreet.samples import clinic, write_clinic
 from tests.checks import ratio_within
 from tests.laws import above_threshold_law
 from tests.ledger.asking import forge, in_child, output_of, stored_answers
+from tests.opening import open_curator
 from tests.sources import SeededBits, UntouchableBits
 
 COUNT = "SELECT COUNT(*) FROM visits"
@@ -49,12 +50,14 @@ def watch(curator, *, threshold=FAR, epsilon=0.5, **details):
 
 
 def bits_in(ledger):
-    return [entry.body for entry in ledger.history() if entry.kind == "watch"]
+    said = ("question", "version", "above", "failed")
+    bodies = [entry.body for entry in ledger.history() if entry.kind == "watch"]
+    return [{name: body[name] for name in said if name in body} for body in bodies]
 
 
 def hidden(curator, watched):
     """The noisy threshold, as only a test may see it."""
-    return json.loads(stored_answers(curator.ledger)[watched.receipt])["threshold"]
+    return json.loads(stored_answers(curator.ledger)[watched._key])["threshold"]
 
 
 class _Crash(BaseException):
@@ -104,14 +107,14 @@ def test_another_threshold_epsilon_run_or_bound_is_another_watch_and_paid_anew(c
     with open_curator(config) as curator:
         first = watch(curator)
         others = [watch(curator, threshold=FAR + 1), watch(curator, epsilon=0.25), watch(curator, run=2)]
-        assert len({one.receipt for one in [first, *others]}) == 4
-        assert watch(curator).receipt == first.receipt
+        assert len({one._key for one in [first, *others]}) == 4
+        assert watch(curator)._key == first._key
         assert sum(past.epsilon for past in curator.history() if not past.replayed) == 1.75
     config.write_text(config.read_text().replace("max_rows = 20", "max_rows = 10"))
     refresh(config)
     with open_curator(config) as curator:
         changed = watch(curator)
-        assert changed.receipt != first.receipt
+        assert changed._key != first._key
         assert changed.answers == {}
         assert sum(past.epsilon for past in curator.history() if not past.replayed) == 2.25
 
@@ -176,7 +179,7 @@ def test_an_above_that_was_stored_first_stops_an_evaluation_under_way(curator):
 
     def overtaken(question, **details):
         curator.ledger.refresh()
-        curator.ledger.evaluated(watched.receipt, version=2, above=True, analyst=None)
+        curator.ledger.evaluated(watched._key, version=2, above=True, analyst=None)
         return honest(question, **details)
 
     curator._engine.run = overtaken
@@ -253,7 +256,7 @@ def test_a_failure_ends_the_watch_and_freezes_the_analyst(curator, monkeypatch, 
         with pytest.raises(EngineFailure) as failure:
             watched.evaluate()
     assert "secret" not in str(failure.value) + caplog.text
-    assert bits_in(curator.ledger) == [{"question": watched.receipt, "version": 1, "failed": True}]
+    assert bits_in(curator.ledger) == [{"question": watched._key, "version": 1, "failed": True}]
     with pytest.raises(AccountFrozen):
         watched.evaluate()
     curator.ledger.freeze("alice", frozen=False)
@@ -282,7 +285,7 @@ def test_a_threshold_that_is_lost_or_another_is_neither_used_nor_drawn_again(cur
         watched.evaluate()
     with pytest.raises(NotAllowed, match="noisy threshold is not in the books"):
         watch(curator).evaluate()
-    assert stored_answers(curator.ledger)[watched.receipt] == damage
+    assert stored_answers(curator.ledger)[watched._key] == damage
     assert not verify(curator.ledger).sound
 
 
@@ -315,7 +318,7 @@ def test_the_noisy_threshold_is_in_nothing_that_can_be_seen(curator):
     watched = watch(curator, threshold=10**12, epsilon=1e-9, analyst="alice")  # wide, so that its digits are its own
     watched.evaluate()
     secret = hidden(curator, watched)
-    known = curator.ledger.watched(watched.receipt, analyst=None)
+    known = curator.ledger.watched(watched._key, analyst=None)
     seen = [watched, known, watched.answers, curator.history(), curator.card(), curator.budget(), curator.catalog()]
     seen += [watched._wanted, curator.ledger.history()]
     assert not [one for one in seen if secret in repr(one)]
@@ -323,7 +326,7 @@ def test_the_noisy_threshold_is_in_nothing_that_can_be_seen(curator):
 
 def test_the_hash_in_the_chain_is_salted_so_that_thresholds_cannot_be_tried(curator):
     watches = [watch(curator, run=run) for run in (1, 2)]
-    stored = [json.loads(stored_answers(curator.ledger)[one.receipt]) for one in watches]
+    stored = [json.loads(stored_answers(curator.ledger)[one._key]) for one in watches]
     assert all(len(bytes.fromhex(one["salt"])) == 32 for one in stored)
     assert stored[0]["salt"] != stored[1]["salt"]
 
@@ -475,7 +478,7 @@ def test_verification_finds_an_evaluation_that_cannot_have_been(curator, body, p
     watched = watch(curator)
     watched.evaluate()
     assert verify(curator.ledger).sound
-    forge(curator.ledger, "watch", {"question": watched.receipt, **body})
+    forge(curator.ledger, "watch", {"question": watched._key, **body})
     assert any(problem in found for found in verify(curator.ledger).problems)
 
 
@@ -483,7 +486,7 @@ def test_verification_finds_an_evaluation_after_the_end(curator):
     watched = watch(curator, threshold=-FAR)
     assert watched.evaluate() is True
     curator.ledger.refresh()
-    forge(curator.ledger, "watch", {"question": watched.receipt, "version": 2, "above": False})
+    forge(curator.ledger, "watch", {"question": watched._key, "version": 2, "above": False})
     assert any("has ended" in found for found in verify(curator.ledger).problems)
 
 

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from discreet.answering import wire
-from discreet.curator import open_curator
 from discreet.samples import write_clinic
+from tests.opening import open_curator
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,7 @@ def run(config, *arguments, code=0):
 
 
 def test_keys_and_users_are_made_listed_and_stopped_and_who_did_it_is_shown(config):
+    run(config, "ledger", "new")
     key = run(config, "key", "create", "sam", "--role", "steward")
     fresh = run(config, "key", "rotate", key.split("_")[1])
     run(config, "key", "revoke", fresh.split("_")[1])
@@ -48,6 +49,7 @@ def test_a_backup_that_brings_a_revoked_key_back_is_refused(config):
     ledger = config.parent / "ledger.sqlite"
     config.write_text(config.read_text().replace("[ledger]", '[ledger]\nanchor = "elsewhere/head"'))
     (config.parent / "elsewhere").mkdir()
+    run(config, "ledger", "new")
     key = run(config, "key", "create", "alice")
     shutil.copy(ledger, config.parent / "backup")
     run(config, "key", "revoke", key.split("_")[1])

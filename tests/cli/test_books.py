@@ -34,7 +34,7 @@ def run(*arguments, code=0, cwd=None):
 def books(tmp_path):
     """Two analysts, three questions, one of them repeated."""
     path = tmp_path / "ledger.sqlite"
-    ledger = Ledger.open(path, neighbours=Neighbours.ADD_REMOVE)
+    ledger = Ledger.new(path, neighbours=Neighbours.ADD_REMOVE, anchor=f"{path}.anchor")
     ledger.open_account(open_filter(5, 1e-6))
     ledger.open_account(open_filter(2), analyst="alice")
     ledger.open_account(open_filter(1, 1e-6), analyst="bob")
@@ -98,7 +98,7 @@ def test_show_lists_entries(books):
 
 def test_a_missing_ledger_is_refused_with_a_next_step_and_not_made(tmp_path):
     shown = run("budget", "--ledger", tmp_path / "none.sqlite", code=3)
-    assert "refused: bad-input (nothing was spent)" in shown
+    assert "refused: no-ledger (nothing was spent)" in shown
     assert "Check the path" in shown
     assert not (tmp_path / "none.sqlite").exists()
     assert "Give --ledger" in run("budget", code=3, cwd=tmp_path)
@@ -106,7 +106,7 @@ def test_a_missing_ledger_is_refused_with_a_next_step_and_not_made(tmp_path):
 
 def test_what_an_analyst_writes_is_shown_as_it_is(tmp_path):
     path = tmp_path / "ledger.sqlite"
-    ledger = Ledger.open(path)
+    ledger = Ledger.new(path)
     ledger.open_account(open_filter(5))
     ledger.open_account(open_filter(5), analyst="[red]mallory")
     price = (Laplace(sensitivity=1, epsilon=0.5),)

@@ -10,15 +10,13 @@ from discreet.errors import BadInput, LedgerDamaged, NoAccess
 from discreet.ledger import Ledger, verify
 from discreet.server.keys import KeyBook
 from discreet.store import open_store
-from tests.ledger.asking import OPENED
+from tests.ledger.asking import open_ledger
 
 SECRET = b"s" * 32
 
 
 def a_book(where, **details):
-    ledger = Ledger.open(where, **details)
-    OPENED.append(ledger)
-    return KeyBook(ledger, SECRET)
+    return KeyBook(open_ledger(where, **details), SECRET)
 
 
 def number_of(key):
@@ -94,6 +92,7 @@ def test_a_revocation_that_was_taken_out_is_noticed_by_who_verifies(where):
 
 def test_a_revocation_that_was_taken_out_is_still_in_the_signed_checkpoint(tmp_path):
     where = str(tmp_path / "ledger.sqlite")
+    Ledger.new(where).close()
     book = KeyBook.open(where)
     key, other = book.create("alice"), book.create("bob")
     book.revoke(number_of(key))
@@ -122,8 +121,7 @@ def test_a_restored_backup_does_not_bring_a_revoked_key_back(tmp_path):
 
 
 def test_keys_of_an_earlier_release_become_entries_once(where):
-    ledger = Ledger.open(where)
-    OPENED.append(ledger)
+    ledger = open_ledger(where)
     hashes = {number: hmac.new(SECRET, number.encode(), hashlib.sha256).hexdigest() for number in ("one", "two")}
     table = "CREATE TABLE api_keys (id TEXT PRIMARY KEY, analyst TEXT NOT NULL, role TEXT NOT NULL, hash TEXT NOT NULL, created TEXT NOT NULL, expires TEXT NOT NULL, revoked INTEGER NOT NULL)"
     row = "INSERT INTO api_keys VALUES ('{0}', 'olga', 'owner', '{1}', '2020-01-01T00:00:00+00:00', '2999-01-01T00:00:00+00:00', {2})"

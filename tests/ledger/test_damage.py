@@ -210,9 +210,10 @@ def test_a_store_that_begins_deferred_loses_charges_and_is_caught(tmp_path):
 
 @pytest.mark.parametrize("note", ["", "7", "x y", "5 "])
 def test_an_anchor_that_cannot_be_read_stops_the_books(tmp_path, note):
+    a_ledger(str(tmp_path / "ledger.sqlite"), anchor=tmp_path / "anchor")
     (tmp_path / "anchor").write_text(note)
     with pytest.raises(LedgerDamaged):
-        a_ledger(str(tmp_path / "ledger.sqlite"), anchor=tmp_path / "anchor")
+        open_ledger(str(tmp_path / "ledger.sqlite"), anchor=tmp_path / "anchor")
 
 
 def test_a_backup_restored_under_a_running_ledger_is_noticed_at_the_next_question(tmp_path):

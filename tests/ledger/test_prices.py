@@ -20,7 +20,7 @@ def charge_all(books, name):
 @pytest.fixture(params=["hybrid", "renyi"])
 def older(request, tmp_path, monkeypatch):
     """Books as they were written before: no entry names its prices, and a pure epsilon costs rho = epsilon**2 / 2."""
-    books = Ledger.open(tmp_path / "older.sqlite")
+    books = Ledger.new(tmp_path / "older.sqlite")
     books.open_account(open_filter(5, 1e-6, kind=request.param))
     first = {
         "hybrid": Charge.at_first_prices,
@@ -60,7 +60,7 @@ def test_a_total_brought_down_to_todays_prices_is_noticed(older):
 
 
 def test_an_account_that_becomes_a_renyi_one_and_back_keeps_books_that_add_up(tmp_path):
-    books = Ledger.open(tmp_path / "kinds.sqlite")
+    books = Ledger.new(tmp_path / "kinds.sqlite")
     for turn, kind in enumerate(["hybrid", "renyi", "renyi", "hybrid", "renyi"]):
         books.open_account(open_filter(5 + turn, 1e-6, kind=kind))
         charge_all(books, f"turn{turn}")

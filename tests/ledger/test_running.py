@@ -228,7 +228,7 @@ def test_a_verification_from_the_checkpoint_on_finds_what_was_changed_since(plac
 
 def test_the_secret_lies_beside_the_ledger_and_a_copy_without_it_reads_everything(tmp_path):
     path = tmp_path / "ledger.sqlite"
-    ledger = Ledger.open(path, neighbours=Neighbours.ADD_REMOVE)
+    ledger = Ledger.new(path, neighbours=Neighbours.ADD_REMOVE)
     assert verify(ledger).sound
     assert started_at(ledger) == 1
     ledger.close()

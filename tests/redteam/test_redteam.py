@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 
 from discreet.catalog import parse_catalog
-from discreet.curator import open_curator
 from discreet.engines import DuckEngine
 from discreet.errors import DiscreetError, QueryRefused
+from tests.opening import open_curator
 from tests.redteam.worlds import CASES, HEAD, table
 from tests.sql.checking import check_neighbours, groups, planned, run
 

@@ -16,6 +16,7 @@ from playwright.sync_api import sync_playwright
 
 from discreet.samples import write_clinic
 from discreet.server.keys import KeyBook
+from tests.opening import begin_books
 
 _QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"]  # fmt: skip
 
@@ -33,7 +34,7 @@ class Server:
         self.config = write_clinic(folder, patients=500, visits=4000)
         text = self.config.read_text().replace("epsilon = 2.0", f"epsilon = {epsilon}")
         self.config.write_text(text.replace("epsilon = 5.0", "epsilon = 500.0"))
-        book = KeyBook.open(str(self.config.parent / "ledger.sqlite"))
+        book = KeyBook.open(begin_books(self.config))
         self.alice, self.owner = book.create("alice"), book.create("olga", role="owner")
         book.close()
         self.port = free_port()

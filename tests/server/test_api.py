@@ -9,10 +9,10 @@ import httpx
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.curator import open_curator
 from discreet.samples import write_clinic
 from discreet.server import KeyBook, create_app
 from discreet.server.limits import Limits
+from tests.opening import begin_books, open_curator
 
 WARDS = {"sql": "SELECT ward, COUNT(*) AS n, AVG(cost) AS m FROM visits GROUP BY ward", "epsilon": 0.2}
 
@@ -30,10 +30,12 @@ def test_an_answer_has_rows_intervals_and_a_price_and_a_repeat_is_the_same_bytes
     for again in (
         server.ask(WARDS, **{"Idempotency-Key": "one"}),
         server.ask(WARDS),
-        server.ask(WARDS, key=server.owner),
     ):
         assert again.content == first.content
         assert again.headers["discreet-replayed"] == "true"
+    owners = server.ask(WARDS, key=server.owner)
+    assert {**owners.json(), "receipt": facts["receipt"]} == facts  # everybody has a receipt of their own
+    assert owners.json()["receipt"] != facts["receipt"]
 
 
 @pytest.mark.parametrize(
@@ -215,7 +217,7 @@ def test_an_answer_comes_as_parquet_too(server):
 def test_an_answer_that_is_too_large_as_json_is_refused_before_it_is_paid_for_where_that_is_known(tmp_path):
     """And afterwards where only noise could tell; then it is kept, and Parquet has room for it."""
     config = write_clinic(tmp_path, patients=20, visits=50)
-    keys = KeyBook.open(str(tmp_path / "ledger.sqlite"))
+    keys = KeyBook.open(begin_books(config))
     bearer = {"Authorization": f"Bearer {keys.create('alice')}"}
     sometimes = {**WARDS, "sql": WARDS["sql"] + " HAVING COUNT(*) > -1000000"}
 
@@ -245,7 +247,7 @@ def test_an_answer_that_is_too_large_as_json_is_refused_before_it_is_paid_for_wh
 
 def test_who_asks_too_often_is_told_to_wait_and_nobody_else_is(tmp_path):
     config = write_clinic(tmp_path, patients=20, visits=50)
-    keys = KeyBook.open(str(tmp_path / "ledger.sqlite"))
+    keys = KeyBook.open(begin_books(config))
     alice, again, olga = keys.create("alice"), keys.create("alice"), keys.create("olga", role="owner")
 
     async def statuses():

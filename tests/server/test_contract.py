@@ -4,9 +4,9 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck, given, settings
 
-from discreet.curator import open_curator
 from discreet.samples import write_clinic
 from discreet.server import KeyBook, create_app
+from tests.opening import begin_books, open_curator
 
 pytestmark = pytest.mark.slow
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     config = write_clinic(tmp_path_factory.mktemp("contract"), patients=50, visits=200)
-    keys = KeyBook.open(str(config.parent / "ledger.sqlite"))
+    keys = KeyBook.open(begin_books(config))
     with open_curator(config) as curator:
         app = create_app(curator, keys, class_ms=0, rate=1e9, at_once=100, seconds_a_minute=1e9)
         yield app, keys.create("olga", role="owner")

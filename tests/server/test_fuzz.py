@@ -5,8 +5,8 @@ import logging
 import httpx
 import pytest
 
-from discreet.curator import open_curator
 from discreet.server import KeyBook, create_app
+from tests.opening import begin_books, open_curator
 from tests.sql.statements import Writer
 from tests.sql.worlds import CATALOG, HAND_MADE
 
@@ -24,7 +24,7 @@ def ask_with_canaries(tmp_path, *, statements, seed):
     handler = logging.Handler()
     handler.emit = lambda record: logged.append(record.getMessage())
     logging.getLogger().addHandler(handler)
-    keys, writer, seen = KeyBook.open(str(tmp_path / "ledger.sqlite")), Writer(seed), {}
+    keys, writer, seen = KeyBook.open(begin_books(config)), Writer(seed), {}
     key = keys.create("olga", role="owner")
     with open_curator(config, frames=frames) as curator:
         app = create_app(curator, keys, class_ms=0, rate=1e9, at_once=100, seconds_a_minute=1e9)

@@ -13,8 +13,9 @@ from discreet.answering import face
 from discreet.answering.answer import Answer
 from discreet.answering.wire import facts_of, read_facts
 from discreet.client import RemoteAnswer, RemoteCurator
-from discreet.curator import Curator, open_curator
+from discreet.curator import Curator
 from discreet.errors import BadEpsilon, BudgetExceeded, DiscreetError, JoinsPeople, NoAccess
+from tests.opening import open_curator
 
 METHODS = [name for name in vars(face.CuratorFace) if not name.startswith("_")]
 SURFACE = [name for name in vars(face.Shown) if not name.startswith("_") or name == "_repr_html_"]

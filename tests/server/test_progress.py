@@ -9,11 +9,12 @@ import anyio
 import httpx
 import pytest
 
-from discreet.curator import Asking, open_curator
+from discreet.curator import Asking
 from discreet.errors import Cancelled, EngineFailure
 from discreet.samples import write_clinic
 from discreet.server import KeyBook, create_app
 from tests.inside import read_forever
+from tests.opening import open_curator
 
 
 def test_steps_are_told_and_the_last_line_is_the_answer(server):

@@ -3,11 +3,11 @@
 import httpx
 import pytest
 
-from discreet.curator import open_curator
 from discreet.errors import BadInput
 from discreet.samples import write_clinic
 from discreet.server import KeyBook, create_app
 from discreet.server.limits import Limits
+from tests.opening import begin_books, open_curator
 from tests.server.conftest import Server, client_of
 
 PROXY, ELSEWHERE, HEADER = "10.0.0.5", "10.0.0.6", "X-Forwarded-User"
@@ -18,7 +18,7 @@ QUESTION = {"sql": "SELECT COUNT(*) AS n FROM visits", "epsilon": 0.1}
 @pytest.fixture(scope="module")
 def served(tmp_path_factory):
     config = write_clinic(tmp_path_factory.mktemp("proxied"), patients=20, visits=50)
-    book = KeyBook.open(str(config.parent / "ledger.sqlite"))
+    book = KeyBook.open(begin_books(config))
     book.set_user("alice", "analyst")
     book.set_user("åsa", "auditor")
     limits = Limits(proxies=(PROXY,), user_header=HEADER, public_rate=1e6)

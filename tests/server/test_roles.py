@@ -5,11 +5,11 @@ import re
 import pytest
 from fastapi.routing import iter_route_contexts
 
-from discreet.curator import open_curator
 from discreet.ledger import verify
 from discreet.samples import write_clinic
 from discreet.server import KeyBook, create_app
 from discreet.server.roles import EVERYBODY, ROLES, ROUTES
+from tests.opening import begin_books, open_curator
 from tests.server.conftest import client_of
 
 PAGE = {"X-Discreet-Page": "1"}
@@ -20,7 +20,7 @@ class Door:
 
     def __init__(self, folder):
         self.config = write_clinic(folder, patients=20, visits=50)
-        self.book = KeyBook.open(str(folder / "ledger.sqlite"))
+        self.book = KeyBook.open(begin_books(self.config))
         self.keys = {role: self.book.create(f"the {role}", role=role) for role in ROLES}
         self.curator = open_curator(self.config)
         self.app = create_app(
@@ -130,7 +130,7 @@ def test_who_did_what_is_in_the_books_and_an_auditor_reads_it(door):
 def test_a_steward_begins_a_data_version_and_questions_go_on_with_the_one_that_is_served(tmp_path):
     door = Door(tmp_path)
     assert door.send("steward", "POST", "/v1/refresh").json()["version"] == 2
-    entry = door.curator.ledger.history(last=1)[0]
+    entry = door.curator.ledger.history(last=2)[0]  # the last says what it is read from
     assert (entry.kind, entry.body["by"]) == ("refresh", f"key {door.keys['steward'].split('_')[1]}")
     question = {"sql": "SELECT COUNT(*) AS n FROM patients", "epsilon": 0.1}
     assert door.send("owner", "POST", "/v1/ask", json=question).status_code == 200

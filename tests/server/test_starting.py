@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from discreet.curator import open_curator
 from discreet.samples import write_clinic
+from tests.opening import begin_books, open_curator
 from tests.server.conftest import free_port
 
 
@@ -23,6 +23,21 @@ def start(config):
 
 def missing(config):
     config.unlink()
+
+
+def without_its_ledger(config):
+    (config.parent / "ledger.sqlite").unlink()
+
+
+def with_an_older_ledger(config):
+    older = (config.parent / "ledger.sqlite").read_bytes()
+    with open_curator(config) as curator:
+        curator.ask("SELECT COUNT(*) FROM visits", epsilon=0.5)
+    (config.parent / "ledger.sqlite").write_bytes(older)
+
+
+def without_its_anchor(config):
+    (config.parent / "ledger.sqlite.anchor").unlink()
 
 
 def unreadable(config):
@@ -64,6 +79,9 @@ def with_a_secret_that_others_can_read(config):
     ("damage", "words"),
     [
         (missing, "There is no catalog there"),
+        (without_its_ledger, "discreet ledger new"),
+        (with_an_older_ledger, "entries are missing or changed"),
+        (without_its_anchor, "discreet ledger anchor"),
         (unreadable, "no valid TOML"),
         (without_a_budget, "has no epsilon"),
         (without_a_table, "There is no DuckDB, Parquet or CSV file for the table visits"),
@@ -75,6 +93,7 @@ def with_a_secret_that_others_can_read(config):
 )
 def test_a_bad_configuration_is_told_and_nothing_is_served(damage, words, tmp_path):
     config = write_clinic(tmp_path, patients=20, visits=50)
+    begin_books(config)
     damage(config)
     code, told = start(config)
     assert code in (3, 5)

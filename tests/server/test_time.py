@@ -14,6 +14,7 @@ from scipy import stats
 
 from discreet.server.keys import KeyBook
 from tests.checks import FALSE_ALARM
+from tests.opening import begin_books
 from tests.server.conftest import Server, free_port
 
 PEOPLE, PUBLIC = 200, 1_000
@@ -47,7 +48,7 @@ class Clinic(Server):
         pq.write_table(pa.table({"n": [float(n) for n in range(PUBLIC)]}), folder / "numbers.parquet")
         self.config = folder / "discreet.toml"
         self.config.write_text(CATALOG.format(about=about))
-        with contextlib.closing(KeyBook.open(str(folder / "ledger.sqlite"))) as book:
+        with contextlib.closing(KeyBook.open(begin_books(self.config))) as book:
             self.alice, self.bob = book.create("alice"), book.create("bob")
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"

@@ -5,9 +5,9 @@ from collections import Counter
 import pytest
 
 from discreet.catalog import parse_catalog
-from discreet.curator import open_curator
 from discreet.errors import QueryRefused
 from discreet.exact import exact
+from tests.opening import open_curator
 from tests.sql.checking import groups, planned, run
 from tests.sql.worlds import CATALOG, WORLDS, catalog_of, engine_of, neighbours_of, random_world
 

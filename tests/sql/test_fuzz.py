@@ -2,8 +2,8 @@
 
 import pytest
 
-from discreet.curator import open_curator
 from discreet.errors import DiscreetError
+from tests.opening import open_curator
 from tests.sql.checking import check_neighbours, planned
 from tests.sql.statements import Writer
 from tests.sql.worlds import CATALOG, HAND_MADE, LISTED, REPLACED, WORLDS, catalog_of, engine_of, neighbours_of

@@ -65,7 +65,7 @@ def _release(entry: Entry, *, tell: bool) -> PastRelease:
         rho=cost.rho,
         delta=float(cost.delta),
         replayed=not entry.body["accounts"],
-        receipt=entry.body["question"],
+        receipt=entry.hash,
         sql=entry.body["label"] if tell else None,
         analyst=entry.body["analyst"] if tell else None,
         paid_by=tuple(map(holder, entry.body["accounts"])) if tell else (),

@@ -142,11 +142,13 @@ class Watch:
     It is evaluated when somebody calls `evaluate`: by the clock or by request, never because data came.
     """
 
-    __slots__ = ("_analyst", "_ledger", "_pipeline", "_version", "_wanted", "receipt")
+    __slots__ = ("_analyst", "_key", "_ledger", "_pipeline", "_version", "_wanted", "receipt")
 
-    def __init__(self, wanted: Watchable, pipeline: Pipeline, *, version: int, analyst: str | None) -> None:
+    def __init__(
+        self, wanted: Watchable, pipeline: Pipeline, *, version: int, analyst: str | None, receipt: str
+    ) -> None:
         self._wanted, self._pipeline, self._ledger = wanted, pipeline, pipeline.ledger
-        self._version, self._analyst, self.receipt = version, analyst, wanted.key
+        self._version, self._analyst, self._key, self.receipt = version, analyst, wanted.key, receipt
 
     def __repr__(self) -> str:
         return f"Watch({self._wanted.label!r}, receipt={self.receipt[:12]!r})"
@@ -180,7 +182,7 @@ class Watch:
         return known.bits[self._version]
 
     def _known(self) -> Watched:
-        return self._ledger.watched(self.receipt, analyst=self._analyst)
+        return self._ledger.watched(self._key, analyst=self._analyst)
 
     def _fresh(self, threshold: bytes) -> bool | None:
         """None where it failed: that is a bit about the data too, so it is the last one."""
@@ -192,7 +194,7 @@ class Watch:
 
     def _keep(self, above: bool | None) -> Watched:
         """Store the bit, or the failure, which stops the analyst until the owner looks."""
-        known = self._ledger.evaluated(self.receipt, version=self._version, above=above, analyst=self._analyst)
+        known = self._ledger.evaluated(self._key, version=self._version, above=above, analyst=self._analyst)
         if above is None and self._analyst is not None:
             with suppress(AccountFrozen):
                 self._ledger.freeze(self._analyst, by="a reading that failed")
@@ -207,8 +209,8 @@ def begin(wanted: Watchable, pipeline: Pipeline, *, version: int, analyst: str |
     known = pipeline.ledger.watched(wanted.key, analyst=analyst)
     if known.lost:
         raise _over(known)  # a threshold is never drawn a second time
-    pipeline.answer(wanted, analyst=analyst)
-    return Watch(wanted, pipeline, version=version, analyst=analyst)
+    paid = pipeline.answer(wanted, analyst=analyst).reservation
+    return Watch(wanted, pipeline, version=version, analyst=analyst, receipt=paid.receipt if paid else "")
 
 
 def _over(known: Watched) -> NotAllowed | LedgerDamaged:

@@ -47,7 +47,7 @@ def open_books(race: Race) -> Curator:
         f'[source]\npath = "."\n[ledger]\npath = {json.dumps(race.ledger)}\n'
         f"[budget]\nepsilon = {race.cap!r}\n{presence_catalog(race.people)}"
     )
-    return open_curator(frames={"people": _people(race.people)}, catalog=parse_catalog(text))
+    return open_curator(frames={"people": _people(race.people)}, catalog=parse_catalog(text), new_books=True)
 
 
 def run_race(curator: Curator, race: Race) -> list[Asked]:

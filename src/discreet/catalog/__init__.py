@@ -1,7 +1,7 @@
 """Public facts about protected data: tables, columns, privacy units, bounds, domains, budgets."""
 
 from discreet.catalog.model import Catalog, Column, PrivacyUnit, Reference, Table, Type, default_delta
-from discreet.catalog.reader import load_catalog, parse_catalog
+from discreet.catalog.reader import anchor_beside, load_catalog, parse_catalog
 
 __all__ = [
     "Catalog",
@@ -10,6 +10,7 @@ __all__ = [
     "Reference",
     "Table",
     "Type",
+    "anchor_beside",
     "default_delta",
     "load_catalog",
     "parse_catalog",

@@ -8,6 +8,7 @@ from datetime import date
 
 from discreet.catalog.model import Type, Value
 
+LEDGER = "ledger.sqlite"
 _HEAD = """\
 # {origin} Say what is public knowledge, then delete what you do not need.
 # Bounds and values come from what anybody may know about such data, never from the data itself.
@@ -16,7 +17,7 @@ _HEAD = """\
 {source}
 
 [ledger]
-path = "ledger.sqlite"
+path = "{ledger}"
 
 [budget]                 # all analysts together; there is no default: how much may be learned about one person in all?
 # epsilon = 5.0
@@ -62,7 +63,7 @@ def draft_catalog(schemas: Mapping[str, Mapping[str, Type]], *, source: str) -> 
 def write_draft(tables: Iterable[TableDraft], *, origin: str, source: str | None) -> str:
     """The text of a discreet.toml: what is known as facts, what is not as comments for the owner to fill in."""
     place = f"path = {_toml(source)}" if source else '# path = "…"           # the folder of the files'
-    return "\n".join([_HEAD.format(origin=origin, source=place), *map(_table_text, tables)])
+    return "\n".join([_HEAD.format(origin=origin, source=place, ledger=LEDGER), *map(_table_text, tables)])
 
 
 def _table(name: str, columns: Mapping[str, Type]) -> TableDraft:

@@ -49,6 +49,11 @@ def parse_catalog(text: str, *, base: Path = Path()) -> Catalog:
     return _Reader(text, base).catalog(document)
 
 
+def anchor_beside(ledger: str) -> str | None:
+    """Where the head of a ledger is noted unless somebody says otherwise; None where there is no file to be beside of."""
+    return None if ledger == _MEMORY or "://" in ledger else f"{ledger}.anchor"
+
+
 class _Reader:
     def __init__(self, text: str, base: Path) -> None:
         self._lines = key_lines(text)
@@ -97,7 +102,7 @@ class _Reader:
             source=self.place(source, "source.path", default="."),
             snapshot=self.snapshot(source, ledger),
             ledger=self.place(ledger, "ledger.path", default="ledger.sqlite"),
-            anchor=self.place(ledger, "ledger.anchor", default=None),
+            anchor=self.anchor(ledger),
             reports=self.reports(collector, ledger),
             collector={
                 name: self.whole(collector, f"collector.{name}", default=None) for name in _QUOTAS if name in collector
@@ -137,6 +142,15 @@ class _Reader:
         if not isinstance(given, str) or not given:
             raise self.wrong(key, "must be a path or a URL in quotes", 'Write it as "folder/file".')
         return str(self._base / given)
+
+    def anchor(self, ledger: Mapping[str, Any]) -> Any:
+        """Where the head of the books is noted: as said, or beside them; beside the catalog where they are no file."""
+        if ledger.get("anchor") is False:
+            return None
+        books = self.place(ledger, "ledger.path", default="ledger.sqlite")
+        if "anchor" in ledger or "://" in books:
+            return self.place(ledger, "ledger.anchor", default="ledger.anchor")
+        return anchor_beside(books)
 
     def snapshot(self, source: Mapping[str, Any], ledger: Mapping[str, Any]) -> Any:
         """Where the snapshot is kept: as said, or beside the ledger; in memory where the ledger is no file."""

@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 import discreet
-from discreet.catalog.draft import draft_catalog
+from discreet.catalog import anchor_beside
+from discreet.catalog.draft import LEDGER, draft_catalog
 from discreet.catalog.editing import with_bounds
 from discreet.catalog.imports import import_catalog
 from discreet.cli import asking, attacking, books, collecting, serving, shuffling
@@ -17,6 +18,7 @@ from discreet.cli.demo import show_demo
 from discreet.curator import open_curator, refresh
 from discreet.engines import schemas_at
 from discreet.errors import BadInput
+from discreet.ledger import Ledger
 
 app = typer.Typer(
     help=discreet.__doc__,
@@ -50,16 +52,21 @@ def init(
     *,
     output: Annotated[Path, typer.Option("--output", help="Where to write.")] = Path("discreet.toml"),
 ) -> None:
-    """Write a first catalog to edit, from the names and types of columns; no value is looked at."""
+    """Write a first catalog to edit, from the names and types of columns, and begin its books; no value is looked at."""
     where, schemas = schemas_at(source)
-    _write_catalog(output, draft_catalog(schemas, source=where))
+    _begin(output, draft_catalog(schemas, source=where))
 
 
-def _write_catalog(output: Path, text: str) -> None:
+def _begin(output: Path, text: str) -> None:
     if output.exists():
         raise BadInput("There is a catalog already.", next_step="Give another --output, or move it away first.")
+    books = str(output.parent / LEDGER)
+    kept = Path(books).exists()
+    if not kept:
+        Ledger.new(books, anchor=anchor_beside(books)).close()
     output.write_text(text)
     typer.echo(f"wrote {output}: name the person of each table, declare bounds and values, set the budget")
+    typer.echo(f"{'keeps the books that are' if kept else 'began new books'} in {books}")
 
 
 @app.command("import")
@@ -68,8 +75,8 @@ def import_metadata(
     *,
     output: Annotated[Path, typer.Option("--output", help="Where to write.")] = Path("discreet.toml"),
 ) -> None:
-    """Write a first catalog from metadata made for another tool."""
-    _write_catalog(output, import_catalog(source))
+    """Write a first catalog from metadata made for another tool, and begin its books."""
+    _begin(output, import_catalog(source))
 
 
 @app.command("estimate-bounds")

@@ -5,25 +5,29 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from discreet.accounting import open_filter
 from discreet.answering.books import asked, balances, history, holder
 from discreet.answering.face import Balance, PastRelease
 from discreet.answering.wire import facts_of
-from discreet.catalog import load_catalog
+from discreet.catalog import anchor_beside, load_catalog
 from discreet.cli.exit_codes import ExitCode
+from discreet.curator import begin_books
 from discreet.errors import BadInput
-from discreet.ledger import Entry, Ledger, verify
+from discreet.ledger import Anchor, Entry, Ledger, Verification, verify
+from discreet.ledger.anchor import no_anchor
 from discreet.ledger.running import Asked
 
 _BAR = 16
+_COLUMNS = ("entry", "time", "what", "about", "by", "hash")
 
 LedgerOption = Annotated[
     str | None,
@@ -38,20 +42,33 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 ledger = typer.Typer(help="Look at the books and verify them.", no_args_is_help=True, rich_markup_mode=None)
 
 
-def open_books(where: str | None, config: Path) -> Ledger:
-    """The ledger that was named, or the configuration's; never a new one."""
-    if where is None:
-        if not config.exists():
-            raise BadInput(
-                "There is no configuration here to say where the ledger is.",
-                next_step="Give --ledger, or --config, or go to the folder of your discreet.toml.",
-            )
-        where = load_catalog(config).ledger
-    if "://" not in where and not Path(where).exists():
+class Place(NamedTuple):
+    """Where books are kept, and where their head is noted."""
+
+    ledger: str
+    anchor: str | None
+
+    def open(self) -> Ledger:
+        """The books, refused if they are older than the note."""
+        return Ledger.open(self.ledger, anchor=self.anchor)
+
+    def unchecked(self) -> Ledger:
+        """The books as they are, to look at what is wrong with them."""
+        return Ledger.open(self.ledger)
+
+
+def place_of(where: str | None, config: Path) -> Place:
+    """The ledger that was named, with an anchor if one lies beside it; or the configuration's."""
+    if where is not None:
+        beside = anchor_beside(where)
+        return Place(where, beside if beside is not None and Path(beside).exists() else None)
+    if not config.exists():
         raise BadInput(
-            "There is no ledger there.", next_step="Check the path; a ledger is made with the first question."
+            "There is no configuration here to say where the ledger is.",
+            next_step="Give --ledger, or --config, or go to the folder of your discreet.toml.",
         )
-    return Ledger.open(where, must_exist=True)
+    catalog = load_catalog(config)
+    return Place(catalog.ledger, catalog.anchor)
 
 
 def budget(
@@ -64,7 +81,7 @@ def budget(
     before: Annotated[int | None, typer.Option("--before", help="Only questions with a lower number.")] = None,
 ) -> None:
     """Show what is left, who spent it, and on what; with --analyst, of the dataset and of one analyst."""
-    with closing(open_books(where, config)) as books:
+    with closing(place_of(where, config).open()) as books:
         accounts, counts = balances(books, analyst), asked(books, analyst)
         questions = history(books, analyst, before=before, limit=last)
     if as_json:
@@ -96,22 +113,66 @@ def show(
     last: Annotated[int, typer.Option("--last", help="How many entries to show.")] = 20,
 ) -> None:
     """Show the last entries of the books."""
-    entries = open_books(where, config).history(last=last)
+    entries = place_of(where, config).unchecked().history(last=last)
     if as_json:
         typer.echo(json.dumps([asdict(entry) for entry in entries]))
         return
-    table = _plain_table("entry", "time", "what", "about", "by", "hash")
+    table = _plain_table(*_COLUMNS)
     for entry in entries:
-        time, by = entry.time[:19].replace("T", " "), entry.body.get("by", "")
-        _add_row(table, str(entry.seq), time, entry.kind, _about(entry), by, entry.hash[:12])
+        _add_row(table, *_cells(entry))
     Console(highlight=False).print("", table, "")
 
 
 @ledger.command("head")
 def head(*, where: LedgerOption = None, config: ConfigOption = Path("discreet.toml")) -> None:
     """Print number:hash of the last entry. Note it somewhere else; `verify --anchor` then sees a truncation."""
-    entry = open_books(where, config).head()
+    entry = place_of(where, config).unchecked().head()
     typer.echo(f"{entry.seq}:{entry.hash}" if entry else "0:")
+
+
+@ledger.command("new")
+def new(*, where: LedgerOption = None, config: ConfigOption = Path("discreet.toml")) -> None:
+    """Begin new books: the only command beside `init` that makes a ledger."""
+    if where is None:
+        place = place_of(None, config)
+        begin_books(load_catalog(config)).close()
+    else:
+        place = Place(where, anchor_beside(where))
+        Ledger.new(where, anchor=place.anchor).close()
+    typer.echo(f"began new books; their head is noted in {place.anchor}" if place.anchor else "began new books")
+
+
+@ledger.command("anchor")
+def renew_anchor(*, where: LedgerOption = None, config: ConfigOption = Path("discreet.toml")) -> None:
+    """Verify the whole books and note their head, where the note is gone or was never made; print it."""
+    place = place_of(where, config)
+    target = place.anchor or (anchor_beside(where) if where else None)
+    if target is None:
+        raise BadInput(
+            "These books have no anchor.", next_step="Take `anchor = false` out of [ledger], or give it a path."
+        )
+    with closing(place.unchecked()) as books:
+        _tell(verify(books, anchor=Anchor(target).noted))
+        Anchor(target).renew(books.head())
+    typer.echo(f"noted {Anchor(target).noted} in {target}")
+
+
+@ledger.command("receipt")
+def find_receipt(
+    receipt: Annotated[str, typer.Argument(help="As it came with the answer.")],
+    *,
+    where: LedgerOption = None,
+    config: ConfigOption = Path("discreet.toml"),
+) -> None:
+    """Say which charge a receipt stands for, if it is in the books."""
+    with closing(place_of(where, config).open()) as books:
+        charges = books.charges_with(receipt)
+    if not charges:
+        raise BadInput("No charge in these books has this receipt.", next_step="Give it as it came with the answer.")
+    table = _plain_table(*_COLUMNS)
+    for entry in charges:
+        _add_row(table, *_cells(entry))
+    Console(highlight=False).print("", table, "")
 
 
 @ledger.command("verify")
@@ -122,18 +183,53 @@ def verify_books(
     as_json: JsonOption = False,
     anchor: Annotated[str | None, typer.Option("--anchor", help="A head noted earlier, number:hash.")] = None,
 ) -> None:
-    """Recompute the chain, every price, every total and every answer's hash."""
-    verification = verify(open_books(where, config), anchor=anchor, progress=_told)
+    """Recompute the chain, every price, every total and every answer's hash; and look for the head that was noted."""
+    place = place_of(where, config)
+    noted = Anchor(place.anchor).noted
+    if place.anchor is not None and noted is None:
+        raise no_anchor()
+    with closing(place.unchecked()) as books:
+        verification = verify(books, anchor=noted, progress=_told)
+        if anchor is not None:
+            earlier = verify(books, anchor=anchor)
+            verification = replace(
+                verification, problems=tuple(dict.fromkeys(verification.problems + earlier.problems))
+            )
     if as_json:
         typer.echo(json.dumps({**asdict(verification), "sound": verification.sound}))
-    elif verification.sound:
-        typer.echo(f"sound: {verification.entries} entries, head {verification.head[:16]}")
-    else:
-        for problem in verification.problems:
-            typer.echo(f"problem: {problem}")
-        typer.echo("The books are not sound. Grant nothing until the owner has found out why.")
+        if not verification.sound:
+            raise typer.Exit(ExitCode.FAILURE)
+        return
+    _tell(verification)
+    if noted is None and anchor is None:
+        typer.echo("remark: no head was noted, so a tail that was cut off cannot be seen")
+
+
+def _tell(verification: Verification) -> None:
+    """What was found; nothing goes on from books that are not sound."""
+    for problem in verification.problems:
+        typer.echo(f"problem: {problem}")
+    for remark in verification.remarks:
+        typer.echo(f"remark: {remark}")
     if not verification.sound:
+        typer.echo("The books are not sound. Grant nothing until the owner has found out why.")
         raise typer.Exit(ExitCode.FAILURE)
+    typer.echo(f"sound: {verification.entries} entries, head {verification.head[:16]}")
+
+
+@ledger.command("cap")
+def cap(
+    analyst: Annotated[str | None, typer.Argument(help="Whose account; without, the dataset's.")] = None,
+    *,
+    epsilon: Annotated[float, typer.Option("--epsilon", help="The largest loss in all; there is no default.")],
+    delta: Annotated[float, typer.Option("--delta", help="The same for delta.")] = 0.0,
+    where: LedgerOption = None,
+    config: ConfigOption = Path("discreet.toml"),
+) -> None:
+    """Set a cap. It holds whatever the catalog says, until somebody sets another or the catalog declares a lower one."""
+    with closing(place_of(where, config).open()) as books:
+        books.open_account(open_filter(epsilon, delta), analyst=analyst)
+    typer.echo(f"{analyst or 'the dataset'}: ε {epsilon:g}, δ {delta:g} from now on")
 
 
 def _told(done: int, entries: int) -> None:
@@ -148,7 +244,7 @@ def freeze(
     config: ConfigOption = Path("discreet.toml"),
 ) -> None:
     """Stop an analyst's account: nothing is granted and nothing replayed."""
-    open_books(where, config).freeze(analyst)
+    place_of(where, config).open().freeze(analyst)
     typer.echo(f"{analyst} is frozen")
 
 
@@ -160,7 +256,7 @@ def thaw(
     config: ConfigOption = Path("discreet.toml"),
 ) -> None:
     """Let an analyst's account go on, after a failure was looked into."""
-    open_books(where, config).freeze(analyst, frozen=False)
+    place_of(where, config).open().freeze(analyst, frozen=False)
     typer.echo(f"{analyst} may ask again")
 
 
@@ -217,6 +313,11 @@ def _question_table(questions: Sequence[PastRelease]) -> Table:
     return table
 
 
+def _cells(entry: Entry) -> tuple[str, ...]:
+    time, by = entry.time[:19].replace("T", " "), entry.body.get("by", "")
+    return str(entry.seq), time, entry.kind, _about(entry), by, entry.hash[:12]
+
+
 def _about(entry: Entry) -> str:
     body = entry.body
     if entry.kind == "charge":
@@ -233,6 +334,10 @@ def _about(entry: Entry) -> str:
         return f"{body.get('key', '')} {body.get('name', body.get('user'))}, {body['role'] or 'no role'}".strip()
     if entry.kind == "revoke":
         return str(body["key"])
+    if entry.kind == "source":
+        return f"of data version {body['version']}"
+    if entry.kind == "clock":
+        return f"set back to {body['now'][:19].replace('T', ' ')}"
     if entry.kind == "watch":
         outcome = "failed" if body.get("failed") else "above" if body.get("above") else "not above"
         return f"{outcome} on data version {body['version']}"

@@ -91,7 +91,7 @@ def _csv(file: Path) -> str:
 
 
 def fingerprint(catalog: Catalog) -> str:
-    """Sizes and times of the source's files: kept with the snapshot, to notice that the source changed."""
+    """Sizes and times of the source's files: kept in the ledger and with the snapshot, to notice that the source changed."""
     facts = [f"{file.name}:{file.stat().st_size}:{file.stat().st_mtime_ns}" for file in _files(catalog)]
     return hashlib.sha256("\n".join(facts).encode()).hexdigest()
 

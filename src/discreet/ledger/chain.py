@@ -68,6 +68,27 @@ def refreshes(t: Transaction) -> list[int]:
     return [int(seq) for (seq,) in t.run("SELECT seq FROM ledger_entries WHERE kind = 'refresh' ORDER BY seq")]
 
 
+def entries_of(t: Transaction, kind: str, **members: str) -> list[Entry]:
+    """All of a kind that is rare whose bodies have these members, in order."""
+    such = "".join(f" AND {t.member('body', name)} = ?" for name in members)
+    rows = t.run(
+        f"SELECT {COLUMNS} FROM ledger_entries WHERE kind = ?{such} ORDER BY seq",  # noqa: S608
+        kind,
+        *members.values(),
+    )
+    return [_entry(row) for row in rows]
+
+
+def with_receipt(t: Transaction, receipt: str) -> list[Entry]:
+    """The charge that a receipt stands for: the entry with that hash; before entries were salted, all of that question."""
+    rows = t.run(
+        f"SELECT {COLUMNS} FROM ledger_entries WHERE kind = 'charge' AND (hash = ? OR body LIKE ?) ORDER BY seq",  # noqa: S608
+        receipt,
+        f'%"question":"{receipt}"%',
+    )
+    return [_entry(row) for row in rows]
+
+
 def append(t: Transaction, entry: Entry) -> None:
     """Write the entry that follows the last one."""
     values = (entry.seq, entry.time, entry.kind, canonical(entry.body), entry.previous, entry.hash)

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from datetime import datetime, timedelta
 from typing import Any
 
-from discreet.errors import StoreUnavailable, UnknownAccount
-from discreet.ledger import accounts, chain
+from discreet.errors import UnknownAccount
+from discreet.ledger import accounts, chain, clock
 from discreet.ledger.accounts import Account, analyst_account
+from discreet.ledger.clock import Clock
 from discreet.ledger.entries import Entry
 from discreet.ledger.running import RunningBooks
 from discreet.store import Transaction
-
-_CLOCK_SKEW = timedelta(minutes=5)
 
 
 class Draft:
     """The books as one job sees and changes them; `running` is its own copy, and counts once all is committed."""
 
-    def __init__(self, t: Transaction, running: RunningBooks, *, now: datetime) -> None:
-        self.t, self.running, self._now = t, running, now
+    def __init__(self, t: Transaction, running: RunningBooks, *, clock: Clock) -> None:
+        self.t, self.running, self._clock = t, running, clock
 
     def account(self, name: str) -> Account:
         """An account as its row has it, refused where the entries say otherwise: rows can be edited, sums cannot."""
@@ -44,8 +43,17 @@ class Draft:
         accounts.save(self.t, account)
 
     def append(self, kind: str, body: Mapping[str, Any]) -> Entry:
-        """Write the next entry, and go on from it."""
-        entry = Entry.following(self.running.head, time=self._time(), kind=kind, body=body)
+        """Write the next entry, and go on from it; before it, what is to be remarked about the clock."""
+        remark = self._clock.remark(self.running.head)
+        if remark is not None:
+            self._link(clock.KIND, remark)
+        return self._link(kind, body)
+
+    def _link(self, kind: str, body: Mapping[str, Any]) -> Entry:
+        """Every entry is salted, so that its hash, which may be public as a receipt or a head, tells nothing about it."""
+        salted = {**body, "salt": os.urandom(16).hex()}
+        last = self.running.head
+        entry = Entry.following(last, time=self._clock.time_after(last), kind=kind, body=salted)
         problems = self.running.follow(entry)
         if problems:
             chain.damaged(f"The books would not add up: {'; '.join(problems)}.")
@@ -55,16 +63,6 @@ class Draft:
     def _check(self, account: Account) -> None:
         if not self.running.agrees_with(account):
             chain.damaged("An account is not what its entries add up to.")
-
-    def _time(self) -> str:
-        """Now, but never before the last entry."""
-        now, last = self._now, self.running.head
-        if last is not None:
-            then = datetime.fromisoformat(last.time)
-            if now < then - _CLOCK_SKEW:
-                raise StoreUnavailable("The clock is behind the last entry of the books.", next_step="Set the clock.")
-            now = max(now, then)
-        return now.isoformat()
 
 
 def caught_up(t: Transaction, running: RunningBooks) -> RunningBooks:

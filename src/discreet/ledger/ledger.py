@@ -9,21 +9,22 @@ gets the same bytes for one charge.
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
 from discreet.accounting.charges import PRICES, Charge
 from discreet.accounting.filters import Filter
-from discreet.errors import BadInput, RequestConflict
-from discreet.exact import exact
-from discreet.ledger import accounts, chain, formats, questions, relation, watches
+from discreet.errors import BadInput, NoLedger, RequestConflict, StoreUnavailable
+from discreet.ledger import accounts, caps, chain, formats, questions, relation, sources, watches
 from discreet.ledger.access import Access
 from discreet.ledger.accounts import DATASET, Account, analyst_account
 from discreet.ledger.anchor import Anchor
 from discreet.ledger.checkpoint import Checkpoints
+from discreet.ledger.clock import Clock, utc_now
 from discreet.ledger.draft import Draft
 from discreet.ledger.entries import AT_HAND, Entry
 from discreet.ledger.releases import describe
@@ -33,12 +34,10 @@ from discreet.ledger.schema import SCHEMA
 from discreet.ledger.watches import Watched
 from discreet.ledger.writer import Writer
 from discreet.loss import Neighbours
-from discreet.store import Store, open_store
+from discreet.store import Store, open_store, unavailable
 from discreet.store.secret import secret_of
 
-
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
+_PULSE_SECONDS = 1.0
 
 
 def _no_step(_: str) -> None:
@@ -60,14 +59,17 @@ class Ledger:
         neighbours: Neighbours | None = None,
         anchor: str | Path | None = None,
         secret: bytes | None = None,
-        now: Callable[[], datetime] = _utc_now,
+        now: Callable[[], datetime] = utc_now,
         on_step: Callable[[str], None] = _no_step,
     ) -> None:
-        self._store, self._now, self._step = store, now, on_step
+        self._store, self._clock, self._step = store, Clock(now), on_step
         noted = Anchor(anchor)
-        self.writer = Writer(store, anchor=noted, checkpoints=Checkpoints(secret), now=now)
+        self.writer = Writer(store, anchor=noted, checkpoints=Checkpoints(secret), clock=self._clock)
         self._paid_before: dict[tuple[int, int], frozenset[bytes]] = {}
+        self._pulse = (float("-inf"), True)
         try:
+            if not store.has("ledger"):
+                noted.begin()
             store.migrate("ledger", SCHEMA)
             with store.transaction() as t:
                 noted.check(lambda seq: chain.entry_at(t, seq))
@@ -79,19 +81,30 @@ class Ledger:
 
     @classmethod
     def open(
-        cls,
-        where: str | Path,
-        *,
-        neighbours: Neighbours | None = None,
-        anchor: str | Path | None = None,
-        must_exist: bool = False,
+        cls, where: str | Path, *, neighbours: Neighbours | None = None, anchor: str | Path | None = None
     ) -> Ledger:
-        """The ledger at a path or postgresql:// URL, made if it is not there (or refused, if it must be)."""
+        """The ledger at a path or postgresql:// URL. One that is missing is not begun; only `:memory:` is always new."""
+        if str(where) == ":memory:":
+            return cls.new(where, neighbours=neighbours)
+        store = open_store(where, must_exist=True)
+        if not store.exists() or not store.has("ledger"):
+            store.close()
+            raise NoLedger(
+                "There is no ledger there, and none is begun by chance.",
+                next_step="Check the path, and that its disk is mounted; `discreet ledger new` begins one.",
+            )
+        return cls(store, neighbours=neighbours, anchor=anchor, secret=secret_of(where))
+
+    @classmethod
+    def new(
+        cls, where: str | Path, *, neighbours: Neighbours | None = None, anchor: str | Path | None = None
+    ) -> Ledger:
+        """A ledger with nothing in it; or refused where there is one."""
         store = open_store(where)
-        if must_exist and not store.has("ledger"):
+        if store.has("ledger"):
             store.close()
             raise BadInput(
-                "There is no ledger there.", next_step="Check the path; a ledger is made with the first question."
+                "There is a ledger already.", next_step="Keep it: what was spent is spent. Or name another place."
             )
         return cls(store, neighbours=neighbours, anchor=anchor, secret=secret_of(where))
 
@@ -118,27 +131,24 @@ class Ledger:
     # Accounts
 
     def open_account(self, cap: Filter, *, analyst: str | None = None, by: str = AT_HAND) -> None:
-        """Open the dataset's account, or an analyst's; or change the cap of one that is open. `by` is who does it."""
+        """Open the dataset's account, or an analyst's; or change the cap of one that is open. `by` is who does it.
+
+        What the catalog says counts when it is new, and raises no cap that somebody else set.
+        """
         if analyst is not None:
             check_text(analyst, "An analyst's name", most=200)
         name = DATASET if analyst is None else analyst_account(analyst)
-        body = {
-            "account": name,
-            "kind": cap.kind,
-            "epsilon": str(exact(cap.cap.epsilon)),
-            "delta": str(exact(cap.cap.delta)),
-        }
 
         def job(draft: Draft) -> None:
             is_open = name in draft.running.accounts
             known = draft.account(name) if is_open else Account(name, cap, Charge(), frozen=False)
-            if is_open and known.filter == cap:
+            if is_open and not caps.is_news(draft.t, known, cap, by=by):
                 return
             if cap.kind == "pure" and (known.total.pure is None or known.total.delta):
                 raise BadInput(
                     "What was spent here has no pure epsilon.", next_step="Keep a delta above 0 for this account."
                 )
-            draft.append("cap", {**body, "by": by})
+            draft.append(caps.KIND, {**caps.facts_of(name, cap), "by": by})
             draft.save(replace(known, filter=cap, total=cap.kept(known.total)))
 
         self.writer.write(job)
@@ -174,16 +184,25 @@ class Ledger:
     def data_day(self) -> date:
         """The day that the data version was begun: what CURRENT_DATE means, the same for as long as the version lasts."""
         begun = self.running().begun
-        return self._now().date() if begun is None else datetime.fromisoformat(begun).date()
+        return self._clock.now().date() if begun is None else datetime.fromisoformat(begun).date()
 
-    def refresh(self, *, by: str = AT_HAND) -> int:
-        """Begin a new data version: the same questions are new ones, and accounts go on as they are."""
+    def refresh(self, *, source: str | None = None, by: str = AT_HAND) -> int:
+        """Begin a new data version: the same questions are new ones, and accounts go on as they are.
+
+        `source` is the fingerprint of what it is read from, `by` who does it.
+        """
 
         def job(draft: Draft) -> int:
             draft.append("refresh", {"version": draft.running.version + 1, "by": by})
+            if source is not None:
+                sources.keep(draft, source)
             return draft.running.version
 
         return self.writer.write(job)
+
+    def keep_source(self, fingerprint: str) -> None:
+        """Note what the data version is read from, the first time; from then on refuse anything else."""
+        self.writer.write(lambda draft: sources.keep(draft, fingerprint))
 
     # Who may come in, and what else is done to the service
 
@@ -210,7 +229,7 @@ class Ledger:
             self._step("reserve: begun")
             draft.check_open(request.analyst)
             known = draft.t.run(
-                "SELECT question, receipt FROM ledger_requests WHERE analyst = ? AND request = ?",
+                "SELECT question FROM ledger_requests WHERE analyst = ? AND request = ?",
                 request.analyst or "",
                 request.id,
             )
@@ -221,16 +240,18 @@ class Ledger:
             unpaid = questions.unpaid_accounts(draft.t, key, request.analyst)
             if known and unpaid:
                 chain.damaged("A request counts as made and was not paid for.")
-            receipt = known[0][1] if known else self._charge(draft, request, key, unpaid)
+            if not known:
+                self._charge(draft, request, key, unpaid)
             self._step("reserve: written")
+            receipt = questions.receipt_of(draft.t, key, request.analyst)
             return Reservation(request, receipt, tuple(unpaid), questions.stored_answer(draft.t, key))
 
         reservation = self.writer.write(job)
         self._step("reserve: committed")
         return reservation
 
-    def _charge(self, draft: Draft, request: Request, key: str, unpaid: list[str]) -> str:
-        """Charge the accounts that have not paid; the hash of the entry that says so."""
+    def _charge(self, draft: Draft, request: Request, key: str, unpaid: list[str]) -> None:
+        """Charge the accounts that have not paid."""
         charged = [draft.account(name).charged(request.releases) for name in unpaid]
         self._step("reserve: checked")
         body = {
@@ -247,7 +268,6 @@ class Ledger:
         for account in charged:
             draft.save(account)
         questions.mark_paid(draft.t, entry)
-        return entry.hash
 
     def finish(self, reservation: Reservation, answer: bytes) -> bytes:
         """Store the answer and return the stored one, which is the only one that may leave."""
@@ -298,7 +318,7 @@ class Ledger:
     def watched(self, question: str, *, analyst: str | None) -> Watched:
         """What is known of a watch, by the key that it was paid under."""
         with self._store.transaction() as t:
-            Draft(t, self.writer.followed(t), now=self._now()).check_open(analyst)
+            Draft(t, self.writer.followed(t), clock=self._clock).check_open(analyst)
             return watches.watched(t, question)
 
     def evaluated(self, question: str, *, version: int, above: bool | None, analyst: str | None) -> Watched:
@@ -321,6 +341,19 @@ class Ledger:
 
     # The chain
 
+    def check_writable(self) -> None:
+        """Refuse when nothing can be committed just now: tried with a tiny write, at most once a second."""
+        tried, fine = self._pulse
+        if time.monotonic() - tried >= _PULSE_SECONDS:
+            try:
+                self.writer.beat()
+                fine = True
+            except StoreUnavailable:
+                fine = False
+            self._pulse = (time.monotonic(), fine)
+        if not fine:
+            raise unavailable()
+
     def head(self) -> Entry | None:
         """The last entry: its number and hash, noted elsewhere, make a later truncation visible."""
         with self._store.transaction() as t:
@@ -342,6 +375,11 @@ class Ledger:
         """The last `limit` charges, newest first: of one analyst or of all, and with numbers below `before`."""
         with self._store.transaction() as t:
             return chain.charges_before(t, before, analyst=analyst, limit=limit)
+
+    def charges_with(self, receipt: str) -> list[Entry]:
+        """The charge that a receipt stands for, if it is in the books."""
+        with self._store.transaction() as t:
+            return chain.with_receipt(t, receipt)
 
     def running(self) -> RunningBooks:
         """What the chain adds up to: for reading, and not to be changed."""

@@ -46,6 +46,15 @@ def mark_paid(t: Transaction, charge: Entry) -> None:
     t.run("INSERT INTO ledger_requests VALUES (?, ?, ?, ?)", analyst, body["request"], question, charge.hash)
 
 
+def receipt_of(t: Transaction, question: str, analyst: str | None) -> str:
+    """The hash of the entry by which the analyst (None: the owner) first asked, the same for every repeat."""
+    asked = t.run("SELECT charged FROM ledger_paid WHERE analyst = ? AND question = ?", analyst or "", question)
+    entry = chain.entry_at(t, asked[0][0]) if asked and asked[0][0] is not None else None
+    if entry is None:
+        chain.damaged("A question counts as asked without an entry that says so.")
+    return entry.hash
+
+
 def is_free(t: Transaction, question: str, analyst: str | None) -> bool:
     """Whether a question is answered, and the analyst (None: the owner) has paid for it."""
     answered = t.run("SELECT 1 FROM ledger_questions WHERE question = ? AND answer IS NOT NULL", question)

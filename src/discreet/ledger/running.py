@@ -9,13 +9,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from discreet.accounting.charges import PRICES, Charge
-from discreet.accounting.filters import open_filter
 from discreet.errors import DiscreetError
-from discreet.ledger import formats, relation
+from discreet.ledger import caps, clock, formats, relation, sources
 from discreet.ledger.access import Access
 from discreet.ledger.accounts import Account
 from discreet.ledger.entries import GENESIS, Entry
-from discreet.ledger.releases import fraction, rebuild
+from discreet.ledger.releases import rebuild
 from discreet.loss import Neighbours
 from discreet.mechanisms import Mechanism
 
@@ -95,7 +94,7 @@ class RunningBooks:
         problems = [] if entry.intact else [f"entry {number} was changed"]
         if entry.previous != (last.hash if last else GENESIS):
             problems.append(f"entry {number} does not follow the one before")
-        if last is not None and entry.time < last.time:
+        if last is not None and entry.time < clock.earliest_after(last):
             problems.append(f"entry {number} is earlier than the one before")
         return problems
 
@@ -118,11 +117,11 @@ class RunningBooks:
     def _apply(self, entry: Entry) -> Iterable[str]:
         body = entry.body
         match entry.kind:
-            case "cap":
+            case caps.KIND:
                 self._cap(entry)
             case "charge":
                 yield from self._charge(entry)
-            case "answer" | "watch" | "catalog":
+            case "answer" | "watch" | "catalog" | clock.KIND | sources.KIND:
                 pass  # nothing here follows from them
             case relation.KIND:
                 if self.neighbours is not None:
@@ -140,9 +139,8 @@ class RunningBooks:
                 yield f"entry {entry.seq} is of no known kind"
 
     def _cap(self, entry: Entry) -> None:
-        body = entry.body
-        cap = open_filter(fraction(body["epsilon"]), fraction(body["delta"]), kind=body["kind"])
-        known = self.accounts.get(body["account"]) or Account(body["account"], cap, Charge(), frozen=False)
+        name, cap = entry.body["account"], caps.cap_in(entry)
+        known = self.accounts.get(name) or Account(name, cap, Charge(), frozen=False)
         self.accounts[known.name] = replace(known, filter=cap, total=cap.kept(known.total))
 
     def _refresh(self, entry: Entry) -> Iterable[str]:

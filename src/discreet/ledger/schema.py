@@ -33,4 +33,10 @@ SCHEMA = [
     CREATE INDEX ledger_outcomes ON ledger_entries ({body[question]}, seq) WHERE kind IN ('answer', 'watch');
     CREATE TABLE ledger_checkpoint (state TEXT NOT NULL, signature TEXT NOT NULL);
     """,
+    # what fingerprints are keyed with, and a row to find out whether anything can be written
+    """
+    CREATE TABLE ledger_secret (value TEXT NOT NULL);
+    CREATE TABLE ledger_pulse (beat BIGINT NOT NULL);
+    INSERT INTO ledger_pulse VALUES (0);
+    """,
 ]

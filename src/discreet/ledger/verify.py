@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from discreet.errors import BadInput, LedgerDamaged, StoreUnavailable
-from discreet.ledger import accounts, chain
+from discreet.ledger import accounts, chain, clock
 from discreet.ledger.entries import GENESIS, Entry
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.running import RunningBooks
@@ -29,6 +29,8 @@ class Verification:
     entries: int
     head: str
     problems: tuple[str, ...]
+    remarks: tuple[str, ...] = ()
+    """What is in order, but should be known."""
 
     @property
     def sound(self) -> bool:
@@ -58,10 +60,16 @@ def verify(
             if entry is None or entry.hash != noted[1]:
                 problems.append("the head that was noted is not in the books: entries are missing or changed")
         head = chain.last_entry(t)
+        remarks = [f"the clock was set back at entry {entry.seq}" for entry in chain.entries_of(t, clock.KIND)]
     if not problems and reading.whole:
         with suppress(StoreUnavailable):  # books that can only be read are sound all the same
             ledger.writer.keep_checkpoint(reading.running)
-    return Verification(head.seq if head else 0, head.hash if head else GENESIS, tuple(problems[:_MOST_PROBLEMS]))
+    return Verification(
+        head.seq if head else 0,
+        head.hash if head else GENESIS,
+        tuple(problems[:_MOST_PROBLEMS]),
+        tuple(remarks[-_MOST_PROBLEMS:]),
+    )
 
 
 def _parsed(anchor: str) -> tuple[int, str]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import datetime
 from typing import TypeVar
 
 from discreet.ledger import chain
 from discreet.ledger.anchor import Anchor
 from discreet.ledger.checkpoint import Checkpoints
+from discreet.ledger.clock import Clock
 from discreet.ledger.draft import Draft, caught_up
 from discreet.ledger.running import RunningBooks
 from discreet.store import GroupCommit, Store, Transaction
@@ -24,8 +24,8 @@ class Writer:
     not changed: what was handed out stays as it was.
     """
 
-    def __init__(self, store: Store, *, anchor: Anchor, checkpoints: Checkpoints, now: Callable[[], datetime]) -> None:
-        self._store, self._anchor, self._checkpoints, self._now = store, anchor, checkpoints, now
+    def __init__(self, store: Store, *, anchor: Anchor, checkpoints: Checkpoints, clock: Clock) -> None:
+        self._store, self._anchor, self._checkpoints, self._clock = store, anchor, checkpoints, clock
         self._running: RunningBooks | None = None
         self._drafted = RunningBooks()
         self._together = GroupCommit(store, begin=self._begin, end=self._end, committed=self._committed)
@@ -34,7 +34,7 @@ class Writer:
         """Run a job, with whatever others are waiting to write, and wait for the disk."""
 
         def within(t: Transaction) -> T:
-            draft = Draft(t, self._drafted.fork(), now=self._now())
+            draft = Draft(t, self._drafted.fork(), clock=self._clock)
             result = job(draft)
             self._drafted = draft.running
             return result
@@ -59,6 +59,12 @@ class Writer:
         with self._store.transaction() as t:
             if running.head is not None and chain.entry_at(t, running.head.seq) == running.head:
                 self._checkpoints.write(t, running)
+
+    def beat(self) -> None:
+        """Commit a tiny write that changes nothing of the books, to find out whether anything can be written."""
+        with self._store.transaction() as t:
+            self._anchor.check(lambda seq: chain.entry_at(t, seq))
+            t.run("UPDATE ledger_pulse SET beat = beat + 1")
 
     def _begin(self, t: Transaction) -> None:
         self._anchor.check(lambda seq: chain.entry_at(t, seq))

@@ -51,8 +51,8 @@ class KeyBook:
     @classmethod
     def open(cls, ledger: str, *, anchor: str | None = None) -> KeyBook:
         """The keys of a ledger; their secret is made with the first of them."""
-        secret = needed_secret(ledger)
-        return cls(Ledger.open(ledger, anchor=anchor), secret)
+        books = Ledger.open(ledger, anchor=anchor)
+        return cls(books, needed_secret(ledger))
 
     def close(self) -> None:
         """Let go of the database."""

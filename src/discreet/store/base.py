@@ -86,6 +86,10 @@ class Store(ABC):
             with suppress(*self.errors()):
                 connection.close()
 
+    def exists(self) -> bool:
+        """Whether there is a database at all; a server answers for itself."""
+        return True
+
     @abstractmethod
     def _connect(self) -> Any:
         """A connection whose commits wait for the disk."""

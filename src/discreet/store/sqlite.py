@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from discreet.store.base import Row, Store, Transaction
 
 _PATIENCE_SECONDS = 60.0
+_MEMORY = ":memory:"
 
 
 class SQLiteStore(Store):
@@ -18,13 +20,16 @@ class SQLiteStore(Store):
 
     blob_type = "BLOB"
 
-    def __init__(self, path: str | Path) -> None:
-        self._path = str(path)
+    def __init__(self, path: str | Path, *, must_exist: bool = False) -> None:
+        self._path, self._must_exist = str(path), must_exist
         super().__init__()
+
+    def exists(self) -> bool:
+        return self._path == _MEMORY or os.path.exists(self._path)  # noqa: PTH110  Path.exists may raise
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
-            self._path, timeout=_PATIENCE_SECONDS, isolation_level=None, check_same_thread=False
+            self._address(), uri=True, timeout=_PATIENCE_SECONDS, isolation_level=None, check_same_thread=False
         )
         for patience in range(100):  # the switch itself does not wait for another process that is switching
             try:
@@ -37,6 +42,23 @@ class SQLiteStore(Store):
         connection.execute("PRAGMA synchronous = FULL")
         return connection
 
+    def _address(self) -> str:
+        """The file, its owner's alone from the moment it is made; what SQLite puts beside it gets the same mode.
+
+        A file that is there is not opened here: closing it would drop the locks of this process's other connections.
+        """
+        if self._path == _MEMORY:
+            return "file::memory:"
+        try:
+            if not self._must_exist:
+                with suppress(FileExistsError):
+                    os.close(os.open(self._path, os.O_CREAT | os.O_EXCL, 0o600))
+            with suppress(PermissionError):  # somebody else's file, shared on purpose
+                Path(self._path).chmod(Path(self._path).stat().st_mode & 0o700)
+        except OSError:
+            raise sqlite3.OperationalError from None
+        return f"{Path(self._path).absolute().as_uri()}?mode=rw"
+
     def _begin(self, connection: sqlite3.Connection) -> Transaction:
         connection.execute("BEGIN IMMEDIATE")
         return _SQLiteTransaction(connection)
@@ -44,7 +66,7 @@ class SQLiteStore(Store):
     @contextmanager
     def snapshot(self) -> Iterator[Transaction]:
         """As everywhere; books in memory have no second connection, so they are read on the only one."""
-        with self.transaction() if self._path == ":memory:" else super().snapshot() as t:
+        with self.transaction() if self._path == _MEMORY else super().snapshot() as t:
             yield t
 
     def _begin_reading(self, connection: sqlite3.Connection) -> Transaction:
