@@ -1,14 +1,23 @@
-# The service in a container: data and ledger are mounted, the process is nobody.
-#   docker build -t discreet . && docker run -p 8000:8000 -v ./clinic:/data discreet
-FROM python:3.12-slim
-WORKDIR /app
+# The service in a container. The process is nobody and writes to /data alone, so the root may be read-only:
+#   docker build -t discreet .
+#   docker run --read-only --tmpfs /tmp --cap-drop ALL --security-opt no-new-privileges \
+#       -p 127.0.0.1:8000:8000 -v ./clinic:/data discreet
+FROM python:3.12-slim AS build
+WORKDIR /build
 COPY requirements.lock pyproject.toml README.md LICENSE ./
 COPY src src
-RUN pip install --no-cache-dir --require-hashes -r requirements.lock \
-    && pip install --no-cache-dir --no-deps --no-build-isolation . \
-    && useradd --uid 10001 discreet && mkdir /data && chown discreet /data
-USER discreet
+RUN python -m venv /opt/discreet \
+    && /opt/discreet/bin/pip install --no-cache-dir --require-hashes -r requirements.lock \
+    && /opt/discreet/bin/pip install --no-cache-dir --no-deps --no-build-isolation .
+
+FROM python:3.12-slim
+COPY --from=build /opt/discreet /opt/discreet
+RUN useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin discreet && mkdir /data && chown 10001 /data
+ENV PATH=/opt/discreet/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
+USER 10001
+WORKDIR /data
 VOLUME /data
 EXPOSE 8000
-HEALTHCHECK CMD ["python", "-c", "import httpx; httpx.get('http://127.0.0.1:8000/healthz').raise_for_status()"]
+HEALTHCHECK --interval=10s --timeout=2s CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/healthz', timeout=2)"]
+STOPSIGNAL SIGTERM
 ENTRYPOINT ["discreet", "serve", "/data/discreet.toml", "--host", "0.0.0.0"]

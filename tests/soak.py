@@ -34,6 +34,7 @@ from tests.ledger.test_crashes import check_books, kill_under_load
 from tests.ledger.test_races import UNITS, race
 from tests.ledger.test_state_machine import Books
 from tests.reference import soaking
+from tests.server.mixed_load import mixed_load
 from tests.server.test_collecting import lose_nothing
 from tests.server.test_crashes import crash
 from tests.server.test_fuzz import ask_with_canaries
@@ -54,6 +55,7 @@ CROWDS = 10
 SERVER_KILLS = 100
 CANARIES = 20_000
 LISTENED = 300
+LOAD_MINUTES = 10
 
 
 def follows(draw: Callable[[int, RandomBits], np.ndarray], law: Law) -> str:
@@ -125,6 +127,11 @@ def collector_kills() -> str:
     return f"{len(acknowledged):,} messages acknowledged, {counted:,} counted, none lost and none twice"
 
 
+def everything_at_once() -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        return mixed_load(Path(folder), analysts=64, devices=200, strangers=4, seconds=60 * LOAD_MINUTES, kill_every=60)
+
+
 def canaries() -> str:
     with tempfile.TemporaryDirectory() as folder:
         seen = ask_with_canaries(Path(folder), statements=CANARIES, seed=CANARIES)
@@ -191,6 +198,11 @@ def soaks(ledgers: dict[str, Callable[[], str]]) -> Iterator[tuple[str, str, Cal
     yield from heart()
     yield f"service: {SERVER_KILLS} kill -9 under 8 clients", "none", server_kills
     yield "service: every attack of strangers, larger", "none", strangers
+    yield (
+        f"mixed load: {LOAD_MINUTES} minutes of 64 analysts, 200 devices and 4 strangers, a kill -9 a minute",
+        "none",
+        everything_at_once,
+    )
     yield f"collector: {SERVER_KILLS} kill -9 under 8 devices", "none", collector_kills
     yield f"service: {CANARIES:,} random statements on rows with canaries", str(CANARIES), canaries
     for machine, around in (("as it is", nullcontext()), ("busy", busy())):

@@ -8,6 +8,7 @@ import pytest
 from discreet.ledger import Ledger
 from discreet.ledger.verify import verify
 from tests.server.conftest import Server, work_while_it_dies
+from tests.server.mixed_load import mixed_load
 
 
 def crash(folder, *, kills, clients):
@@ -53,3 +54,8 @@ def test_a_killed_server_owes_nobody_an_answer_and_gives_none_for_free(tmp_path)
     assert all(seen[name] == content for name, content in again.items())
     assert paid >= len(seen)
     assert sound
+
+
+@pytest.mark.slow
+def test_analysts_devices_and_strangers_at_once_lose_nothing_when_it_dies(tmp_path):
+    assert "none lost; 1 kills" in mixed_load(tmp_path, analysts=6, devices=8, strangers=4, seconds=9, kill_every=5)

@@ -52,8 +52,10 @@ async def _let_in(service: Service, request: Request) -> AsyncIterator[None]:
             user_named(request, service.limits.user_header)
             yield
         return
+    if not service.keys.is_up_to_date:
+        await run_sync(service.keys.catch_up, limiter=service.shares.keys)
     try:
-        await run_sync(admit, request, limiter=service.shares.keys)
+        admit(request)
     except Forbidden:
         raise
     except NoAccess:

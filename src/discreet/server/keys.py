@@ -175,6 +175,16 @@ class KeyBook:
             self._read_at = time.monotonic()
         return self._access
 
+    @property
+    def is_up_to_date(self) -> bool:
+        """Whether the next look-up reads nothing, and may be made where nobody may wait."""
+        return time.monotonic() - self._read_at < _NEWS / 2
+
+    def catch_up(self) -> None:
+        """Read what was written since, unless somebody just did."""
+        if not self.is_up_to_date:
+            self._read_on()
+
     def _lately(self, *, known: Callable[[Access], bool]) -> Access:
         """What was so a moment ago; read now and then, so that a flood of wrong keys neither queues for the database nor is remembered."""
         age = time.monotonic() - self._read_at

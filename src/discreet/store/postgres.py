@@ -5,6 +5,7 @@ from __future__ import annotations
 import psycopg
 
 from discreet.store.base import Row, Store, Transaction
+from discreet.store.confided import confided
 
 _LOCK = 0x6469736372656574  # "discreet": one advisory lock for all our writers in a database
 
@@ -19,7 +20,7 @@ class PostgresStore(Store):
         super().__init__()
 
     def _connect(self) -> psycopg.Connection:
-        connection = psycopg.connect(self._url, autocommit=True)
+        connection = psycopg.connect(self._url, autocommit=True, password=confided("PGPASSWORD"))
         connection.execute("SET synchronous_commit = on")
         connection.execute("SET lock_timeout = '60s'")  # as long as SQLite waits
         return connection

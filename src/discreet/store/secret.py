@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from discreet.errors import BadInput
+from discreet.store.confided import confided
 
 _LEAST = 32
 
@@ -18,8 +19,8 @@ _LEAST = 32
 def secret_of(where: str | Path) -> bytes | None:
     """The secret of the database at a path or URL, made if it is a file's and not there; None where there can be none."""
     if not _is_file(where):
-        given = os.environ.get("DISCREET_SECRET", "")
-        return given.encode() if len(given) >= _LEAST else None
+        given = confided("DISCREET_SECRET")
+        return given.encode() if given is not None and len(given) >= _LEAST else None
     place = Path(f"{where}.secret")
     try:
         if not place.exists():
