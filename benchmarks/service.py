@@ -114,6 +114,12 @@ config = write_clinic(folder, patients=20_000, visits=100_000)
 caps = "".join(f"\\n[budget.analysts.a{i}]\\nepsilon = 1e6\\n" for i in range(analysts))
 text = config.read_text().replace("epsilon = 5.0", "epsilon = 1e6")
 config.write_text(text.replace("\\n[tables.patients]", f"{caps}\\n[tables.patients]"))
+try:
+    from discreet.catalog import load_catalog
+    from discreet.curator import begin_books
+    begin_books(load_catalog(config)).close()
+except ImportError:  # the release before begins books by itself
+    pass
 book = KeyBook.open(str(config.parent / "ledger.sqlite"))
 print(config, *(book.create(f"a{i}") for i in range(analysts)))
 book.close()

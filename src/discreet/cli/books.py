@@ -142,6 +142,19 @@ def new(*, where: LedgerOption = None, config: ConfigOption = Path("discreet.tom
     typer.echo(f"began new books; their head is noted in {place.anchor}" if place.anchor else "began new books")
 
 
+@ledger.command("backup")
+def backup(
+    place: Annotated[Path, typer.Argument(help="A new file.")],
+    *,
+    where: LedgerOption = None,
+    config: ConfigOption = Path("discreet.toml"),
+) -> None:
+    """Copy the books at one moment, while they are used, into a new file. Keep the secret apart from it."""
+    with closing(place_of(where, config).open()) as books:
+        books.copy_to(str(place))
+    typer.echo(f"copied the books to {place}")
+
+
 @ledger.command("anchor")
 def renew_anchor(*, where: LedgerOption = None, config: ConfigOption = Path("discreet.toml")) -> None:
     """Verify the whole books and note their head, where the note is gone or was never made; print it."""

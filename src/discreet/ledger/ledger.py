@@ -112,6 +112,10 @@ class Ledger:
         """Let go of the database."""
         self._store.close()
 
+    def copy_to(self, place: str) -> None:
+        """A backup: the books at one moment, in a new file. It is older than what is granted from now on."""
+        self._store.copy_to(place)
+
     # Neighbours
 
     def neighbours(self) -> Neighbours | None:

@@ -116,6 +116,10 @@ class Store(ABC):
         if getattr(self, "_process", None) == own_process():
             self._drop()
 
+    @abstractmethod
+    def copy_to(self, place: str) -> None:
+        """A copy of the whole database at one moment, in a new file; refused where the database has tools of its own for it."""
+
     def close(self) -> None:
         """Let go of the connection; the next transaction opens another."""
         if self._process == os.getpid():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import psycopg
 
+from discreet.errors import BadInput
 from discreet.store.base import Row, Store, Transaction
 from discreet.store.confided import confided
 
@@ -24,6 +25,9 @@ class PostgresStore(Store):
         connection.execute("SET synchronous_commit = on")
         connection.execute("SET lock_timeout = '60s'")  # as long as SQLite waits
         return connection
+
+    def copy_to(self, place: str) -> None:
+        raise BadInput(f"A database of PostgreSQL is not copied to {place}.", next_step="Use pg_dump.")
 
     def _begin(self, connection: psycopg.Connection) -> Transaction:
         connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")

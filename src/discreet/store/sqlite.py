@@ -6,9 +6,10 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
+from discreet.errors import BadInput
 from discreet.store.base import Row, Store, Transaction
 
 _PATIENCE_SECONDS = 60.0
@@ -58,6 +59,16 @@ class SQLiteStore(Store):
         except OSError:
             raise sqlite3.OperationalError from None
         return f"{Path(self._path).absolute().as_uri()}?mode=rw"
+
+    def copy_to(self, place: str) -> None:
+        try:
+            os.close(os.open(place, os.O_CREAT | os.O_EXCL, 0o600))
+        except OSError:
+            raise BadInput(
+                "The copy cannot be made there.", next_step="Name a new file in a folder that can be written."
+            ) from None
+        with self.transaction(), closing(sqlite3.connect(self._path)) as ours, closing(sqlite3.connect(place)) as copy:
+            ours.backup(copy)
 
     def _begin(self, connection: sqlite3.Connection) -> Transaction:
         connection.execute("BEGIN IMMEDIATE")
