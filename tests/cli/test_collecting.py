@@ -113,7 +113,7 @@ def test_a_message_waits_for_a_service_that_is_dead_and_is_sent_later_as_it_was(
     server.start()
     assert "1 sent" in discreet("send", "task.json", "--to", server.url)
     assert client.pending() == []
-    client._store._write(restored_with(client, waiting))
+    client._store.write(restored_with(client, waiting))
     assert "1 sent" in discreet("send", "task.json", "--to", server.url), "one that arrived before counts as sent"
     assert "nothing waits" in discreet("send", "task.json", "--to", server.url)
     assert "1 reports" in discreet("estimate", "task.json", "--config", str(server.config))

@@ -102,9 +102,9 @@ def law_of(play: Callable[[Script], object]) -> Law:
     return law
 
 
-def device_law(randomizer: Randomizer, code: object, *, slot: int = 0, secret: bytes = b"") -> Law:
+def device_law(randomizer: Randomizer, code: object, *, slot: int = 0) -> Law:
     """The law of one device's report."""
-    return law_of(lambda script: randomizer.randomize(code, PlayedDraw(script), slot=slot, secret=secret))
+    return law_of(lambda script: randomizer.randomize(code, PlayedDraw(script), slot=slot))
 
 
 def twin_law(twin: Protocol, codes: object, *, slots: np.ndarray) -> Law:

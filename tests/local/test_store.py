@@ -12,7 +12,7 @@ from fractions import Fraction
 import pytest
 
 from discreet.local import Client, ClientRefused, Collector, Task
-from discreet.local.client import Draw
+from discreet.local.client import Draw, Store
 
 EMOJI = ["😀", "😂", "🥰"]
 
@@ -89,15 +89,33 @@ def test_a_device_that_is_killed_has_counted_and_kept_what_it_said(tmp_path):
     assert client.spent == 2 * len(kept)
 
 
-def test_a_draw_that_fails_leaves_nothing_and_counts_nothing(tmp_path):
-    class Crash(Draw):
-        def word(self):
-            raise KeyboardInterrupt
+class Crash(Draw):
+    """Fails where it is to choose between truth and lie."""
 
-    client = Client(task(lifetime=1), store=tmp_path / "device.json", draw=Crash())
-    with pytest.raises(KeyboardInterrupt):
+    def chance(self, threshold):
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("rules", [{}, {"memoize": True}, {"protocol": "loloha"}], ids=["fresh", "memoized", "loloha"])
+@pytest.mark.parametrize("in_a_file", [False, True])
+def test_a_draw_that_fails_leaves_nothing_and_is_counted_all_the_same(tmp_path, in_a_file, rules):
+    """Else whoever makes one branch of a randomizer fail would learn which one was taken, for nothing."""
+    store, asked = tmp_path / "device.json" if in_a_file else Store(), task(lifetime=4, **rules)
+    client = Client(asked, store=store, draw=Crash())
+    first = client.randomizer.loss(1)
+    for crashes in (1, 2):
+        with pytest.raises(KeyboardInterrupt):
+            client.report("😀")
+        assert (client.reports, client.pending()) == (crashes, [])
+        assert first * crashes <= client.spent < first * crashes + Fraction(1, 1000)
+    client = Client(asked, store=store)
+    client.report("😀")
+    assert first * 3 <= client.spent < first * 3 + Fraction(1, 1000), "the answer that was lost was paid for"
+    client.report("😀")
+    more = asked.randomizer.loss(2) - first if rules.get("protocol") else 0 if rules else first
+    assert client.spent == pytest.approx(float(first * 3 + more))
+    with pytest.raises(ClientRefused, match="ever"):
         client.report("😀")
-    assert (client.reports, client.spent, client.pending()) == (0, 0, [])
 
 
 # ── one budget ──────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -33,14 +33,14 @@ class SubsetThatAlwaysTells(Subset):
 class HashChosenByValue(Hashing):
     """The device picks the hash function after looking at its value."""
 
-    def randomize(self, code, draw, *, slot=0, secret=b""):
+    def randomize(self, code, draw, *, slot=0):
         return super().randomize(code, draw, slot=slot + code)
 
 
 class HashThatForgetsToLie(Hashing):
     """A lie may be the truth: then the truth is told more often than the odds allow for."""
 
-    def randomize(self, code, draw, *, slot=0, secret=b""):
+    def randomize(self, code, draw, *, slot=0):
         truth = bucket(code, slot, self.seed, self.buckets)
         told = truth if draw.chance(self.keep) else draw.below(self.buckets)
         return slot << self.value_bits | told

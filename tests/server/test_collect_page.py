@@ -81,7 +81,7 @@ def run(page, served, script, given=None):
 
 
 def test_the_thresholds_are_the_python_clients_to_the_last_bit(page, served):
-    epsilons = ["2", "1/3", "3.5", "7/2", "0.001", "1/1000000000", LN3, "10", "40", "99.9", "123456789/987654321"]
+    epsilons = ["2", "1/3", "3.5", "7/2", "0.001", "1/1048576", LN3, "10", "40", "99.9", "123456789/987654321"]
     cases = [(epsilon, size, "grr") for epsilon in epsilons for size in (2, 3, 6, 24, 1000, 65536)]
     cases += [("1", 2, "warner"), ("1.09861228866810969140", 2, "coin"), ("2", 2, "coin")]
     script = "return given.map(([epsilon, size, protocol]) => String(device.keepThreshold(epsilon, size, protocol)));"
@@ -94,7 +94,7 @@ def test_the_thresholds_are_the_python_clients_to_the_last_bit(page, served):
 def test_epsilons_that_promise_nothing_or_cannot_be_read_are_refused(page, served):
     script = """return given.map(([epsilon, size, protocol]) => {
         try { return String(device.keepThreshold(epsilon, size, protocol)); } catch (error) { return error.constructor.name; } });"""
-    bad = ["0", "-1", "1/0", "", "2e3", "Infinity", "0/5", "1000", "２"]
+    bad = ["0", "-1", "1/0", "", "2e3", "Infinity", "0/5", "1000", "２", "1/1048577", "1/10000000000"]
     cases = [[epsilon, 6, "grr"] for epsilon in bad] + [
         ["1", 2, "coin"],
         ["2", 3, "coin"],

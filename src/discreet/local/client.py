@@ -32,7 +32,7 @@ from fractions import Fraction
 from functools import lru_cache
 from numbers import Rational
 from pathlib import Path
-from typing import IO, Any, ClassVar
+from typing import IO, Any, ClassVar, NamedTuple
 
 if sys.platform == "win32":
     import msvcrt
@@ -43,7 +43,16 @@ VERSION = 1
 WORD = 1 << 64
 BUDGET = 20
 """What a device gives away in its life, to all tasks together, unless its owner says another epsilon."""
+LEAST_EPSILON = Fraction(1, 1 << 20)
+"""Of a task, and of a single report of one: with less, rounding to 2**-64 would be seen."""
 _MOST_EPSILON = 100
+_MOST_SIZE = 1 << 32
+_MOST_OUTPUTS = 1 << 63
+_MOST_COHORTS = 1 << 16
+_MOST_HASHES = 1 << 6
+_LONGEST_TEXT = 1 << 12
+MOST_BITS = 1 << 16
+"""Of a report: what a device works for one is bounded, whatever the task asks."""
 _MOST_COUNTED = (1 << 32) - 1
 _LARGEST_FIELD = 1 << 12
 _LONGEST_POWER = 1 << 12
@@ -76,11 +85,18 @@ class Draw:
         return self.word() < threshold
 
     def below(self, bound: int) -> int:
-        """0, 1, ..., bound - 1, each equally likely."""
-        whole_rounds = WORD - WORD % bound
-        while (word := self.word()) >= whole_rounds:
+        """0, 1, ..., bound - 1, each equally likely: as many words as the bound needs, drawn again with chance < 1/2."""
+        words = -(-(bound - 1).bit_length() // 64) or 1
+        whole_rounds = WORD**words - WORD**words % bound
+        while (drawn := self._joined(words)) >= whole_rounds:
             pass
-        return word % bound
+        return drawn % bound
+
+    def _joined(self, count: int) -> int:
+        drawn = 0
+        for _ in range(count):
+            drawn = drawn * WORD + self.word()
+        return drawn
 
 
 class Remembered(Draw):
@@ -141,12 +157,17 @@ def repeated_loss(keep: int, again: int, outputs: int, reports: int) -> Fraction
 def keep_threshold(odds: Fraction, inside: int, outside: int) -> int:
     """The chance of landing inside when each of `inside` outputs is `odds` times as likely as each of `outside`.
 
-    Rounded down, so that the ratio of the two likelihoods is never above the odds; and it is never below 1.
+    Rounded down, so that the ratio of the two likelihoods is never above the odds.
     """
-    threshold = math.floor(WORD * odds * inside / (odds * inside + outside))
-    if threshold * outside < (WORD - threshold) * inside:
-        raise _unsound("The epsilon is too small for 64 bits.")
-    return threshold
+    return math.floor(WORD * odds * inside / (odds * inside + outside))
+
+
+def first_odds(first: Any, parts: int = 1) -> Fraction:
+    """The odds of each of so many parts of a single report, whose epsilon is `first`."""
+    epsilon = number_of(first)
+    if epsilon < LEAST_EPSILON:
+        raise _unsound("The epsilon of the first report is too small.")
+    return odds_below(epsilon / parts)
 
 
 def bits_for(size: int) -> int:
@@ -154,9 +175,9 @@ def bits_for(size: int) -> int:
     return max(1, (size - 1).bit_length())
 
 
-def _at_least(least: int, *sizes: int) -> None:
-    if any(type(size) is not int or size < least for size in sizes):
-        raise _unsound("A size of the task is not a whole number, or too small.")
+def _sized(least: int, *sizes: int, most: int = _MOST_SIZE) -> None:
+    if any(type(size) is not int or not least <= size <= most for size in sizes):
+        raise _unsound("A size of the task is not a whole number, too small or too large.")
 
 
 # ── hashing: public, the same on every device and at the collector ──────────────────────────────────────────────────
@@ -189,6 +210,29 @@ def bucket(code: int, row: int, seed: int, size: int) -> int:
 # ── randomizers: from a code to a report, an integer of `bits` bits ─────────────────────────────────────────────────
 
 
+class Ratio(NamedTuple):
+    """Two likelihoods of one report, over one denominator, and by which factor they may differ."""
+
+    larger: int
+    smaller: int
+    odds: Fraction
+
+
+def spread(keep: int, inside: int, outside: int, odds: Fraction) -> Ratio:
+    """Of an output inside, where `keep` / 2**64 is spread over them, and of one outside."""
+    return Ratio(keep * outside, (WORD - keep) * inside, odds)
+
+
+def check_promise(randomizer: Randomizer) -> None:
+    """Every report has a positive chance whatever the value, and no two chances of it differ by more than is promised.
+
+    That also holds every threshold strictly between 0 and 2**64, and on the right side of the others.
+    """
+    if not all(0 < smaller <= larger <= odds * smaller for larger, smaller, odds in randomizer.ratios()):
+        raise _unsound("The epsilon is too small for so many outputs in 64 bits.")
+    _sized(1, randomizer.bits, most=MOST_BITS)
+
+
 class Randomizer:
     """One protocol with its parameters. Thresholds are over 2**64; the collector's estimators use the same ones."""
 
@@ -215,9 +259,13 @@ class Randomizer:
     prepare: Callable[..., None]
     """Works out bits and thresholds from the parameters."""
 
-    def randomize(self, code: Any, draw: Draw, *, slot: int = 0, secret: bytes = b"") -> int:
-        """A report about `code`. `slot` is a public number given to this device; `secret` never leaves it."""
+    def randomize(self, code: Any, draw: Draw, *, slot: int = 0) -> int:
+        """A report about `code`. `slot` is a public number of this device."""
         raise NotImplementedError
+
+    @abstractmethod
+    def ratios(self) -> Iterator[Ratio]:
+        """The likelihoods that differ most by the value, as the device's own thresholds make them."""
 
     def loss(self, reports: int) -> Fraction:
         """What so many reports of one epoch cost together, whatever the values were: fresh ones add up."""
@@ -235,15 +283,15 @@ class TwoRounds(Randomizer):
     """
 
     @abstractmethod
-    def answer(self, code: Any, draw: Draw, *, slot: int = 0, secret: bytes = b"") -> int:
+    def answer(self, code: Any, draw: Draw, *, slot: int = 0) -> int:
         """The permanent answer, which the device keeps."""
 
     @abstractmethod
     def repeat(self, answer: int, draw: Draw, *, slot: int = 0) -> int:
         """A report of it."""
 
-    def randomize(self, code: Any, draw: Draw, *, slot: int = 0, secret: bytes = b"") -> int:
-        return self.repeat(self.answer(code, draw, slot=slot, secret=secret), draw, slot=slot)
+    def randomize(self, code: Any, draw: Draw, *, slot: int = 0) -> int:
+        return self.repeat(self.answer(code, draw, slot=slot), draw, slot=slot)
 
     def dearest(self, most: int) -> Fraction:
         dearest, for_ever = self.loss(1), self.loss(_LONGEST_POWER + 1)
@@ -264,7 +312,7 @@ class Direct(Randomizer):
     protocols = ("coin", "warner", "grr")
 
     def prepare(self, *, size: int) -> None:
-        _at_least(2, size)
+        _sized(2, size)
         self.size, self.bits = size, bits_for(size)
         self.keep = keep_threshold(self.odds, 1, size - 1)
         if self.spec["protocol"] == "coin":
@@ -272,7 +320,10 @@ class Direct(Randomizer):
                 raise _unsound("Coin flips are for two values and cost epsilon ln 3, rounded up.")
             self.keep = 3 * WORD // 4
 
-    def randomize(self, code: int, draw: Draw, *, slot: int = 0, secret: bytes = b"") -> int:
+    def ratios(self) -> Iterator[Ratio]:
+        yield spread(self.keep, 1, self.size - 1, self.odds)
+
+    def randomize(self, code: int, draw: Draw, *, slot: int = 0) -> int:
         if draw.chance(self.keep):
             return code
         other = draw.below(self.size - 1)
@@ -290,11 +341,14 @@ class Subset(Randomizer):
     protocols = ("subset",)
 
     def prepare(self, *, size: int, width: int) -> None:
-        _at_least(1, width, size - width)
+        _sized(1, width, size - width)
         self.size, self.width, self.bits = size, width, size
         self.keep = keep_threshold(self.odds, width, size - width)
 
-    def randomize(self, code: int, draw: Draw, *, slot: int = 0, secret: bytes = b"") -> int:
+    def ratios(self) -> Iterator[Ratio]:
+        yield spread(self.keep, self.width, self.size - self.width, self.odds)
+
+    def randomize(self, code: int, draw: Draw, *, slot: int = 0) -> int:
         told = draw.chance(self.keep)
         chosen = {code} if told else set()
         others: set[int] = set()
@@ -369,9 +423,12 @@ class Projective(Randomizer):
     protocols = ("pgr",)
 
     def prepare(self, *, size: int, order: int, dimension: int) -> None:
-        _at_least(2, size, order, dimension, _LARGEST_FIELD - order)
+        _sized(2, size)
+        _sized(2, order, most=_LARGEST_FIELD)
+        _sized(2, dimension, most=_MOST_OUTPUTS.bit_length())
         self.size, self.order, self.dimension = size, order, dimension
-        if dimension < 2 or size > order ** (dimension - 1):
+        _sized(1, self.points_of(dimension), most=_MOST_OUTPUTS)
+        if size > order ** (dimension - 1):
             raise _unsound("The geometry has too few points for the values.")
         self.field = Field(order)
         self.points, self.on_plane, self.on_line = (self.points_of(dimension - i) for i in range(3))
@@ -379,11 +436,14 @@ class Projective(Randomizer):
         self.bits = bits_for(self.points)
         self.keep = keep_threshold(self.odds, self.on_plane, self.points - self.on_plane)
 
+    def ratios(self) -> Iterator[Ratio]:
+        yield spread(self.keep, self.on_plane, self.points - self.on_plane, self.odds)
+
     def points_of(self, dimension: int) -> int:
         """(order^dimension - 1) / (order - 1)."""
         return (self.order**dimension - 1) // (self.order - 1)
 
-    def randomize(self, code: int, draw: Draw, *, slot: int = 0, secret: bytes = b"") -> int:
+    def randomize(self, code: int, draw: Draw, *, slot: int = 0) -> int:
         scale, lead = 0, 0
         if draw.chance(self.keep):  # (y0, P) with y0 = -<x', P>, for any point P one dimension below
             point = draw.below(self.on_plane)
@@ -427,13 +487,16 @@ class Hashing(Randomizer):
     slot_bits = 32
 
     def prepare(self, *, buckets: int, size: int = 0) -> None:
-        _at_least(2, buckets)
-        _at_least(0, size)
+        _sized(2, buckets)
+        _sized(0, size)
         self.size, self.buckets = size, buckets
         self.slot_at = self.value_bits = bits_for(buckets)
         self.bits = self.slot_bits + self.value_bits
         self.keep = keep_threshold(self.odds, 1, buckets - 1)
         self.keep_again = WORD
+
+    def ratios(self) -> Iterator[Ratio]:
+        yield spread(self.keep, 1, self.buckets - 1, self.odds)
 
     def respond(self, truth: int, keep: int, draw: Draw) -> int:
         """The truth, or another bucket."""
@@ -442,7 +505,7 @@ class Hashing(Randomizer):
         other = draw.below(self.buckets - 1)
         return other + (other >= truth)
 
-    def randomize(self, code: int, draw: Draw, *, slot: int = 0, secret: bytes = b"") -> int:
+    def randomize(self, code: int, draw: Draw, *, slot: int = 0) -> int:
         return slot << self.value_bits | self.respond(bucket(code, slot, self.seed, self.buckets), self.keep, draw)
 
 
@@ -456,7 +519,17 @@ class HashingTwice(TwoRounds, Hashing):
 
     def prepare(self, *, buckets: int, size: int = 0, first: str) -> None:  # type: ignore[override]  # read by name
         super().prepare(buckets=buckets, size=size)
-        self.keep_again = self._again(odds_below(number_of(first)))
+        self.first_odds = first_odds(first)
+        self.keep_again = self._again(self.first_odds)
+
+    def ratios(self) -> Iterator[Ratio]:
+        yield from super().ratios()
+        others, again = self.buckets - 1, self.keep_again
+        told = self.keep * again * others + (WORD - self.keep) * (
+            WORD - again
+        )  # of a report, over 2**128 (buckets - 1)
+        yield Ratio(told * others, WORD**2 * others - told, self.first_odds)
+        yield spread(again, 1, others, Fraction(WORD * others))  # each answer can lead to each report
 
     def _again(self, odds: Fraction) -> int:
         """How often to repeat the permanent answer, so that one report alone has the given odds."""
@@ -465,12 +538,9 @@ class HashingTwice(TwoRounds, Hashing):
         lied = (1 - told) / (self.buckets - 1)
         if not lied < wanted <= told:
             raise _unsound("The epsilon of the first report must be below that of all reports.")
-        again = math.floor(WORD * (wanted - lied) / (told - lied))
-        if again * self.buckets < WORD:
-            raise _unsound("The epsilon of the first report is too small for 64 bits.")
-        return again
+        return math.floor(WORD * (wanted - lied) / (told - lied))
 
-    def answer(self, code: int, draw: Draw, *, slot: int = 0, secret: bytes = b"") -> int:
+    def answer(self, code: int, draw: Draw, *, slot: int = 0) -> int:
         return self.respond(bucket(code, slot, self.seed, self.buckets), self.keep, draw)
 
     def repeat(self, answer: int, draw: Draw, *, slot: int = 0) -> int:
@@ -490,7 +560,7 @@ class Unary(Randomizer):
     protocols = ("sue", "oue")
 
     def prepare(self, *, size: int) -> None:
-        _at_least(2, size)
+        _sized(2, size)
         self.size, self.bits = size, size
         if self.spec["protocol"] == "oue":
             self.one, self.zero = WORD // 2, math.ceil(WORD / (self.odds + 1))
@@ -498,7 +568,11 @@ class Unary(Randomizer):
             self.one = keep_threshold(self.half_odds, 1, 1)
             self.zero = WORD - self.one
 
-    def randomize(self, code: int, draw: Draw, *, slot: int = 0, secret: bytes = b"") -> int:
+    def ratios(self) -> Iterator[Ratio]:
+        yield Ratio(self.one * (WORD - self.zero), self.zero * (WORD - self.one), self.odds)
+        yield Ratio(self.one, self.zero, self.odds)
+
+    def randomize(self, code: int, draw: Draw, *, slot: int = 0) -> int:
         report = 0
         for value in range(self.size):
             report = report << 1 | draw.chance(self.one if value == code else self.zero)
@@ -519,8 +593,8 @@ class Sketch(Randomizer):
     takes = "anything"
 
     def prepare(self, *, rows: int, columns: int, size: int = 0) -> None:
-        _at_least(1, rows, columns - 1)
-        _at_least(0, size)
+        _sized(1, rows, columns - 1)
+        _sized(0, size)
         self.size, self.rows, self.columns = size, rows, columns
         if columns & columns - 1 or rows & rows - 1:
             raise _unsound("Rows and columns of a sketch are powers of two.")
@@ -529,7 +603,10 @@ class Sketch(Randomizer):
         self.bits = self.row_bits + (self.column_bits + 1 if self.one_bit else columns)
         self.keep = keep_threshold(self.odds if self.one_bit else self.half_odds, 1, 1)
 
-    def randomize(self, code: int, draw: Draw, *, slot: int = 0, secret: bytes = b"") -> int:
+    def ratios(self) -> Iterator[Ratio]:
+        yield spread(self.keep, 1, 1, self.odds if self.one_bit else self.half_odds)
+
+    def randomize(self, code: int, draw: Draw, *, slot: int = 0) -> int:
         row = draw.below(self.rows)
         return self.randomize_row(bucket(code, row, self.seed, self.columns), row, draw)
 
@@ -555,7 +632,8 @@ class Hadamard(Randomizer):
     protocols = ("hadamard",)
 
     def prepare(self, *, size: int, blocks: int, columns: int) -> None:
-        _at_least(1, size, blocks, columns - 1)
+        _sized(1, size, blocks, columns - 1)
+        _sized(1, blocks * columns, most=_MOST_OUTPUTS)
         self.size, self.blocks, self.columns = size, blocks, columns
         if columns & columns - 1 or blocks * (columns - 1) < size:
             raise _unsound("A block has a power of two of columns, and one row fewer for values.")
@@ -563,7 +641,10 @@ class Hadamard(Randomizer):
         self.bits = bits_for(self.outputs)
         self.keep = keep_threshold(self.odds, self.half, self.outputs - self.half)
 
-    def randomize(self, code: int, draw: Draw, *, slot: int = 0, secret: bytes = b"") -> int:
+    def ratios(self) -> Iterator[Ratio]:
+        yield spread(self.keep, self.half, self.outputs - self.half, self.odds)
+
+    def randomize(self, code: int, draw: Draw, *, slot: int = 0) -> int:
         block, row = code // (self.columns - 1), 1 + code % (self.columns - 1)
         if draw.chance(self.keep):
             return block * self.columns + self._column(draw.below(self.half), row, 0)
@@ -590,27 +671,33 @@ class Bloom(TwoRounds):
     protocols = ("rappor",)
 
     def prepare(self, *, size: int, filter_bits: int, hashes: int, cohorts: int, first: str) -> None:
-        _at_least(1, size - 1, filter_bits, hashes, cohorts)
+        _sized(1, size - 1, filter_bits)
+        _sized(1, hashes, most=_MOST_HASHES)
+        _sized(1, cohorts, most=_MOST_COHORTS)
         self.size, self.filter_bits, self.hashes, self.cohorts = size, filter_bits, hashes, cohorts
         self.cohort_bits = bits_for(cohorts)
         self.bits = self.cohort_bits + filter_bits
-        self.permanent = keep_threshold(odds_below(self.epsilon / (2 * hashes)), 1, 1)
-        odds = odds_below(number_of(first) / (2 * hashes))
+        self.bit_odds = odds_below(self.epsilon / (2 * hashes))
+        self.permanent = keep_threshold(self.bit_odds, 1, 1)
+        self.first_odds = odds = first_odds(first, 2 * hashes)
         wanted, kept = odds / (odds + 1), Fraction(self.permanent, WORD)
         if not Fraction(1, 2) < wanted <= kept:
             raise _unsound("The epsilon of the first report must be below that of all reports.")
         self.again = math.floor(WORD * (wanted - (1 - kept)) / (2 * kept - 1))
-        if self.again * 2 < WORD:
-            raise _unsound("The epsilon of the first report is too small for 64 bits.")
+
+    def ratios(self) -> Iterator[Ratio]:
+        yield spread(self.permanent, 1, 1, self.bit_odds)
+        told = self.permanent * self.again + (WORD - self.permanent) * (WORD - self.again)  # of a bit, over 2**128
+        yield Ratio(told, WORD**2 - told, self.first_odds)
+        yield Ratio(self.again, WORD - self.again, Fraction(WORD))  # each answer can lead to each report
 
     def filter(self, code: int, cohort: int) -> list[bool]:
         """The value's bits in a cohort."""
         marks = {bucket(code, cohort * self.hashes + i, self.seed, self.filter_bits) for i in range(self.hashes)}
         return [place in marks for place in range(self.filter_bits)]
 
-    def answer(self, code: int, draw: Draw, *, slot: int = 0, secret: bytes = b"") -> int:
-        cohort = Remembered(secret, b"cohort").below(self.cohorts) if secret else draw.below(self.cohorts)
-        answer = cohort
+    def answer(self, code: int, draw: Draw, *, slot: int = 0) -> int:
+        answer = cohort = draw.below(self.cohorts)
         for bit in self.filter(code, cohort):
             answer = answer << 1 | (bit == draw.chance(self.permanent))
         return answer
@@ -638,14 +725,19 @@ class OneBit(Randomizer):
     bits = 1
 
     def prepare(self, *, steps: int) -> None:
-        _at_least(1, steps)
+        _sized(1, steps)
         self.steps = steps
         self.least = math.ceil(WORD / (self.odds + 1))
         self.step = (WORD - 2 * self.least) // steps
-        if self.step == 0:
+        if self.step < 1:
             raise _unsound("The grid is too fine for so small an epsilon.")
 
-    def randomize(self, code: int, draw: Draw, *, slot: int = 0, secret: bytes = b"") -> int:
+    def ratios(self) -> Iterator[Ratio]:
+        most = self.least + self.steps * self.step
+        yield Ratio(most, self.least, self.odds)
+        yield Ratio(WORD - self.least, WORD - most, self.odds)
+
+    def randomize(self, code: int, draw: Draw, *, slot: int = 0) -> int:
         return int(draw.chance(self.least + code * self.step))
 
 
@@ -660,13 +752,16 @@ class Window(Randomizer):
     takes = "grid"
 
     def prepare(self, *, steps: int, width: int) -> None:
-        _at_least(1, steps, width)
+        _sized(1, steps, width)
         self.steps, self.width = steps, width
         self.outputs = steps + width
         self.bits = bits_for(self.outputs)
         self.keep = keep_threshold(self.odds, width, steps)
 
-    def randomize(self, code: int, draw: Draw, *, slot: int = 0, secret: bytes = b"") -> int:
+    def ratios(self) -> Iterator[Ratio]:
+        yield spread(self.keep, self.width, self.steps, self.odds)
+
+    def randomize(self, code: int, draw: Draw, *, slot: int = 0) -> int:
         if draw.chance(self.keep):
             return code + draw.below(self.width)
         other = draw.below(self.steps)
@@ -684,13 +779,17 @@ class Hybrid(Randomizer):
     takes = "grid"
 
     def prepare(self, *, steps: int, width: int, share: int) -> None:
-        _at_least(0, share, WORD - share)
+        _sized(0, share, most=WORD)
         self.share = share
         self.window = Window({**self.spec, "parameters": {"steps": steps, "width": width}})
         self.one_bit = OneBit({**self.spec, "parameters": {"steps": steps}})
         self.bits = 1 + self.window.bits
 
-    def randomize(self, code: int, draw: Draw, *, slot: int = 0, secret: bytes = b"") -> int:
+    def ratios(self) -> Iterator[Ratio]:
+        yield from self.window.ratios()
+        yield from self.one_bit.ratios()
+
+    def randomize(self, code: int, draw: Draw, *, slot: int = 0) -> int:
         if draw.chance(self.share):
             return 1 << self.window.bits | self.window.randomize(code, draw)
         return self.one_bit.randomize(code, draw)
@@ -707,17 +806,21 @@ class Prefixes(Randomizer):
     takes = "texts"
 
     def prepare(self, *, length: int, prefixes: Sequence[int], buckets: int) -> None:
-        _at_least(1, length, *prefixes, *(8 * length - bits + 1 for bits in prefixes))
+        _sized(1, length, len(prefixes), most=_LONGEST_TEXT)
+        _sized(1, *prefixes, most=8 * length)
         self.length, self.prefixes = length, tuple(prefixes)
         self.hashing = Hashing({**self.spec, "protocol": "olh", "parameters": {"buckets": buckets}})
         self.bits, self.slot_at = self.hashing.bits, self.hashing.slot_at
+
+    def ratios(self) -> Iterator[Ratio]:
+        yield from self.hashing.ratios()
 
     def prefix_code(self, text: bytes, bits: int) -> int:
         """A fingerprint of the first `bits` bits of a text that is padded with zeros."""
         whole = int.from_bytes(text.ljust(self.length, b"\0"), "big")
         return fingerprint(f"{bits}:{whole >> 8 * self.length - bits}")
 
-    def randomize(self, code: bytes, draw: Draw, *, slot: int = 0, secret: bytes = b"") -> int:
+    def randomize(self, code: bytes, draw: Draw, *, slot: int = 0) -> int:
         bits = self.prefixes[slot % len(self.prefixes)]
         return self.hashing.randomize(self.prefix_code(code, bits), draw, slot=slot)
 
@@ -733,7 +836,8 @@ class Puzzle(Randomizer):
     takes = "texts"
 
     def prepare(self, *, length: int, piece: int, rows: int, columns: int) -> None:
-        _at_least(1, length, piece, length // piece)
+        _sized(1, length, most=_LONGEST_TEXT)
+        _sized(1, piece, most=length)
         self.length, self.piece = length, piece
         self.pieces = length // piece
         half = {**self.spec, "protocol": "cms", "epsilon": str(self.epsilon / 2)}
@@ -741,12 +845,15 @@ class Puzzle(Randomizer):
         self.place_bits = bits_for(self.pieces)
         self.bits = self.place_bits + 2 * self.sketch.bits
 
+    def ratios(self) -> Iterator[Ratio]:
+        yield from self.sketch.ratios()
+
     def fragment(self, text: bytes, place: int) -> str:
         """The piece at a place, with 8 bits that tell which word it belongs to."""
         part = text.ljust(self.length, b"\0")[place * self.piece : (place + 1) * self.piece]
         return f"{place}:{part.hex()}:{hashlib.sha256(text).digest()[0]}"
 
-    def randomize(self, code: bytes, draw: Draw, *, slot: int = 0, secret: bytes = b"") -> int:
+    def randomize(self, code: bytes, draw: Draw, *, slot: int = 0) -> int:
         place = draw.below(self.pieces)
         piece = self.sketch.randomize(fingerprint(self.fragment(code, place)), draw)
         word = self.sketch.randomize(fingerprint("word:" + code.hex()), draw)
@@ -829,8 +936,8 @@ def check_spec(spec: Mapping[str, Any]) -> None:
         raise _unsound("A rule of the task is neither true nor false.")
     if type(spec["seed"]) is not int or not 0 <= spec["seed"] < WORD:
         raise _unsound("The seed of a task is a whole number of 64 bits.")
-    if not 0 < number_of(spec["epsilon"]) <= _MOST_EPSILON:
-        raise _unsound("A task needs a positive epsilon, and one that protects at all.")
+    if not LEAST_EPSILON <= number_of(spec["epsilon"]) <= _MOST_EPSILON:
+        raise _unsound(f"A task needs an epsilon of at least 1/{1 / LEAST_EPSILON}, and one that protects at all.")
 
 
 def check_parameters(kind: type[Randomizer], parameters: Mapping[str, Any]) -> None:
@@ -853,6 +960,7 @@ def randomizer_of(spec: Mapping[str, Any]) -> Randomizer:
         kind = RANDOMIZERS[spec["protocol"]]
         check_parameters(kind, spec["parameters"])
         randomizer = kind(spec)
+        check_promise(randomizer)
         check_domain(spec["domain"])
         check_fit(randomizer, spec["domain"])
     except (KeyError, TypeError, ValueError, ZeroDivisionError, OverflowError) as error:
@@ -866,8 +974,8 @@ def check_domain(domain: Mapping[str, Any]) -> None:
     """The domain is a list of different values, the numbers below one, bounds, texts of a length, or open."""
     if set(domain) not in ({"values"}, {"range"}, {"open"}, {"lower", "upper"}, {"length"}):
         raise _unsound("The domain cannot be read.")
-    _at_least(2, domain.get("range", 2))
-    _at_least(1, domain.get("length", 1))
+    _sized(2, domain.get("range", 2))
+    _sized(1, domain.get("length", 1))
     values = domain.get("values", ())
     if any(type(value) not in (str, int) for value in values) or len(set(map(str, values))) < len(values):
         raise _unsound("The values of a task are different texts or integers.")
@@ -1004,13 +1112,17 @@ class Store:
         """The book as it stands."""
         return self._book
 
+    def write(self, book: Mapping[str, Any]) -> None:
+        """Keep the book as it is now, while it is being changed."""
+        self._book = copy.deepcopy(dict(book))
+
     @contextmanager
     def changing(self) -> Iterator[dict[str, Any]]:
         """The book, for one client alone; what was done to it is kept unless it fails."""
         with self._lock:
             book = copy.deepcopy(self._book)
             yield book
-            self._book = book
+            self.write(book)
 
 
 class FileStore(Store):
@@ -1032,7 +1144,7 @@ class FileStore(Store):
             with _private(self._path, ".lock", "a") as lock, _alone(lock):
                 book = self.read() if self._path.exists() else self._book
                 yield book
-                self._write(book)
+                self.write(book)
         except OSError:
             raise ClientRefused(
                 "bad-store",
@@ -1053,7 +1165,7 @@ class FileStore(Store):
             "Bring the store back from where it was kept; one of the client before has no epsilon in it.",
         )
 
-    def _write(self, book: Mapping[str, Any]) -> None:
+    def write(self, book: Mapping[str, Any]) -> None:
         with _private(self._path, ".new", "w") as file:
             json.dump(book, file)
             file.flush()
@@ -1170,6 +1282,7 @@ class Client:
         with self._store.changing() as book:
             account = _account_in(book, self.digest)
             self._count(book, account, epoch)
+            self._store.write(book)  # counted whatever happens next: whether it was drawn must not cost nothing
             payload = packed(self._randomized(account, code), self.randomizer.bits)
             sender = hmac.digest(self._secret, b"sender" + epoch.to_bytes(8, "big"), "sha256")[:16]
             message = message_of(self.digest, sender, payload, count=1, message_id=secrets.token_bytes(16))
@@ -1205,9 +1318,9 @@ class Client:
             raise ClientRefused("cap-reached", "This device has given all it will ever give.", "Ask somebody else.")
         if epoch != account["epoch"]:
             account.update(epoch=epoch, in_epoch=0, answer=None)
-        before = account["in_epoch"]
-        if before >= caps["per_epoch"]:
+        if account["in_epoch"] >= caps["per_epoch"]:
             raise ClientRefused("cap-reached", "This device has given all it gives in one epoch.", "Wait for the next.")
+        before = account["of_answer"] if account["answer"] is not None else 0  # an answer that was lost is paid anew
         cost = epoch_loss(self.randomizer, before + 1) - epoch_loss(self.randomizer, before)
         if _spent_in_all(book) + cost > self.budget:
             raise ClientRefused(
@@ -1216,23 +1329,25 @@ class Client:
                 "Ask somebody else; only the device's owner may raise its budget.",
             )
         spent = str(Fraction(account["spent"]) + cost)
-        account.update(reports=account["reports"] + 1, in_epoch=before + 1, spent=spent)
+        account.update(
+            reports=account["reports"] + 1, in_epoch=account["in_epoch"] + 1, of_answer=before + 1, spent=spent
+        )
 
     def _randomized(self, account: dict[str, Any], code: Any) -> int:
         """A fresh report; or, where the task remembers, one made from the answer that is kept for this epoch."""
         two_rounds = self.randomizer if isinstance(self.randomizer, TwoRounds) and not self.spec["memoize"] else None
         drawn = two_rounds.answer if two_rounds else self.randomizer.randomize
         if two_rounds is None and not self.spec["memoize"]:
-            return drawn(code, self._draw, slot=self._slot, secret=self._secret)
+            return drawn(code, self._draw, slot=self._slot)
         if account["answer"] is None:
-            account["answer"] = f"{drawn(code, self._draw, slot=self._slot, secret=self._secret):x}"
+            account["answer"] = f"{drawn(code, self._draw, slot=self._slot):x}"
         answer = int(account["answer"], 16)
         return two_rounds.repeat(answer, self._draw, slot=self._slot) if two_rounds else answer
 
 
 def _account_in(book: dict[str, Any], digest: bytes) -> dict[str, Any]:
     """What a task has had: reports, the epoch of the last and how many in it, epsilon, the kept answer, the outbox."""
-    fresh = {"reports": 0, "epoch": 0, "in_epoch": 0, "spent": "0", "answer": None, "pending": []}
+    fresh = {"reports": 0, "epoch": 0, "in_epoch": 0, "spent": "0", "answer": None, "of_answer": 0, "pending": []}
     account: dict[str, Any] = book["tasks"].setdefault(digest.hex(), fresh)
     return account
 

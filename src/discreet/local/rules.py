@@ -9,7 +9,6 @@ from discreet.errors import BadTask
 from discreet.local.client import ClientRefused
 from discreet.local.collector import Collector
 from discreet.local.task import Task
-from discreet.local.wire import LONGEST_MESSAGE
 
 _KINDS = {"frequency": {"numbers", "anything"}, "mean": {"grid"}, "distribution": {"grid"}, "heavy-hitters": {"texts"}}
 """What the randomizer takes, by what is asked."""
@@ -28,8 +27,8 @@ def sound_task(spec: Mapping[str, Any]) -> Task:
             (task.kind == "distribution") != (spec["protocol"] == "square-wave")
         ):
             raise _wrong("its protocol does not answer what is asked")
-        if task.randomizer.bits > 4 * LONGEST_MESSAGE or Collector(task).tally.nbytes > _LARGEST_TALLY:
-            raise _wrong("its reports or its tally are too large")
+        if Collector(task).tally.nbytes > _LARGEST_TALLY:
+            raise _wrong("its tally is too large")
         _ = task.lifetime_epsilon, task.explain()
         for value in list(task.values[:2]):
             task.code_of(value)

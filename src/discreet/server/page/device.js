@@ -1,7 +1,8 @@
 // The visitor's device: what client.py does, in the browser. It works out the chances by itself from the epsilon that the
 // task promises, in whole numbers, draws from the browser's secure randomness, counts what it has given away to all tasks of
 // this site together, and keeps what was to be sent until it is acknowledged.
-const VERSION = 1, WORD = 1n << 64n, ONE = 1n << 256n, MOST_EPSILON = 100n, MOST_COUNTED = 2 ** 32 - 1;
+// The least epsilon is one over LEAST_EPSILON, as in client.py.
+const VERSION = 1, WORD = 1n << 64n, ONE = 1n << 256n, LEAST_EPSILON = 1n << 20n, MOST_EPSILON = 100n, MOST_COUNTED = 2 ** 32 - 1;
 const SPOKEN = ["coin", "warner", "grr"];
 const KEYS = "assigned caps domain epoch_seconds epsilon kind memoize min_batch name parameters protocol seed version";
 export const BUDGET = 20; // what this browser gives away in all, for all tasks of this site
@@ -32,8 +33,12 @@ function expBelow([top, bottom]) {
 
 // As in client.py: odds are 45 digits of e**epsilon from below; the chance to keep the truth is rounded down.
 export function keepThreshold(epsilon, size, protocol = "grr") {
-  const odds = expBelow(fractionOf(epsilon)) * (10n ** 45n - 1n), one = ONE * 10n ** 45n;
-  if (protocol !== "coin") return (WORD * odds) / (odds + BigInt(size - 1) * one);
+  const [top, bottom] = fractionOf(epsilon), others = BigInt(size - 1);
+  if (top * LEAST_EPSILON < bottom) throw unsound(`A task needs an epsilon of at least 1/${LEAST_EPSILON}.`);
+  const odds = expBelow([top, bottom]) * (10n ** 45n - 1n), one = ONE * 10n ** 45n;
+  const keep = (WORD * odds) / (odds + others * one), lie = WORD - keep;
+  if (!(lie > 0n && lie <= keep * others && keep * others * one <= odds * lie)) throw unsound("The epsilon is too small for so many values.");
+  if (protocol !== "coin") return keep;
   if (size !== 2 || odds < 3n * one) throw unsound("Coin flips are for two values and cost epsilon ln 3, rounded up.");
   return (3n * WORD) / 4n;
 }
