@@ -10,7 +10,7 @@ import pytest
 
 from discreet import errors
 from discreet.catalog.reader import _QUOTAS
-from discreet.local import Client, Collector, Task
+from discreet.local import Client, Collector, Task, intake
 from discreet.local.allowance import Allowance
 from discreet.local.books import CollectorBooks
 from discreet.local.intake import Quota
@@ -171,22 +171,22 @@ def rows_in(where):
 
 
 def test_what_is_kept_does_not_grow_with_what_was_counted(where, clock):
-    books = CollectorBooks(open_store(where), fold_after=20, clock=clock)
-    books.publish(task())
+    books, asked = CollectorBooks(open_store(where), fold_after=20, clock=clock), task(epoch_seconds=DAY)
+    books.publish(asked)
     kept = []
     for _ in range(5):
         for _ in range(3):
-            books.receive(task(), [Client(task()).report("😀") for _ in range(20)])
+            books.receive(asked, [Client(asked).report("😀") for _ in range(20)])
         kept.append(rows_in(where))
         clock.now += DAY
-    assert books.collector(task()).reports == 300
+    assert books.collector(asked).reports == 300
     assert kept[1] == kept[2] == kept[3] == kept[4]
     assert kept[4]["intake_numbers"] == kept[4]["intake_senders"] == 120, "today's and yesterday's"
     assert kept[4]["collection_waiting"] == 0
     books.close()
 
 
-@pytest.mark.parametrize(("epoch_seconds", "days"), [(0, 1), (3600, 1), (10 * DAY, 10)])
+@pytest.mark.parametrize(("epoch_seconds", "days"), [(3600, 1), (10 * DAY, 10)])
 def test_a_message_is_known_for_a_day_or_for_its_epoch_and_then_it_is_a_new_one(where, clock, epoch_seconds, days):
     asked = task(epoch_seconds=epoch_seconds)
     books = CollectorBooks(open_store(where), clock=clock)
@@ -201,17 +201,38 @@ def test_a_message_is_known_for_a_day_or_for_its_epoch_and_then_it_is_a_new_one(
     books.close()
 
 
+def test_where_the_epoch_never_ends_a_message_is_known_until_the_task_is_closed(where, clock):
+    asked = task(per_epoch=1, lifetime=1)
+    books = CollectorBooks(open_store(where), clock=clock, quota=Quota(numbers=3))
+    books.publish(asked)
+    message = Client(asked).report("😀")
+    assert books.receive(asked, [message]).reports == 1
+    for _ in range(3):
+        clock.now += 400 * DAY
+        assert books.receive(asked, [message]).refusals[0].code == "replayed"
+    assert books.receive(asked, [Client(asked).report("😀") for _ in range(2)]).reports == 2
+    clock.now += 400 * DAY
+    (refusal,) = books.receive(asked, [Client(asked).report("😀")]).refusals
+    assert (refusal.code, refusal.next_step) == ("over-quota", "Report to another task.")
+    assert rows_in(where)["intake_numbers"] == 3
+    books.close_task(asked.name)
+    assert rows_in(where)["intake_numbers"] == rows_in(where)["intake_senders"] == 0
+    assert books.collector(asked).reports == 3
+    books.close()
+
+
 def test_a_clock_that_ran_ahead_forgets_nothing_for_good_and_blocks_nothing(where, clock):
+    asked = task(epoch_seconds=DAY)
     books = CollectorBooks(open_store(where), clock=clock, quota=Quota(messages_a_day=2))
-    books.publish(task())
+    books.publish(asked)
     clock.now += 1000 * DAY
-    message = Client(task()).report("😀")
-    assert books.receive(task(), [message, Client(task()).report("😀")]).reports == 2
+    message = Client(asked).report("😀")
+    assert books.receive(asked, [message, Client(asked).report("😀")]).reports == 2
     clock.now -= 1000 * DAY
-    done = books.receive(task(), [message, Client(task()).report("😀")])
+    done = books.receive(asked, [message, Client(asked).report("😀")])
     assert [refusal and refusal.code for refusal in done.refusals] == ["replayed", None]
     clock.now += 2 * DAY
-    books.receive(task(), [Client(task()).report("😀")])
+    books.receive(asked, [Client(asked).report("😀")])
     assert rows_in(where)["intake_numbers"] == 1
     books.close()
 
@@ -228,7 +249,7 @@ def test_beyond_its_quota_a_task_refuses_by_name_and_another_task_does_not(where
     assert books.receive(other, [Client(other).report("😀")]).reports == 1
     clock.now += 2 * DAY
     tomorrow = books.receive(task(), [Client(task()).report("😀")])
-    assert tomorrow.reports == (0 if "bytes_in_all" in quota else 1)
+    assert tomorrow.reports == (0 if quota.keys() & {"bytes_in_all", "numbers"} else 1)
     books.close()
 
 
@@ -245,6 +266,17 @@ def test_one_address_sends_so_many_messages_a_day_and_others_go_on(where, clock)
     clock.now += DAY // 2
     assert sent("a", 3) == [None, None, "over-quota"]
     assert books.collector(task()).refused == {"over-quota": 3}
+    books.close()
+
+
+@pytest.mark.parametrize("quota", [{"messages_a_day": 100}, {"bytes_a_day": 6000}])
+def test_few_addresses_do_not_take_what_a_task_takes_in_a_day(where, clock, quota):
+    books = CollectorBooks(open_store(where), clock=clock, quota=Quota(**quota))
+    books.publish(task())
+    for place in "abcdefghij":
+        books.receive(task(), [Client(task()).report("😀") for _ in range(20)], place=place)
+    assert books.receive(task(), [Client(task()).report("😀")], place="honest").reports == 1
+    assert books.collector(task()).reports <= 51
     books.close()
 
 
@@ -333,18 +365,75 @@ def test_bad_tasks_that_are_in_the_books_are_left_out_named_for_the_owner_and_ca
     assert books.records()[1] == []
 
 
-def test_batches_of_a_shuffler_count_once_in_order_and_say_the_smallest_crowd(books, where):
-    def batch(number, reports):
-        return write_batch(task(), np.zeros(reports, np.uint64), number=b"shuffler" + number.to_bytes(8, "big"))
-
+def test_batches_of_a_shuffler_count_once_in_any_order_and_say_the_smallest_crowd(where):
+    books = CollectorBooks(open_store(where), quota=Quota(numbers=4))
+    books.publish(task())
+    batches = [write_batch(task(), np.zeros(reports, np.uint64)) for reports in (30, 5, 6, 40, 7)]
     done = [
-        books.receive_batch(task(), batch(number, count), crowd=crowd)
-        for number, count, crowd in [(1, 30, 0), (2, 5, 20), (2, 5, 20), (1, 30, 0), (255, 5, 20), (256, 40, 0)]
+        books.receive_batch(task(), batches[number], crowd=crowd)
+        for number, crowd in [(2, 20), (0, 0), (1, 25), (2, 20), (0, 0), (3, 0)]
     ]
-    assert [one.reports for one in done] == [30, 5, 0, 0, 5, 40]
-    assert books.shuffled(task()) == (80, 20)
-    assert books.collector(task()).reports == 80
-    assert rows_in(where)["intake_numbers"] == 0
+    assert [received.reports for received in done] == [6, 30, 5, 0, 0, 40]
+    assert books.shuffled(task()) == (81, 20)
+    assert books.collector(task()).reports == 81
+    assert books.receive_batch(task(), batches[4]).refusals[0].code == "over-quota", "no number is kept without bound"
+    books.close()
+
+
+def test_the_last_batch_before_numbers_were_random_still_counts_once(where):
+    store = open_store(where)
+    store.migrate("intake", intake._SCHEMA[:1])
+    raw = bytes([0, 7, 255, 0, 128, 10, 0, 1])
+    with store.transaction() as t:
+        t.run("INSERT INTO intake_batches VALUES (?, ?, ?)", task().id, raw, bytes(8))
+    store.close()
+    books = CollectorBooks.open(where)
+    with open_store(where).transaction() as t:
+        assert [bytes(batch) for (batch,) in t.run("SELECT batch FROM intake_batches")] == [raw + bytes(8)]
+    books.close()
+
+
+def test_a_fold_of_reports_that_are_appended_writes_what_is_new(where):
+    asked = Task.frequency("sites", domain=range(50), epsilon=2.0, protocol="olh")
+    books = CollectorBooks(open_store(where), fold_after=10)
+    others = [CollectorBooks(open_store(where), fold_after=10) for _ in range(2)]
+    books.publish(asked)
+    expected = Collector(asked)
+    for number in range(47):
+        message = Client(asked).report(number)
+        expected.add(message)
+        books.receive(asked, [message])
+        if number % 7 == 3:  # it knows a part of what is folded later
+            assert others[0].collector(asked).tally.tolist() == expected.tally.tolist()
+    for known in (books, *others):
+        assert known.collector(asked).tally.tolist() == expected.tally.tolist()
+        assert known.collector(asked).reports == 47
+    with open_store(where).transaction() as t:
+        pieces = t.run("SELECT number, reports, LENGTH(tally) FROM collection_tallies ORDER BY number")
+        (kept,) = t.run("SELECT tally_bytes FROM collection_counts WHERE task = ?", asked.id)
+    assert [piece[:2] for piece in pieces] == [(10, 10), (20, 20), (30, 30), (40, 40)]
+    assert kept[0] == sum(size for _, _, size in pieces)
+    for opened in (books, *others):
+        opened.close()
+
+
+def test_folded_and_deleted_messages_leave_no_bytes_in_the_file(tmp_path):
+    asked = Task.frequency("numbers", domain=range(2**24), epsilon=30.0, protocol="olh")
+    books = CollectorBooks(open_store(tmp_path / "reports.sqlite"), fold_after=40)
+    books.publish(asked)
+    messages = [Client(asked, budget=100).report(i) for i in range(40)]
+
+    def kept(part):
+        files = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+        return sum(message[part] in files for message in messages)
+
+    books.receive(asked, messages[:39])
+    assert kept(slice(53, -4)) == kept(slice(33, 49)) == 39
+    books.receive(asked, messages[39:])
+    assert kept(slice(53, -4)) == 0, "a payload beside its sender's number"
+    books.delete_task(asked.name)
+    assert kept(slice(33, 49)) == 0
+    books.close()
 
 
 @pytest.mark.parametrize("cut_short", [False, True])

@@ -242,7 +242,7 @@ def test_the_bounds_are_the_published_figures(row):
 )
 def test_our_protocols_are_nearly_twice_as_private_as_any(domain, protocol, parameters):
     task = Task.frequency("t", epsilon=4, domain=domain, protocol=protocol, parameters=parameters)
-    ours = shuffle.epsilon_after_shuffling(task, n=10**5, delta=1e-6)
+    ours = shuffle.epsilon_after_shuffling(task.randomizer, n=10**5, delta=1e-6)
     assert 1.9 * ours <= shuffle.clones_epsilon(4, n=10**5, delta=1e-6)
 
 

@@ -1,5 +1,6 @@
 """The shuffler: a crowd leaves whole, mixed and nameless; what was acknowledged is neither lost nor doubled."""
 
+import os
 from collections import Counter
 from itertools import permutations
 
@@ -11,6 +12,7 @@ from discreet import errors
 from discreet.local import Client, Collector, Task
 from discreet.local.books import CollectorBooks
 from discreet.local.client import Draw, message_of
+from discreet.local.shuffle import epsilon_after_shuffling
 from discreet.local.shuffler import ShufflerBooks, permutation
 from discreet.local.wire import HEADER, NO_SENDER, read_message
 from discreet.store import open_store
@@ -35,6 +37,12 @@ def shuffler(tmp_path):
     books.close()
 
 
+def send(books, messages, task=TASK):
+    """Each from a place of its own."""
+    done = [books.receive(task, [message], place=os.urandom(8).hex()) for message in messages]
+    return sum(received.reports for received in done)
+
+
 def reports(count, task=TASK):
     return [Client(task).report(task.values[i % 3]) for i in range(count)]
 
@@ -46,17 +54,17 @@ def batches(books):
 
 
 def test_nothing_leaves_before_the_crowd_is_together(shuffler):
-    assert shuffler.receive(TASK, reports(9), place="a").reports == 9
+    assert send(shuffler, reports(9)) == 9
     assert shuffler.mix() == []
     assert shuffler.next_batch() is None
-    shuffler.receive(TASK, reports(3), place="a")
-    assert shuffler.mix() == [(TASK, 12)]
+    send(shuffler, reports(3))
+    assert shuffler.mix() == [(TASK, 12, 12)]
     assert shuffler.mix() == []
 
 
 def test_what_leaves_has_the_same_reports_and_neither_senders_nor_numbers(shuffler):
     messages = reports(300)
-    shuffler.receive(TASK, messages, place="a")
+    send(shuffler, messages)
     shuffler.mix()
     (batch,) = batches(shuffler)
     read = read_message(TASK, batch.message)
@@ -72,17 +80,17 @@ def test_what_leaves_has_the_same_reports_and_neither_senders_nor_numbers(shuffl
 def test_one_sender_has_one_report_in_a_crowd_and_the_others_wait(tmp_path):
     shuffler = ShufflerBooks(open_store(tmp_path / "shuffler.sqlite"), [TASK], batch=3)
     often = Client(TASK)
-    shuffler.receive(TASK, [often.report("😀") for _ in range(4)], place="a")
+    send(shuffler, [often.report("😀") for _ in range(4)])
     assert shuffler.mix() == [], "four reports of one device are no crowd"
     for _ in range(4):
-        shuffler.receive(TASK, reports(2), place="a")
-        assert shuffler.mix() == [(TASK, 3)]
+        send(shuffler, reports(2))
+        assert shuffler.mix() == [(TASK, 3, 3)]
     shuffler.close()
 
 
 def test_a_crowd_that_does_not_fit_one_message_leaves_in_parts_that_say_how_large_it_is(tmp_path):
     shuffler = ShufflerBooks(open_store(tmp_path / "shuffler.sqlite"), [WIDE], batch=50)
-    shuffler.receive(WIDE, reports(60, WIDE), place="a")
+    send(shuffler, reports(60, WIDE), WIDE)
     shuffler.mix()
     parts = list(batches(shuffler))
     assert len(parts) == 3
@@ -107,7 +115,7 @@ def test_mixing_uses_the_order_that_was_drawn(tmp_path):
     for seed in (1, 2):
         path = tmp_path / f"{seed}.sqlite"
         shuffler = ShufflerBooks(open_store(path), [sent], batch=2, draw=SeededDraw(seed))
-        shuffler.receive(sent, [Client(sent).report(value) for value in range(200)], place="a")
+        send(shuffler, [Client(sent).report(value) for value in range(200)], sent)
         shuffler.mix()
         (batch,) = batches(shuffler)
         orders.append(read_message(sent, batch.message).reports.tolist())
@@ -133,22 +141,29 @@ def test_a_message_counts_once_and_names_one_sender_and_one_report(shuffler):
         "out-of-domain",
         "out-of-domain",
     ]
-    shuffler.receive(TASK, reports(9), place="a")
+    send(shuffler, reports(9))
     shuffler.mix()
     list(batches(shuffler))
     assert shuffler.receive(TASK, [message], place="a").refusals[0].code == "replayed", "it has left already"
 
 
-def test_batches_are_numbered_over_restarts_and_a_new_state_is_a_new_shuffler(tmp_path):
-    numbers = []
-    for name in ("one", "one", "two"):
-        shuffler = ShufflerBooks(open_store(tmp_path / f"{name}.sqlite"), [TASK], batch=5)
-        shuffler.receive(TASK, reports(5), place="a")
+def test_a_shuffler_that_was_restored_from_a_backup_loses_no_later_batch(tmp_path):
+    collector = CollectorBooks.open(str(tmp_path / "reports.sqlite"))
+    collector.publish(TASK)
+    path = tmp_path / "shuffler.sqlite"
+    shuffler = ShufflerBooks(open_store(path), [TASK], batch=5)
+    shuffler.close()
+    backup = path.read_bytes()
+    for counted in (5, 10):
+        path.write_bytes(backup)
+        shuffler = ShufflerBooks(open_store(path), [TASK], batch=5)
+        send(shuffler, reports(5))
         shuffler.mix()
-        numbers += [(batch.message[17:25], batch.message[25:33]) for batch in batches(shuffler)]
+        for batch in batches(shuffler):
+            collector.receive_batch(TASK, batch.message, crowd=batch.crowd)
         shuffler.close()
-    assert numbers[0][0] == numbers[1][0] != numbers[2][0]
-    assert [int.from_bytes(number, "big") for _, number in numbers] == [1, 2, 1]
+        assert collector.collector(TASK).reports == counted
+    collector.close()
 
 
 def test_a_batch_that_is_sent_again_counts_once(shuffler, tmp_path):
@@ -156,7 +171,7 @@ def test_a_batch_that_is_sent_again_counts_once(shuffler, tmp_path):
     collector.publish(TASK)
     counted = 0
     for _ in range(3):
-        shuffler.receive(TASK, reports(10), place="a")
+        send(shuffler, reports(10))
         shuffler.mix()
         batch = shuffler.next_batch()
         counted += collector.receive_batch(TASK, batch.message, crowd=batch.crowd).reports
@@ -168,14 +183,67 @@ def test_a_batch_that_is_sent_again_counts_once(shuffler, tmp_path):
     collector.close()
 
 
-def test_a_task_whose_devices_have_numbers_is_not_shuffled(tmp_path):
-    assigned = Task.frequency("sites", domain=range(50), epsilon=2.0, protocol="olh", assigned=True)
+LINKABLE = {
+    "memoized": {"protocol": "grr", "memoize": True},
+    "permanent answer": {"protocol": "rappor"},
+    "permanent bucket": {"protocol": "loloha"},
+    "own slot": {"protocol": "olh"},
+    "assigned slot": {"protocol": "olh", "assigned": True},
+}
+
+
+@pytest.mark.parametrize("rules", LINKABLE.values(), ids=LINKABLE)
+def test_reports_that_can_be_linked_are_neither_shuffled_nor_said_to_be_hidden(tmp_path, rules):
+    asked = Task.frequency("sites", domain=range(50), epsilon=2.0, **rules)
     with pytest.raises(errors.BadTask):
-        ShufflerBooks(open_store(tmp_path / "shuffler.sqlite"), [assigned], batch=10)
+        ShufflerBooks(open_store(tmp_path / "shuffler.sqlite"), [asked], batch=10)
+    collector = CollectorBooks.open(str(tmp_path / "reports.sqlite"))
+    collector.publish(asked)
+    with pytest.raises(errors.BadTask):
+        collector.receive_batch(asked, b"", crowd=1000)
+    collector.close()
+    assert epsilon_after_shuffling(asked, 10**5, 1e-6) == 2
+
+
+def test_texts_by_prefixes_carry_a_slot_and_texts_by_pieces_do_not():
+    assert Task.heavy_hitters("words", epsilon=2.0, protocol="pem").is_linkable
+    assert not Task.heavy_hitters("words", epsilon=2.0, protocol="sfp").is_linkable
+
+
+@pytest.mark.parametrize("count", [30, 2000])
+def test_once_a_crowd_has_left_no_file_tells_whose_report_is_whose(tmp_path, count):
+    sent = Task.frequency("numbers", domain=range(2**24), epsilon=30.0, protocol="grr")
+    shuffler = ShufflerBooks(open_store(tmp_path / "shuffler.sqlite"), [sent], batch=20, per_address=count)
+    messages = [Client(sent, budget=100).report(i) for i in range(count)]
+    for start in range(0, count, 100):
+        shuffler.receive(sent, messages[start : start + 100], place="a")
+
+    def told():
+        kept = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+        return sum(message[33:49] + message[53:-4] in kept for message in messages)
+
+    assert told() == count
+    shuffler.mix()
+    assert told() == 0
+    late = Client(sent, budget=100).report(1)
+    shuffler.receive(sent, [late], place="b")
+    assert shuffler.next_batch() is not None
+    shuffler.close()
+
+
+def test_one_address_has_its_share_of_a_crowd_and_is_one_of_those_that_are_stated(tmp_path):
+    shuffler = ShufflerBooks(open_store(tmp_path / "shuffler.sqlite"), [TASK], batch=40)
+    shuffler.receive(TASK, reports(500), place="a")
+    send(shuffler, reports(37))
+    assert shuffler.mix() == [], "one address made up the rest"
+    send(shuffler, reports(1))
+    assert shuffler.mix() == [(TASK, 40, 39)]
+    assert shuffler.next_batch().crowd == 39
+    shuffler.close()
 
 
 def test_a_batch_is_a_head_and_reports_and_nothing_else(shuffler):
-    shuffler.receive(TASK, reports(16), place="a")
+    send(shuffler, reports(16))
     shuffler.mix()
     (batch,) = batches(shuffler)
     assert len(batch.message) == HEADER + 4 + 4

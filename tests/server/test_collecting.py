@@ -116,6 +116,11 @@ def test_a_shuffled_batch_is_taken_from_the_shuffler_only_and_once_and_the_estim
     httpx.post(place, params={"crowd": 500}, content=part, headers=shuffler)
     facts = served.get("/v1/tasks/hidden/estimate?delta=0.001").json()["shuffled"]
     assert (facts["least_crowd"], facts["delta"]) == (500, 0.001)
+    linkable = Task.frequency("repeated", domain=EMOJI, epsilon=2.0, protocol="grr", memoize=True)
+    publish(served, linkable)
+    batch = write_batch(linkable, np.zeros(3000, np.uint64))
+    refused = httpx.post(f"{served.url}/v1/tasks/repeated/batches", content=batch, headers=shuffler)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (422, "bad-task")
 
 
 def test_a_shuffler_does_nothing_but_send_batches(served, shuffler):

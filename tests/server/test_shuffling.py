@@ -2,11 +2,13 @@
 
 import base64
 import contextlib
+import os
 import stat
 import subprocess
 import sys
 import threading
 import time
+from ipaddress import IPv4Address
 
 import httpx
 import pytest
@@ -37,10 +39,14 @@ class Shuffler:
         self.collector, self.batch, self.port = server.url, batch, free_port()
         self.url = f"http://127.0.0.1:{self.port}"
 
+        self.per_address = None
+
     def start(self):
         self.log = (self.folder / "shuffler.log").open("a")
-        flags = {"to": self.collector, "batch": self.batch, "wait": 0.1, "port": self.port}
+        flags = {"to": self.collector, "batch": self.batch, "wait": 0.1, "port": self.port, "proxy": "127.0.0.1"}
         files = {"key-file": self.folder / "shuffler.key", "state": self.folder / "shuffler.sqlite"}
+        if self.per_address:
+            flags["per-address"] = self.per_address
         options = [text for name, value in {**flags, **files}.items() for text in (f"--{name}", str(value))]
         command = [sys.executable, "-m", "discreet", "shuffle", str(self.folder / "task.json"), *options]
         self.process = subprocess.Popen(command, stdout=self.log, stderr=self.log)
@@ -74,15 +80,20 @@ def send_until_acknowledged(shuffler, messages, done):
     """Each piece again and again until every message of it is taken, or was taken before."""
     with httpx.Client(timeout=30) as http:
         for start in range(0, len(messages), 50):
+            elsewhere = {"X-Forwarded-For": new_address()}
             body = {"messages": [base64.b64encode(message).decode() for message in messages[start : start + 50]]}
             while True:
                 with contextlib.suppress(httpx.TransportError):
-                    response = http.post(f"{shuffler.url}/v1/tasks/{TASK.id}/reports", json=body)
+                    response = http.post(f"{shuffler.url}/v1/tasks/{TASK.id}/reports", json=body, headers=elsewhere)
                     if response.status_code == 202:
                         assert set(response.json()["refused"]) <= {None, "replayed"}
                         break
                 time.sleep(0.02)
             done.append(start)
+
+
+def new_address():
+    return str(IPv4Address(int.from_bytes(os.urandom(3), "big") + (10 << 24)))
 
 
 def wait_for(condition):
@@ -96,7 +107,9 @@ def wait_for(condition):
 @pytest.mark.slow
 def test_3000_reports_are_counted_exactly_while_shuffler_and_collector_are_killed(served):
     messages = [Client(TASK).report(EMOJI[i % 3]) for i in range(3000)]
-    shuffler, done = Shuffler(served, TASK, batch=200).start(), []
+    shuffler, done = Shuffler(served, TASK, batch=200), []
+    shuffler.per_address = 50
+    shuffler.start()
     threads = [
         threading.Thread(target=send_until_acknowledged, args=(shuffler, messages[part::3], done)) for part in range(3)
     ]
@@ -129,7 +142,8 @@ def test_a_shuffler_says_what_it_hides_keeps_its_file_to_itself_and_waits_for_th
     with httpx.Client(base_url=f"{shuffler.url}/v1/tasks", timeout=30) as http:
         for _ in range(39):
             message = Client(QUIET).report("😀")
-            assert http.post("/quiet/reports", content=message).json()["reports"] == 1
+            answer = http.post("/quiet/reports", content=message, headers={"X-Forwarded-For": new_address()})
+            assert answer.json()["reports"] == 1
         time.sleep(0.5)
         assert counted(served, QUIET) == 0
         assert http.post("/quiet/reports", content=message).status_code == 409
@@ -138,10 +152,10 @@ def test_a_shuffler_says_what_it_hides_keeps_its_file_to_itself_and_waits_for_th
         assert Task(http.get("/quiet").json()["spec"]).id == QUIET.id
         for path in shuffler.folder.glob("shuffler.sqlite*"):
             assert stat.S_IMODE(path.stat().st_mode) == 0o600
-        http.post("/quiet/reports", content=Client(QUIET).report("😂"))
+        http.post("/quiet/reports", content=Client(QUIET).report("😂"), headers={"X-Forwarded-For": new_address()})
     wait_for(lambda: counted(served, QUIET) == 40)
     shuffler.stop()
     said = (shuffler.folder / "shuffler.log").read_text()
     hidden, fewer = (f"{epsilon_after_shuffling(QUIET, crowd, 1e-6):.3g}" for crowd in (40, 32))
     assert f"among 40 honest people, one report each, ε {hidden} at δ 1e-06" in said
-    assert f"quiet: 40 reports mixed, at most ε {fewer} each at δ 1e-06" in said
+    assert f"quiet: 40 reports of 40 addresses mixed, at most ε {fewer} each at δ 1e-06" in said

@@ -24,6 +24,9 @@ def shuffle(
     to: Annotated[str, typer.Option("--to", help="The collector's address.")],
     key_file: Annotated[Path, typer.Option("--key-file", help="A file with a key of the role shuffler.")],
     batch: Annotated[int, typer.Option("--batch", min=2, help="The fewest people whose reports leave together.")],
+    per_address: Annotated[
+        int | None, typer.Option("--per-address", min=1, help="The most of them from one address; else a twentieth.")
+    ] = None,
     wait: Annotated[float, typer.Option("--wait", min=0.05, help="Seconds between two looks whether they may.")] = 60,
     delta: Annotated[float, typer.Option("--delta", help="For what a shuffled report gives away.")] = 1e-6,
     state: Annotated[Path, typer.Option("--state", help="Where messages wait.")] = Path("shuffler.sqlite"),
@@ -45,7 +48,7 @@ def shuffle(
         )
     os.umask(0o077)  # what waits here is not for others on this machine
     asked = [read_task(path) for path in tasks]
-    books = ShufflerBooks(open_store(state), asked, batch=batch)
+    books = ShufflerBooks(open_store(state), asked, batch=batch, per_address=per_address)
     for task in asked:
         hidden = epsilon_after_shuffling(task, batch, delta)
         typer.echo(

@@ -1,4 +1,4 @@
-"""How many messages come from one place: a bucket for each, in memory, which fills up again in a day."""
+"""How much comes from one place: a bucket for each, in memory, which fills up again in a day."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 
-_DAY = 86400
+from discreet.errors import OverQuota
+from discreet.local.intake import DAY, Quota
+
+SHARES = 20
+"""One place has at most one part in so many of what many places share: a task's quota of a day, a crowd."""
 _MOST_PLACES = 50_000
 
 
 class Allowance:
-    """At most `a_day` messages at once from one place, and as many a day in the long run.
+    """At most `a_day` at once from one place, and as much a day in the long run.
 
     What is known of the place that was silent longest is forgotten when there are too many places.
     """
@@ -21,13 +25,28 @@ class Allowance:
         self._places: OrderedDict[str, tuple[float, float]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def take(self, place: str) -> bool:
-        """Whether the place may send one more."""
+    def take(self, place: str, amount: int = 1) -> bool:
+        """Whether the place may send so much more."""
         now = self._clock()
         with self._lock:
             left, since = self._places.pop(place, (float(self._a_day), now))
-            left = min(float(self._a_day), left + max(0.0, now - since) * self._a_day / _DAY)
-            self._places[place] = (left - 1 if left >= 1 else left, now)
+            left = min(float(self._a_day), left + max(0.0, now - since) * self._a_day / DAY)
+            self._places[place] = (left - amount if left >= amount else left, now)
             if len(self._places) > _MOST_PLACES:
                 self._places.popitem(last=False)
-            return left >= 1
+            return left >= amount
+
+
+class Allowances:
+    """What one place may send: so many messages for all tasks together, and of no task's quota more than its share."""
+
+    def __init__(self, quota: Quota, *, clock: Callable[[], float]) -> None:
+        self._in_all = Allowance(a_day=quota.messages_a_day_per_address, clock=clock)
+        self._messages = Allowance(a_day=max(1, quota.messages_a_day // SHARES), clock=clock)
+        self._bytes = Allowance(a_day=max(1, quota.bytes_a_day // SHARES), clock=clock)
+
+    def take(self, place: str, task: str, size: int) -> None:
+        """Let a message of so many bytes in, or refuse it by name."""
+        own = f"{place} {task}"
+        if not (self._in_all.take(place) and self._messages.take(own) and self._bytes.take(own, size)):
+            raise OverQuota("This address has sent all it may send in a day.", next_step="Send the message tomorrow.")

@@ -7,24 +7,22 @@ sent them, and under which number, is forgotten some time later (`intake.py`).
 
 from __future__ import annotations
 
-import io
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import NamedTuple
 
 from discreet.catalog import Catalog
 from discreet.errors import OverQuota, ReportRefused, TaskClosed
 from discreet.local import intake, records
-from discreet.local.allowance import Allowance
+from discreet.local.allowance import Allowances
 from discreet.local.collector import Collector
 from discreet.local.counting import Counting, read_counts, write_counts
+from discreet.local.folding import append_piece, read_tally, read_waiting, replace_tally
 from discreet.local.intake import Quota
 from discreet.local.moving import move_collections
 from discreet.local.records import Record
+from discreet.local.rules import check_unlinkable
 from discreet.local.task import Task
-from discreet.local.wire import read_payload
 from discreet.store import Store, Transaction, open_store
 
 _FOLD_AFTER = 2000
@@ -57,7 +55,7 @@ class CollectorBooks:
     ) -> None:
         self._store, self._fold_after, self._quota, self._clock = store, fold_after, quota or Quota(), clock
         self._known: dict[str, tuple[int, Collector]] = {}
-        self._allowance = Allowance(a_day=self._quota.messages_a_day_per_address, clock=clock)
+        self._allowances = Allowances(self._quota, clock=clock)
         intake.prepare(store)
         records.prepare(store)
 
@@ -103,11 +101,13 @@ class CollectorBooks:
         """Take no more reports for a task; what was collected stays."""
         with self._store.transaction() as t:
             records.close(t, name)
+        self._store.scrub()
 
     def delete_task(self, name: str) -> None:
         """Delete a task with all that was collected."""
         with self._store.transaction() as t:
             records.delete(t, name)
+        self._store.scrub()
 
     def assign(self, task: Task) -> int:
         """A number for one more device."""
@@ -123,14 +123,18 @@ class CollectorBooks:
         """Count messages of devices, all in one commit; on disk when this returns. `place` is where they come from."""
 
         def add(counting: Counting, message: bytes) -> ReportRefused | None:
-            if place is not None and not self._allowance.take(place):
-                return counting.refuse(_from_one_place())
+            try:
+                if place is not None:
+                    self._allowances.take(place, task.id, len(message))
+            except OverQuota as refusal:
+                return counting.refuse(refusal)
             return counting.add(message, from_shuffler=False)
 
         return self._counted(task, messages, add)
 
     def receive_batch(self, task: Task, message: bytes, *, crowd: int = 0) -> Received:
-        """Count a message of a shuffler, which has hidden its reports in a crowd at least as large as the message."""
+        """Count a message of a shuffler; `crowd` is how many people it says it hides a report among, 0 all in the message."""
+        check_unlinkable(task)
         return self._counted(
             task, [message], lambda counting, given: counting.add(given, from_shuffler=True, crowd=crowd)
         )
@@ -173,39 +177,17 @@ class CollectorBooks:
         if record.state == "expired":
             raise TaskClosed("What this task collected is deleted, as it promised.", next_step="Begin a new task.")
         number, collector = self._known.get(record.life) or (0, Collector(task))
-        sql = "SELECT number, reports, tally FROM collection_tallies WHERE task = ? AND number > ?"
-        for folded, reports, tally in t.run(sql, task.id, number):
-            number, collector = folded, Collector.with_tally(task, _tally_from(bytes(tally)), reports=reports)
-        sql = "SELECT number, reports, payload FROM collection_waiting WHERE task = ? AND number > ? ORDER BY number"
-        rows = t.run(sql, task.id, number)
-        if rows:
-            collector.add_reports(np.concatenate([read_payload(task, bytes(raw), count) for _, count, raw in rows]))
-            number = rows[-1][0]
+        number, collector = read_tally(t, task, number, collector)
+        number, reports = read_waiting(t, task, after=number)
+        collector.add_reports(reports)
         self._known[record.life] = (number, collector)
         return number, collector
 
     def _fold(self, task: Task) -> None:
-        """Put the tally in the place of the messages that it counts."""
+        """Put a tally in the place of the messages that it counts. Others may have folded them meanwhile."""
         with self._store.transaction() as t:
-            number, collector = self._caught_up(t, task)
-            tally = _bytes_of(collector.tally)
-            t.run("DELETE FROM collection_tallies WHERE task = ?", task.id)
-            t.run("INSERT INTO collection_tallies VALUES (?, ?, ?, ?)", task.id, number, collector.reports, tally)
-            t.run("DELETE FROM collection_waiting WHERE task = ? AND number <= ?", task.id, number)
-            counts = read_counts(t, task.id)
-            write_counts(t, task.id, counts._replace(waiting=0, waiting_bytes=0, tally_bytes=len(tally)))
-
-
-def _from_one_place() -> OverQuota:
-    return OverQuota("This address has sent all it may send in a day.", next_step="Send the message tomorrow.")
-
-
-def _bytes_of(tally: Any) -> bytes:
-    file = io.BytesIO()
-    np.savez_compressed(file, tally=tally)
-    return file.getvalue()
-
-
-def _tally_from(stored: bytes) -> Any:
-    with np.load(io.BytesIO(stored), allow_pickle=False) as file:
-        return file["tally"]
+            if task.protocol.appends:
+                append_piece(t, task, *read_waiting(t, task, after=0))
+            else:
+                replace_tally(t, task, *self._caught_up(t, task))
+        self._store.scrub()

@@ -61,13 +61,14 @@ class Collector:
         self.task, self.invited = task, invited
         self.reports = 0
         self.refused: Counter[str] = Counter()
-        self._tally: Tally = task.protocol.tally(self._none())
+        self._tally: Tally = task.protocol.tally(self.none())
         self._messages: set[bytes] = set()
         self._senders: Counter[bytes] = Counter()
         self._assigned = 0
         self._used_slots: set[int] = set()
 
-    def _none(self) -> Reports:
+    def none(self) -> Reports:
+        """No reports, in the shape of this task's."""
         bits = self.task.randomizer.bits
         return np.zeros((0, -(-bits // 8)), np.uint8) if self.task.protocol.wide else np.zeros(0, np.uint64)
 

@@ -51,7 +51,7 @@ class Counting:
         self.reports = 0
 
     def add(self, message: bytes, *, from_shuffler: bool, crowd: int = 0) -> ReportRefused | None:
-        """Count a message, or say why not. `crowd` is in how many reports a shuffler has hidden it, if in more than its own."""
+        """Count a message, or say why not. `crowd` is how many people a shuffler says it hides it among; 0: its own."""
         try:
             read = read_message(self._task, message)
             payload = payload_of(message)
@@ -77,7 +77,7 @@ class Counting:
     def _note(self, message: Message, payload: bytes, crowd: int) -> None:
         counts, reports = self.counts, len(message.reports)
         if message.sender == NO_SENDER:
-            crowd = max(crowd, reports)
+            crowd = crowd or reports
             least = min(counts.least_crowd or crowd, crowd)
             counts = counts._replace(shuffled=counts.shuffled + reports, least_crowd=least)
         self.counts = counts._replace(

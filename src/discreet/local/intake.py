@@ -2,7 +2,8 @@
 
 Numbers and senders of messages are kept by days: for one whole day, or for the task's epoch where that is longer. Then
 they are forgotten, so that what is kept does not grow with what was counted. `docs/local.md` says what that means for a
-message that comes again.
+message that comes again. An epoch that never ends keeps them until the task is closed, and so many at most; numbers of a
+shuffler's batches, which are few, are kept so in every task.
 """
 
 from __future__ import annotations
@@ -33,7 +34,15 @@ _SCHEMA = [
         task TEXT NOT NULL, shuffler {blob} NOT NULL, last {blob} NOT NULL, PRIMARY KEY (task, shuffler));
     CREATE TABLE intake_refusals (
         task TEXT NOT NULL, code TEXT NOT NULL, count BIGINT NOT NULL, PRIMARY KEY (task, code));
+    """,
+    # Batches were numbered in order, and the last one was known: it may be on its way a second time.
     """
+    CREATE TABLE intake_last AS SELECT task, CAST(shuffler || last AS {blob}) AS batch FROM intake_batches;
+    DROP TABLE intake_batches;
+    CREATE TABLE intake_batches (task TEXT NOT NULL, batch {blob} NOT NULL, PRIMARY KEY (task, batch));
+    INSERT INTO intake_batches SELECT task, batch FROM intake_last;
+    DROP TABLE intake_last;
+    """,
 ]
 _TABLES = ("intake_counts", "intake_numbers", "intake_senders", "intake_batches", "intake_refusals")
 
@@ -70,12 +79,14 @@ class Intake:
     def _forget(self) -> int:
         """Drop what is old; how many numbers are left. What a clock that ran ahead has dated later is of today."""
         task, today = self._task.id, self._day
-        first = today - days_kept(self._task)
-        self._t.run("DELETE FROM intake_numbers WHERE task = ? AND day < ?", task, first)
-        self._t.run("DELETE FROM intake_senders WHERE task = ? AND day < ?", task, first)
+        if (days := days_kept(self._task)) is not None:
+            self._t.run("DELETE FROM intake_numbers WHERE task = ? AND day < ?", task, today - days)
+            self._t.run("DELETE FROM intake_senders WHERE task = ? AND day < ?", task, today - days)
         self._t.run("UPDATE intake_numbers SET day = ? WHERE task = ? AND day > ?", today, task, today)
         self._t.run("UPDATE intake_senders SET day = ? WHERE task = ? AND day > ?", today, task, today)
-        return int(self._t.run("SELECT COUNT(*) FROM intake_numbers WHERE task = ?", task)[0][0])
+        tables = ("intake_numbers", "intake_batches")
+        counts = [self._t.run(f"SELECT COUNT(*) FROM {table} WHERE task = ?", task) for table in tables]  # noqa: S608
+        return sum(int(rows[0][0]) for rows in counts)
 
     def admit(self, message: Message, size: int, *, from_shuffler: bool) -> None:
         """Note a message of so many bytes, or refuse it by name."""
@@ -84,26 +95,18 @@ class Intake:
         self._check_quota(size)
         self._messages += 1
         self._bytes += size
-        if message.sender == NO_SENDER:
-            self._note_batch(message)
-            return
         self._numbers += 1
+        if message.sender == NO_SENDER:
+            self._t.run("INSERT INTO intake_batches VALUES (?, ?)", self._task.id, message.id)
+            return
         remember(self._t, self._task.id, message.id, message.sender, len(message.reports), day=self._day)
 
     def _has_seen(self, message: Message) -> bool:
-        """Batches of a shuffler come in order, so the last number says all; those of devices are looked up."""
         if message.sender == NO_SENDER:
-            sql = "SELECT last FROM intake_batches WHERE task = ? AND shuffler = ?"
-            rows = self._t.run(sql, self._task.id, message.id[:8])
-            return bool(rows) and bytes(rows[0][0]) >= message.id[8:]
-        sql = "SELECT 1 FROM intake_numbers WHERE task = ? AND message = ?"
+            sql = "SELECT 1 FROM intake_batches WHERE task = ? AND batch = ?"
+        else:
+            sql = "SELECT 1 FROM intake_numbers WHERE task = ? AND message = ?"
         return bool(self._t.run(sql, self._task.id, message.id))
-
-    def _note_batch(self, message: Message) -> None:
-        self._t.run(
-            "INSERT INTO intake_batches VALUES (?, ?, ?) ON CONFLICT (task, shuffler) DO UPDATE SET last = excluded.last",
-            *(self._task.id, message.id[:8], message.id[8:]),
-        )
 
     def _sent(self, sender: bytes) -> int:
         sql = "SELECT reports FROM intake_senders WHERE task = ? AND sender = ?"
@@ -115,6 +118,8 @@ class Intake:
         if self._messages >= quota.messages_a_day or self._bytes + size > quota.bytes_a_day:
             raise OverQuota("This task has taken all it takes in a day.", next_step="Send the message tomorrow.")
         if self._numbers >= quota.numbers:
+            if days_kept(self._task) is None:
+                raise OverQuota("This task has taken all it ever takes.", next_step="Report to another task.")
             raise OverQuota("This task has taken all it takes for now.", next_step="Send the message another day.")
 
     def refused(self, refusal: ReportRefused) -> None:
@@ -130,9 +135,10 @@ class Intake:
             add_refusals(self._t, self._task.id, code, count)
 
 
-def days_kept(task: Task) -> int:
-    """For how many whole days a message's number is kept once it was counted."""
-    return max(1, -(-int(task.spec["epoch_seconds"]) // DAY))
+def days_kept(task: Task) -> int | None:
+    """For how many whole days a message's number is kept once it was counted; None until the task is closed."""
+    epoch = int(task.spec["epoch_seconds"])
+    return max(1, -(-epoch // DAY)) if epoch else None
 
 
 def remember(t: Transaction, task: str, number: bytes, sender: bytes, reports: int, *, day: int) -> None:
@@ -158,6 +164,12 @@ def refusals_of(t: Transaction, task: str) -> Counter[str]:
     """How many messages were refused, by name."""
     rows = t.run("SELECT code, count FROM intake_refusals WHERE task = ?", task)
     return Counter({str(code): int(count) for code, count in rows})
+
+
+def forget_numbers(t: Transaction, task: str) -> None:
+    """Delete who sent what to a task that takes no more."""
+    for table in ("intake_numbers", "intake_senders", "intake_batches"):
+        t.run(f"DELETE FROM {table} WHERE task = ?", task)  # noqa: S608  names of ours
 
 
 def forget_task(t: Transaction, task: str) -> None:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from discreet.errors import BadTask, UnknownTask
 from discreet.exact import read_count
-from discreet.local.intake import DAY, forget_task
+from discreet.local.intake import DAY, forget_numbers, forget_task
 from discreet.local.rules import sound_task
 from discreet.local.task import Task
 from discreet.store import Store, Transaction
@@ -33,7 +33,16 @@ _SCHEMA = [
         task TEXT PRIMARY KEY, number BIGINT NOT NULL, reports BIGINT NOT NULL, tally {blob} NOT NULL);
     CREATE TABLE collection_slots (
         task TEXT NOT NULL, part BIGINT NOT NULL, used {blob} NOT NULL, PRIMARY KEY (task, part));
+    """,
+    # A tally that is appended to is kept in pieces.
     """
+    ALTER TABLE collection_tallies RENAME TO collection_whole;
+    CREATE TABLE collection_tallies (
+        task TEXT NOT NULL, number BIGINT NOT NULL, reports BIGINT NOT NULL, tally {blob} NOT NULL,
+        PRIMARY KEY (task, number));
+    INSERT INTO collection_tallies SELECT task, number, reports, tally FROM collection_whole;
+    DROP TABLE collection_whole;
+    """,
 ]
 _DATA = ("collection_counts", "collection_waiting", "collection_tallies", "collection_slots")
 _MOST_DAYS = 36500
@@ -93,8 +102,10 @@ def all_of(t: Transaction) -> tuple[list[Record], list[str]]:
 
 
 def close(t: Transaction, name: str) -> None:
-    """Take no more reports."""
-    t.run("UPDATE collection_tasks SET state = 'closed' WHERE task = ? AND state = 'open'", _id_of(t, name))
+    """Take no more reports, and forget who sent those there are."""
+    task = _id_of(t, name)
+    t.run("UPDATE collection_tasks SET state = 'closed' WHERE task = ? AND state = 'open'", task)
+    forget_numbers(t, task)
 
 
 def delete(t: Transaction, name: str) -> None:

@@ -37,5 +37,14 @@ def sound_task(spec: Mapping[str, Any]) -> Task:
     return task
 
 
+def check_unlinkable(task: Task) -> None:
+    """Refuse a task whose reports no shuffler can hide."""
+    if task.is_linkable:
+        raise BadTask(
+            "Reports of this task repeat, or carry a number of their device, so that shuffling hides nobody.",
+            next_step="Take a protocol whose reports are drawn anew (grr, subset, oue, hadamard), without memoize.",
+        )
+
+
 def _wrong(problem: str) -> BadTask:
     return BadTask(f"The task cannot be carried out: {problem}.", next_step="Write it with `discreet collect new`.")

@@ -9,7 +9,8 @@ All of it holds only if
 - the shuffler is real: it waits for n reports, drops the senders, the message numbers, the times and the order, and
   does not work with the collector;
 - n counts honest reports only: reports that the collector can recognise or has made up hide nobody;
-- everyone sends one report (else the losses of the reports add up);
+- everyone sends one report (else the losses of the reports add up), and it neither repeats nor carries a number of the
+  device (`Task.is_linkable`): else crowds that a person is in and is not in can be subtracted;
 - for local hashing, devices draw their own slots: one that the collector assigned is as good as a name, so that
   shuffling such reports gains nothing, and the functions for tasks say so.
 
@@ -256,10 +257,14 @@ def blanket_delta(task: Any, n: int, epsilon: Number) -> float:
 def epsilon_after_shuffling(task: Any, n: int, delta: Number) -> float:
     """What n shuffled reports of a task cost each person together, at delta: the least of the valid bounds.
 
-    Needs a real shuffler, honest reports and one report a person: see the head of this module.
+    Needs a real shuffler, honest reports and one report a person: see the head of this module. A task whose reports can
+    be linked gains nothing: what is in one crowd and not in another is a person's. For a bare randomizer the bound is
+    that of a single crowd.
     """
     randomizer = _randomizer(task)
     formula = closed_form_epsilon(randomizer.epsilon, n=_crowd(randomizer, n), delta=delta)
+    if isinstance(task, Task) and task.is_linkable:
+        return task.epsilon
     return min(formula, blanket_epsilon(randomizer, n=n, delta=delta))
 
 

@@ -20,6 +20,7 @@ from discreet.local.client import (
     VERSION,
     ClientRefused,
     Randomizer,
+    TwoRounds,
     canonical,
     coder_of,
     digest_of,
@@ -224,6 +225,15 @@ class Task:
     def lifetime_epsilon(self) -> float:
         """What a device that makes all the reports it may make gives away, at most, for any two histories of values."""
         return rounded_up(lifetime_loss(self.randomizer, **self.spec["caps"]))
+
+    @property
+    def is_linkable(self) -> bool:
+        """Whether two reports of a device can be told to be one device's: they repeat, or carry a number of its own.
+
+        Such reports hide in no crowd: what is in one crowd and not in the next is a person's.
+        """
+        keeps_answer = self.spec["memoize"] or isinstance(self.randomizer, TwoRounds)
+        return bool(keeps_answer or self.spec["assigned"] or self.randomizer.slot_at is not None)
 
     def code_of(self, value: Any) -> Any:
         """What the randomizer takes for a value."""

@@ -101,12 +101,12 @@ def _reports_of(rows: np.ndarray, *, wide: bool) -> Reports:
     return np.packbits(padded, axis=1).view(">u8").reshape(-1).astype(np.uint64)
 
 
-def write_batch(task: Task, reports: Reports, *, number: bytes | None = None) -> bytes:
-    """One message for many reports, as a shuffler or a simulator sends it; under a new random number unless given."""
+def write_batch(task: Task, reports: Reports) -> bytes:
+    """One message for many reports, as a shuffler or a simulator sends it, under a new random number."""
     bits = task.randomizer.bits
     rows = np.unpackbits(reports.astype(np.uint8), axis=1, count=bits) if reports.ndim == 2 else _bits_of(reports, bits)
     payload = np.packbits(rows.reshape(-1)).tobytes()
-    return message_of(task.digest, NO_SENDER, payload, count=len(reports), message_id=number or os.urandom(16))
+    return message_of(task.digest, NO_SENDER, payload, count=len(reports), message_id=os.urandom(16))
 
 
 def most_in_a_batch(task: Task, longest: int) -> int:

@@ -30,7 +30,7 @@ from discreet.server.telemetry import Telemetry
 log = logging.getLogger(__name__)
 _AGAIN = 1.0
 """Seconds between two attempts to deliver."""
-_DONE = {"replayed", "task-closed", "unknown-task"}
+_DONE = {"replayed", "task-closed", "unknown-task", "bad-task"}
 """Refusals after which a batch need not be sent again: it was counted before, or nobody collects it any more."""
 
 
@@ -119,10 +119,11 @@ class Courier:
             self._stopped.wait(min(_AGAIN, self._wait))
 
     def _mix(self) -> None:
-        for task, crowd in self._books.mix():
+        for task, reports, places in self._books.mix():
             # What holds for fewer holds for more, and a power of two was worked out before.
-            epsilon = epsilon_in_a_crowd(task, 1 << crowd.bit_length() - 1, self._delta)
-            log.info("%s: %d reports mixed, at most ε %.3g each at δ %g", task.name, crowd, epsilon, self._delta)
+            epsilon = epsilon_in_a_crowd(task, 1 << places.bit_length() - 1, self._delta)
+            text = "%s: %d reports of %d addresses mixed, at most ε %.3g each at δ %g"
+            log.info(text, task.name, reports, places, epsilon, self._delta)
 
     def _deliver(self) -> bool:
         """Whether the oldest batch is at the collector; not if there is none."""
@@ -134,7 +135,7 @@ class Courier:
             log.warning("the collector does not take a batch: %s; it is kept and sent again", code)
             return False
         if code not in (None, "replayed"):
-            log.warning("a batch of %d reports is dropped: %s", batch.crowd, code)
+            log.warning("a batch is dropped: %s", code)
         self._books.delivered(batch)
         return True
 

@@ -90,6 +90,19 @@ class Store(ABC):
         """Whether there is a database at all; a server answers for itself."""
         return True
 
+    def scrub(self) -> None:
+        """Leave nothing on disk of what was deleted, as far as nobody is reading it; the next call takes up the rest."""
+        with self.transaction():
+            pass  # so that there is a connection of this process
+        with self._queue:
+            if self._connection is not None:
+                with suppress(*self.errors()):
+                    self._scrub(self._connection)
+
+    @abstractmethod
+    def _scrub(self, connection: Any) -> None:
+        """Overwrite what was deleted, outside of any transaction."""
+
     @abstractmethod
     def _connect(self) -> Any:
         """A connection whose commits wait for the disk."""

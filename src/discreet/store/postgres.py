@@ -38,6 +38,9 @@ class PostgresStore(Store):
         connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         return _PostgresTransaction(connection)
 
+    def _scrub(self, connection: psycopg.Connection) -> None:
+        """A database server looks after its own files."""
+
     def errors(self) -> tuple[type[Exception], ...]:
         return (psycopg.Error,)
 

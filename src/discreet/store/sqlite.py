@@ -41,6 +41,7 @@ class SQLiteStore(Store):
                     raise
                 time.sleep(0.05)
         connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten, not only given up
         return connection
 
     def _address(self) -> str:
@@ -83,6 +84,13 @@ class SQLiteStore(Store):
     def _begin_reading(self, connection: sqlite3.Connection) -> Transaction:
         connection.execute("BEGIN")
         return _SQLiteTransaction(connection)
+
+    def _scrub(self, connection: sqlite3.Connection) -> None:
+        connection.execute("PRAGMA busy_timeout = 1000")  # a reader at length is no reason to keep writers waiting
+        try:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        finally:
+            connection.execute(f"PRAGMA busy_timeout = {round(_PATIENCE_SECONDS * 1000)}")
 
     def errors(self) -> tuple[type[Exception], ...]:
         return (sqlite3.Error,)

@@ -1,0 +1,80 @@
+"""What becomes of messages that were counted: a tally, which is replaced, or grows by pieces where it is appended to.
+
+A piece has as many rows as it has reports, in the order of their messages, and says how many there are up to its end.
+So a fold costs what is new, and a process that knows a part of a piece already takes only the rest of it.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+
+from discreet.local.collector import Collector
+from discreet.local.counting import read_counts, write_counts
+from discreet.local.protocols.base import Reports
+from discreet.local.task import Task
+from discreet.local.wire import read_payload
+from discreet.store import Transaction
+
+
+def read_waiting(t: Transaction, task: Task, *, after: int) -> tuple[int, Reports]:
+    """The reports of messages beyond a number that wait to be folded, and the last one's number."""
+    sql = "SELECT number, reports, payload FROM collection_waiting WHERE task = ? AND number > ? ORDER BY number"
+    rows = t.run(sql, task.id, after)
+    reports = [read_payload(task, bytes(payload), count) for _, count, payload in rows]
+    return (rows[-1][0], np.concatenate(reports)) if rows else (after, Collector(task).none())
+
+
+def read_tally(t: Transaction, task: Task, number: int, known: Collector) -> tuple[int, Collector]:
+    """What was folded, added to what is known up to a message's number."""
+    sql = "SELECT number, reports, tally FROM collection_tallies WHERE task = ? AND number > ? ORDER BY number"
+    rows = t.run(sql, task.id, number)
+    if not rows:
+        return number, known
+    tallies = [_tally_from(bytes(stored)) for _, _, stored in rows]
+    last, total, _ = rows[-1]
+    if not task.protocol.appends:
+        return last, Collector.with_tally(task, tallies[-1], reports=total)
+    new = np.concatenate(tallies)[known.reports - total :] if total > known.reports else known.none()
+    return last, Collector.with_tally(task, task.protocol.merged(known.tally, new), reports=total)
+
+
+def replace_tally(t: Transaction, task: Task, number: int, collector: Collector) -> None:
+    """Keep the sum of all messages up to a number."""
+    stored = _bytes_of(collector.tally)
+    t.run("DELETE FROM collection_tallies WHERE task = ?", task.id)
+    _insert(t, task, number, collector.reports, stored)
+    _count(t, task, number, tally_bytes=len(stored))
+
+
+def append_piece(t: Transaction, task: Task, number: int, reports: Reports) -> None:
+    """Keep the reports of messages up to a number beside what was folded before."""
+    if not len(reports):
+        return
+    rows = t.run("SELECT MAX(reports) FROM collection_tallies WHERE task = ?", task.id)
+    stored = _bytes_of(task.protocol.tally(reports))
+    _insert(t, task, number, (rows[0][0] or 0) + len(reports), stored)
+    _count(t, task, number, tally_bytes=read_counts(t, task.id).tally_bytes + len(stored))
+
+
+def _insert(t: Transaction, task: Task, number: int, reports: int, stored: bytes) -> None:
+    t.run("INSERT INTO collection_tallies VALUES (?, ?, ?, ?)", task.id, number, reports, stored)
+
+
+def _count(t: Transaction, task: Task, number: int, *, tally_bytes: int) -> None:
+    t.run("DELETE FROM collection_waiting WHERE task = ? AND number <= ?", task.id, number)
+    counts = read_counts(t, task.id)
+    write_counts(t, task.id, counts._replace(waiting=0, waiting_bytes=0, tally_bytes=tally_bytes))
+
+
+def _bytes_of(tally: Any) -> bytes:
+    file = io.BytesIO()
+    np.savez_compressed(file, tally=tally)
+    return file.getvalue()
+
+
+def _tally_from(stored: bytes) -> Any:
+    with np.load(io.BytesIO(stored), allow_pickle=False) as file:
+        return file["tally"]
