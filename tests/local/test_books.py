@@ -287,6 +287,15 @@ def test_places_are_forgotten_when_there_are_too_many(clock):
     assert not allowance.take("59999")
 
 
+def test_a_message_larger_than_an_address_may_send_in_a_day_goes_once_and_then_not_for_days(clock):
+    allowance = Allowance(a_day=10, clock=clock)
+    assert allowance.take("a", 25)
+    clock.now += 2 * DAY
+    assert not allowance.take("a", 25)
+    clock.now += DAY
+    assert allowance.take("a", 25)
+
+
 def test_the_catalog_knows_every_quota():
     assert set(_QUOTAS) == {field.name for field in dataclasses.fields(Quota)}
 

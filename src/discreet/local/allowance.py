@@ -31,10 +31,13 @@ class Allowance:
         with self._lock:
             left, since = self._places.pop(place, (float(self._a_day), now))
             left = min(float(self._a_day), left + max(0.0, now - since) * self._a_day / DAY)
-            self._places[place] = (left - amount if left >= amount else left, now)
+            allowed = left >= min(
+                amount, self._a_day
+            )  # what is larger than a day's goes once, and takes days to make up
+            self._places[place] = (left - amount if allowed else left, now)
             if len(self._places) > _MOST_PLACES:
                 self._places.popitem(last=False)
-            return left >= amount
+            return allowed
 
 
 class Allowances:

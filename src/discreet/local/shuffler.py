@@ -145,8 +145,7 @@ class ShufflerBooks:
     def mix(self) -> list[Crowd]:
         """Let the crowds leave that are large enough."""
         crowds = [crowd for task in self.tasks.values() if (crowd := self._mix(task)) is not None]
-        if crowds:
-            self._store.scrub()
+        self._store.scrub()  # every time: somebody may have been reading when the last crowd left
         return crowds
 
     def _mix(self, task: Task) -> Crowd | None:
