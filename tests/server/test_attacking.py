@@ -13,6 +13,7 @@ from discreet.errors import BadInput
 from discreet.server import attacking
 from discreet.server.bodies import Attempt
 from discreet.server.knobs import Console
+from tests.server.conftest import Server
 
 MEASURED = {"homogeneity", "background", "intersection", "inversion", "census"}
 """Whose bound starts from how well the attack does without its target: there is no line for all epsilons."""
@@ -140,3 +141,11 @@ def test_what_takes_too_long_is_stopped_between_two_trials(monkeypatch):
     with pytest.raises(BadInput, match="was stopped"):
         attacking._played("averaging", Attempt(against="sticky-noise"))
     assert time.monotonic() - begun < 5
+
+
+def test_the_list_is_within_the_limits_of_an_analyst(tmp_path):
+    door = Server(tmp_path).start("--rate", "2")
+    try:
+        assert [door.get("/v1/attacks").status_code for _ in range(12)].count(429) >= 1
+    finally:
+        door.stop()

@@ -167,7 +167,8 @@ def test_the_cookie_is_a_session_and_not_the_key_and_signing_out_ends_it(door):
 @pytest.mark.parametrize("key", ["", "dk_", "dk__", "\x00", "dk_\u00e9_\u00e9", "x" * 50_000])
 def test_nobody_signs_in_with_what_is_no_key(door, key):
     assert door.client.post("/session", json={"key": key}).status_code == 401
-    assert door.client.post("/session", content=rb'{"key": "dk_1_\ud800"}').status_code == 422
+    half_a_pair = {"content": rb'{"key": "dk_1_\ud800"}', "headers": {"Content-Type": "application/json"}}
+    assert door.client.post("/session", **half_a_pair).status_code == 422
     assert door.client.get("/session", headers={"Cookie": b"discreet_session=\xe9"}).status_code == 401
 
 
@@ -188,3 +189,17 @@ def test_who_tries_to_sign_in_again_and_again_is_told_to_wait(tmp_path):
     assert tries[0] == 401
     assert 429 in tries
     door.close()
+
+
+def test_what_no_database_keeps_is_refused_by_name(door):
+    assert door.send("analyst", "GET", f"/v1/history?before={10**30}").status_code == 422
+    bearer = {"Authorization": f"Bearer {door.keys['owner']}", "Content-Type": "application/json"}
+    answer = door.client.put("/v1/users/zoe", content=rb'{"role": "\ud800"}', headers=bearer)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (422, "bad-input")
+
+
+def test_no_analyst_has_the_name_of_the_datasets_own_account(door):
+    for role in ("steward", "owner"):
+        assert door.send(role, "PUT", "/v1/analysts/dataset", json={"epsilon": 3}).status_code == 422
+    names = [account["account"] for account in door.send("auditor", "GET", "/v1/budget").json()["accounts"]]
+    assert names.count("dataset") == 1

@@ -141,6 +141,8 @@ class Ledger:
         """
         if analyst is not None:
             check_text(analyst, "An analyst's name", most=200)
+        if analyst == DATASET:
+            raise BadInput("No analyst is called like the dataset's own account.", next_step="Give another name.")
         name = DATASET if analyst is None else analyst_account(analyst)
 
         def job(draft: Draft) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Request, Response
+from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
 
 from discreet.answering.answer import Answer
@@ -82,7 +82,9 @@ def budget(request: Request) -> dict[str, Any]:
 
 
 @routes.get("/history")
-def past(request: Request, before: int | None = None, limit: int = PAGE) -> Response:
+def past(
+    request: Request, before: Annotated[int | None, Query(ge=0, le=2**62)] = None, limit: int = PAGE
+) -> Response:
     """The questions that you asked, newest first; of everybody for the owner and auditors.
 
     What came before them has the lowest `number` among them as its `before`.

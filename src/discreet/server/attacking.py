@@ -9,7 +9,8 @@ from typing import Any
 
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import JSONResponse
 
 from discreet import attacks
 from discreet.attacks import lab
@@ -30,9 +31,9 @@ _EPSILONS = tuple(10 ** (step / 20 - 1) for step in range(41))
 
 
 @routes.get("/attacks")
-async def list_attacks() -> dict[str, Any]:
+def list_attacks() -> Response:
     """Every attack: what it wants, what it sees, what falls to it, and what can be turned, how far."""
-    return {"attacks": [_about(attack) for attack in attacks.list_attacks()]}
+    return JSONResponse({"attacks": [_about(attack) for attack in attacks.list_attacks()]})
 
 
 @routes.post("/attacks/{name}")

@@ -68,9 +68,12 @@ class LimitedRequest(Request):
 def read_json(text: bytes) -> Any:
     """Strict JSON, or a JSONDecodeError."""
     try:
-        return json.loads(text, parse_int=_whole, parse_float=_real, parse_constant=_refuse)
-    except (RecursionError, UnicodeDecodeError):
+        value = json.loads(text, parse_int=_whole, parse_float=_real, parse_constant=_refuse)
+        if b"\\" in text:
+            json.dumps(value, ensure_ascii=False).encode()  # half of an escaped pair is no text
+    except (RecursionError, UnicodeError):
         _refuse("")
+    return value
 
 
 def _whole(digits: str) -> int:
