@@ -82,9 +82,7 @@ def budget(request: Request) -> dict[str, Any]:
 
 
 @routes.get("/history")
-def past(
-    request: Request, before: Annotated[int | None, Query(ge=0, le=2**62)] = None, limit: int = PAGE
-) -> Response:
+def past(request: Request, before: Annotated[int | None, Query(ge=0, le=2**62)] = None, limit: int = PAGE) -> Response:
     """The questions that you asked, newest first; of everybody for the owner and auditors.
 
     What came before them has the lowest `number` among them as its `before`.
