@@ -2,6 +2,7 @@
 
 import pytest
 
+from discreet.answering import leaving
 from discreet.errors import TooMany
 from discreet.server import hours as rooms
 from discreet.server.hours import Hours
@@ -95,3 +96,45 @@ def test_analysts_with_all_their_seconds_are_forgotten(hours, now, monkeypatch):
         ask(hours, now, 0.01, analyst=str(number))
         now[0] += 1
     assert len(hours._buckets) <= 21
+
+
+def test_who_must_wait_for_a_place_leaves_in_a_class_that_has_room_for_the_wait(hours, now):
+    """By the seconds that the questions before it are expected to take, whenever their readings really end."""
+    with hours.visit("alice") as visit:
+        first, second = (visit.leaving(seconds).in_turn() for seconds in (3, 5))
+        assert (first.length, second.length) == (pytest.approx(3.2), pytest.approx(6.4))
+        third = visit.leaving(0.02)
+        assert third.length == 0.05
+        assert third.in_turn().length == pytest.approx(3.2)  # after the first, as an analyst has two places
+        with hours.visit("bob") as other:
+            assert other.leaving(0.02).in_turn().length == 0.05
+    now[0] += 10
+    with hours.visit("alice") as visit:
+        assert visit.leaving(0.02).in_turn().length == 0.05
+
+
+def test_when_all_places_are_taken_everybody_s_class_has_room_for_that(hours, now):
+    for number in range(4):
+        with hours.visit(f"a{number}") as visit:
+            for _ in range(2):
+                visit.leaving(0.8).in_turn()
+    with hours.visit("bob") as visit:
+        assert visit.leaving(0.02).in_turn().length == pytest.approx(1.6)
+
+
+def test_long_questions_wait_for_each_other_and_short_ones_do_not_wait_for_them(hours, now):
+    for number in range(3):
+        with hours.visit(f"a{number}") as visit:
+            for _ in range(2):
+                visit.leaving(20).in_turn()
+    with hours.visit("bob") as visit:
+        assert visit.leaving(0.02).in_turn().length == 0.05
+        assert visit.leaving(20).in_turn().length == pytest.approx(51.2)
+
+
+def test_turns_of_those_who_are_gone_are_forgotten(hours, now, monkeypatch):
+    monkeypatch.setattr(leaving, "_MOST_REMEMBERED", 5)
+    for number in range(20):
+        now[0] += 1
+        hours.departure(f"a{number}", now[0], 0.02).in_turn()
+    assert len(hours._turns._own) <= 7

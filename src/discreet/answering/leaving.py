@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import heapq
+import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 UNIT = 0.05
 """Seconds of the shortest class; every other is twice the one before."""
+_MOST_REMEMBERED = 10_000
 
 
 def class_of(seconds: float, *, unit: float, most: float) -> float:
@@ -24,6 +27,19 @@ class Departure:
     arrived: float
     length: float
     now: Callable[[], float]
+    turn_ends: Callable[[], float] = lambda: 0.0
+    """Takes a turn among all readings, and says when it is over if each takes as long as it was expected to."""
+
+    def in_turn(self) -> Departure:
+        """The departure of what is read now: in a later class, where those before it leave no room in its own.
+
+        Who waits for a place waits for a reading to end. Counted in expected seconds, the wait is public; counted in real ones it would tell
+        when others' readings, or one's own, had ended.
+        """
+        length, ends = self.length, self.turn_ends()
+        while self.arrived + length < ends:
+            length *= 2
+        return replace(self, length=length)
 
     def next(self) -> float:
         """The first of them that is not over."""
@@ -31,3 +47,26 @@ class Departure:
         while length < since:
             length *= 2
         return self.arrived + length
+
+
+class Turns:
+    """When each reading would end, if all took as long as they were expected to: `most` places, `each` for one who asks, `long` for what takes
+    long. The places themselves are free earlier, or a little later; this is what can be known without looking at them.
+    """
+
+    def __init__(self, most: int, *, each: int, long: int, now: Callable[[], float]) -> None:
+        self._each, self._now, self._lock = each, now, threading.Lock()
+        self._all, self._long = [0.0] * most, [0.0] * long
+        self._own: dict[str, list[float]] = {}
+
+    def end(self, who: str, seconds: float, *, is_long: bool) -> float:
+        """Take the next turn of `who`, and say when it is over."""
+        with self._lock:
+            now = self._now()
+            if len(self._own) > _MOST_REMEMBERED:
+                self._own = {name: ends for name, ends in self._own.items() if max(ends) > now}
+            queues = [self._all, self._own.setdefault(who, [0.0] * self._each), *([self._long] if is_long else [])]
+            end = max(now, *(queue[0] for queue in queues)) + seconds
+            for queue in queues:
+                heapq.heapreplace(queue, end)
+            return end

@@ -29,11 +29,11 @@ from discreet.mechanisms import AboveThreshold, Mechanism
 from discreet.noise import RandomBits
 
 _LOG = logging.getLogger("discreet")
-_PLACES = 8
-"""Questions that are read at the same time, on a cursor each; they share the memory of the engine. A quarter of them is the most for one
-analyst, and as many are kept for what is short.
+PLACES, PLACES_EACH, PLACES_LONG = 8, 2, 6
+"""Questions that are read at the same time, on a cursor each; they share the memory of the engine. So many are the most for one analyst, and
+for what takes long.
 """
-_LONG = 1.0
+LONG = 1.0
 """Seconds: a question that is expected to take longer is long."""
 
 
@@ -122,7 +122,7 @@ class Pipeline:
 
     def __init__(self, ledger: Ledger, engine: Engine) -> None:
         self.ledger, self._engine, self._bits = ledger, engine, RandomBits()
-        self._places = Places(_PLACES, each=_PLACES // 4, long=_PLACES - _PLACES // 4)
+        self._places = Places(PLACES, each=PLACES_EACH, long=PLACES_LONG)
 
     def answer(
         self, wanted: Releasable, *, analyst: str | None, request_id: str | None = None, asking: Asking | None = None
@@ -165,8 +165,9 @@ class Pipeline:
         """Read, add noise, and wait. Whatever fails past the charge may hang on somebody's row, so it is one sentence and a bit about the
         data: it stops the analyst until the owner looks. Who takes the question back before it leaves learns neither.
         """
+        leaves = None if departure is None else departure.in_turn()
         noisy, failure = self._read(wanted, analyst, asking)
-        if _waited(departure, asking.taken_back):
+        if _waited(leaves, asking.taken_back):
             raise cancelled()
         if noisy is not None:
             return noisy
@@ -178,7 +179,7 @@ class Pipeline:
 
     def _read(self, wanted: Releasable, analyst: str | None, asking: Asking) -> tuple[bytes | None, str]:
         """What may leave, or the name of what went wrong: its text quotes cells."""
-        place = self._places.held(analyst, taken_back=asking.taken_back, is_long=wanted.seconds > _LONG)
+        place = self._places.held(analyst, taken_back=asking.taken_back, is_long=wanted.seconds > LONG)
         try:
             with place, self._engine.one_limit():
                 return wanted.noisy(wanted.read(self._engine, asking.taken_back), self._bits), ""

@@ -8,7 +8,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from discreet.answering.leaving import Departure, class_of
+from discreet.answering.leaving import Departure, Turns, class_of
+from discreet.answering.pipeline import LONG, PLACES, PLACES_EACH, PLACES_LONG
 from discreet.errors import TooMany
 
 _MOST_REMEMBERED = 10_000
@@ -27,6 +28,7 @@ class Hours:
         self._unit, self._longest, self._a_minute, self._now = unit, longest, a_minute, now
         self._buckets: dict[str, tuple[float, float]] = {}
         self._lock = threading.Lock()
+        self._turns = Turns(PLACES, each=PLACES_EACH, long=PLACES_LONG, now=now)
 
     @contextmanager
     def visit(self, analyst: str) -> Iterator[Visit]:
@@ -38,12 +40,12 @@ class Hours:
         finally:
             self.settle(analyst, self._now() - visit.arrived - visit.taken)
 
-    def departure(self, arrived: float, seconds: float) -> Departure | None:
-        """When an answer leaves whose question arrived then, and will be read for about so many seconds from now."""
+    def departure(self, analyst: str, arrived: float, seconds: float) -> Departure | None:
+        """When an answer leaves whose question arrived then, and will be read for about so many seconds."""
         if self._unit <= 0:
             return None
         length = class_of(self._now() - arrived + seconds, unit=self._unit, most=max(self._unit, self._longest))
-        return Departure(arrived, length, self._now)
+        return Departure(arrived, length, self._now, lambda: self._turns.end(analyst, seconds, is_long=seconds > LONG))
 
     def take(self, analyst: str, seconds: float) -> None:
         """Take seconds out of a bucket that has them, or refuse."""
@@ -80,7 +82,7 @@ class Visit:
 
     def leaving(self, seconds: float) -> Departure | None:
         """Choose the class of a question that will be read for about so long, and take its time from the analyst's; or refuse."""
-        departure = self._hours.departure(self.arrived, seconds)
+        departure = self._hours.departure(self._analyst, self.arrived, seconds)
         if departure is not None:
             self._hours.take(self._analyst, departure.length)
             self.taken = departure.length
