@@ -16,6 +16,7 @@ from tests.server.conftest import Server
 @pytest.fixture
 def discreet(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DISCREET_DEVICE", str(tmp_path / "device.json"))
 
     def run(*arguments):
         result = CliRunner().invoke(app, ["collect", *arguments], catch_exceptions=True)
@@ -101,6 +102,28 @@ def test_what_will_be_given_away_is_said_before_the_first_report_only(discreet):
     said = discreet("report", "task.json", "a")
     assert said.index("at most ε 20 in all") < said.index("leaves this device")
     assert "in all" not in discreet("report", "task.json", "a")
+
+
+def test_one_user_has_one_device_wherever_the_command_is_run(discreet, tmp_path, monkeypatch):
+    monkeypatch.delenv("DISCREET_DEVICE")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    discreet("new", "emoji", "--values", "a,b", "--epsilon", "1", "--lifetime", "1")
+    discreet("report", "task.json", "a")
+    assert (tmp_path / "home" / ".local" / "share" / "discreet" / "device.json").exists()
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    with pytest.raises(DiscreetError, match="ever give"):
+        discreet("report", "../task.json", "a")
+
+
+@pytest.mark.parametrize("value", ["--5", "-5", "9" * 5000, "1e999999999", "1/0", "1_0", "٣", "x" * 100_000, "\0"])
+@pytest.mark.parametrize(
+    "asked", [("--mean", "0", "10"), ("--values", "a,b"), ("--numbers", "5")], ids=["mean", "list", "range"]
+)
+def test_whatever_the_value_a_message_leaves(discreet, value, asked):
+    discreet("new", "q", *asked, "--epsilon", "1")
+    assert "leaves this device" in discreet("report", "task.json", "--", value)
+    assert "leaves this device" in discreet("report", "task.json", value)
 
 
 def test_a_message_waits_for_a_service_that_is_dead_and_is_sent_later_as_it_was(discreet, tmp_path, server):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 
@@ -132,3 +133,14 @@ def reports_of(twin: Protocol, numbers: list[int]) -> np.ndarray:
         return np.array(numbers, np.uint64)
     rows = [np.frombuffer(packed(number, twin.randomizer.bits), np.uint8) for number in numbers]
     return np.array(rows).reshape(len(numbers), -1)
+
+
+class Remembered(Draw):
+    """The same draws whenever the test is run."""
+
+    def __init__(self, name: str) -> None:
+        self._name, self._drawn = name.encode(), 0
+
+    def word(self) -> int:
+        self._drawn += 1
+        return int.from_bytes(hmac.digest(self._name, self._drawn.to_bytes(8, "big"), "sha256")[:8], "big")

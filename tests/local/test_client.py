@@ -15,7 +15,7 @@ import pytest
 from discreet.errors import BadData, BadTask
 from discreet.local import Client, ClientRefused, Task
 from discreet.local import client as device
-from discreet.local.client import Remembered, odds_below
+from discreet.local.client import odds_below
 from discreet.local.wire import read_message
 
 EMOJI = ["😀", "😂", "🥰"]
@@ -109,12 +109,6 @@ def test_a_memoizing_device_repeats_itself_whatever_its_value_so_that_averaging_
     assert len(reports) == 1
     assert client.spent == 2
     assert len({Client(task(memoize=True)).report("😀")[53:-4] for _ in range(200)}) == 3
-
-
-def test_remembered_draws_depend_on_the_secret_and_every_part_of_the_label():
-    labels = [(b"a", b"bc"), (b"ab", b"c"), (b"abc",)]
-    drawn = {Remembered(secret, *label).word() for secret in (b"one", b"two") for label in labels}
-    assert len(drawn) == 6
 
 
 @pytest.mark.parametrize("epsilon", ["1/1000000", "1/2", "1", "4", "30"])

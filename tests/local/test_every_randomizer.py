@@ -6,10 +6,9 @@ import math
 import numpy as np
 import pytest
 
-from discreet.local.client import Remembered
 from discreet.local.draws import Draws
 from tests.local.cases import CASES, TRIALS
-from tests.local.laws import device_law, numbers_of, reports_of, twin_law
+from tests.local.laws import Remembered, device_law, numbers_of, reports_of, twin_law
 from tests.sources import SeededBits
 
 NEAR = 1e-9
@@ -152,7 +151,7 @@ def test_devices_and_the_twin_are_estimated_alike(trial):
     """Devices' reports, packed, through the collector's side: no estimate is further off than it may be."""
     twin = trial.twin()
     codes = np.repeat(trial.codes, trial.counts)[::7]
-    draw = Remembered(b"the devices of this test")
+    draw = Remembered("the devices of this test")
     numbers = [twin.randomizer.randomize(code, draw, slot=slot) for slot, code in enumerate(codes.tolist())]
     reports = reports_of(twin, numbers)
     assert twin.legal(reports).all()

@@ -96,7 +96,7 @@ def law_of_history(client: Client, store: Again, history: tuple) -> Law:
 
 def worst_of(task: Task, values, times: tuple, kind: type[Client] = Client) -> tuple[Fraction, Fraction, Client]:
     """The largest ratio of the laws of two histories, what the device said it had spent, and the device."""
-    store, now = Again(b"one device"), itertools.cycle(times)
+    store, now = Again(), itertools.cycle(times)
     client = kind(task, store=store, clock=lambda: next(now), slot=5, budget=1000)
     laws = [law_of_history(client, store, history) for history in itertools.product(values, repeat=len(times))]
     assert all(sum(law.values()) == 1 for law in laws)

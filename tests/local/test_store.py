@@ -241,3 +241,49 @@ def test_the_file_is_the_owners_alone_and_holds_no_truth(tmp_path):
     assert "illness" not in text
     assert b"illness".hex() not in text
     assert Fraction(json.loads(text)["tasks"][asked.id]["spent"]) == 2
+
+
+def drained(client):
+    """How many reports it makes till its budget is spent."""
+    before = client.reports
+    with pytest.raises(ClientRefused, match="in all"):
+        [client.report("😀") for _ in range(100)]
+    return client.reports - before
+
+
+def test_a_store_is_one_store_by_whatever_name_it_is_called(tmp_path, monkeypatch):
+    for folder in ("home", "app", "away"):
+        (tmp_path / folder).mkdir()
+    asked, store = task(epsilon=5.0, lifetime=1000), tmp_path / "home" / "device.json"
+    monkeypatch.chdir(tmp_path / "home")
+    relative = Client(asked, store="device.json")
+    (tmp_path / "app" / "device.json").symlink_to(store)
+    linked, by_path = Client(asked, store=tmp_path / "app" / "device.json"), Client(asked, store=store)
+    linked.report("😀")
+    monkeypatch.chdir(tmp_path / "away")
+    relative.report("😀")
+    assert drained(by_path) == 2
+    assert drained(linked) == drained(relative) == 0
+    assert (tmp_path / "app" / "device.json").is_symlink()
+    assert list((tmp_path / "away").iterdir()) == []
+
+
+def test_a_link_to_a_store_that_is_not_there_yet_begins_it_where_it_points(tmp_path):
+    (tmp_path / "link.json").symlink_to(tmp_path / "store.json")
+    Client(task(lifetime=1), store=tmp_path / "link.json").report("😀")
+    with pytest.raises(ClientRefused, match="ever"):
+        Client(task(lifetime=1), store=tmp_path / "store.json").report("😀")
+
+
+def test_a_store_that_vanished_is_not_begun_anew_by_who_uses_it(tmp_path):
+    store = tmp_path / "device.json"
+    client = Client(task(), store=store)
+    client.report("😀")
+    store.rename(tmp_path / "elsewhere")
+    with pytest.raises(ClientRefused, match="is gone") as refused:
+        client.report("😀")
+    assert refused.value.code == "bad-store"
+    assert not store.exists()
+    (tmp_path / "elsewhere").rename(store)
+    client.report("😀")
+    assert client.reports == 2

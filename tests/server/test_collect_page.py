@@ -212,8 +212,18 @@ def test_a_new_epoch_has_a_new_name_and_a_clock_put_back_gains_nothing(page, ser
     task = Task.frequency("daily", domain=EMOJI, epsilon=1, lifetime=4, per_epoch=2, epoch_seconds=10)
     one, same, full, other, back, again, over = run(page, served, script, {"id": task.id, "spec": task.spec})
     assert one == same != other == again
-    assert full == "This device has given all it gives in one epoch."
-    assert back == over == "This device has given all it will ever give."
+    assert full == back == "This device has given all it gives in one epoch."
+    assert over == "This device has given all it will ever give."
+
+
+def test_a_clock_that_was_wrong_once_silences_no_browser(page, served):
+    script = f"""{STORE} const mine = await device.Device.open(given, store), told = [];
+        for (const now of [5, 4000, 6, 5, 4000, 7, 8, 9, 10, 11, 12, 13, 5, 14]) {{
+          try {{ await mine.report("😀", now * 1e4); told.push(now); }} catch (error) {{ told.push(error.constructor.name); }} }}
+        return told;"""
+    task = Task.frequency("daily", domain=EMOJI, epsilon=1, lifetime=20, per_epoch=1, epoch_seconds=10)
+    told = run(page, served, script, {"id": task.id, "spec": task.spec})
+    assert told == [5, 4000, 6, "Refused", "Refused", 7, 8, 9, 10, 11, 12, 13, "Refused", 14]
 
 
 # ── the page ────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -98,7 +98,8 @@ def new(
     typer.echo(f"\n  wrote {output}; its name in every message is {task.id}\n")
 
 
-commands.command("report")(report)
+# A value that begins with a minus is a value: a complaint about it would be silence, which tells it.
+commands.command("report", context_settings={"ignore_unknown_options": True})(report)
 commands.command("send")(send)
 
 

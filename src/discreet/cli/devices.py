@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -19,16 +20,22 @@ from discreet.local.client import BUDGET, HEADER
 
 TaskFile = Annotated[Path, typer.Argument(help="The task, as `discreet collect new` wrote it.")]
 StoreFile = Annotated[
-    Path, typer.Option("--store", help="This device's secret, what it gave away, what it has to send.")
+    Path | None,
+    typer.Option(
+        "--store",
+        envvar="DISCREET_DEVICE",
+        help="What this device gave away and has to send; ~/.local/share/discreet/device.json unless said.",
+    ),
 ]
-_STORE = Path("device.json")
+_LONGEST_NUMBER = 400
+_NUMBER = re.compile(r"[+-]?[0-9]+(/[0-9]+|(\.[0-9]*)?(e[+-]?[0-9]{1,3})?)", re.ASCII | re.IGNORECASE)
 
 
 def report(
     task_file: TaskFile,
     value: Annotated[str, typer.Argument(help="The truth; it does not leave this device.")],
     *,
-    store: StoreFile = _STORE,
+    store: StoreFile = None,
     budget: Annotated[
         float, typer.Option("--budget", help="The ε that this device gives away in all, for all its tasks.")
     ] = BUDGET,
@@ -68,7 +75,7 @@ def send(
     task_file: TaskFile,
     *,
     to: Annotated[str, typer.Option("--to", help="The address of a service.")],
-    store: StoreFile = _STORE,
+    store: StoreFile = None,
 ) -> None:
     """Send the messages of a task that wait on this device, as they were made; that costs nothing more."""
     client = _client(read_task(task_file), store, BUDGET)
@@ -86,7 +93,11 @@ def read_task(path: Path) -> Task:
     return Task.from_json(path.read_text())
 
 
-def _client(task: Task, store: Path, budget: float) -> Client:
+def _client(task: Task, store: Path | None, budget: float) -> Client:
+    """This user's device: one store wherever the command is run, so that there is one budget."""
+    if store is None:
+        store = Path.home() / ".local" / "share" / "discreet" / "device.json"
+        store.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
         return Client(task, store=store, budget=budget)
     except ClientRefused as refused:
@@ -94,15 +105,14 @@ def _client(task: Task, store: Path, budget: float) -> Client:
 
 
 def _value(task: Task, text: str) -> Any:
-    """A number where the task is about numbers and the text is one."""
+    """A number where the task is about numbers and the text is one, of few digits; else the text, which is outside."""
     domain = task.spec["domain"]
-    if "lower" in domain:
+    whole = "range" in domain or any(isinstance(value, int) for value in domain.get("values", ()))
+    if (whole or "lower" in domain) and len(text) <= _LONGEST_NUMBER and _NUMBER.fullmatch(text):
         try:
-            return Fraction(text)
+            return int(text) if whole else Fraction(text)
         except (ValueError, ZeroDivisionError):
             return text
-    if "range" in domain or any(isinstance(value, int) for value in domain.get("values", ())):
-        return int(text) if text.lstrip("-").isdecimal() else text
     return text
 
 

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import copy
 import hashlib
-import hmac
 import inspect
 import json
 import math
+import operator
 import os
 import re
 import secrets
@@ -40,6 +40,7 @@ else:
     import fcntl
 
 VERSION = 1
+_STORE_VERSION = 3
 WORD = 1 << 64
 BUDGET = 20
 """What a device gives away in its life, to all tasks together, unless its owner says another epsilon."""
@@ -51,6 +52,9 @@ _MOST_OUTPUTS = 1 << 63
 _MOST_COHORTS = 1 << 16
 _MOST_HASHES = 1 << 6
 _LONGEST_TEXT = 1 << 12
+_LONGEST_NUMBER = 1 << 12
+_EPOCHS_KEPT = 8
+LONGEST_NAME = 200
 MOST_BITS = 1 << 16
 """Of a report: what a device works for one is bounded, whatever the task asks."""
 _MOST_COUNTED = (1 << 32) - 1
@@ -97,20 +101,6 @@ class Draw:
         for _ in range(count):
             drawn = drawn * WORD + self.word()
         return drawn
-
-
-class Remembered(Draw):
-    """The same draws whenever the same secret meets the same label: a public choice that need not be stored."""
-
-    def __init__(self, secret: bytes, *label: bytes) -> None:
-        self._key = hmac.digest(secret, b"\0".join(hashlib.sha256(part).digest() for part in label), "sha256")
-        self._drawn = 0
-
-    def word(self) -> int:
-        """The next 64 bits of HMAC-SHA-256 in counter mode."""
-        block = hmac.digest(self._key, self._drawn.to_bytes(8, "big"), "sha256")
-        self._drawn += 1
-        return int.from_bytes(block[:8], "big")
 
 
 # ── probabilities ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -891,9 +881,10 @@ def _unsound(problem: str) -> ClientRefused:
 
 def spec_of(task: Any) -> Mapping[str, Any]:
     """The specification of a task that is given as JSON, as what JSON stands for, or as a `discreet.local.Task`."""
-    if isinstance(task, str | bytes):
-        return json.loads(task)
-    return task if isinstance(task, Mapping) else task.spec
+    try:
+        return json.loads(task) if isinstance(task, str | bytes) else task if isinstance(task, Mapping) else task.spec
+    except (ValueError, AttributeError, RecursionError):
+        raise _unsound("The task cannot be read.") from None
 
 
 def canonical(spec: Mapping[str, Any]) -> bytes:
@@ -926,6 +917,8 @@ def check_spec(spec: Mapping[str, Any]) -> None:
         raise _unsound("A task has just the parts that a device knows.")
     if spec["version"] != VERSION:
         raise _unsound("The task is of another version.")
+    if type(spec["name"]) is not str or not 0 < len(spec["name"]) <= LONGEST_NAME:
+        raise _unsound(f"The name of a task has 1 to {LONGEST_NAME} letters.")
     caps = spec["caps"]
     if not isinstance(caps, Mapping) or set(caps) != {"per_epoch", "lifetime"}:
         raise _unsound("A task has a cap per epoch and one for a lifetime.")
@@ -957,15 +950,16 @@ def randomizer_of(spec: Mapping[str, Any]) -> Randomizer:
     """The randomizer that a specification asks for, or a refusal."""
     try:
         check_spec(spec)
+        canonical(spec)  # it can be named
         kind = RANDOMIZERS[spec["protocol"]]
         check_parameters(kind, spec["parameters"])
         randomizer = kind(spec)
         check_promise(randomizer)
         check_domain(spec["domain"])
         check_fit(randomizer, spec["domain"])
-    except (KeyError, TypeError, ValueError, ZeroDivisionError, OverflowError) as error:
-        if isinstance(error, ClientRefused):
-            raise
+    except ClientRefused:
+        raise
+    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, RecursionError):
         raise _unsound("The task cannot be read.") from None
     return randomizer
 
@@ -977,7 +971,11 @@ def check_domain(domain: Mapping[str, Any]) -> None:
     _sized(2, domain.get("range", 2))
     _sized(1, domain.get("length", 1))
     values = domain.get("values", ())
-    if any(type(value) not in (str, int) for value in values) or len(set(map(str, values))) < len(values):
+    if (
+        not isinstance(values, list | tuple)
+        or any(type(value) not in (str, int) for value in values)
+        or len(set(map(str, values))) < len(values)
+    ):
         raise _unsound("The values of a task are different texts or integers.")
     if "lower" in domain and not number_of(domain["lower"]) < number_of(domain["upper"]):
         raise _unsound("The lower bound of a task is below its upper bound.")
@@ -1017,23 +1015,48 @@ def coder_of(spec: Mapping[str, Any]) -> Callable[[Any], Any]:
     if "length" in domain:
         return _text_coder(int(domain["length"]))
     if "open" in domain:
-        return fingerprint
+        return _open_coder
     values: Sequence[Any] = range(domain["range"]) if "range" in domain else domain["values"]
-    known: Mapping[Any, int] | range = (
-        values if isinstance(values, range) else {value: code for code, value in enumerate(values)}
-    )
+    known = None if "range" in domain else {value: code for code, value in enumerate(values)}
 
     def code_of(value: Any) -> int:
-        try:
-            inside = not isinstance(value, bool) and value in known
-        except TypeError:  # what cannot be hashed is in no list
-            inside = False
-        if not inside:
-            raise ClientRefused("out-of-domain", "This is not one of the task's values.", "Report one of its values.")
-        code = int(value if isinstance(known, range) else known[value])
+        given = plain(value)
+        if known is not None:
+            code = known.get(given)
+        else:  # a text is not looked for in a range, which would take as long as the range
+            code = given if isinstance(given, int) and 0 <= given < len(values) else None
+        if code is None:
+            raise _outside("This is not one of the task's values.")
         return fingerprint(values[code]) if spec["protocol"] in Sketch.protocols else code
 
     return code_of
+
+
+def _outside(problem: str) -> ClientRefused:
+    return ClientRefused("out-of-domain", problem, "Report one of its values.")
+
+
+def plain(value: Any) -> str | int | None:
+    """The value as a plain text or whole number of bounded length; None for anything else, whatever it does when asked.
+
+    So neither an error nor the time that a coder takes depends on more than that.
+    """
+    try:
+        given = str.__str__(value) if isinstance(value, str) else operator.index(value)
+    except Exception:  # noqa: BLE001  odd objects raise what they like
+        return None
+    if isinstance(value, bool) or (
+        len(given) > _LONGEST_TEXT if isinstance(given, str) else given.bit_length() > _LONGEST_NUMBER
+    ):
+        return None
+    return given
+
+
+def _open_coder(value: Any) -> int:
+    given = str(value) if type(value) is float else plain(value)
+    if given is None:
+        raise _outside("The value is no text and no whole number, or too long.")
+    return fingerprint(given)
 
 
 def _grid_coder(domain: Mapping[str, str], steps: int) -> Callable[[Any], int]:
@@ -1041,20 +1064,38 @@ def _grid_coder(domain: Mapping[str, str], steps: int) -> Callable[[Any], int]:
 
     def code_of(value: Any) -> int:
         try:
-            clamped = min(max(value, lower), upper)
-            inside = Fraction(clamped if isinstance(clamped, Rational | Decimal) else float(clamped))
-        except (TypeError, ValueError, ArithmeticError):  # a text, not a number, nothing
-            inside = None
-        if inside is None or isinstance(value, bool):
-            raise ClientRefused("out-of-domain", "The value is not a number.", "Report a number.")
+            inside = Fraction(min(max(_short_number(value), lower), upper))
+        except Exception:  # noqa: BLE001  a text, not a number, nothing: odd objects raise what they like
+            raise ClientRefused("out-of-domain", "The value is not a number.", "Report a number.") from None
         return math.floor((inside - lower) / (upper - lower) * steps + Fraction(1, 2))
 
     return code_of
 
 
+def _short_number(value: Any) -> Fraction | float:
+    """A number of few digits: one that is longer is infinite, or becomes the nearest double."""
+    if isinstance(value, bool | str | bytes | bytearray):
+        raise TypeError
+    if isinstance(value, Decimal):
+        short = value.is_finite() and -_LONGEST_NUMBER < value.adjusted() < _LONGEST_NUMBER
+        return Fraction(value) if short and len(value.as_tuple().digits) < _LONGEST_NUMBER else float(value)
+    if isinstance(value, Rational) or hasattr(value, "__index__"):
+        top, bottom = (
+            (int(value.numerator), int(value.denominator))
+            if isinstance(value, Rational)
+            else (operator.index(value), 1)
+        )
+        if max(top.bit_length(), bottom.bit_length()) <= _LONGEST_NUMBER:
+            return Fraction(top, bottom)
+        beyond = top.bit_length() - bottom.bit_length()
+        return top / bottom if beyond < 1000 else math.inf if top > 0 else -math.inf
+    return float(value)
+
+
 def _text_coder(length: int) -> Callable[[Any], bytes]:
     def code_of(value: Any) -> bytes:
-        text = str(value).encode(errors="replace")
+        given = plain(value)
+        text = b"" if given is None else str(given).encode(errors="replace")
         if not 0 < len(text) <= length or b"\0" in text:
             raise ClientRefused("out-of-domain", f"The text is empty or longer than {length} bytes.", "Report another.")
         return text
@@ -1099,14 +1140,14 @@ def packed(report: int, bits: int) -> bytes:
 
 
 class Store:
-    """What a device remembers, here in memory: a secret that never leaves, what was given away, what waits to be sent.
+    """What a device remembers, here in memory: what was given away, kept answers, what waits to be sent.
 
     To keep it elsewhere, change `changing` so that what it yields is read, changed and kept by one client at a time.
     """
 
-    def __init__(self, secret: bytes | None = None) -> None:
+    def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._book: dict[str, Any] = {"version": 2, "secret": (secret or secrets.token_bytes(32)).hex(), "tasks": {}}
+        self._book: dict[str, Any] = {"version": _STORE_VERSION, "tasks": {}}
 
     def read(self) -> dict[str, Any]:
         """The book as it stands."""
@@ -1133,18 +1174,25 @@ class FileStore(Store):
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         super().__init__()
-        self._path = Path(path)
+        self._path = Path(path).resolve()  # one store, by whatever name it is called and wherever the process goes
         if not self._path.exists():
-            with self.changing():  # the secret is on disk before it is used
-                pass
+            with self._locked():
+                if not self._path.exists():
+                    self.write(self._book)
+        self.read()
 
     @contextmanager
     def changing(self) -> Iterator[dict[str, Any]]:
+        with self._locked():
+            book = self.read()
+            yield book
+            self.write(book)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
         try:
             with _private(self._path, ".lock", "a") as lock, _alone(lock):
-                book = self.read() if self._path.exists() else self._book
-                yield book
-                self.write(book)
+                yield
         except OSError:
             raise ClientRefused(
                 "bad-store",
@@ -1155,8 +1203,14 @@ class FileStore(Store):
     def read(self) -> dict[str, Any]:
         try:
             book: dict[str, Any] = json.loads(self._path.read_text(encoding="utf-8"))
-            if book["version"] == 2:
+            if book["version"] == _STORE_VERSION:
                 return book
+        except FileNotFoundError:
+            raise ClientRefused(
+                "bad-store",
+                "The store of this device is gone, and with it what it gave away.",
+                "Bring it back to where it was; it is not begun anew while it is in use.",
+            ) from None
         except (ValueError, KeyError, TypeError):
             pass
         raise ClientRefused(
@@ -1213,7 +1267,7 @@ class Client:
     `store` is a file that outlives the process and is shared by all tasks of the device; without one, caps hold as
     long as the object lives. `budget` is the epsilon that the device's owner gives away at most, to all tasks of the
     store together; no task can raise it. `slot` is the number that the collector assigned; without one the device draws
-    its own.
+    another for every report, or every epoch where it remembers its answer.
     """
 
     def __init__(
@@ -1229,12 +1283,11 @@ class Client:
         self.spec = spec_of(task)
         self.randomizer = randomizer_of(self.spec)
         self.digest = digest_of(self.spec)
-        self.budget = Fraction(str(budget))
+        self.budget = budget_of(budget)
         self._code_of = coder_of(self.spec)
         self._store = store if isinstance(store, Store) else FileStore(store) if store is not None else Store()
         self._clock, self._draw = clock, draw or Draw()
-        self._secret = hmac.digest(bytes.fromhex(self._store.read()["secret"]), self.digest, "sha256")
-        self._slot = slot if slot is not None else Remembered(self._secret, b"slot").below(1 << 32)
+        self._assigned = slot
 
     @property
     def reports(self) -> int:
@@ -1265,7 +1318,7 @@ class Client:
         all_reports = _float_above(lifetime_loss(self.randomizer, **caps))
         budget, made = float(self.budget), f"{self.reports:,} made, ε {self.spent:g} given away"
         return (
-            f"{self.spec['name']}: a report costs ε {one:g} at most\n"
+            f"{shown(self.spec['name'])}: a report costs ε {one:g} at most\n"
             f"for this task at most {caps['lifetime']:,} reports, ε {all_reports:g} together whatever the values; {made}\n"
             f"this device gives away at most ε {budget:g} in all, for all its tasks; ε {self.spent_in_all:g} is gone"
         )
@@ -1278,13 +1331,14 @@ class Client:
         """
         given = stand_in(self.spec, self._draw)
         code = self._code_of(value if self.covers(value) else given)
-        epoch = int(self._clock() // self.spec["epoch_seconds"]) if self.spec["epoch_seconds"] else 0
+        number = int(self._clock() // self.spec["epoch_seconds"]) if self.spec["epoch_seconds"] else 0
         with self._store.changing() as book:
             account = _account_in(book, self.digest)
+            epoch = _epoch_in(account, number)
             self._count(book, account, epoch)
             self._store.write(book)  # counted whatever happens next: whether it was drawn must not cost nothing
-            payload = packed(self._randomized(account, code), self.randomizer.bits)
-            sender = hmac.digest(self._secret, b"sender" + epoch.to_bytes(8, "big"), "sha256")[:16]
+            payload = packed(self._randomized(epoch, code), self.randomizer.bits)
+            sender = bytes.fromhex(epoch["sender"])
             message = message_of(self.digest, sender, payload, count=1, message_id=secrets.token_bytes(16))
             account["pending"].append(message.hex())
         return message
@@ -1312,15 +1366,13 @@ class Client:
     def _account(self) -> dict[str, Any]:
         return _account_in(self._store.read(), self.digest)
 
-    def _count(self, book: Mapping[str, Any], account: dict[str, Any], epoch: int) -> None:
+    def _count(self, book: Mapping[str, Any], account: dict[str, Any], epoch: dict[str, Any]) -> None:
         caps = self.spec["caps"]
-        if account["reports"] >= caps["lifetime"] or epoch < account["epoch"]:
+        if account["reports"] >= caps["lifetime"]:
             raise ClientRefused("cap-reached", "This device has given all it will ever give.", "Ask somebody else.")
-        if epoch != account["epoch"]:
-            account.update(epoch=epoch, in_epoch=0, answer=None)
-        if account["in_epoch"] >= caps["per_epoch"]:
+        if epoch["reports"] >= caps["per_epoch"]:
             raise ClientRefused("cap-reached", "This device has given all it gives in one epoch.", "Wait for the next.")
-        before = account["of_answer"] if account["answer"] is not None else 0  # an answer that was lost is paid anew
+        before = epoch["of_answer"] if epoch["answer"] is not None else 0  # an answer that was lost is paid anew
         cost = epoch_loss(self.randomizer, before + 1) - epoch_loss(self.randomizer, before)
         if _spent_in_all(book) + cost > self.budget:
             raise ClientRefused(
@@ -1328,28 +1380,62 @@ class Client:
                 f"This device gives away at most ε {float(self.budget):g} in all, and this report would go beyond.",
                 "Ask somebody else; only the device's owner may raise its budget.",
             )
-        spent = str(Fraction(account["spent"]) + cost)
-        account.update(
-            reports=account["reports"] + 1, in_epoch=account["in_epoch"] + 1, of_answer=before + 1, spent=spent
-        )
+        account.update(reports=account["reports"] + 1, spent=str(Fraction(account["spent"]) + cost))
+        epoch.update(reports=epoch["reports"] + 1, of_answer=before + 1)
 
-    def _randomized(self, account: dict[str, Any], code: Any) -> int:
+    def _randomized(self, epoch: dict[str, Any], code: Any) -> int:
         """A fresh report; or, where the task remembers, one made from the answer that is kept for this epoch."""
         two_rounds = self.randomizer if isinstance(self.randomizer, TwoRounds) and not self.spec["memoize"] else None
-        drawn = two_rounds.answer if two_rounds else self.randomizer.randomize
         if two_rounds is None and not self.spec["memoize"]:
-            return drawn(code, self._draw, slot=self._slot)
-        if account["answer"] is None:
-            account["answer"] = f"{drawn(code, self._draw, slot=self._slot):x}"
-        answer = int(account["answer"], 16)
-        return two_rounds.repeat(answer, self._draw, slot=self._slot) if two_rounds else answer
+            return self.randomizer.randomize(code, self._draw, slot=self._slot())
+        if epoch["answer"] is None:
+            slot = self._slot()
+            drawn = two_rounds.answer if two_rounds else self.randomizer.randomize
+            epoch.update(slot=slot, answer=f"{drawn(code, self._draw, slot=slot):x}")
+        answer = int(epoch["answer"], 16)
+        return two_rounds.repeat(answer, self._draw, slot=epoch["slot"]) if two_rounds else answer
+
+    def _slot(self) -> int:
+        """The number that was assigned; or one drawn for this report, or this epoch's answer: it links nothing else."""
+        return self._assigned if self._assigned is not None else secrets.randbelow(1 << 32)
 
 
 def _account_in(book: dict[str, Any], digest: bytes) -> dict[str, Any]:
-    """What a task has had: reports, the epoch of the last and how many in it, epsilon, the kept answer, the outbox."""
-    fresh = {"reports": 0, "epoch": 0, "in_epoch": 0, "spent": "0", "answer": None, "of_answer": 0, "pending": []}
+    """What a task has had: reports, epsilon, its last epochs and the first that is not forgotten, the outbox."""
+    fresh = {"reports": 0, "spent": "0", "epochs": {}, "first_epoch": 0, "pending": []}
     account: dict[str, Any] = book["tasks"].setdefault(digest.hex(), fresh)
     return account
+
+
+def _epoch_in(account: dict[str, Any], number: int) -> dict[str, Any]:
+    """What an epoch has had: reports, its pseudonym, the kept answer with its slot and how often it was reported.
+
+    Each of the last epochs has a count of its own, in whichever order the clock shows them, so that a clock that was
+    wrong once silences nobody; an epoch that was forgotten, or that lies before one, is over.
+    """
+    epochs: dict[str, dict[str, Any]] = account["epochs"]
+    if number < account["first_epoch"]:
+        raise ClientRefused("cap-reached", "This epoch is over for this device.", "See whether its clock is right.")
+    fresh = {"reports": 0, "sender": secrets.token_hex(16), "slot": 0, "answer": None, "of_answer": 0}
+    epoch = epochs.setdefault(str(number), fresh)
+    while len(epochs) > _EPOCHS_KEPT:
+        oldest = min(map(int, epochs))
+        del epochs[str(oldest)]
+        account["first_epoch"] = oldest + 1
+    return epoch
+
+
+def budget_of(given: float | str | Fraction) -> Fraction:
+    """What the device's owner gives away at most."""
+    try:
+        return number_of(given) if isinstance(given, str) else Fraction(str(given))
+    except (ValueError, ZeroDivisionError):
+        raise ClientRefused("bad-budget", "The budget of a device is a number.", "Give one, such as 5.") from None
+
+
+def shown(text: str) -> str:
+    """A text as it may be printed: what would move the cursor, hide or reorder letters is escaped."""
+    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
 
 
 def _spent_in_all(book: Mapping[str, Any]) -> Fraction:

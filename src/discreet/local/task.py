@@ -26,6 +26,7 @@ from discreet.local.client import (
     digest_of,
     lifetime_loss,
     randomizer_of,
+    shown,
 )
 from discreet.local.protocols import heavy, numeric, twin_of
 from discreet.local.protocols.base import Protocol
@@ -251,7 +252,7 @@ class Task:
         caps, bits = self.spec["caps"], self.randomizer.bits
         at_most = f"{caps['per_epoch']:,} an epoch and {caps['lifetime']:,} in all"
         lines = [
-            f"{self.name}: {self.kind}, protocol {self.spec['protocol']}, ε {float(self.randomizer.loss(1)):g} a report",
+            f"{shown(self.name)}: {self.kind}, protocol {self.spec['protocol']}, ε {float(self.randomizer.loss(1)):g} a report",
             f"a report has {bits:,} bits; a device makes at most {at_most}",
             f"a device that makes them all gives away ε {self.lifetime_epsilon:g} altogether, whatever its values",
         ]

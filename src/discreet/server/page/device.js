@@ -2,7 +2,7 @@
 // task promises, in whole numbers, draws from the browser's secure randomness, counts what it has given away to all tasks of
 // this site together, and keeps what was to be sent until it is acknowledged.
 // The least epsilon is one over LEAST_EPSILON, as in client.py.
-const VERSION = 1, WORD = 1n << 64n, ONE = 1n << 256n, LEAST_EPSILON = 1n << 20n, MOST_EPSILON = 100n, MOST_COUNTED = 2 ** 32 - 1;
+const VERSION = 1, WORD = 1n << 64n, ONE = 1n << 256n, LEAST_EPSILON = 1n << 20n, MOST_EPSILON = 100n, MOST_COUNTED = 2 ** 32 - 1, EPOCHS_KEPT = 8;
 const SPOKEN = ["coin", "warner", "grr"];
 const KEYS = "assigned caps domain epoch_seconds epsilon kind memoize min_batch name parameters protocol seed version";
 export const BUDGET = 20; // what this browser gives away in all, for all tasks of this site
@@ -152,7 +152,11 @@ export class Device {
   }
 
   account(book) {
-    return (book[this.id] ??= { epsilon: this.spec.epsilon, reports: 0, epoch: 0, in_epoch: 0, sender: "", pending: [] });
+    const kept = book[this.id];
+    if (kept && !kept.epochs) { // as this page wrote it before: of one epoch only
+      Object.assign(kept, { epochs: { [kept.epoch]: { reports: kept.in_epoch, sender: kept.sender } }, first_epoch: kept.epoch });
+    }
+    return (book[this.id] ??= { epsilon: this.spec.epsilon, reports: 0, epochs: {}, first_epoch: 0, pending: [] });
   }
 
   // One tab at a time reads, checks and writes the book; it is written before anything leaves.
@@ -177,15 +181,27 @@ export class Device {
 
   // Counted before the coins fall: who could look first and flip again would give away more than epsilon.
   count(book, account, now) {
-    const caps = this.spec.caps, seconds = this.spec.epoch_seconds;
-    const epoch = seconds ? Math.floor(now / 1000 / seconds) : 0, same = account.epoch === epoch && account.sender;
-    if (account.reports >= caps.lifetime || epoch < account.epoch) throw new Refused("This device has given all it will ever give.", "Ask somebody else.");
-    if (same && account.in_epoch >= caps.per_epoch) throw new Refused("This device has given all it gives in one epoch.", "Wait for the next.");
-    const sender = same ? account.sender : hex(crypto.getRandomValues(new Uint8Array(16)));
-    Object.assign(account, { reports: account.reports + 1, epoch, in_epoch: (same ? account.in_epoch : 0) + 1, sender });
+    const caps = this.spec.caps, epoch = this.epoch(account, now);
+    if (account.reports >= caps.lifetime) throw new Refused("This device has given all it will ever give.", "Ask somebody else.");
+    if (epoch.reports >= caps.per_epoch) throw new Refused("This device has given all it gives in one epoch.", "Wait for the next.");
+    account.reports += 1;
+    epoch.reports += 1;
     const [spent, whole] = spentInAll(book);
     if (spent > BigInt(BUDGET) * whole) throw new Refused(`This device gives away at most ε ${BUDGET} in all, and this report would go beyond.`, "Ask somebody else.");
-    return unhex(sender);
+    return unhex(epoch.sender);
+  }
+
+  // As in client.py: each of the last epochs has a count and a pseudonym of its own, in whichever order the clock shows them.
+  epoch(account, now) {
+    const { epochs, first_epoch } = account, seconds = this.spec.epoch_seconds, number = seconds ? Math.floor(now / 1000 / seconds) : 0;
+    if (number < first_epoch) throw new Refused("This epoch is over for this device.", "See whether its clock is right.");
+    const epoch = (epochs[number] ??= { reports: 0, sender: hex(crypto.getRandomValues(new Uint8Array(16))) });
+    const [oldest, ...newer] = Object.keys(epochs).map(Number).sort((one, other) => one - other);
+    if (newer.length >= EPOCHS_KEPT) {
+      delete epochs[oldest];
+      account.first_epoch = oldest + 1;
+    }
+    return epoch;
   }
 
   // A value that is not asked for is reported as one of the task's, drawn at random: silence would tell it.

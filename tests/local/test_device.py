@@ -1,0 +1,257 @@
+"""What a device lets slip beside its reports: names that link them, errors and times that tell the value, clocks."""
+
+from __future__ import annotations
+
+import json
+import time
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from discreet.errors import BadTask
+from discreet.local import Client, ClientRefused, Task
+from discreet.local.client import HEADER
+from discreet.local.rules import sound_task
+from discreet.local.wire import read_message
+
+EPOCH = 100
+
+
+def task(**rules):
+    return Task.frequency("emoji", domain=["a", "b", "c"], epsilon=2, **rules)
+
+
+# ── what links reports ──────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def names_in(client: Client, message: bytes) -> set[str]:
+    """What a message says of its device beside the answer: pseudonym, and slot or cohort."""
+    r = client.randomizer
+    report = int.from_bytes(message[HEADER:-4], "big") >> -r.bits % 8
+    above = r.slot_at if r.slot_at is not None else getattr(r, "filter_bits", None)
+    return {message[33:49].hex(), *([f"above the answer: {report >> above}"] if above is not None else [])}
+
+
+PEM = Task.heavy_hitters("words", epsilon=2, length=4, epoch_seconds=EPOCH, lifetime=1000)
+LINKED = {
+    protocol: Task.frequency(
+        protocol, domain=range(300), epsilon=2, protocol=protocol, parameters=more, epoch_seconds=EPOCH, lifetime=1000
+    )
+    for protocol, more in {
+        "grr": {},
+        "olh": {},
+        "loloha": {},
+        "rappor": {"cohorts": 1 << 16, "filter_bits": 32},
+    }.items()
+} | {"pem": PEM}
+
+
+@pytest.mark.parametrize("protocol", LINKED)
+@pytest.mark.parametrize("memoize", [False, True])
+def test_nothing_in_the_messages_of_two_epochs_says_that_they_are_of_one_device(protocol, memoize):
+    spec = {**json.loads(LINKED[protocol].to_json()), "memoize": memoize}
+    now = [0.0]
+    client = Client(spec, clock=lambda: now[0], budget=1000)
+    epochs = []
+    for epoch in range(6):
+        now[0] = epoch * EPOCH
+        epochs.append([names_in(client, client.report(7)) for _ in range(2)])
+    assert all(first & second for first, second in epochs), "within an epoch the pseudonym does"
+    shared = sum(len(one[0] & other[0]) for i, one in enumerate(epochs) for other in epochs[:i])
+    assert shared <= 1, "15 pairs of 16-bit cohorts: two that are equal have a chance below 1 in 10,000,000"
+    if memoize or protocol in ("loloha", "rappor"):
+        assert all(first == second for first, second in epochs), "one answer, one slot"
+
+
+def test_a_slot_of_ones_own_is_fresh_for_every_fresh_report_and_an_assigned_one_stays():
+    asked = Task.frequency("o", epsilon=1, protocol="olh")
+    client = Client(asked)
+    assert (
+        len({int(read_message(asked, client.report("x")).reports[0]) >> client.randomizer.slot_at for _ in range(9)})
+        == 9
+    )
+    client = Client(asked, slot=77)
+    assert {int(read_message(asked, client.report("x")).reports[0]) >> client.randomizer.slot_at for _ in range(9)} == {
+        77
+    }
+
+
+# ── clocks ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_clock_that_was_wrong_once_silences_nobody_and_no_epoch_has_more_than_its_cap():
+    now = [0.0]
+    client = Client(task(per_epoch=1, lifetime=100, epoch_seconds=EPOCH), clock=lambda: now[0], budget=1000)
+    made: dict[int, int] = {}
+    for epoch in [5, 4_000, 6, 5, 4_000, 7, 7, 8, 9, 10, 11, 12, 13, 14, 5, 6, 4_000, 15]:
+        now[0] = epoch * EPOCH
+        try:
+            client.report("a")
+            made[epoch] = made.get(epoch, 0) + 1
+        except ClientRefused:
+            continue
+    assert made == dict.fromkeys([5, 4_000, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15], 1)
+    now[0] = 3 * EPOCH
+    with pytest.raises(ClientRefused, match="clock"):
+        client.report("a")
+
+
+def test_clocks_that_go_round_and_round_get_no_more_than_a_lifetime():
+    now = [0.0]
+    client = Client(task(per_epoch=1, lifetime=12, epoch_seconds=EPOCH), clock=lambda: now[0], budget=1000)
+    for epoch in range(100):
+        now[0] = epoch * 37 % 101 * EPOCH
+        try:
+            client.report("a")
+        except ClientRefused:
+            continue
+    assert client.reports <= 12
+    assert client.spent <= 24
+
+
+# ── values ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Odd:
+    """Fails at whatever it is asked."""
+
+    def __getattribute__(self, name):
+        raise MemoryError
+
+    def __hash__(self):
+        raise RuntimeError
+
+    def __eq__(self, other):
+        raise RuntimeError
+
+    def __index__(self):
+        raise RuntimeError
+
+    def __float__(self):
+        raise RuntimeError
+
+    def __str__(self):
+        raise RuntimeError
+
+
+class OddText(str):
+    """A text that does not want to be one."""
+
+    __slots__ = ()
+
+    def __str__(self):
+        raise RuntimeError
+
+    def __hash__(self):
+        raise RuntimeError
+
+
+VALUES = {
+    "long number": 10**5000,
+    "longer": -(10**100_000),
+    "long fraction": Fraction(1, 10**5000),
+    "tiny decimal": Decimal("1e-999999999"),
+    "huge decimal": Decimal("1e999999999"),
+    "array": np.array([1, 2]),
+    "array of one": np.array([1.5]),
+    "not a number": np.float64("nan"),
+    "flag": np.bool_(True),
+    "odd": Odd,
+    "odd text": OddText("a"),
+    "long text": "x" * 10_000_000,
+    "half a letter": "\ud800",
+    "bytes": b"a",
+    "complex": 1j,
+    "nothing": None,
+    "list": [[]],
+}
+ASKED = {
+    "list": task(),
+    "range": Task.frequency("r", domain=range(5_000_000), epsilon=1, protocol="grr"),
+    "open": Task.frequency("o", epsilon=1),
+    "mean": Task.mean("m", lower=0, upper=1, epsilon=1),
+    "words": Task.heavy_hitters("w", epsilon=1, length=4),
+}
+
+
+@pytest.mark.parametrize("asked", ASKED.values(), ids=ASKED)
+@pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
+def test_whatever_the_value_a_message_leaves_at_once(asked, value):
+    client = Client(asked)
+    began = time.process_time()
+    message = client.report(Odd() if value is Odd else value)  # pytest itself cannot look at one
+    assert time.process_time() - began < 2, "10**999999999 would take minutes"
+    assert len(read_message(asked, message).reports) == 1
+
+
+def test_a_number_of_numpy_is_not_looked_for_through_the_whole_range():
+    code_of = Client(ASKED["range"])._code_of
+    assert [code_of(kind(4_999_999)) for kind in (int, np.int64, np.uint32)] == [4_999_999] * 3
+    began = time.process_time()
+    for _ in range(200):
+        code_of(np.int64(4_999_999))
+    assert time.process_time() - began < 20, "walking takes a second each"
+
+
+def test_long_numbers_are_clamped_and_long_fractions_rounded():
+    code_of = Task.mean("m", lower=0, upper=1, epsilon=1, steps=10).code_of
+    given = (
+        10**5000,
+        -(10**5000),
+        Fraction(10**5000, 2 * 10**5000 + 1),
+        Decimal("1e-999999999"),
+        Decimal("1e999999999"),
+    )
+    assert [code_of(value) for value in given] == [10, 0, 5, 0, 10]
+
+
+# ── tasks ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_the_name_of_a_task_cannot_forge_or_hide_what_it_costs():
+    spec = {**json.loads(task().to_json()), "name": "emoji: a report costs ε 0.001 at most\nε 0 is gone\x1b[8m\u202e👍"}
+    for said in (Client(spec).explain(), Task(spec).explain()):
+        assert said.replace("\n", "").isprintable()
+        assert "at most\\nε 0 is gone\\x1b[8m\\u202e👍: " in said.splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"name": "\ud800"},
+        {"name": ""},
+        {"name": "x" * 201},
+        {"name": 5},
+        {"domain": {"values": {"a": 1, "b": 2, "c": 3}}},
+        {"domain": {"values": "abc"}},
+        {"domain": {"values": ["a", "b", "\ud800"]}},
+        {"domain": [["values", 3]]},
+        {"parameters": [1]},
+        {"parameters": None},
+        {"protocol": []},
+        {"epsilon": None},
+        {"caps": {"per_epoch": True, "lifetime": 1}},
+    ],
+)
+def test_a_malformed_task_is_refused_and_nothing_else_happens(change):
+    spec = {**json.loads(task(protocol="grr").to_json()), **change}
+    with pytest.raises(ClientRefused) as refused:
+        Client(spec)
+    assert refused.value.code == "bad-task"
+    with pytest.raises(BadTask):
+        sound_task(spec)
+
+
+@pytest.mark.parametrize("text", ["", "{", b"\xff", "[" * 100_000, "5", "null", 5, None])
+def test_what_is_no_task_is_refused(text):
+    with pytest.raises(ClientRefused) as refused:
+        Client(text)
+    assert refused.value.code == "bad-task"
+
+
+@pytest.mark.parametrize("budget", [float("inf"), float("nan"), "1e999999999", "all"])
+def test_a_budget_is_a_number(budget):
+    with pytest.raises(ClientRefused):
+        Client(task(), budget=budget)
