@@ -9,7 +9,8 @@ import sqlite3
 import pytest
 
 from discreet.errors import LedgerDamaged, StoreUnavailable
-from discreet.ledger import Ledger, verify
+from discreet.ledger import Ledger, chain, verify
+from discreet.ledger.entries import Entry, entry_hash
 from discreet.store import open_store
 from tests.ledger.asking import a_ledger, a_request, ask, in_child, open_ledger, output_of
 from tests.mutants.stores import DeferredStore, UnsyncedStore, commits_reach_the_disk, no_charge_is_lost
@@ -257,3 +258,24 @@ def test_books_that_are_being_written_can_be_verified(where):
     finally:
         stop.set()
         writer.join()
+
+
+@pytest.mark.parametrize("number", [0, 3])
+def test_a_charge_that_does_not_stand_in_the_chain_pays_for_nothing(tmp_path, number):
+    """Hashed as ours are, but numbered before the first, or put in another's place."""
+    ledger = a_ledger(f"{tmp_path}/ledger.sqlite")
+    for each in range(4):
+        ask(ledger, a_request(each))
+    wanted = a_request(99)
+    body = {"accounts": ["dataset", f"analyst:{wanted.analyst}"], "analyst": wanted.analyst, "question": wanted.key}
+    with ledger._store.transaction() as t:
+        last = chain.entry_at(t, 2)
+        values = (number, last.time, "charge", body, last.hash)
+        t.run("DELETE FROM ledger_entries WHERE seq = ?", number)
+        chain.append(t, Entry(*values, entry_hash(*values)))
+        t.run("INSERT INTO ledger_questions (question, charged) VALUES (?, ?)", wanted.key, number)
+        t.run(
+            "INSERT INTO ledger_paid (analyst, question, charged) VALUES (?, ?, ?)", wanted.analyst, wanted.key, number
+        )
+    with pytest.raises(LedgerDamaged):
+        ledger.reserve(wanted)

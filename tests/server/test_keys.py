@@ -56,3 +56,19 @@ def test_a_key_that_is_revoked_here_stops_at_once(store):
     book.revoke(key.split("_")[1])
     with pytest.raises(NoAccess):
         book.holder(key)
+
+
+def test_a_proof_that_is_copied_into_another_entry_opens_nothing(store):
+    """Who writes to the database and has a key of their own would otherwise be the owner."""
+    ledger = Ledger(store)
+    book = KeyBook(ledger, b"x" * 32)
+    key = book.create("mallory")
+    number, secret = key.split("_")[1:]
+    (mine,) = book.all()
+    forged = {"key": "0123456789ab", "name": "olga", "role": "owner", "expires": mine.expires, "proof": mine.proof}
+    for body in (forged, {**forged, "key": "ba9876543210", "proof": mine.proof.removeprefix("bound:")}):
+        ledger.record(lambda _, body=body: iter([("key", body)]), by="nobody")
+        with pytest.raises(NoAccess):
+            KeyBook(ledger, b"x" * 32).holder(f"dk_{body['key']}_{secret}")
+    assert book.holder(key).role == "analyst"
+    assert number == mine.id

@@ -1,7 +1,7 @@
 """Who may come in, as the chain says: keys, revocations and the users of a proxy are entries, and there is no table beside them.
 
-So an edited database lets nobody in: an entry that was changed no longer has its hash, and a restored backup, which would
-forget a revocation, is older than the anchor.
+An entry that was changed no longer has its hash, a proof fits the key, holder and role that it was made for, and a restored
+backup, which would forget a revocation, is older than the anchor.
 """
 
 from __future__ import annotations

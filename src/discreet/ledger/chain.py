@@ -44,6 +44,12 @@ def entry_at(t: Transaction, seq: int) -> Entry | None:
     return _entry(rows[0]) if rows else None
 
 
+def is_linked(t: Transaction, entry: Entry) -> bool:
+    """Whether an entry stands in the chain: its number is one of the chain's, and the entry behind it goes on from it."""
+    following = entry_at(t, entry.seq + 1)
+    return entry.seq >= 1 and (following is None or following.previous == entry.hash)
+
+
 def charges_before(t: Transaction, seq: int | None, *, analyst: str | None, limit: int) -> list[Entry]:
     """The last charges, newest first: below a number, or of all; of one analyst, or of everybody."""
     whose, values = ("", ()) if analyst is None else (f"AND {t.member('body', 'analyst')} = ?", (analyst,))

@@ -25,7 +25,7 @@ def _is_charged(t: Transaction, rows: list[Any], question: str, account: str) ->
     if not rows:
         return False
     charge = None if rows[0][0] is None else chain.entry_at(t, rows[0][0])
-    proved = charge is not None and charge.kind == "charge" and charge.intact
+    proved = charge is not None and charge.kind == "charge" and charge.intact and chain.is_linked(t, charge)
     if charge is None or not proved or charge.body["question"] != question or account not in charge.body["accounts"]:
         chain.damaged("A question counts as paid without an entry that says so.")
     return True

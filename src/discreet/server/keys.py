@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 import math
 import os
 import threading
@@ -32,6 +33,8 @@ _REMEMBERED = 1.0
 """Seconds for which a key that another process revokes still works."""
 _NEWS = 0.2
 """Seconds until a key that another process made is looked for: so often, and no oftener, wrong keys reach the database."""
+_BOUND = "bound:"
+"""Before proofs that hang on the holder, the role and the day as well as on the key."""
 
 _Entries = Iterator[tuple[str, dict[str, Any]]]
 
@@ -121,8 +124,8 @@ class KeyBook:
         """Whose key it is; one text for every reason why it is nobody's."""
         number, _, secret = key.removeprefix(PREFIX).partition("_")
         issued = self._lately(known=lambda access: number in access.keys).keys.get(number)
-        known = issued.proof if issued else self._proof("")
-        fits = hmac.compare_digest(known, self._proof(secret)) and key.startswith(PREFIX)
+        known = issued.proof if issued else _BOUND
+        fits = hmac.compare_digest(known, self._proof_for(issued, secret)) and key.startswith(PREFIX)
         if fits and issued:
             return self._in_use(issued)
         raise _opens_nothing()
@@ -154,11 +157,20 @@ class KeyBook:
             raise BadInput("A key is good for at least one day.", next_step="Say for how many days.")
         number, secret = os.urandom(6).hex(), os.urandom(32).hex()
         expires = (self._now() + timedelta(days=days)).isoformat()
-        body = {"key": number, "name": name, "role": role, "expires": expires, "proof": self._proof(secret)}
+        body = {"key": number, "name": name, "role": role, "expires": expires}
+        body["proof"] = self._proof(number, name, role, expires, secret)
         return f"{PREFIX}{number}_{secret}", body
 
-    def _proof(self, secret: str) -> str:
-        return _proof_of(self._keyed(secret))
+    def _proof_for(self, issued: IssuedKey | None, secret: str) -> str:
+        """What the entry of a key must say, if this is its secret."""
+        if issued is None or issued.proof.startswith(_BOUND):
+            facts = ("", "", "", "") if issued is None else (issued.id, issued.name, issued.role, issued.expires)
+            return self._proof(*facts, secret)
+        return _proof_of(self._keyed(secret))  # of an earlier release
+
+    def _proof(self, number: str, name: str, role: str, expires: str, secret: str) -> str:
+        """Bound to all that the entry says: who copies it into an entry of their own, for another role, opens nothing."""
+        return _BOUND + _proof_of(self._keyed(json.dumps([number, name, role, expires, secret])))
 
     def _keyed(self, secret: str) -> str:
         return hmac.new(self._secret, secret.encode(), hashlib.sha256).hexdigest()
