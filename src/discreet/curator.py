@@ -89,9 +89,10 @@ class Curator:
         delta: Number | None = None,
         mechanism: str | None = None,
         parameters: Parameters = (),
+        taken_back: threading.Event | None = None,
     ) -> Plan:
-        """What a question would read, measure and cost. Spends nothing and looks at no protected row."""
-        reading = self._readings.read(str(sql), parameters)
+        """What a question would read, measure and cost. Spends nothing and looks at no protected row; stops where it is taken back."""
+        reading = self._readings.read(str(sql), parameters, taken_back=taken_back or threading.Event())
         return at_price(reading, self.declared, epsilon=epsilon, delta=delta, mechanism=mechanism)
 
     def epsilon_within(self, sql: str | Table, *, within: Number, confidence: Number, **details: Any) -> float:
@@ -146,8 +147,9 @@ class Curator:
 
         Say how much it may cost (`epsilon`, here or in OPTIONS), or how exact it must be (`within` and `confidence`).
         """
-        details = {"delta": delta, "mechanism": mechanism, "parameters": parameters}
-        with self._planning(analyst, asking):
+        taken_back = None if asking is None else asking.taken_back
+        details = {"delta": delta, "mechanism": mechanism, "parameters": parameters, "taken_back": taken_back}
+        with self._planning(analyst, taken_back):
             plan = self._priced(sql, epsilon=epsilon, within=within, confidence=confidence, **details)
             wanted = self._release(plan, str(sql))
             if asking is not None and asking.most_cells is not None:
@@ -160,10 +162,9 @@ class Curator:
         return Answer(plan, paid.stored, loss=loss, replayed=books.replayed, receipt=books.receipt)
 
     @contextmanager
-    def _planning(self, analyst: str | None, asking: Asking | None) -> Iterator[None]:
+    def _planning(self, analyst: str | None, taken_back: threading.Event | None) -> Iterator[None]:
         """A place to plan at, and all that is looked up there within the seconds of one question."""
-        taken_back = threading.Event() if asking is None else asking.taken_back
-        with self._desks.held(analyst, taken_back=taken_back), self._engine.one_limit():
+        with self._desks.held(analyst, taken_back=taken_back or threading.Event()), self._engine.one_limit():
             yield
 
     def _release(self, plan: Plan, label: str) -> SqlRelease:

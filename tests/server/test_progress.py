@@ -1,5 +1,6 @@
 """A long question is told as it happens, can be taken back, and costs its price all the same."""
 
+import asyncio
 import json
 import threading
 import time
@@ -9,10 +10,16 @@ import anyio
 import httpx
 import pytest
 
+from discreet import curator as curators
 from discreet.curator import Asking
-from discreet.errors import Cancelled, EngineFailure
+from discreet.errors import Cancelled, EngineFailure, TooMany
 from discreet.samples import write_clinic
 from discreet.server import KeyBook, create_app
+from discreet.server.bodies import Question
+from discreet.server.guard import Guard
+from discreet.server.hours import Hours
+from discreet.server.questions import Questions
+from discreet.server.roles import Holder
 from tests.inside import read_forever
 from tests.opening import open_curator
 
@@ -71,6 +78,59 @@ def test_taking_back_one_question_disturbs_no_other(curator):
     assert curator.ask("SELECT COUNT(*) FROM visits", epsilon=0.1).rows
     with pytest.raises(Cancelled):
         curator.ask("SELECT COUNT(*) FROM patients", epsilon=0.1, asking=other)
+
+
+def test_what_is_taken_back_is_planned_no_further(curator, monkeypatch):
+    asking, steps = Asking(), []
+
+    def at_a_step(*given, **named):
+        steps.append(given)
+        if len(steps) == 3:
+            curator.take_back(asking)
+        return width_of(*given, **named)
+
+    width_of = curators.width_of
+    monkeypatch.setattr(curators, "width_of", at_a_step)
+    with pytest.raises(Cancelled):
+        curator.ask("SELECT COUNT(*) FROM visits", within=3, confidence=0.9, asking=asking)
+    assert len(steps) == 3
+
+
+def test_what_is_taken_back_counts_among_the_questions_at_once_until_its_class_ends():
+    """The caller is told at once; the work ends before its class, or after it."""
+    holder, asked = Holder("key 1", "alice", "analyst"), Question(sql="SELECT 1", epsilon=1.0)
+
+    class Works:
+        def __init__(self, seconds):
+            self.seconds, self.begun = seconds, threading.Event()
+
+        def ask(self, _sql, *, asking, **_):
+            asking.leaving(0.3)
+            self.begun.set()
+            asking.taken_back.wait(30)
+            time.sleep(self.seconds)
+            raise Cancelled("Taken back.", next_step="Ask again.")
+
+        def take_back(self, asking):
+            asking.taken_back.set()
+
+    async def free_after(works):
+        guard = Guard(rate=1000, at_once=1)
+        questions = Questions(works, guard=guard, hours=Hours(unit=0.4, longest=10, a_minute=60))
+        began, task = time.monotonic(), asyncio.ensure_future(questions.ask(asked, holder=holder, name="x", asking=Asking()))  # fmt: skip
+        await anyio.to_thread.run_sync(works.begun.wait, 30)
+        questions.take_back(holder, "x")
+        with pytest.raises(Cancelled):
+            await task
+        while True:
+            try:
+                async with guard.admit("alice"):
+                    return time.monotonic() - began
+            except TooMany:
+                await asyncio.sleep(0.01)
+
+    assert asyncio.run(free_after(Works(0.0))) >= 0.4
+    assert asyncio.run(free_after(Works(0.5))) >= 0.8, "at the next doubling: when the work ended is not told"
 
 
 class ReadsUntilTakenBack:
@@ -162,7 +222,7 @@ def scenario_of(curator, scenario, **options):
         anyio.run(whole)
 
 
-def test_who_takes_a_question_back_is_told_at_once_and_has_their_place_again_while_it_still_stops(curator, late):
+def test_who_takes_a_question_back_is_told_at_once_while_it_still_stops(curator, late):
     """Else the time from taking back to the refusal would tell whether it was still being read."""
 
     async def scenario(client, _questions, body):
@@ -181,7 +241,7 @@ def test_who_takes_a_question_back_is_told_at_once_and_has_their_place_again_whi
         assert not late.may_stop.is_set()
         late.may_stop.set()
 
-    scenario_of(curator, scenario, at_once=1)
+    scenario_of(curator, scenario)
 
 
 def test_more_questions_than_there_are_threads_are_refused(curator, late):

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from datetime import date
 
+from discreet.answering.pipeline import cancelled
 from discreet.catalog import Catalog
 from discreet.engines import Engine
 from discreet.sql.queries import Reading, read_question
@@ -23,8 +24,9 @@ class Readings:
         self._known: OrderedDict[str, Reading] = OrderedDict()
         self._lock = threading.Lock()
 
-    def read(self, sql: str, parameters: Parameters) -> Reading:
-        """The meaning of a text, or a refusal by name."""
+    def read(self, sql: str, parameters: Parameters, *, taken_back: threading.Event) -> Reading:
+        """The meaning of a text, or a refusal by name; looked for no further than until the question is taken back."""
+        _check_wanted(taken_back)
         key = repr((sql, dict(parameters) if isinstance(parameters, Mapping) else tuple(parameters)))
         with self._lock:
             known = self._known.get(key)
@@ -33,9 +35,15 @@ class Readings:
                 return known
         reading = read_question(sql, self._catalog, self._engine, parameters=parameters, today=self._today)
         for question in reading.questions:
+            _check_wanted(taken_back)
             self._engine.bind(question)
         with self._lock:
             self._known[key] = reading
             while len(self._known) > _MOST:
                 self._known.popitem(last=False)
         return reading
+
+
+def _check_wanted(taken_back: threading.Event) -> None:
+    if taken_back.is_set():
+        raise cancelled()
