@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
+from starlette.exceptions import HTTPException
 
 from discreet.answering.answer import Answer
 from discreet.answering.face import PAGE
@@ -36,6 +37,7 @@ async def ask(
     """
     service, holder = service_of(request), holder_of(request)
     service.check_dataset(question.dataset)
+    service.writing.check_room(holder.name)
     name = idempotency_key or os.urandom(16).hex()
     accept = request.headers.get("accept", "")
     most = None if PARQUET in accept else service.limits.cells
@@ -48,14 +50,16 @@ async def ask(
         lines = told_as_it_happens(
             asked,
             hang_up=lambda: service.questions.take_back(holder, name),
-            written=lambda answer: json_pieces(service, answer, question.level),
+            written=lambda answer: json_pieces(service, answer, question.level, analyst=holder.name),
             on_refusal=partial(setattr, request.state, "code"),
         )
         return StreamingResponse(lines, media_type="application/x-ndjson")
     answer = await asked(lambda _: None)
+    if await request.is_disconnected():
+        raise HTTPException(400)
     if PARQUET in accept:
-        return await parquet_response(service, answer)
-    return await json_response(service, answer, question.level)
+        return await parquet_response(service, answer, analyst=holder.name)
+    return await json_response(service, answer, question.level, analyst=holder.name)
 
 
 @routes.delete("/ask/{name}", status_code=204)

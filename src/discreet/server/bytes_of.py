@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
-from typing import TypeAlias
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import ExitStack
+from functools import partial
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 from fastapi import Response
 from fastapi.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from discreet.answering.answer import Answer
 from discreet.answering.sizes import too_large
@@ -22,21 +25,22 @@ _Begun: TypeAlias = tuple[bytes, bytes | None, Iterator[bytes]]
 """The first piece, the second if there is one, and the others, which are not made yet."""
 
 
-async def json_response(service: Service, answer: Answer, level: float) -> Response:
+async def json_response(service: Service, answer: Answer, level: float, *, analyst: str) -> Response:
     """The same bytes for the same answer, whoever asks and however often, with intervals at one level."""
-    texts = await in_thread(service.shares.answers, _begun, service, answer, level)
-    return _response(service, texts, "application/json", answer)
+    return await _response(service, answer, partial(_begun, service, answer, level), "application/json", analyst)
 
 
-async def json_pieces(service: Service, answer: Answer, level: float) -> AsyncIterator[bytes]:
+async def json_pieces(service: Service, answer: Answer, level: float, *, analyst: str) -> AsyncIterator[bytes]:
     """The same, piece by piece."""
-    first, second, rest = await in_thread(service.shares.answers, _begun, service, answer, level)
-    return _all(service, first, second, rest)
+    with service.writing.held(analyst, _cells(answer)):
+        begun = await in_thread(service.shares.answers, _begun, service, answer, level)
+        async for piece in _all(service, *begun):
+            yield piece
 
 
 def _begun(service: Service, answer: Answer, level: float) -> _Begun:
     """An answer as JSON, or a refusal where it is too large for that; its price is paid, and Parquet has room for it."""
-    if len(answer) * len(answer.columns) > service.limits.cells:
+    if _cells(answer) > service.limits.cells:
         raise too_large(service.limits.cells, paid=True)
     return _first_two(_gathered(text.encode() for text in answer_text(answer, level)))
 
@@ -45,18 +49,38 @@ def _first_two(pieces: Iterator[bytes]) -> _Begun:
     return next(pieces), next(pieces, None), pieces
 
 
-async def parquet_response(service: Service, answer: Answer) -> Response:
+async def parquet_response(service: Service, answer: Answer, *, analyst: str) -> Response:
     """The values with their ± as a Parquet file."""
-    return _response(service, await in_thread(service.shares.answers, _parquet, answer), PARQUET, answer)
+    return await _response(service, answer, partial(_parquet, answer), PARQUET, analyst)
 
 
-def _response(service: Service, begun: _Begun, kind: str, answer: Answer) -> Response:
-    """What fits into one piece says how long it is."""
+async def _response(service: Service, answer: Answer, begin: Callable[[], _Begun], kind: str, analyst: str) -> Response:
+    """What fits into one piece says how long it is; all else counts as the analyst's until it has left."""
     headers = {"Discreet-Replayed": "true"} if answer.replayed else {}
-    first, second, rest = begun
-    if second is None:
-        return Response(first, media_type=kind, headers=headers)
-    return StreamingResponse(_all(service, first, second, rest), media_type=kind, headers=headers)
+    with ExitStack() as stack:
+        stack.enter_context(service.writing.held(analyst, _cells(answer)))
+        first, second, rest = await in_thread(service.shares.answers, begin)
+        if second is None:
+            return Response(first, media_type=kind, headers=headers)
+        pieces = _all(service, first, second, rest)
+        return _Counted(pieces, counted=stack.pop_all(), media_type=kind, headers=headers)
+
+
+class _Counted(StreamingResponse):
+    """An answer that is counted until its last piece has left, or nobody reads it any more."""
+
+    def __init__(self, pieces: AsyncIterator[bytes], *, counted: ExitStack, **details: Any) -> None:
+        super().__init__(pieces, **details)
+        self._counted = counted
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it."""
+        with self._counted:
+            await super().__call__(scope, receive, send)
+
+
+def _cells(answer: Answer) -> int:
+    return len(answer) * len(answer.columns)
 
 
 async def _all(service: Service, first: bytes, second: bytes | None, rest: Iterator[bytes]) -> AsyncIterator[bytes]:

@@ -18,7 +18,7 @@ async def told_as_it_happens(
     ask: Callable[[Callable[[str], None]], Awaitable[Answer]],
     *,
     hang_up: Callable[[], None],
-    written: Callable[[Answer], Awaitable[AsyncIterator[bytes]]],
+    written: Callable[[Answer], AsyncIterator[bytes]],
     on_refusal: Callable[[str], None],
 ) -> AsyncIterator[bytes]:
     """Steps of `ask`, then the answer as `written`, or the refusal, whose code is passed to `on_refusal`.
@@ -42,7 +42,7 @@ async def told_as_it_happens(
                 waiting.cancel()
                 if not task.done():
                     yield _line(state="reading")
-        async for piece in await written(await task):
+        async for piece in written(await task):
             yield piece
         yield b"\n"
     except DiscreetError as refusal:

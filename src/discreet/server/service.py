@@ -19,6 +19,7 @@ from discreet.server.roles import Holder, check_may, is_public
 from discreet.server.sessions import Sessions
 from discreet.server.shares import Shares
 from discreet.server.telemetry import Telemetry
+from discreet.server.writing import Writing
 
 COOKIE = "discreet_session"
 _SIGN_INS = 5
@@ -43,6 +44,7 @@ class Service:
     """Attempts to sign in, by address."""
     limits: Limits = field(default_factory=Limits)
     shares: Shares = field(default_factory=Shares)
+    writing: Writing = field(default_factory=Writing)
     telemetry: Telemetry = field(default_factory=Telemetry)
 
     def check_dataset(self, given: str | None) -> None:
