@@ -1,5 +1,6 @@
 # The service in a container. The process is nobody and writes to /data alone, so the root may be read-only:
 #   docker build -t discreet .
+#   docker run --rm -v ./clinic:/data --entrypoint discreet discreet ledger new --config /data/discreet.toml   # its books, once
 #   docker run --read-only --tmpfs /tmp --cap-drop ALL --security-opt no-new-privileges \
 #       -p 127.0.0.1:8000:8000 -v ./clinic:/data discreet
 FROM python:3.12-slim AS build

@@ -200,6 +200,7 @@ def test_the_command_line_refreshes_imports_and_estimates(config):
         assert done.returncode == code, done.stderr
         return done.stdout + done.stderr
 
+    run("ledger", "new")
     run("ask", COUNT, "--epsilon", "0.5")
     pq.write_table(clinic(patients=200, visits=3000, seed=1)["visits"], config.parent / "visits.parquet")
     assert "source-changed" in run("ask", COUNT, "--epsilon", "0.5", code=3)

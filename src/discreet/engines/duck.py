@@ -64,7 +64,7 @@ class DuckEngine:
                 cursor.close()
             self._cursors.clear()
         self._watch.close()
-        self._data.close()
+        self._snapshot.close()
         self._binder.close()
 
     def bind(self, question: Question) -> None:

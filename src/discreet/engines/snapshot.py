@@ -11,6 +11,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
+import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -40,6 +42,14 @@ class Snapshot:
     connection: duckdb.DuckDBPyConnection
     path: str | None
     salt: str
+    spill: Path
+    """Where rows go that have no room in memory: a folder that only its owner can enter."""
+
+    def close(self) -> None:
+        """Let go of the database, and of what was spilled."""
+        self.connection.close()
+        if self.path is None:
+            shutil.rmtree(self.spill, ignore_errors=True)
 
 
 def open_snapshot(
@@ -52,14 +62,16 @@ def open_snapshot(
     )
     connection = duckdb.connect(":memory:", config={"memory_limit": catalog.memory})
     try:
+        spill = Path(tempfile.mkdtemp(prefix="discreet-")) if path is None else Path(f"{path}.tmp")
+        spill.mkdir(mode=0o700, parents=True, exist_ok=True)
+        connection.execute(f"SET temp_directory = {_path(spill)}")
         if path is None:
             connection.execute(f"ATTACH ':memory:' AS {DATA}")
             _fill(connection, catalog, secret, frames or {})
         else:
             _bring_up_to_date(path, catalog, secret, version)
             connection.execute(f"ATTACH {_path(path)} AS {DATA} (READ_ONLY)")
-            connection.execute(f"SET temp_directory = {_path(f'{path}.tmp')}")
-        return Snapshot(_locked(connection), None if path is None else str(path), secret)
+        return Snapshot(_locked(connection), None if path is None else str(path), secret, spill)
     except duckdb.Error:  # its text may quote a row
         connection.close()
         raise BadCatalog(

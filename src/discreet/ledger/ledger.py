@@ -137,7 +137,7 @@ class Ledger:
     def open_account(self, cap: Filter, *, analyst: str | None = None, by: str = AT_HAND) -> None:
         """Open the dataset's account, or an analyst's; or change the cap of one that is open. `by` is who does it.
 
-        What the catalog says counts when it is new, and raises no cap that somebody else set.
+        What the catalog declares counts when it is new, and goes never above what somebody set.
         """
         if analyst is not None:
             check_text(analyst, "An analyst's name", most=200)
@@ -148,14 +148,15 @@ class Ledger:
         def job(draft: Draft) -> None:
             is_open = name in draft.running.accounts
             known = draft.account(name) if is_open else Account(name, cap, Charge(), frozen=False)
-            if is_open and not caps.is_news(draft.t, known, cap, by=by):
+            fresh = caps.cap_to_set(draft.t, known, cap, by=by) if is_open else cap
+            if fresh is None:
                 return
-            if cap.kind == "pure" and (known.total.pure is None or known.total.delta):
+            if fresh.kind == "pure" and (known.total.pure is None or known.total.delta):
                 raise BadInput(
                     "What was spent here has no pure epsilon.", next_step="Keep a delta above 0 for this account."
                 )
-            draft.append(caps.KIND, {**caps.facts_of(name, cap), "by": by})
-            draft.save(replace(known, filter=cap, total=cap.kept(known.total)))
+            draft.append(caps.KIND, {**caps.facts_of(name, fresh, stated=cap), "by": by})
+            draft.save(replace(known, filter=fresh, total=fresh.kept(known.total)))
 
         self.writer.write(job)
 

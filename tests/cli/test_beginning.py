@@ -1,0 +1,93 @@
+"""From the first command to the first answer; and books that were put back, as the commands see them."""
+
+import json
+import shutil
+import sys
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from discreet.__main__ import main
+from discreet.samples import write_clinic
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """The command in this process, in a folder of its own; what it prints."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "160")
+
+    def call(*arguments, code=0):
+        monkeypatch.setattr(sys, "argv", ["discreet", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        told = capsys.readouterr()
+        assert (ended.value.code or 0) == code, told.err
+        return told.out + told.err
+
+    return call
+
+
+@pytest.fixture
+def folder(tmp_path, run):
+    """A clinic whose books were begun, with one question in them."""
+    write_clinic(tmp_path, patients=20, visits=50)
+    assert "no-ledger" in run("ask", "SELECT COUNT(*) FROM visits", "--epsilon", 0.5, code=3)
+    run("ledger", "new")
+    assert "already" in run("ledger", "new", code=3)
+    shutil.copy(tmp_path / "ledger.sqlite", tmp_path / "backup")
+    return tmp_path
+
+
+def asked(run):
+    return json.loads(run("ask", "SELECT COUNT(*) FROM visits", "--epsilon", 0.5, "--json"))
+
+
+def test_init_begins_the_books_and_the_first_question_is_answered(tmp_path, run):
+    pq.write_table(pa.table({"person": [1, 2, 3], "ward": ["a", "b", "a"]}), tmp_path / "visits.parquet")
+    told = run("init", "visits.parquet")
+    assert "began new books" in told
+    assert (tmp_path / "ledger.sqlite.anchor").exists()
+    catalog = (tmp_path / "discreet.toml").read_text().replace("# epsilon = 5.0", "epsilon = 5.0")
+    facts = 'privacy_unit = "person"\ncolumns.person = { type = "integer" }\n'
+    (tmp_path / "discreet.toml").write_text(catalog.partition("[tables")[0] + "[tables.visits]\n" + facts)
+    assert asked(run)["loss"]["epsilon"] == 0.5
+    assert "sound" in run("ledger", "verify")
+
+
+def test_a_ledger_that_was_put_back_stops_questions_and_verification_until_it_is_the_newest_again(folder, run):
+    asked(run)
+    shutil.copy(folder / "ledger.sqlite", folder / "newest")
+    shutil.copy(folder / "backup", folder / "ledger.sqlite")
+    refusal = run("ask", "SELECT COUNT(*) FROM visits", "--epsilon", 0.5, code=5)
+    assert "entries are missing or changed" in refusal
+    for command in ("verify", "anchor"):
+        assert "problem: the head that was noted is not in the books" in run("ledger", command, code=5)
+    assert json.loads(run("ledger", "verify", "--json", code=5))["sound"] is False
+    shutil.copy(folder / "newest", folder / "ledger.sqlite")
+    assert "sound" in run("ledger", "verify")
+
+
+def test_a_note_that_is_gone_is_made_again_by_its_command_only(folder, run):
+    asked(run)
+    (folder / "ledger.sqlite.anchor").unlink()
+    for command in (("budget",), ("ledger", "verify"), ("ledger", "freeze", "alice")):
+        assert "discreet ledger anchor" in run(*command, code=5)
+    assert not (folder / "ledger.sqlite.anchor").exists()
+    assert run("ledger", "head").strip() in run("ledger", "anchor")
+    assert "sound" in run("ledger", "verify")
+
+
+def test_a_receipt_is_found_and_a_guess_is_not(folder, run):
+    answer = asked(run)
+    assert asked(run)["receipt"] == answer["receipt"]
+    assert "the owner, paid by dataset" in run("ledger", "receipt", answer["receipt"])
+    assert "No charge" in run("ledger", "receipt", "0" * 64, code=3)
+
+
+def test_a_cap_that_is_set_by_command_outlives_the_next_opening(folder, run):
+    run("ledger", "cap", "alice", "--epsilon", 0.25)
+    asked(run)  # which opens the books with the catalog
+    accounts = json.loads(run("budget", "--json"))["accounts"]
+    assert {account["account"]: account["cap"]["epsilon"] for account in accounts} == {"dataset": 5.0, "alice": 0.25}
