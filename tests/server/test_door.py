@@ -218,6 +218,50 @@ def test_a_flood_of_public_routes_has_a_share_of_its_own(served, analyst):
     assert set(counts) == {200, 429}
 
 
+@pytest.fixture
+def small(tmp_path):
+    """With room for few."""
+    made = Server(tmp_path, epsilon="1e6").start("--connections", "40", "--public-rate", "1", "--proxy", "127.0.0.9")
+    yield made
+    made.stop()
+
+
+def crowd_of(server, request, source):
+    """Twice as many connections as there is room for, each with this sent."""
+    crowd = []
+    for number in range(80):
+        with contextlib.suppress(OSError):
+            crowd.append(connect(server, source=source(number)))
+            crowd[-1].sendall(request)
+    return crowd
+
+
+HALF = heads("Content-Length: 90", path="/session") + b"{"
+OFTEN = heads("X-Forwarded-For: 6.6.6.6", method="GET", path="/v1/transparency") * 2
+
+
+@pytest.mark.parametrize(
+    ("request_", "source"),
+    [
+        (HALF, lambda number: f"127.0.1.{1 + number // 8}"),
+        (OFTEN, lambda number: f"127.0.1.{1 + number // 20}"),
+        (OFTEN, lambda _: "127.0.0.9"),
+    ],
+    ids=["half-sent bodies", "refused", "refused through a proxy"],
+)
+def test_strangers_who_wait_make_room_for_who_has_a_key(small, request_, source):
+    with contextlib.ExitStack() as stack:
+        for _ in range(4):
+            for connection in crowd_of(small, request_, source):
+                stack.enter_context(connection)
+            assert small.get("/v1/budget").status_code == 200
+
+
+def test_who_comes_too_often_is_hung_up_on(small):
+    answers = [httpx.get(f"{small.url}/v1/tasks") for _ in range(8)]
+    assert {answer.headers.get("connection") for answer in answers if answer.status_code == 429} == {"close"}
+
+
 def test_large_answers_and_slow_readers_of_them_keep_nobody_waiting(served, analyst):
     whole = served.ask(LARGE, key=served.owner)
     assert whole.status_code == 200

@@ -16,7 +16,7 @@ from discreet.server.limits import Limits, place_of
 
 
 class Crowd:
-    """All connections that are open. Where there are too many, the one that has kept us waiting longest makes room."""
+    """All connections that are open. Where there are too many, the one that has kept us waiting longest makes room; those of strangers first."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits, self._most = limits, limits.most_connections
@@ -56,7 +56,7 @@ class Crowd:
 
     def _turn_away(self, others: list[Connection], newcomer: Connection) -> None:
         waiting = [other for other in others if other.waiting_since is not None and other is not newcomer]
-        leaving = min(waiting, key=lambda other: other.waiting_since or 0.0, default=newcomer)
+        leaving = min(waiting, key=lambda other: (other.has_shown_key, other.waiting_since), default=newcomer)
         self.leave(leaving)
         leaving.transport.abort()
 
@@ -67,11 +67,13 @@ class Connection(H11Protocol):
     crowd: ClassVar[Crowd]
     place = ""
     waiting_since: float | None = None
-    """Since when there is no whole request; None while one is answered."""
+    """Since when there is no whole request, or one that is refused later; None while one is answered."""
+    has_shown_key = False
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
         self._clocks: dict[str, asyncio.TimerHandle] = {}
+        self.app_state = {**self.app_state, "connection": self}  # every request has a copy
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         """Begin: a first request must come in time."""
@@ -94,7 +96,8 @@ class Connection(H11Protocol):
         if not self.flow.write_paused:
             self._met("reader")
         if self.cycle is not None and not self.cycle.response_complete:
-            self.waiting_since = None
+            if not self.cycle.more_body:
+                self.waiting_since = None
             self._met("request")
         elif "request" not in self._clocks:
             self._expect("request")
@@ -105,8 +108,12 @@ class Connection(H11Protocol):
         if self.transport.get_write_buffer_size() > 0:
             self._expect("reader")
         super().on_response_complete()
-        if not self.cycle.response_complete:  # the next request was here already
+        if not self.cycle.response_complete and not self.cycle.more_body:  # the next request was here already
             self.waiting_since = None
+
+    def let_wait(self) -> None:
+        """What is answered is a refusal that takes its time: others come first."""
+        self.waiting_since = self.loop.time()
 
     def pause_writing(self) -> None:
         """The client does not read as fast as we write."""

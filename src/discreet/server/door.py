@@ -43,8 +43,9 @@ class Door:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                # Who is answered before they have sent all of a body would go on sending: hang up.
-                message["headers"] = [*message["headers"], *_HEADERS, *([] if is_read else [_CLOSE])]
+                # Who is answered before they have sent all of a body would go on sending: hang up. So too on who comes too often.
+                stays = is_read and not scope["state"].get("hang_up", False)
+                message["headers"] = [*message["headers"], *_HEADERS, *([] if stays else [_CLOSE])]
             await send(message)
 
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from inspect import iscoroutinefunction
 from typing import Any
 
@@ -13,6 +13,7 @@ from fastapi import Request, Response
 from fastapi.routing import APIRoute
 
 from discreet.errors import Forbidden, NoAccess, TooMany
+from discreet.server.connections import Connection
 from discreet.server.incoming import LimitedRequest
 from discreet.server.proxies import user_named
 from discreet.server.roles import is_public
@@ -20,7 +21,7 @@ from discreet.server.service import Service, address_of, admit, holder_of, route
 from discreet.server.shares import check_room
 
 _SLOWED = 1.0
-"""Seconds that a refusal takes for who comes too often: a flood is then no more requests a second than it has connections."""
+"""Seconds that a refusal takes for who comes too often, after which the connection is closed; meanwhile it makes room for any other."""
 
 
 class Gate(APIRoute):
@@ -61,6 +62,8 @@ async def _let_in(service: Service, request: Request) -> AsyncIterator[None]:
     except NoAccess:
         async with _as_stranger(service, request):  # who may not try keys without end
             raise
+    if (connection := _connection_of(request)) is not None:
+        connection.has_shown_key = True
     yield
 
 
@@ -70,8 +73,19 @@ async def _as_stranger(service: Service, request: Request) -> AsyncIterator[None
         async with service.strangers.admit(address_of(request)):
             yield
     except TooMany:
-        await asyncio.sleep(_SLOWED)
+        request.state.hang_up = True
+        if (connection := _connection_of(request)) is not None:
+            connection.let_wait()
+        with suppress(TooMany):  # an address has so many refusals that take their time, through a proxy too
+            async with service.slowed.admit(address_of(request)):
+                await asyncio.sleep(_SLOWED)
         raise
+
+
+def _connection_of(request: Request) -> Connection | None:
+    """None where an application is called without a server."""
+    connection: Connection | None = getattr(request.state, "connection", None)
+    return connection
 
 
 @asynccontextmanager

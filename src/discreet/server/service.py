@@ -24,6 +24,7 @@ from discreet.server.writing import Writing
 COOKIE = "discreet_session"
 _SIGN_INS = 5
 """A second from one address, and twice as many at once."""
+_SLOWED_AT_ONCE = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,8 @@ class Service:
     config: Path | None = None
     sign_ins: Guard = field(default_factory=lambda: Guard(rate=_SIGN_INS, at_once=4))
     """Attempts to sign in, by address."""
+    slowed: Guard = field(default_factory=lambda: Guard(rate=1e9, at_once=_SLOWED_AT_ONCE))
+    """Refusals that take their time, by address."""
     limits: Limits = field(default_factory=Limits)
     shares: Shares = field(default_factory=Shares)
     writing: Writing = field(default_factory=Writing)
