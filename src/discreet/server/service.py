@@ -24,7 +24,7 @@ from discreet.server.writing import Writing
 COOKIE = "discreet_session"
 _SIGN_INS = 5
 """A second from one address, and twice as many at once."""
-_SLOWED_AT_ONCE = 32
+_SLOWED_AT_ONCE = 100
 
 
 @dataclass(frozen=True, slots=True)
