@@ -40,9 +40,9 @@ MET = f"WITH r AS ({COPIES}), s AS (SELECT a.person AS person, b.age AS age FROM
 @pytest.mark.parametrize(
     "sql",
     [
-        f"{MET} SELECT COUNT(*) FROM s a JOIN s b ON a.person = b.person",
-        f"{MET} SELECT COUNT(DISTINCT v.person) FROM visits v JOIN s a ON a.person = v.person JOIN s b ON b.person = v.person",
-        f"{MET} SELECT COUNT(*) FROM s WHERE EXISTS (SELECT 1 FROM s t WHERE t.person = s.person AND t.age > s.age)",
+        f"{MET} SELECT COUNT(*) FROM s a JOIN s b ON a.person = b.person JOIN s c ON a.person = c.person",
+        f"{MET} SELECT COUNT(DISTINCT v.person) FROM visits v JOIN s a ON a.person = v.person JOIN s b ON b.person = v.person JOIN s c ON c.person = v.person",
+        f"{MET} SELECT COUNT(*) FROM s a JOIN s b ON a.person = b.person WHERE EXISTS (SELECT 1 FROM s t WHERE t.person = a.person AND t.age > b.age)",
         f"SELECT COUNT(*) FROM visits WHERE zip LIKE '%{'a' * 60}_b'",
     ],
 )

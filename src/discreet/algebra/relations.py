@@ -176,12 +176,12 @@ class Join(_Relation):
             most, met_by_right = theirs, 1
         elif self.how is How.FULL:
             most = max(most, ours + theirs)
-        copies = min(most, max(a.fan_out * met_by_left, b.fan_out * met_by_right))
+        copies = min(most, max(a.copies * met_by_left, b.copies * met_by_right))
         each_once = self.how is How.LEFT and a.each_once and theirs == 1
         ids = (*a.ids, *b.ids, Type.INTEGER) if self.how is How.FULL else (*a.ids, *b.ids)
         return Shape(
-            columns=columns, person=a.person, ids=ids, most_rows=most, fan_out=max(a.fan_out * b.fan_out, copies),
-            each_once=each_once,
+            columns=columns, person=a.person, ids=ids, most_rows=most, fan_out=a.fan_out * b.fan_out,
+            copies=max(a.copies, b.copies, copies), each_once=each_once,
         )  # fmt: skip
 
     @property
@@ -214,7 +214,7 @@ class Join(_Relation):
         owned = a if a.person is not None else b
         most = None if owned.most_rows is None else owned.most_rows * self.fan_out
         return Shape(
-            columns=columns, person=owned.person, ids=(*a.ids, *b.ids), most_rows=most, fan_out=owned.fan_out * self.fan_out,
+            columns=columns, person=owned.person, ids=(*a.ids, *b.ids), most_rows=most, fan_out=owned.fan_out * self.fan_out, copies=owned.copies * self.fan_out,
             each_once=owned.each_once and self.how is How.LEFT and self.fan_out == 1,
         )  # fmt: skip
 
@@ -244,10 +244,18 @@ class Mark(_Relation):
         elif any(not isinstance(key, Field) for _, key in self.keys):
             raise out_of_place()
         mark = Column(Facts(type=Type.BOOLEAN, nullable=False))
-        work = 1
-        if a.person is not None:  # a condition is tried on every pair of rows of the same person and the same keys
-            work = self.fan_out if b.person is None else 1 if self.on is None else max(b.most_rows or 1, 1)
-        self._set(replace(a, columns=(*a.columns, mark), fan_out=a.fan_out * work * b.fan_out), self.rows, self.others)
+        fan_out, tried = 1, 1
+        if a.person is not None and b.person is None:
+            fan_out = tried = self.fan_out
+        elif (
+            a.person is not None and self.on is not None
+        ):  # a condition is tried on every pair of rows of the same person and keys
+            tried = max(b.most_rows or 1, 1)
+        columns = (*a.columns, mark)
+        copies = max(a.copies * tried, b.copies)
+        self._set(
+            replace(a, columns=columns, fan_out=a.fan_out * fan_out * b.fan_out, copies=copies), self.rows, self.others
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,7 +334,8 @@ class Stack(_Relation):
         ids = (Type.INTEGER, *(kind for shape in shapes for kind in shape.ids))
         self._set(
             Shape(
-                columns=columns, person=first.person, ids=ids, most_rows=most, fan_out=sum(shape.fan_out for shape in shapes),
+                columns=columns, person=first.person, ids=ids, most_rows=most, fan_out=max(shape.fan_out for shape in shapes),
+                copies=sum(shape.copies for shape in shapes),
                 size=sum(shape.size for shape in shapes),
             ),
             *self.parts,

@@ -15,7 +15,9 @@ from discreet.errors import TooLarge
 MOST_ROWS = 10**6
 """The most rows of one person in any relation."""
 MOST_FAN_OUT = 1_000
-"""The most rows that one row may meet or become, all joins, unions and subqueries together: it must not be heard in the time."""
+"""The most public rows that one row may meet, all joins and subqueries together: it must not be heard in the time."""
+MOST_COPIES = 10_000
+"""The most rows that one row may meet or become, public ones and the same person's: by joins, UNION ALL and subqueries together."""
 MOST_PUBLIC_ROWS = 10**7
 MOST_NODES = 200
 DEEPEST = 60
@@ -37,7 +39,7 @@ class Shape:
     """What is derived of a relation: its columns, whose its rows are, what tells them apart, and how many there can be.
 
     `person` is what is known of the owner, None for public relations. `most_rows` is the most that one person can have, None where nothing
-    bounds them yet; `fan_out` the most rows that one row has met or become. `size` is the most rows of a public relation. `each_once` says that
+    bounds them yet; `fan_out` the most public rows that one row has met, and `copies` the most rows of any kind that it has met or become. `size` is the most rows of a public relation. `each_once` says that
     every person has exactly one row.
     """
 
@@ -46,6 +48,7 @@ class Shape:
     ids: tuple[Type, ...]
     most_rows: int | None
     fan_out: int = 1
+    copies: int = 1
     size: int = 0
     each_once: bool = False
     nodes: int = 1
@@ -60,7 +63,7 @@ class Shape:
             )
         if self.most_rows is not None and self.most_rows > MOST_ROWS:
             raise TooLarge("One person could have too many rows.", next_step="Join on a key with fewer repeats.")
-        if self.fan_out > MOST_FAN_OUT:
+        if self.fan_out > MOST_FAN_OUT or self.copies > MOST_COPIES:
             raise TooLarge(
                 "One row could meet, or become, too many rows.",
                 next_step="Join on keys with fewer repeats, and use fewer references to one part.",

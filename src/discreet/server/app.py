@@ -81,7 +81,7 @@ def create_app(
     app.include_router(attacking.routes)
     app.get("/v1/transparency")(card)
     app.get("/metrics", response_class=PlainTextResponse)(metrics)
-    _add_health(app, Health(getattr(curator.ledger, "check_writable", curator.ledger.data_version)))
+    _add_health(app, Health(curator.ledger.check_writable))
     _add_gauges(service)
     add_pages(app)
     return app

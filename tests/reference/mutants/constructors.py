@@ -173,13 +173,13 @@ def everybody_still_there_behind_a_filter(patch):
     changed_shape(patch, Keep, lambda self, shape: replace(shape, each_once=self.rows.shape.each_once))
 
 
-@MUTANTS.caught_by(pays_for("SELECT COUNT(*) FROM people p JOIN visits v ON p.person = v.person", "listed"))
+@MUTANTS.caught_by(pays_for("SELECT COUNT(*), SUM(v.age) FROM people p JOIN visits v ON p.person = v.person", "listed"))
 def everybody_still_there_behind_a_join(patch):
     real = Join._of_people
     patch.setattr(Join, "_of_people", lambda self, a, b, columns: replace(real(self, a, b, columns), each_once=a.each_once))  # fmt: skip
 
 
-@MUTANTS.caught_by(pays_for("SELECT COUNT(*) FROM (SELECT person FROM people UNION ALL SELECT person FROM visits)", "listed"))  # fmt: skip
+@MUTANTS.caught_by(pays_for("SELECT COUNT(*), SUM(h) FROM (SELECT person, height AS h FROM people UNION ALL SELECT person, cost FROM visits)", "listed"))  # fmt: skip
 def everybody_still_there_in_a_union(patch):
     changed_shape(patch, Stack, lambda self, shape: replace(shape, each_once=True, most_rows=1))
 

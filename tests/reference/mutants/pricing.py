@@ -83,18 +83,18 @@ def the_whole_epsilon_for_each_measure(patch):
     patch.setattr(Price, "share", property(lambda self: self.epsilon))
 
 
-@MUTANTS.caught_by(pays_for("SELECT COUNT(*) FILTER (WHERE sex = 'F') FROM people", "listed"))
+@MUTANTS.caught_by(pays_for("SELECT COUNT(*) FILTER (WHERE sex = 'F'), SUM(height) FROM people", "listed"))
 def filtered_counts_taken_for_public_ones(patch):
     real = Question.counts_everybody
     patch.setattr(Question, "counts_everybody", lambda question, measure: real(question, replace(measure, where=None)))
 
 
-@MUTANTS.caught_by(pays_for("SELECT sex, COUNT(*) FROM people GROUP BY sex", "listed"))
+@MUTANTS.caught_by(pays_for("SELECT sex, COUNT(*), SUM(height) FROM people GROUP BY sex", "listed"))
 def counts_of_groups_taken_for_public_ones(patch):
     _keys_forgotten(patch)
 
 
-@MUTANTS.caught_by(pays_for("SELECT sex, COUNT(*) FROM people GROUP BY ROLLUP (sex)", "listed"))
+@MUTANTS.caught_by(pays_for("SELECT sex, COUNT(*), SUM(height) FROM people GROUP BY ROLLUP (sex)", "listed"))
 def grand_totals_taken_for_public_ones(patch):
     _keys_forgotten(patch)
 
