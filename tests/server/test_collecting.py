@@ -5,7 +5,6 @@ import contextlib
 import json
 import sqlite3
 import time
-from pathlib import Path
 
 import httpx
 import numpy as np
