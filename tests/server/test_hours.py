@@ -2,7 +2,6 @@
 
 import pytest
 
-from discreet.answering import leaving
 from discreet.errors import TooMany
 from discreet.server import hours as rooms
 from discreet.server.hours import Hours
@@ -132,9 +131,16 @@ def test_long_questions_wait_for_each_other_and_short_ones_do_not_wait_for_them(
         assert visit.leaving(20).in_turn().length == pytest.approx(51.2)
 
 
-def test_turns_of_those_who_are_gone_are_forgotten(hours, now, monkeypatch):
-    monkeypatch.setattr(leaving, "_MOST_REMEMBERED", 5)
+def test_what_waits_for_an_analyst_s_own_places_keeps_no_other_from_theirs(hours, now):
+    with hours.visit("alice") as visit:
+        lengths = [visit.leaving(6).in_turn().length for _ in range(8)]
+    assert lengths == pytest.approx([6.4, 6.4, 12.8, 12.8, 25.6, 25.6, 25.6, 25.6])
+    with hours.visit("bob") as visit:
+        assert visit.leaving(0.02).in_turn().length == 0.05
+
+
+def test_turns_that_are_over_are_forgotten(hours, now):
     for number in range(20):
         now[0] += 1
         hours.departure(f"a{number}", now[0], 0.02).in_turn()
-    assert len(hours._turns._own) <= 7
+    assert len(hours._turns._readings) == 1

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import heapq
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 UNIT = 0.05
 """Seconds of the shortest class; every other is twice the one before."""
-_MOST_REMEMBERED = 10_000
 
 
 def class_of(seconds: float, *, unit: float, most: float) -> float:
@@ -49,24 +47,40 @@ class Departure:
         return self.arrived + length
 
 
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What is expected to be read, from when to when."""
+
+    who: str
+    is_long: bool
+    start: float
+    end: float
+
+
 class Turns:
     """When each reading would end, if all took as long as they were expected to: `most` places, `each` for one who asks, `long` for what takes
     long. The places themselves are free earlier, or a little later; this is what can be known without looking at them.
     """
 
     def __init__(self, most: int, *, each: int, long: int, now: Callable[[], float]) -> None:
-        self._each, self._now, self._lock = each, now, threading.Lock()
-        self._all, self._long = [0.0] * most, [0.0] * long
-        self._own: dict[str, list[float]] = {}
+        self._most, self._each, self._longest, self._now = most, each, long, now
+        self._lock = threading.Lock()
+        self._readings: list[_Reading] = []
 
     def end(self, who: str, seconds: float, *, is_long: bool) -> float:
         """Take the next turn of `who`, and say when it is over."""
         with self._lock:
-            now = self._now()
-            if len(self._own) > _MOST_REMEMBERED:
-                self._own = {name: ends for name, ends in self._own.items() if max(ends) > now}
-            queues = [self._all, self._own.setdefault(who, [0.0] * self._each), *([self._long] if is_long else [])]
-            end = max(now, *(queue[0] for queue in queues)) + seconds
-            for queue in queues:
-                heapq.heapreplace(queue, end)
-            return end
+            start = self._now()
+            self._readings = [reading for reading in self._readings if reading.end > start]
+            while (meanwhile := self._at(start)) and self._is_full(meanwhile, who, is_long=is_long):
+                start = min(reading.end for reading in meanwhile)
+            self._readings.append(_Reading(who, is_long, start, start + seconds))
+            return start + seconds
+
+    def _at(self, time: float) -> list[_Reading]:
+        return [reading for reading in self._readings if reading.start <= time < reading.end]
+
+    def _is_full(self, readings: list[_Reading], who: str, *, is_long: bool) -> bool:
+        own = sum(reading.who == who for reading in readings)
+        long = sum(reading.is_long for reading in readings)
+        return len(readings) >= self._most or own >= self._each or (is_long and long >= self._longest)
