@@ -77,6 +77,7 @@ def test_an_auditor_reads_the_books_and_who_did_what_and_cannot_ask(page, served
     expect(page.locator("nav a[href='#ask']")).to_be_hidden()
     page.click("nav a[href='#books']")
     expect(page.locator("#books-entries")).to_contain_text("command line")
+    expect(page.locator("#books-entries")).not_to_contain_text("salt")
     page.click("#books-verify")
     expect(page.locator("#books-told")).to_contain_text("Sound")
 

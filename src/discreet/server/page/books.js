@@ -1,7 +1,10 @@
 // The books, for the owner and auditors: what happened, who did it, and whether it adds up.
 const $ = (id) => document.getElementById(id);
 
-const facts = (body) => Object.entries(body).filter(([name]) => name !== "by" && name !== "proof").map(([name, value]) => `${name} ${typeof value === "object" ? JSON.stringify(value) : value}`).join(" · ");
+// For machines, not for people: where it came from stands in a column of its own, and proofs and salts say nothing.
+const HIDDEN = new Set(["by", "proof", "salt"]);
+const shown = (value) => (typeof value === "object" ? JSON.stringify(value) : /^[0-9a-f]{64}$/.test(value) ? `${value.slice(0, 12)}…` : value);
+const facts = (body) => Object.entries(body).filter(([name]) => !HIDDEN.has(name)).map(([name, value]) => `${name} ${shown(value)}`).join(" · ");
 
 export async function showBooks({ call, fill, told }) {
   $("books-told").textContent = "";
