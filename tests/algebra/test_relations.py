@@ -10,7 +10,8 @@ from discreet.algebra.expressions import Call, Field, Literal, call
 from discreet.algebra.facts import every_value
 from discreet.algebra.question import Kind, Limits, Measure, Question
 from discreet.algebra.registry import ENGINES, Function, Nulls, Signature, every_function, function
-from discreet.algebra.relations import Compute, How, Join, Keep, Mark, PerPerson, Stack, Windowed, scan
+from discreet.algebra.relations import Compute, How, Join, Keep, Mark, PerPerson, Stack, Windowed
+from discreet.algebra.scanning import scan
 from discreet.algebra.steps import Steps
 from discreet.catalog import Type
 from discreet.errors import DiscreetError, NotAllowed, TooLarge

@@ -9,7 +9,8 @@ import pytest
 from discreet.algebra.aggregates import Aggregate, Fold
 from discreet.algebra.expressions import call
 from discreet.algebra.question import Key, Kind, Measure
-from discreet.algebra.relations import Compute, Keep, PerPerson, Scan, Stack, scan
+from discreet.algebra.relations import Compute, Keep, PerPerson, Scan, Stack
+from discreet.algebra.scanning import scan
 from discreet.algebra.steps import Steps
 from discreet.catalog import parse_catalog
 from discreet.engines import DuckEngine

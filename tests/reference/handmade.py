@@ -6,7 +6,8 @@ from datetime import date
 from typing import Any
 
 from discreet.algebra.expressions import Expression, Literal, call
-from discreet.algebra.relations import Relation, Scan, scan
+from discreet.algebra.relations import Relation, Scan
+from discreet.algebra.scanning import scan
 from discreet.catalog import Type, parse_catalog
 from tests.reference.interpreter import Interpreter
 from tests.reference.stored import Snapshot, StoredRow

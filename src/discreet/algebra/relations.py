@@ -25,11 +25,10 @@ from discreet.algebra.deriving import (
     out_of_place,
 )
 from discreet.algebra.expressions import Expression, Field, conjuncts, fields_of
-from discreet.algebra.facts import AS_READ, Facts
+from discreet.algebra.facts import Facts
 from discreet.algebra.shapes import Column, Shape, declared_column, hull
-from discreet.catalog import Catalog, Table, Type
+from discreet.catalog import Table, Type
 from discreet.errors import NotAllowed
-from discreet.loss import Neighbours
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,10 +162,8 @@ class Join(_Relation):
 
     def _of_people(self, a: Shape, b: Shape, columns: tuple[Column, ...]) -> Shape:
         check_capped(self.left, self.right)
-        ours, theirs = (
-            max(a.most_rows or 1, 1),
-            max(b.most_rows or 1, 1),
-        )  # a row that meets none stays in an outer join
+        # A row that meets none stays in an outer join.
+        ours, theirs = max(a.most_rows or 1, 1), max(b.most_rows or 1, 1)
         most, met_by_left, met_by_right = ours * theirs, theirs, ours
         if self.is_unique_right or (
             self.how is not How.FULL and _is_grouped_by(self.right, [key for _, key in self.keys])
@@ -247,9 +244,8 @@ class Mark(_Relation):
         fan_out, tried = 1, 1
         if a.person is not None and b.person is None:
             fan_out = tried = self.fan_out
-        elif (
-            a.person is not None and self.on is not None
-        ):  # a condition is tried on every pair of rows of the same person and keys
+        elif a.person is not None and self.on is not None:
+            # A condition is tried on every pair of rows of the same person and keys.
             tried = max(b.most_rows or 1, 1)
         columns = (*a.columns, mark)
         copies = max(a.copies * tried, b.copies)
@@ -351,19 +347,3 @@ def _is_grouped_by(relation: Relation, keys: Sequence[Expression]) -> bool:
 
 
 Relation: TypeAlias = Scan | Keep | Compute | Join | Mark | PerPerson | Windowed | Stack
-
-
-def scan(table: Table, catalog: Catalog, *, size: int = 0) -> Scan:
-    """A table of the catalog; one whose rows are bounded by each question is not bounded yet. `size` is of a public one."""
-    if table.unit is None:
-        return Scan(table, None, None, frozenset(), size)
-    last = catalog.tables[table.unit.path[-1].table] if table.unit.path else table
-    declared = last.columns[table.unit.column]
-    person = Facts(
-        type=declared.type, nullable=False, person=True, longest=declared.max_length if declared.type is Type.TEXT else None,
-        reach=AS_READ if declared.type is Type.REAL else None,
-    )  # fmt: skip
-    units = [other.unit for other in catalog.tables.values() if other.unit is not None]
-    unique = frozenset(step.key for unit in units for step in unit.path if step.table == table.name)
-    each_once = table.lists_people and catalog.neighbours is Neighbours.REPLACE_ONE
-    return Scan(table, person, table.max_rows if table.is_bounded_once else None, unique, 0, each_once)

@@ -20,7 +20,8 @@ import pytest
 from discreet.accounting import Composed
 from discreet.algebra.expressions import Expression
 from discreet.algebra.question import Key, Kind, Limits, Measure, Question
-from discreet.algebra.relations import Relation, Scan, scan
+from discreet.algebra.relations import Relation, Scan
+from discreet.algebra.scanning import scan
 from discreet.algebra.steps import Steps
 from discreet.catalog import Catalog
 from discreet.engines import DuckEngine
