@@ -27,6 +27,10 @@ def finite(value: object) -> Fraction | None:
     """The rational that `value` stands for, or None if it stands for no finite number."""
     if type(value) is Fraction:
         return value
+    if type(value) is int:  # numbers of Python's own first: abstract classes are slow to ask
+        return Fraction(value)
+    if type(value) is float:
+        return _decimal(value) if math.isfinite(value) else None
     if isinstance(value, bool):
         return None
     if isinstance(value, Integral):

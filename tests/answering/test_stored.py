@@ -35,6 +35,13 @@ def test_every_type_comes_back_as_it_was():
             assert all(type(value) is int for value in b.reshape(-1).tolist())
 
 
+def test_a_large_answer_is_compressed_and_comes_back():
+    numbers = list(range(5000))
+    stored = stored_form([[noisy([pa.array(numbers)], numbers)]])
+    assert len(stored) < 2 * 8 * len(numbers) // 2
+    assert read_stored(stored)[0][0].measures[0].reshape(-1).tolist() == numbers
+
+
 def test_no_groups_come_back_as_none():
     back = read_stored(stored_form([[noisy([texts()], np.zeros((0, 1), np.int64))]]))
     assert back[0][0].groups == 0

@@ -72,6 +72,15 @@ def test_a_tie_is_settled_by_as_many_bits_as_it_takes():
         assert bits.left == 0
 
 
+@pytest.mark.parametrize("x", [Fraction(0), Fraction(1, 7), Fraction(3), Fraction(40)])
+def test_a_prefix_read_off_a_longer_one_is_the_same(x):
+    from_longer = Probability.exp_minus(x)
+    from_longer.prefix(64)
+    assert [from_longer.prefix(width) for width in (16, 3, 1)] == [
+        Probability.exp_minus(x).prefix(width) for width in (16, 3, 1)
+    ]
+
+
 def test_prefixes_are_floors():
     assert Probability.rational(Fraction(1, 3)).prefix(16) == 21845
     assert Probability.rational(Fraction(1, 2)).prefix(3) == 4

@@ -20,18 +20,21 @@ from discreet.answering.noisy import Noisy
 from discreet.errors import BadData
 
 FORMAT = 2
+_SMALL = 4096
+"""Bytes of a batch below which compressing takes longer than it saves."""
 _ARROW_START = b"\xff\xff\xff\xff"
 
 
 def stored_form(noisy: Sequence[Sequence[Noisy]]) -> bytes:
     """What left, as bytes."""
     sink = pa.BufferOutputStream()
-    options = pa.ipc.IpcWriteOptions(compression="zstd" if pa.Codec.is_available("zstd") else None)
     for number, sets in enumerate(noisy):
         for index, grouping in enumerate(sets):
             names, arrays = _named(grouping)
             about = {"format": str(FORMAT), "question": str(number), "set": str(index), "groups": str(grouping.groups)}
             batch = pa.record_batch(arrays, names=names).replace_schema_metadata(about)
+            is_worth_it = batch.nbytes > _SMALL and pa.Codec.is_available("zstd")
+            options = pa.ipc.IpcWriteOptions(compression="zstd" if is_worth_it else None)
             with pa.ipc.new_stream(sink, batch.schema, options=options) as writer:
                 writer.write_batch(batch)
     written: bytes = sink.getvalue().to_pybytes()

@@ -60,7 +60,9 @@ class Probability:
         """floor(p * 2**width), exactly."""
         known = self._prefixes.get(width)
         if known is None:
-            known = self._prefixes[width] = self._floor(width)
+            longer = min((bits for bits in self._prefixes if bits > width), default=None)
+            known = self._floor(width) if longer is None else self._prefixes[longer] >> (longer - width)
+            self._prefixes[width] = known
         return known
 
     def _floor(self, width: int) -> int:

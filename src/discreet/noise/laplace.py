@@ -62,11 +62,12 @@ def _digits(scale: Fraction) -> _Digits:
         *(Probability.logistic_minus(2**i / scale) for i in range(count)),
         Probability.exp_minus(2**count / scale),
     )
+    prefixes = tuple(coin.prefix(64) for coin in coins)  # first: shorter ones are read off them
     thresholds: dict[Width, Words] = {
         16: np.array([[coin.prefix(16)] for coin in coins], np.uint16),
-        64: np.array([[coin.prefix(64)] for coin in coins], np.uint64),
+        64: np.array([[prefix] for prefix in prefixes], np.uint64),
     }
-    return _Digits(scale, coins, thresholds, tuple(coin.prefix(64) for coin in coins))
+    return _Digits(scale, coins, thresholds, prefixes)
 
 
 def discrete_laplace(scale: Fraction, count: int, bits: RandomBits) -> Samples:
