@@ -157,9 +157,11 @@ def test_the_search_for_an_epsilon_ends_with_the_seconds_of_a_question(curator, 
 def test_an_answer_becomes_a_table(curator):
     answer = curator.ask(WARDS, epsilon=1)
     table = answer.to_arrow()
-    assert table.column_names == ["ward", "visits", "visits ±", "mean_cost", "mean_cost ±"]
+    assert table.column_names == [
+        "ward", "visits", "visits_low", "visits_high", "mean_cost", "mean_cost_low", "mean_cost_high"
+    ]  # fmt: skip
     assert table.to_pylist()[0]["visits"] == answer.rows[0]["visits"]
-    assert "<th>visits ±</th>" in answer._repr_html_()
+    assert '<th colspan="3">visits</th>' in answer._repr_html_()
 
 
 def test_the_same_rows_of_a_person_are_kept_every_time_the_curator_opens(tmp_path):

@@ -17,7 +17,7 @@ def test_a_cell_is_asked_and_its_answer_kept(tmp_path):
             "discreet", "clinic --epsilon 0.5 --into kept", "SELECT COUNT(*) AS n FROM visits\n"
         )
         assert shell.user_ns["kept"] is shown
-        assert "<th>n ±</th>" in shown._repr_html_()
+        assert '<th colspan="3">n</th>' in shown._repr_html_()
         for line in ("nobody --epsilon 1", "clinic --epsilon much", ""):
             with pytest.raises(BadInput):
                 shell.run_cell_magic("discreet", line, "SELECT COUNT(*) FROM visits")

@@ -16,12 +16,20 @@ from discreet.answering.face import (
     Balance,
     Card,
     CatalogFacts,
+    Ends,
     Explanation,
     Interval,
     PastRelease,
     Shown,
 )
-from discreet.answering.wire import parameter_facts, read_array, read_facts, read_half_widths, read_intervals
+from discreet.answering.wire import (
+    parameter_facts,
+    read_array,
+    read_ends,
+    read_facts,
+    read_half_widths,
+    read_intervals,
+)
 from discreet.errors import DiscreetError, EngineFailure
 from discreet.exact import Number, exact, read_level
 from discreet.loss import Loss
@@ -39,7 +47,7 @@ def _by_code() -> dict[str, type[DiscreetError]]:
     return kinds
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class RemoteAnswer(Shown):
     """An answer that came over the wire. Intervals at another level are asked for again, which is free."""
 
@@ -77,13 +85,11 @@ class RemoteAnswer(Shown):
         """The larger side of every interval; of dates in days."""
         return read_half_widths(self._at_level(level))
 
-    def arrays(self) -> Iterator[tuple[str, pa.Array, pa.Array | None]]:
-        """Each column with its values and, where it is noisy, its ±."""
-        widths = self.half_widths(CONFIDENCE)
-        for name, kind in zip(self.columns, self._at_level(CONFIDENCE)["types"], strict=True):
-            around = pa.array([row[name] for row in widths], pa.float64())
-            is_noisy = around.null_count < len(around)
-            yield name, read_array([row[name] for row in self.rows], kind), around if is_noisy else None
+    def arrays(self, level: Number) -> Iterator[tuple[str, pa.Array, Ends | None]]:
+        """Each column with its values and, where it is noisy, the ends of its intervals."""
+        facts, intervals = self._at_level(CONFIDENCE), self.intervals(level)
+        for name, kind in zip(facts["columns"], facts["types"], strict=True):
+            yield name, read_array([row[name] for row in self.rows], kind), read_ends([row[name] for row in intervals])
 
 
 class RemoteCurator:

@@ -40,6 +40,7 @@
     │   └── Forbidden                     forbidden
     ├── UnknownDataset                    unknown-dataset
     ├── TooMany                           too-many
+    ├── MissingPackage (also an ImportError)  missing-package: an optional package is not installed
     ├── EngineFailure                     engine-failure
     │   └── Cancelled                     cancelled
     ├── BudgetExceeded                    budget-exceeded
@@ -303,6 +304,12 @@ class TooMany(DiscreetError):
     """More requests than the server allows."""
 
     code = "too-many"
+
+
+class MissingPackage(DiscreetError, ImportError):
+    """Something optional was asked for, and the package that does it is not installed."""
+
+    code = "missing-package"
 
 
 class EngineFailure(DiscreetError):

@@ -210,7 +210,7 @@ def test_an_answer_comes_as_parquet_too(server):
     server.ask(WARDS)
     response = server.ask(WARDS, Accept="application/vnd.apache.parquet")
     table = pq.read_table(io.BytesIO(response.content))
-    assert table.column_names == ["ward", "n", "n ±", "m", "m ±"]
+    assert table.column_names == ["ward", "n", "n_low", "n_high", "m", "m_low", "m_high"]
     assert response.headers["discreet-replayed"] == "true"
 
 

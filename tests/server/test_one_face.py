@@ -65,7 +65,7 @@ def test_what_only_a_curator_at_hand_takes_can_be_left_out(method):
 def test_both_answers_are_the_one_class_with_nothing_left_abstract(kind):
     assert issubclass(kind, face.Shown)
     assert not inspect.isabstract(kind)
-    for name in ("to_arrow", "to_pandas", "to_polars", "_repr_html_"):
+    for name in ("to_arrow", "to_pandas", "to_polars", "plot", "__repr__", "_repr_html_"):
         assert getattr(kind, name) is getattr(face.Shown, name)
 
 
@@ -110,6 +110,8 @@ def test_the_same_question_has_the_same_explanation_and_the_same_answer_near_and
     assert remote.to_arrow().equals(at_hand.to_arrow())
     assert remote.to_polars().equals(at_hand.to_polars())
     assert remote._repr_html_() == at_hand._repr_html_()
+    assert remote.plot() == at_hand.plot()
+    assert repr(remote) == repr(at_hand)
     assert len(remote) == len(at_hand)
     assert far.explain(sql, **details).asked_before
     assert far.explain(sql, **details) == near.explain(sql, analyst="alice", **details)

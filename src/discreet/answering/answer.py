@@ -16,7 +16,7 @@ from discreet.answering import warnings
 from discreet.answering.columns import Column, Sides, days, numbers, to_arrow
 from discreet.answering.plan import Plan
 from discreet.answering.population import population_sides
-from discreet.answering.shown import CONFIDENCE, Interval, Shown
+from discreet.answering.shown import CONFIDENCE, Ends, Interval, Shown
 from discreet.answering.stored import read_stored, stored_form
 from discreet.answering.view import Table, table_of
 from discreet.exact import Number, read_level
@@ -25,7 +25,7 @@ __all__ = ["Answer", "Interval", "read_stored", "stored_form"]
 _EPOCH = date(1970, 1, 1)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Answer(Shown):
     """An answer at hand: what was stored, read by its plan."""
 
@@ -79,13 +79,9 @@ class Answer(Shown):
         names = self.plan.columns
         return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
-    def arrays(self) -> Iterator[tuple[str, pa.Array, pa.Array | None]]:
+    def arrays(self, level: Number) -> Iterator[tuple[str, pa.Array, Ends | None]]:
         for name, column in zip(self.plan.columns, self._table.columns, strict=True):
-            widths = half_width(column, CONFIDENCE)
-            if widths is None or np.isnan(widths).all():
-                yield name, to_arrow(column), None
-            else:
-                yield name, to_arrow(column), pa.array(widths, mask=np.isnan(widths))
+            yield name, to_arrow(column), _arrow_ends(column, level)
 
 
 def sides_at(column: Column, level: Number) -> Sides | None:
@@ -125,6 +121,20 @@ def _shown_sides(column: Column, level: Number) -> list[Interval | None]:
     lost = (np.isnan(ends[0]) | np.isnan(ends[1])).tolist()
     cells = zip(ends[0].tolist(), ends[1].tolist(), lost, strict=True)
     return [None if gone else _dates(low, high) if is_date else (low, high) for low, high, gone in cells]
+
+
+def _arrow_ends(column: Column, level: Number) -> Ends | None:
+    """The intervals of a column as two arrays; None where no cell has one."""
+    sides = sides_at(column, level)
+    if sides is None:
+        return None
+    lost = np.isnan(sides[0]) | np.isnan(sides[1])
+    if lost.all():
+        return None
+    if column.values.dtype.kind != "M":
+        return pa.array(sides[0], mask=lost), pa.array(sides[1], mask=lost)
+    low, high = (np.floor(np.where(lost, 0, side)).astype("datetime64[D]") for side in sides)
+    return pa.array(low, mask=lost), pa.array(high, mask=lost)
 
 
 def _dates(low: float, high: float) -> tuple[str, str]:

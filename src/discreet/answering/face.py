@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from discreet.answering.shown import CONFIDENCE, Interval, Shown
+from discreet.answering.shown import CONFIDENCE, Ends, Interval, Shown
 from discreet.exact import Number
 from discreet.loss import Loss
 from discreet.sql.builder import Table
@@ -18,6 +18,7 @@ __all__ = [
     "Card",
     "CatalogFacts",
     "CuratorFace",
+    "Ends",
     "Explanation",
     "GroupFacts",
     "Interval",

@@ -1,15 +1,18 @@
-"""An answer as people meet it, near or far: the same columns, intervals, tables and words."""
+"""An answer as people meet it, near or far: the same columns, intervals, tables, pictures and words."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from html import escape
+from importlib import import_module
 from typing import Any, TypeAlias
 
 import pyarrow as pa
 
+from discreet.accounting.plot import Picture
+from discreet.answering import bars, display, tabular
+from discreet.errors import MissingPackage
 from discreet.exact import Number
 from discreet.loss import Loss
 
@@ -17,9 +20,11 @@ CONFIDENCE = 0.95
 """The share of answers that shown ± cover."""
 Interval: TypeAlias = tuple[float, float] | tuple[str, str]
 """Where the bounded truth lies; dates as text."""
+Ends: TypeAlias = tuple[pa.Array, pa.Array]
+"""The lower and the upper ends of a column's intervals."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Shown(ABC):
     """A private answer. ± covers the noise around the bounded, clamped value, not rows that limits cut off."""
 
@@ -45,15 +50,27 @@ class Shown(ABC):
 
     @abstractmethod
     def intervals(self, level: Number) -> list[dict[str, Interval | None]]:
-        """(low, high) for every noisy cell, None for keys; an end that nothing bounds is infinite."""
+        """(low, high) for every noisy cell, None for keys; an end that nothing bounds is infinite.
+
+        Args:
+            level: In which share of all answers the bounded value lies inside, such as 0.95.
+        """
 
     @abstractmethod
     def half_widths(self, level: Number) -> list[dict[str, float | None]]:
-        """The larger side of every interval; of dates in days."""
+        """The larger side of every interval; of dates in days.
+
+        Args:
+            level: In which share of all answers the bounded value lies inside, such as 0.95.
+        """
 
     @abstractmethod
-    def arrays(self) -> Iterator[tuple[str, pa.Array, pa.Array | None]]:
-        """Each column with its values and, where it is noisy, its ±."""
+    def arrays(self, level: Number) -> Iterator[tuple[str, pa.Array, Ends | None]]:
+        """Each column with its values and, where it is noisy, the ends of its intervals.
+
+        Args:
+            level: In which share of all answers the bounded value lies inside, such as 0.95.
+        """
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -61,40 +78,47 @@ class Shown(ABC):
     def __bool__(self) -> bool:
         return True  # an answer without rows is one
 
-    def to_arrow(self) -> Any:
-        """An Arrow table of the values; ± columns are named `name ±`."""
-        names, arrays = [], []
-        for name, values, widths in self.arrays():
-            names += [name] if widths is None else [name, f"{name} ±"]
-            arrays += [values] if widths is None else [values, widths]
-        return pa.table(arrays, names=names)
+    def to_arrow(self, *, level: Number = CONFIDENCE) -> Any:
+        """An Arrow table; a noisy column `visits` is followed by its interval, `visits_low` and `visits_high`.
 
-    def to_polars(self) -> Any:
-        """The same as a polars frame; needs polars."""
-        import polars  # noqa: PLC0415
+        Args:
+            level: In which share of all answers the bounded value lies inside; 0.95 unless another is given.
+        """
+        return tabular.table_of(self, level)
 
-        return polars.from_arrow(self.to_arrow())
+    def to_polars(self, *, level: Number = CONFIDENCE) -> Any:
+        """The same as a polars frame.
 
-    def to_pandas(self) -> Any:
-        """The same as a data frame; needs pandas."""
-        return self.to_arrow().to_pandas()
+        Args:
+            level: In which share of all answers the bounded value lies inside; 0.95 unless another is given.
+        """
+        return _package("polars").from_arrow(self.to_arrow(level=level))
+
+    def to_pandas(self, *, level: Number = CONFIDENCE) -> Any:
+        """The same as a pandas frame.
+
+        Args:
+            level: In which share of all answers the bounded value lies inside; 0.95 unless another is given.
+        """
+        _package("pandas")
+        return self.to_arrow(level=level).to_pandas()
+
+    def plot(self) -> Picture:
+        """A picture of all measures, each value with its interval: notebooks show it, `.save("answer.svg")` keeps it."""
+        return bars.picture_of(self, self.half_widths(CONFIDENCE), self.intervals(CONFIDENCE))
+
+    def __repr__(self) -> str:
+        return display.text_of(self, self.half_widths(CONFIDENCE), level=CONFIDENCE)
 
     def _repr_html_(self) -> str:
-        """A table with its ± for notebooks."""
-        table = self.to_arrow()
-        head = "".join(f"<th>{escape(name)}</th>" for name in table.column_names)
-        columns = [column.to_pylist() for column in table.columns]
-        body = "".join(
-            "<tr>" + "".join(f"<td>{escape(_cell(value))}</td>" for value in row) + "</tr>"
-            for row in zip(*columns, strict=True)
-        )
-        replayed = ", replayed" if self.replayed else ""
-        said = [f"± in {100 * CONFIDENCE:g} of 100 answers; ε {self.loss.epsilon:g}{replayed}", *self.notes]
-        words = "".join(f"<p>{escape(line)}</p>" for line in said)
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{words}"
+        """A table with its ± and bars, for notebooks."""
+        return display.html_of(self, self.half_widths(CONFIDENCE), self.intervals(CONFIDENCE), level=CONFIDENCE)
 
 
-def _cell(value: Any) -> str:
-    if value is None:
-        return "—"
-    return f"{value:,.6g}" if isinstance(value, float) else f"{value:,}" if type(value) is int else str(value)
+def _package(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError:
+        raise MissingPackage(
+            f"This needs {name}, which is not installed.", next_step=f"Install it: pip install {name}."
+        ) from None

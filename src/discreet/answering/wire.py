@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from discreet.answering.answer import Answer
 from discreet.answering.columns import text_of
-from discreet.answering.shown import Interval, Shown
+from discreet.answering.shown import CONFIDENCE, Ends, Interval, Shown
 from discreet.errors import BadInput
 from discreet.exact import Number
 from discreet.sql.text import Parameters
@@ -121,7 +121,7 @@ _BY_ROW: dict[str, Callable[[Shown, Number], Any]] = {
 
 def _before_rows(answer: Shown) -> dict[str, Any]:
     names = {kind: name for name, kind in _TYPES.items()}
-    return {"columns": answer.columns, "types": [names[values.type] for _, values, _ in answer.arrays()]}
+    return {"columns": answer.columns, "types": [names[values.type] for _, values, _ in answer.arrays(CONFIDENCE)]}
 
 
 def _after_rows(answer: Shown, level: Number) -> dict[str, Any]:
@@ -162,3 +162,13 @@ def read_array(values: Sequence[Any], kind: str) -> pa.Array:
         texts = pa.array([value if value is None else text_of(value) for value in values], pa.string())
         return texts if kind == "text" else texts.cast(_TYPES[kind])
     return pa.array(values, _TYPES[kind])
+
+
+def read_ends(intervals: Sequence[Interval | None]) -> Ends | None:
+    """The intervals of a column as two Arrow arrays; None where no cell has one."""
+    if all(interval is None for interval in intervals):
+        return None
+    low, high = ([None if interval is None else interval[side] for interval in intervals] for side in (0, 1))
+    if any(isinstance(end, str) for end in low):
+        return read_array(low, "date"), read_array(high, "date")
+    return pa.array(low, pa.float64()), pa.array(high, pa.float64())

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from discreet.answering.face import CONFIDENCE, Balance, Explanation, GroupFacts, MeasureFacts, Shown
+from discreet.answering.figures import figure, plus_minus
 from discreet.answering.wire import answer_facts, facts_of
 from discreet.cli.books import AnalystOption, bar
 from discreet.curator import open_curator
@@ -174,19 +175,11 @@ def _table(columns: list[str], rows: list[dict[str, Any]], widths: list[dict[str
     for row, width in zip(rows, widths, strict=True):
         cells: list[Text] = []
         for name in columns:
-            cells.append(Text(_number(row[name], width[name])))
+            cells.append(Text(figure(row[name], width[name])))
             if any(other[name] is not None for other in widths):
-                cells.append(Text(f"± {_number(width[name], width[name])}", style="dim"))
+                cells.append(Text(plus_minus(row[name], width[name]), style="dim"))
         table.add_row(*cells)
     return table
-
-
-def _number(value: Any, width: float | None) -> str:
-    """As many digits as the uncertainty is worth; keys, which have none, as they are."""
-    if not isinstance(value, int | float) or isinstance(value, bool) or width is None:
-        return "—" if value is None else str(value)
-    whole = width >= 10 or (float(value).is_integer() and float(width).is_integer())
-    return f"{value:,.0f}" if whole else f"{value:,.2f}"
 
 
 def _read(explanation: Explanation) -> Text:
