@@ -1,5 +1,6 @@
 """Keys: a flood of wrong ones costs the database next to nothing, and what is made or revoked counts at once."""
 
+import json
 from contextlib import contextmanager
 
 import pytest
@@ -68,7 +69,8 @@ def test_a_proof_that_is_copied_into_another_entry_opens_nothing(store):
     forged = {"key": "0123456789ab", "name": "olga", "role": "owner", "expires": mine.expires, "proof": mine.proof}
     for body in (forged, {**forged, "key": "ba9876543210", "proof": mine.proof.removeprefix("bound:")}):
         ledger.record(lambda _, body=body: iter([("key", body)]), by="nobody")
-        with pytest.raises(NoAccess):
-            KeyBook(ledger, b"x" * 32).holder(f"dk_{body['key']}_{secret}")
+        for shown in (secret, json.dumps([number, "mallory", "analyst", mine.expires, secret])):
+            with pytest.raises(NoAccess):
+                KeyBook(ledger, b"x" * 32).holder(f"dk_{body['key']}_{shown}")
     assert book.holder(key).role == "analyst"
     assert number == mine.id

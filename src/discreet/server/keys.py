@@ -12,6 +12,7 @@ import hmac
 import json
 import math
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -35,6 +36,9 @@ _NEWS = 0.2
 """Seconds until a key that another process made is looked for: so often, and no oftener, wrong keys reach the database."""
 _BOUND = "bound:"
 """Before proofs that hang on the holder, the role and the day as well as on the key."""
+
+_SECRET = re.compile("[0-9a-f]{64}")
+"""No text with a bracket: what a bound proof hashes can never be shown as the secret of an unbound one."""
 
 _Entries = Iterator[tuple[str, dict[str, Any]]]
 
@@ -126,7 +130,7 @@ class KeyBook:
         issued = self._lately(known=lambda access: number in access.keys).keys.get(number)
         known = issued.proof if issued else _BOUND
         fits = hmac.compare_digest(known, self._proof_for(issued, secret)) and key.startswith(PREFIX)
-        if fits and issued:
+        if fits and issued and _SECRET.fullmatch(secret):
             return self._in_use(issued)
         raise _opens_nothing()
 
