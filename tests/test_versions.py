@@ -209,7 +209,7 @@ def test_the_command_line_refreshes_imports_and_estimates(config):
         "ask", "SELECT COUNT(*) AS n FROM visits WHERE cost > :least", "--param", "least=100", "--epsilon", "0.5"
     )
     assert "Gaussian" in run("explain", COUNT, "--epsilon", "0.5", "--mechanism", "gaussian")
-    config.write_text(config.read_text().replace(", lower = 0, upper = 10000", ""))
+    without_bounds_of_cost(config)
     assert "wrote lower = " in run("estimate-bounds", "visits", "cost", "--epsilon", "1")
     assert "# bounds: estimated with ε 1 on data version 2" in config.read_text()
     assert "±" in run("ask", "SELECT SUM(cost) AS s FROM visits", "--epsilon", "0.5")
@@ -220,7 +220,13 @@ def test_the_command_line_refreshes_imports_and_estimates(config):
     assert 'privacy_unit = "id"' in (config.parent / "new.toml").read_text()
 
 
+def without_bounds_of_cost(config):
+    config.write_text(config.read_text().replace(", lower = 0, upper = 10000", ""))
+    return config
+
+
 def test_estimated_bounds_hold_the_values_and_are_paid_for(config):
+    without_bounds_of_cost(config)
     with open_curator(config) as curator:
         before = curator.ledger.account().spent.epsilon
         curator._pipeline._bits = SeededBits("bounds")
@@ -229,7 +235,7 @@ def test_estimated_bounds_hold_the_values_and_are_paid_for(config):
     assert 0 <= low <= 1024
     assert 2048 <= high <= 65536
     text = with_bounds(
-        config.read_text().replace(", lower = 0, upper = 10000", ""),
+        config.read_text(),
         table="visits",
         column="cost",
         bounds=(low, high),
@@ -239,7 +245,7 @@ def test_estimated_bounds_hold_the_values_and_are_paid_for(config):
 
 
 def test_bounds_of_hardly_anything_are_not_found(tmp_path):
-    config = write_clinic(tmp_path, patients=3, visits=3)
+    config = without_bounds_of_cost(write_clinic(tmp_path, patients=3, visits=3))
     with open_curator(config) as curator:
         assert curator.estimate_bounds("visits", "cost", epsilon=0.5).bounds is None
 

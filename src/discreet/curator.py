@@ -15,7 +15,7 @@ from discreet.accounting import Composed
 from discreet.algebra.digest import FORMAT
 from discreet.answering.answer import Answer
 from discreet.answering.books import balances, card, history
-from discreet.answering.estimate import bins_question, ends_of
+from discreet.answering.estimate import bins_question, ends_of, to_be_bounded
 from discreet.answering.explaining import explained
 from discreet.answering.face import PAGE, Balance, Card, CatalogFacts, Explanation, PastRelease
 from discreet.answering.pipeline import Asking, Pipeline, SqlRelease
@@ -142,16 +142,18 @@ class Curator:
         analyst: str | None = None,
         request_id: str | None = None,
         asking: Asking | None = None,
+        label: str | None = None,
     ) -> Answer:
         """Plan, charge on disk, read, add noise, store, answer: in this order, each once.
 
-        Say how much it may cost (`epsilon`, here or in OPTIONS), or how exact it must be (`within` and `confidence`).
+        Say how much it may cost (`epsilon`, here or in OPTIONS), or how exact it must be (`within` and `confidence`). The books call it by
+        its text, or by `label` where nobody wrote one.
         """
         taken_back = None if asking is None else asking.taken_back
         details = {"delta": delta, "mechanism": mechanism, "parameters": parameters, "taken_back": taken_back}
         with self._planning(analyst, taken_back):
             plan = self._priced(sql, epsilon=epsilon, within=within, confidence=confidence, **details)
-            wanted = self._release(plan, str(sql))
+            wanted = self._release(plan, label or str(sql))
             if asking is not None and asking.most_cells is not None:
                 check_cells(plan, asking.most_cells)
         paid = self._pipeline.answer(wanted, analyst=analyst, request_id=request_id, asking=asking)
@@ -218,8 +220,10 @@ class Curator:
 
     def estimate_bounds(self, table: str, column: str, *, epsilon: Number, analyst: str | None = None) -> Estimate:
         """Bounds for a numeric column that has none, found privately and paid for; None where all is noise."""
-        answer = self.ask(bins_question(table, column), epsilon=epsilon, analyst=analyst)
-        return Estimate(ends_of(answer), answer)
+        kind = to_be_bounded(self.declared, table, column).type
+        label = f"bounds of {table}.{column}, estimated"
+        answer = self.ask(bins_question(table, column), epsilon=epsilon, analyst=analyst, label=label)
+        return Estimate(ends_of(answer, kind), answer)
 
     def watch(
         self,

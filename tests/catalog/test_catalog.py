@@ -166,26 +166,3 @@ def test_lines_are_found_in_every_way_of_writing_a_key():
 def test_every_type_is_documented():
     page = (Path(__file__).parents[2] / "docs" / "catalog.md").read_text()
     assert all(f"`{kind.value}`" in page for kind in Type)
-
-
-def test_a_draft_names_columns_and_types_and_waits_for_the_owner(tmp_path):
-    from discreet.catalog.draft import draft_catalog
-    from discreet.engines import schemas_at
-    from discreet.samples import write_clinic
-
-    write_clinic(tmp_path / "clinic", patients=20, visits=50)
-    (tmp_path / "clinic" / "odd name.csv").write_text('"a b","person_id"\n1,2\n')
-    where, schemas = schemas_at(tmp_path / "clinic")
-    draft = draft_catalog(schemas, source=where)
-    assert 'columns.cost = { type = "real" }' in draft
-    assert 'privacy_unit = "patient_id"' in draft
-    assert "60601" not in draft  # no value
-    with pytest.raises(BadCatalog, match="has no epsilon"):
-        parse_catalog(draft)
-    filled = draft.replace("# epsilon = 5.0", "epsilon = 5.0").replace('privacy_unit = ""', "public = true")
-    filled = filled.replace('columns.person_id = { type = "text" }', 'columns.person_id = { type = "integer" }')
-    tables = parse_catalog(filled).tables
-    assert set(tables) == {"patients", "visits", "wards", "odd name"}
-    assert tables["odd name"].unit.column == "person_id"
-    with pytest.raises(BadCatalog):
-        schemas_at(tmp_path / "nothing.parquet")

@@ -126,10 +126,11 @@ def test_a_name_cannot_write_facts_of_its_own(tmp_path):
     assert filled(imported(tmp_path, given, "metadata.json"))["t"].unit.column == odd
 
 
-def test_row_privacy_is_refused_since_it_names_nobody(tmp_path):
+def test_with_row_privacy_each_row_is_a_person_unless_somebody_is_named(tmp_path):
     given = SMARTNOISE.replace("max_ids: 3", "row_privacy: true")
-    with pytest.raises(BadCatalog, match=r"visits: has row_privacy.*Name the person.*or add an id column"):
-        imported(tmp_path, given)
+    assert filled(imported(tmp_path, given))["visits"].unit.column == "pid"
+    nobody = given.replace(", private_id: true", "").replace("private_id: true", "")
+    assert filled(imported(tmp_path, nobody))["visits"].has_row_people
 
 
 @pytest.mark.parametrize(

@@ -2,31 +2,12 @@
 
 import json
 import shutil
-import sys
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.__main__ import main
 from discreet.samples import write_clinic
-
-
-@pytest.fixture
-def run(tmp_path, monkeypatch, capsys):
-    """The command in this process, in a folder of its own; what it prints."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "160")
-
-    def call(*arguments, code=0):
-        monkeypatch.setattr(sys, "argv", ["discreet", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        told = capsys.readouterr()
-        assert (ended.value.code or 0) == code, told.err
-        return told.out + told.err
-
-    return call
 
 
 @pytest.fixture
@@ -46,12 +27,11 @@ def asked(run):
 
 def test_init_begins_the_books_and_the_first_question_is_answered(tmp_path, run):
     pq.write_table(pa.table({"person": [1, 2, 3], "ward": ["a", "b", "a"]}), tmp_path / "visits.parquet")
-    told = run("init", "visits.parquet")
+    assert "There is no default" in run("init", "visits.parquet", code=3)
+    assert not (tmp_path / "discreet.toml").exists()
+    told = run("init", "visits.parquet", "--epsilon", 5)
     assert "began new books" in told
     assert (tmp_path / "ledger.sqlite.anchor").exists()
-    catalog = (tmp_path / "discreet.toml").read_text().replace("# epsilon = 5.0", "epsilon = 5.0")
-    facts = 'privacy_unit = "person"\ncolumns.person = { type = "integer" }\n'
-    (tmp_path / "discreet.toml").write_text(catalog.partition("[tables")[0] + "[tables.visits]\n" + facts)
     assert asked(run)["loss"]["epsilon"] == 0.5
     assert "sound" in run("ledger", "verify")
 

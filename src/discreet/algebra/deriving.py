@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from discreet.algebra.expressions import Call, Expression, Field, Literal, fields_of
 from discreet.algebra.facts import Origin
 from discreet.algebra.shapes import Column
-from discreet.errors import NotAllowed
+from discreet.errors import JoinsPeople, NotAllowed
 
 if TYPE_CHECKING:
     from discreet.algebra.relations import Relation
@@ -42,6 +42,21 @@ def check_capped(*relations: Relation) -> None:
     if any(relation.shape.person is not None and relation.shape.most_rows is None for relation in relations):
         message = "a relation whose rows nothing bounds must be capped first"
         raise ValueError(message)
+
+
+def check_meeting(*relations: Relation) -> None:
+    """Relations of people whose owners are equated: both bounded, and of the same people."""
+    check_capped(*relations)
+    check_same_people(*relations)
+
+
+def check_same_people(*relations: Relation) -> None:
+    """Owners are compared only where equal ones are one person: the numbers of rows of a table mean nothing elsewhere."""
+    if len({relation.shape.row_people for relation in relations if relation.shape.person is not None}) > 1:
+        raise JoinsPeople(
+            "These tables have no people in common: in one of them each row is a person, without an id.",
+            next_step="Ask about one table at a time, or name the person of both by a column in the catalog.",
+        )
 
 
 def joined_columns(relation: Relation, *, outer: bool, meets_people: bool, meets_one: bool) -> tuple[Column, ...]:

@@ -145,7 +145,7 @@ def _table(table: Table) -> Json:
     path: list[Json] = (
         [[step.column, step.table, step.key] for step in table.unit.path] if table.unit is not None else []
     )
-    unit: Json = None if table.unit is None else [table.unit.column, path]
+    unit: Json = None if table.unit is None else ["each row"] if table.unit.is_row else [table.unit.column, path]
     columns: list[Json] = [_column(column) for column in table.columns.values()]
     return [table.name, unit, table.max_rows, table.is_bounded_once, columns]
 

@@ -16,9 +16,10 @@ from typing import TypeAlias
 
 from discreet.algebra.aggregates import Aggregate, Window
 from discreet.algebra.deriving import (
-    check_capped,
     check_keys,
+    check_meeting,
     check_reads,
+    check_same_people,
     is_unique,
     joined_columns,
     most_by_number,
@@ -71,13 +72,13 @@ class Scan(_Relation):
     def __post_init__(self) -> None:
         declared = self.table.columns.values()
         columns = tuple(declared_column(column, self.table, unique=column.name in self.unique) for column in declared)
-        ids = (Type.INTEGER,)
         each_once = self.each_once and self.person is not None and self.most == 1
         self._set(
             Shape(
-                columns=columns, person=self.person, ids=ids, most_rows=self.most, size=self.size, each_once=each_once
+                columns=columns, person=self.person, ids=(Type.INTEGER,), most_rows=self.most, size=self.size,
+                each_once=each_once, row_people=self.table.name if self.table.has_row_people else "",
             )
-        )
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +162,7 @@ class Join(_Relation):
         self._set(shape, self.left, self.right)
 
     def _of_people(self, a: Shape, b: Shape, columns: tuple[Column, ...]) -> Shape:
-        check_capped(self.left, self.right)
+        check_meeting(self.left, self.right)
         # A row that meets none stays in an outer join.
         ours, theirs = max(a.most_rows or 1, 1), max(b.most_rows or 1, 1)
         most, met_by_left, met_by_right = ours * theirs, theirs, ours
@@ -178,7 +179,7 @@ class Join(_Relation):
         ids = (*a.ids, *b.ids, Type.INTEGER) if self.how is How.FULL else (*a.ids, *b.ids)
         return Shape(
             columns=columns, person=a.person, ids=ids, most_rows=most, fan_out=a.fan_out * b.fan_out,
-            copies=max(a.copies, b.copies, copies), each_once=each_once,
+            copies=max(a.copies, b.copies, copies), each_once=each_once, row_people=a.row_people,
         )  # fmt: skip
 
     @property
@@ -212,7 +213,7 @@ class Join(_Relation):
         most = None if owned.most_rows is None else owned.most_rows * self.fan_out
         return Shape(
             columns=columns, person=owned.person, ids=(*a.ids, *b.ids), most_rows=most, fan_out=owned.fan_out * self.fan_out, copies=owned.copies * self.fan_out,
-            each_once=owned.each_once and self.how is How.LEFT and self.fan_out == 1,
+            each_once=owned.each_once and self.how is How.LEFT and self.fan_out == 1, row_people=owned.row_people,
         )  # fmt: skip
 
 
@@ -237,7 +238,7 @@ class Mark(_Relation):
         if b.person is not None:
             if a.person is None:
                 raise NotAllowed("A public row cannot look at people.", next_step="Start from the protected table.")
-            check_capped(self.rows, self.others)
+            check_meeting(self.rows, self.others)
         elif any(not isinstance(key, Field) for _, key in self.keys):
             raise out_of_place()
         mark = Column(Facts(type=Type.BOOLEAN, nullable=False))
@@ -297,7 +298,7 @@ class Windowed(_Relation):
         inner = self.rows.shape
         check_reads(self.rows, *(part for window in self.windows for part in window.parts))
         if inner.person is not None:
-            check_capped(self.rows)
+            check_meeting(self.rows)
         most = inner.most_rows if inner.person is not None else inner.size
         new = tuple(Column(window.facts(most, owned=inner.person is not None)) for window in self.windows)
         self._set(replace(inner, columns=(*inner.columns, *new)), self.rows)
@@ -315,6 +316,7 @@ class Stack(_Relation):
             raise NotAllowed(
                 "Public and protected rows cannot be put together.", next_step="Union tables of the same kind."
             )
+        check_same_people(*self.parts)
         kinds = [[column.facts.type for column in shape.columns] for shape in shapes]
         if any(kind != kinds[0] for kind in kinds):
             raise NotAllowed(
@@ -331,8 +333,7 @@ class Stack(_Relation):
         self._set(
             Shape(
                 columns=columns, person=first.person, ids=ids, most_rows=most, fan_out=max(shape.fan_out for shape in shapes),
-                copies=sum(shape.copies for shape in shapes),
-                size=sum(shape.size for shape in shapes),
+                copies=sum(shape.copies for shape in shapes), size=sum(shape.size for shape in shapes), row_people=first.row_people,
             ),
             *self.parts,
         )  # fmt: skip

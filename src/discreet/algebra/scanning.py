@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from discreet.algebra.facts import AS_READ, Facts
 from discreet.algebra.relations import Scan
-from discreet.catalog import Catalog, Table, Type
+from discreet.catalog import Catalog, PrivacyUnit, Table, Type
 from discreet.loss import Neighbours
 
 
@@ -12,13 +12,20 @@ def scan(table: Table, catalog: Catalog, *, size: int = 0) -> Scan:
     """A table of the catalog; one whose rows are bounded by each question is not bounded yet. `size` is of a public one."""
     if table.unit is None:
         return Scan(table, None, None, frozenset(), size)
-    last = catalog.tables[table.unit.path[-1].table] if table.unit.path else table
-    declared = last.columns[table.unit.column]
-    person = Facts(
-        type=declared.type, nullable=False, person=True, longest=declared.max_length if declared.type is Type.TEXT else None,
-        reach=AS_READ if declared.type is Type.REAL else None,
-    )  # fmt: skip
+    person = _owner(table, table.unit, catalog)
     units = [other.unit for other in catalog.tables.values() if other.unit is not None]
     unique = frozenset(step.key for unit in units for step in unit.path if step.table == table.name)
     each_once = table.lists_people and catalog.neighbours is Neighbours.REPLACE_ONE
     return Scan(table, person, table.max_rows if table.is_bounded_once else None, unique, 0, each_once)
+
+
+def _owner(table: Table, unit: PrivacyUnit, catalog: Catalog) -> Facts:
+    """What is known of whom rows belong to: a number that nobody sees where each row is a person, else what the catalog declares of the ids."""
+    if unit.is_row:
+        return Facts(type=Type.INTEGER, nullable=False, person=True)
+    last = catalog.tables[unit.path[-1].table] if unit.path else table
+    declared = last.columns[unit.column]
+    return Facts(
+        type=declared.type, nullable=False, person=True, longest=declared.max_length if declared.type is Type.TEXT else None,
+        reach=AS_READ if declared.type is Type.REAL else None,
+    )  # fmt: skip

@@ -38,7 +38,7 @@ class Column:
 class Shape:
     """What is derived of a relation: its columns, whose its rows are, what tells them apart, and how many there can be.
 
-    `person` is what is known of the owner, None for public relations. `most_rows` is the most that one person can have, None where nothing
+    `person` is what is known of the owner, None for public relations; `row_people` the table whose rows are the people, empty where they have ids. `most_rows` is the most that one person can have, None where nothing
     bounds them yet; `fan_out` the most public rows that one row has met, and `copies` the most rows of any kind that it has met or become. `size` is the most rows of a public relation. `each_once` says that
     every person has exactly one row.
     """
@@ -51,6 +51,7 @@ class Shape:
     copies: int = 1
     size: int = 0
     each_once: bool = False
+    row_people: str = ""
     nodes: int = 1
     """How many relations it is made of, one that is read twice counted twice."""
     depth: int = 1
@@ -108,7 +109,7 @@ def declared_column(column: Declared, table: Table, *, unique: bool) -> Column:
             low, high = Fraction(float(low)), Fraction(float(high))
     elif isinstance(column.lower, date) and isinstance(column.upper, date):
         low, high = Fraction(column.lower.toordinal()), Fraction(column.upper.toordinal())
-    person = table.unit is not None and not table.unit.path and table.unit.column == column.name
+    person = table.unit is not None and not table.unit.path and table.own_column == column.name
     values = column.values
     facts = Facts(
         type=column.type,

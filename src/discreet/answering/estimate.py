@@ -6,9 +6,12 @@ Citation: Wilson et al. 2020 (arXiv:1909.01917), section 5.1.1, "approximate bou
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 from discreet.answering.answer import Answer
+from discreet.catalog import Catalog, Column, Type
+from discreet.errors import BadInput, UnknownName
 from discreet.exact import exact
 from discreet.sql import Table
 from discreet.sql.builder import quote
@@ -32,13 +35,43 @@ def _number(edge: Fraction) -> str:
     return str(edge.numerator) if edge.denominator == 1 else repr(float(edge))
 
 
-def ends_of(answer: Answer) -> tuple[Fraction, Fraction] | None:
+def to_be_bounded(catalog: Catalog, table: str, column: str) -> Column:
+    """The column, if it is one that bounds can be estimated for; refused otherwise, before anything is spent."""
+    owned = catalog.tables.get(table)
+    described = None if owned is None else owned.columns.get(column)
+    if owned is None or described is None:
+        raise UnknownName(
+            "There is no such table or column.", next_step="Use the names of the catalog, in its own spelling."
+        )
+    if owned.is_public or column == owned.own_column or described.type not in (Type.INTEGER, Type.REAL):
+        raise BadInput(
+            "Bounds are estimated for numbers of a protected table that do not name the person.",
+            next_step="Choose a column of type integer or real.",
+        )
+    if described.lower is not None:
+        raise BadInput(
+            "The column has bounds already.",
+            next_step="Take lower and upper out of the catalog first, if they are wrong.",
+        )
+    return described
+
+
+def ends_of(answer: Answer, kind: Type) -> tuple[Fraction, Fraction] | None:
     """Bounds around every bin whose noisy count is above what noise alone would reach; None if there is no such bin."""
     mechanism = answer.plan.priced[0][0].mechanisms[0][0]
     noise = exact(mechanism.error(1 - (1 - _SURE) / (2 * len(_EDGES) + 2)))
     rows = [tuple(row.values()) for row in answer.rows]
     full = [bin_ for bin_, count in rows if bin_ is not None and count > noise]
-    return (_edges(min(full))[0], _edges(max(full))[1]) if full else None
+    if not full:
+        return None
+    low, high = _edges(min(full))[0], _edges(max(full))[1]
+    if min(full) == 0 < max(full):
+        low = Fraction(0)  # what lies between 0 and the first edge below it is next to nothing
+    if min(full) < 0 == max(full):
+        high = Fraction(0)
+    if kind is Type.INTEGER:
+        low, high = Fraction(math.ceil(low)), Fraction(math.floor(high))
+    return low, max(high, low + 1) if kind is Type.INTEGER else high
 
 
 def _edges(number: int) -> tuple[Fraction, Fraction]:

@@ -11,7 +11,7 @@ from discreet.answering.face import CONFIDENCE, Balance, Explanation, GroupFacts
 from discreet.answering.naming import key_names, measure_name
 from discreet.answering.plan import Plan
 from discreet.answering.view import expected_width
-from discreet.catalog import Catalog
+from discreet.catalog import EACH_ROW, Catalog
 from discreet.exact import exact
 from discreet.loss import Loss
 from discreet.mechanisms import Gaussian, Mechanism, PermuteAndFlip, Quantile
@@ -85,6 +85,8 @@ def _bounding_of(plan: Plan, person: str) -> str:
     for question in plan.questions:
         limits = question.limits
         rows = f"at most {limits.rows:,} row{'' if limits.rows == 1 else 's'} of a {person}"
+        if person == EACH_ROW.column:
+            rows = "each row is a person" + (f", who counts at most {limits.rows:,} times" if limits.rows > 1 else "")
         if limits.groups is not None:
             rows += f", in {limits.groups} groups of {limits.rows_per_group}"
         how = (

@@ -1,9 +1,10 @@
 """Public facts about protected data: tables, columns, privacy units, bounds, domains, budgets."""
 
-from discreet.catalog.model import Catalog, Column, PrivacyUnit, Reference, Table, Type, default_delta
+from discreet.catalog.model import EACH_ROW, Catalog, Column, PrivacyUnit, Reference, Table, Type, default_delta
 from discreet.catalog.reader import anchor_beside, load_catalog, parse_catalog
 
 __all__ = [
+    "EACH_ROW",
     "Catalog",
     "Column",
     "PrivacyUnit",

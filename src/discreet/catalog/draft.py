@@ -1,16 +1,22 @@
-"""A first draft of a catalog, from the schema of files alone: names and types, never a value."""
+"""The text of a first catalog: what is known as facts, what is not as comments that say what to fill in and which questions need it."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
+from fractions import Fraction
+from typing import TypeAlias
 
-from discreet.catalog.model import Type, Value
+from discreet.catalog.editing import number
+from discreet.catalog.model import EACH_ROW, Type, Value
 
+Facts: TypeAlias = Value | Fraction | list[Value]
+"""What may be said of a column under one key."""
 LEDGER = "ledger.sqlite"
 _HEAD = """\
-# {origin} Say what is public knowledge, then delete what you do not need.
+# {origin}
 # Bounds and values come from what anybody may know about such data, never from the data itself.
 
 [source]
@@ -19,17 +25,20 @@ _HEAD = """\
 [ledger]
 path = "{ledger}"
 
-[budget]                 # all analysts together; there is no default: how much may be learned about one person in all?
-# epsilon = 5.0
+[budget]                 # all analysts together: how much may be learned about one person in all
+{budget}
+"""
+_NO_BUDGET = """\
+# epsilon = 5.0          # there is no default
 # delta = 1e-6
 
 # [budget.analysts.alice]
-# epsilon = 2.0
-"""
+# epsilon = 2.0"""
 _HINTS = {
-    Type.INTEGER: "lower = …, upper = … to sum it; values = [ … ] to group by it",
-    Type.REAL: "lower = …, upper = … to sum or average it",
-    Type.TEXT: "values = [ … ] to group by it without delta",
+    Type.INTEGER: "SUM, AVG and GROUP BY without delta need lower = …, upper = …",
+    Type.REAL: "SUM and AVG need lower = …, upper = …",
+    Type.TEXT: "GROUP BY without delta needs values = [ … ]",
+    Type.DATE: "GROUP BY without delta needs lower = …, upper = …",
 }
 
 
@@ -38,58 +47,81 @@ class ColumnDraft:
     """What is known about a column; the hint says what the owner may add."""
 
     type: Type
-    facts: Mapping[str, Value | list[Value]] = field(default_factory=dict)
+    facts: Mapping[str, Facts] = field(default_factory=dict)
     hint: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableDraft:
-    """What is known about a table; nobody is named where the person is empty."""
+    """What is known about a table. `person` is a column, which may refer to another table's; `row` where each row is a person; empty where nobody is named."""
 
     name: str
     person: str
     columns: Mapping[str, ColumnDraft]
+    refers_to: tuple[str, str] | None = None
+    is_public: bool = False
     max_rows: int | None = None
     path: str = ""
     notes: tuple[str, ...] = ()
 
 
-def draft_catalog(schemas: Mapping[str, Mapping[str, Type]], *, source: str) -> str:
-    """The text of a discreet.toml for tables of which only names and types are known."""
-    tables = [_table(name, columns) for name, columns in schemas.items()]
-    return write_draft(tables, origin="Written by `discreet init` from names and types alone.", source=source)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetDraft:
+    """What all may learn together, and what each analyst may."""
+
+    epsilon: float
+    delta: float
+    analysts: Mapping[str, float]
 
 
-def write_draft(tables: Iterable[TableDraft], *, origin: str, source: str | None) -> str:
-    """The text of a discreet.toml: what is known as facts, what is not as comments for the owner to fill in."""
+def write_draft(
+    tables: Iterable[TableDraft], *, origin: str, source: str | None, budget: BudgetDraft | None = None
+) -> str:
+    """The text of a discreet.toml; without a budget it is left to fill in."""
     place = f"path = {_toml(source)}" if source else '# path = "…"           # the folder of the files'
-    return "\n".join([_HEAD.format(origin=origin, source=place, ledger=LEDGER), *map(_table_text, tables)])
+    spent = _NO_BUDGET if budget is None else _budget_text(budget)
+    head = _HEAD.format(origin=origin, source=place, ledger=LEDGER, budget=spent)
+    return "\n".join([head, *map(_table_text, tables)])
 
 
-def _table(name: str, columns: Mapping[str, Type]) -> TableDraft:
-    person = next((column for column in columns if column.lower().endswith("id")), "")
-    return TableDraft(
-        name=name, person=person, columns={column: ColumnDraft(type=kind) for column, kind in columns.items()}
-    )
+def _budget_text(budget: BudgetDraft) -> str:
+    lines = [f"epsilon = {budget.epsilon!r}", f"delta = {budget.delta!r}"]
+    for name, epsilon in budget.analysts.items():
+        lines += ["", f"[budget.analysts.{_key(name)}]", f"epsilon = {epsilon!r}"]
+    return "\n".join(lines)
 
 
 def _table_text(table: TableDraft) -> str:
-    rows = "# max_rows = 1          " if table.max_rows is None else f"max_rows = {table.max_rows}{' ' * 12}"
     lines = [
         f"[tables.{_key(table.name)}]",
         *(f"# {note}" for note in table.notes),
         *([f"path = {_toml(table.path)}"] if table.path else []),
-        f"privacy_unit = {_toml(table.person)}{' ' * 8}# the column that names the person; or public = true instead",
-        f"{rows}# how many rows of one person count",
+        *_owner_lines(table),
         *(_column_text(name, column, owns=name == table.person) for name, column in table.columns.items()),
     ]
     return "\n".join(lines) + "\n"
 
 
+def _owner_lines(table: TableDraft) -> list[str]:
+    if table.is_public:
+        return ["public = true           # everybody may learn every row"]
+    if table.person == EACH_ROW.column and table.person not in table.columns:
+        return ['privacy_unit = "row"     # each row is a person; who has several rows is protected in each alone']
+    unit = _toml(table.person)
+    if table.refers_to is not None:
+        unit = f"{{ column = {unit}, references = {_toml('.'.join(table.refers_to))} }}"
+    rows = "# max_rows = 1          " if table.max_rows is None else f"max_rows = {table.max_rows}{' ' * 12}"
+    return [
+        f'privacy_unit = {unit}{" " * 8}# the column that names the person; or "row", or public = true instead',
+        f"{rows}# how many rows of one person count; noise grows with it",
+    ]
+
+
 def _column_text(name: str, column: ColumnDraft, *, owns: bool) -> str:
     facts = "".join(f", {fact} = {_toml(value)}" for fact, value in column.facts.items())
     settled = owns or not column.facts.keys().isdisjoint({"lower", "values"})
-    hint = column.hint or ("" if settled else _HINTS.get(column.type, ""))
+    hints = [column.hint, "" if settled else _HINTS.get(column.type, "")]
+    hint = "; ".join(filter(None, hints))
     return f'columns.{_key(name)} = {{ type = "{column.type.value}"{facts} }}' + (f"  # {hint}" if hint else "")
 
 
@@ -97,13 +129,15 @@ def _key(name: str) -> str:
     return name if name.replace("_", "").replace("-", "").isalnum() and name.isascii() else _toml(name)
 
 
-def _toml(value: Value | list[Value]) -> str:
+def _toml(value: Facts) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(_toml, value))}]"
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, Fraction):
+        return number(value)
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, str):
-        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     return repr(value)

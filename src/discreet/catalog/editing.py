@@ -4,27 +4,31 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from discreet.catalog.lines import key_lines
+from discreet.catalog.lines import end_of_table, key_lines
 from discreet.catalog.reader import parse_catalog
 from discreet.errors import BadCatalog
 
 
 def with_bounds(text: str, *, table: str, column: str, bounds: tuple[Fraction, Fraction], source: str) -> str:
     """The same text with lower and upper for a column that has none, and a comment that says how they were found."""
+    lines = text.split("\n")
     at = key_lines(text).get(f"tables.{table}.columns.{column}")
-    if at is None:
-        raise BadCatalog("The column is not in the catalog.", next_step="Declare it first, with its type.")
-    lines = text.splitlines()
-    lower, upper = (_number(end) for end in bounds)
-    head, brace, tail = lines[at - 1].rpartition("}")
-    if brace:
-        lines[at - 1] = f"{head.rstrip()}, lower = {lower}, upper = {upper} }}{tail}  # bounds: {source}"
-    else:
-        lines.insert(at, f"lower = {lower}\nupper = {upper}  # bounds: {source}")
-    edited = "\n".join(lines) + "\n"
-    parse_catalog(edited)
+    lower, upper = map(number, bounds)
+    if at is not None and (end := end_of_table(lines[at - 1])) is not None:
+        line = lines[at - 1]
+        lines[at - 1] = f"{line[:end].rstrip(' ,')}, lower = {lower}, upper = {upper} {line[end:]}  # bounds: {source}"
+    elif at is not None and lines[at - 1].lstrip().startswith("["):
+        lines[at - 1] += f"\nlower = {lower}\nupper = {upper}  # bounds: {source}"
+    edited = "\n".join(lines)
+    described = parse_catalog(edited).tables[table].columns[column]
+    if described.lower is None:
+        raise BadCatalog(
+            f"The line of {table}.{column} is written in a way that bounds cannot be put into.",
+            next_step=f'Write it on one line, as columns.{column} = {{ type = "{described.type.value}" }}.',
+        )
     return edited
 
 
-def _number(value: Fraction) -> str:
+def number(value: Fraction) -> str:
+    """A number as TOML has it."""
     return str(value.numerator) if value.denominator == 1 else repr(float(value))

@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from discreet.catalog.draft import ColumnDraft, TableDraft, write_draft
-from discreet.catalog.model import Type, Value
+from discreet.catalog.model import EACH_ROW, Type, Value
 from discreet.catalog.reader import parse_catalog
 from discreet.errors import BadCatalog
 
@@ -89,17 +89,13 @@ def _smartnoise(document: Any) -> list[TableDraft]:
 
 
 def _smartnoise_table(name: str, facts: Mapping[str, Any]) -> TableDraft:
-    if _flag(facts, "row_privacy", name):
-        raise _wrong(
-            name,
-            "has row_privacy, which protects rows, where Discreet protects people",
-            "Name the person: mark that column private_id and remove row_privacy; or add an id column to the data.",
-        )
     columns = {key: _named(about, f"{name}.{key}") for key, about in facts.items() if key not in _TABLE_KEYS}
     for column, about in columns.items():
         if not about.keys() <= _COLUMN_KEYS:
             raise _wrong(f"{name}.{column}", "has an unknown key", f"Use only: {', '.join(sorted(_COLUMN_KEYS))}.")
-    return _table(name, columns, max_rows=facts.get("max_ids"), said={*facts}.union(*columns.values()))
+    table = _table(name, columns, max_rows=facts.get("max_ids"), said={*facts}.union(*columns.values()))
+    each_row = _flag(facts, "row_privacy", name) and not table.person  # who is named is protected in all rows
+    return replace(table, person=EACH_ROW.column) if each_row else table
 
 
 def _csvw(document: Any, file: Path) -> list[TableDraft]:

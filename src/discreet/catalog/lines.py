@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+import tomllib
 
-_HEADER = re.compile(r"^\s*\[+\s*([^\]]+?)\s*\]+\s*(#.*)?$")
-_KEY = re.compile(r'^\s*((?:[\w-]+|"[^"]*")(?:\s*\.\s*(?:[\w-]+|"[^"]*"))*)\s*=')
+_NAME = r"""(?:[\w-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
+_DOTTED = rf"{_NAME}(?:\s*\.\s*{_NAME})*"
+_HEADER = re.compile(rf"^\s*\[+\s*({_DOTTED})\s*\]+\s*(#.*)?$")
+_KEY = re.compile(rf"^\s*({_DOTTED})\s*=")
 
 
 def key_lines(text: str) -> dict[str, int]:
     """Dotted key to line number; a key inside an inline table stands on its owner's line."""
     lines: dict[str, int] = {}
     prefix = ""
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):  # as TOML counts them: U+2028 ends no line
         if header := _HEADER.match(line):
             prefix = _plain(header[1])
             lines.setdefault(prefix, number)
@@ -30,5 +33,28 @@ def line_of(lines: dict[str, int], key: str) -> int | None:
     return None
 
 
+def end_of_table(line: str) -> int | None:
+    """Where in a line the inline table ends that is its value; None where it does not begin and end there."""
+    if (key := _KEY.match(line)) is None or not line[key.end() :].lstrip().startswith("{"):
+        return None
+    depth = 0
+    for part in re.finditer(rf"{_NAME}|[{{}}#]", line[key.end() :]):
+        if part[0] == "#":
+            return None
+        depth += {"{": 1, "}": -1}.get(part[0], 0)
+        if part[0] == "}" and depth == 0:
+            return key.end() + part.start()
+    return None
+
+
 def _plain(key: str) -> str:
-    return ".".join(part.strip().strip('"') for part in key.split("."))
+    return ".".join(_unquoted(name) for name in re.findall(_NAME, key))
+
+
+def _unquoted(name: str) -> str:
+    if name[0] not in "\"'":
+        return name
+    try:
+        return str(tomllib.loads(f"name = {name}")["name"])
+    except tomllib.TOMLDecodeError:  # which the reader of the whole text refuses
+        return name

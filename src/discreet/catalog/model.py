@@ -90,10 +90,15 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class PrivacyUnit:
-    """Who a row belongs to: a column of the table itself, or one at the end of a path of foreign keys."""
+    """Who a row belongs to: a column of the table itself, or one at the end of a path of foreign keys; or each row is a person."""
 
     column: str
     path: tuple[Reference, ...] = ()
+    is_row: bool = False
+    """Whether each row is a person of its own, who has no id and is found in no other table; `column` is then the word for it."""
+
+
+EACH_ROW = PrivacyUnit("row", is_row=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +120,18 @@ class Table:
     @property
     def is_public(self) -> bool:
         return self.unit is None
+
+    @property
+    def has_row_people(self) -> bool:
+        """Whether each row is a person."""
+        return self.unit is not None and self.unit.is_row
+
+    @property
+    def own_column(self) -> str | None:
+        """The column of this table that names the person, or leads there; none in public tables and where each row is a person."""
+        if self.unit is None or self.unit.is_row:
+            return None
+        return self.unit.path[0].column if self.unit.path else self.unit.column
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

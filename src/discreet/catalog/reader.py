@@ -14,7 +14,18 @@ from typing import Any
 
 from discreet.accounting import Filter, open_filter
 from discreet.catalog.lines import key_lines, line_of
-from discreet.catalog.model import LARGEST_STEP, ROWS_ABOUT, Catalog, Column, PrivacyUnit, Reference, Table, Type, Value
+from discreet.catalog.model import (
+    EACH_ROW,
+    LARGEST_STEP,
+    ROWS_ABOUT,
+    Catalog,
+    Column,
+    PrivacyUnit,
+    Reference,
+    Table,
+    Type,
+    Value,
+)
 from discreet.errors import BadCatalog, DiscreetError
 from discreet.exact import finite, power_of_two_below
 from discreet.loss import Neighbours
@@ -96,8 +107,7 @@ class _Reader:
         read = {name: self.table(name, facts) for name, facts in tables.items()}
         resolved = {name: self.with_path_to_person(read, table) for name, table in read.items()}
         self.check_people(resolved)
-        if sum(table.lists_people for table in resolved.values()) > 1:
-            raise self.wrong("tables", "has two tables with people = true", "Keep it for the one that lists everybody.")
+        self.check_list(resolved)
         return Catalog(
             source=self.place(source, "source.path", default="."),
             snapshot=self.snapshot(source, ledger),
@@ -229,7 +239,11 @@ class _Reader:
             raise self.wrong(f"{path}.bounding", "is not known", 'Write "snapshot" or "per-query".')
         if public and "rows_about" in section:
             raise self.wrong(f"{path}.rows_about", "is for protected tables", "Leave it out: public rows are counted.")
-        unit = None if public else self.unit(f"{path}.privacy_unit", section["privacy_unit"])
+        unit = None if public else self.unit(f"{path}.privacy_unit", section["privacy_unit"], columns)
+        if unit == EACH_ROW and {"max_rows", "bounding"} & section.keys():
+            raise self.wrong(
+                path, "has one row a person", "Leave max_rows and bounding out where each row is a person."
+            )
         table = Table(
             name=name,
             is_bounded_once=bounding == "snapshot",
@@ -242,13 +256,18 @@ class _Reader:
             rows_about=self.whole(section, f"{path}.rows_about", default=ROWS_ABOUT),
             path=self.place(section, f"{path}.path", default=None),
         )
-        own_column = table.unit.path[0].column if table.unit and table.unit.path else table.unit and table.unit.column
-        if own_column and own_column not in table.columns:
-            raise self.wrong(f"{path}.privacy_unit", "names no declared column", f"Declare columns.{own_column}.")
+        if table.own_column is not None and table.own_column not in table.columns:
+            raise self.wrong(
+                f"{path}.privacy_unit",
+                "names no declared column",
+                f'Declare columns.{table.own_column}, or write privacy_unit = "row" if each row is a person.',
+            )
         return table
 
-    def unit(self, path: str, given: Any) -> PrivacyUnit:
-        """A column, or { column = "visit_id", references = "visits.visit_id" }, one step towards the person."""
+    def unit(self, path: str, given: Any, columns: Mapping[str, Any]) -> PrivacyUnit:
+        """A column, or { column = "visit_id", references = "visits.visit_id" }, one step towards the person; or "row", where no column has that name."""
+        if given == EACH_ROW.column and not any(column.lower() == given for column in columns):
+            return EACH_ROW
         if isinstance(given, str) and given:
             return PrivacyUnit(given)
         if isinstance(given, dict) and set(given) == {"column", "references"}:
@@ -258,7 +277,7 @@ class _Reader:
         raise self.wrong(
             path,
             "must name a column, or a column and what it references",
-            'Write "patient_id", or { column = "visit_id", references = "visits.visit_id" }.',
+            'Write "patient_id", or { column = "visit_id", references = "visits.visit_id" }, or "row" if each row is a person.',
         )
 
     def with_path_to_person(self, tables: Mapping[str, Table], table: Table) -> Table:
@@ -272,6 +291,10 @@ class _Reader:
             following = tables.get(step.table)
             if following is None or step.key not in following.columns or following.unit is None:
                 raise self.wrong(key, "leads to no protected table and declared column", "Reference table.column.")
+            if following.unit.is_row:
+                raise self.wrong(
+                    key, "leads to a table whose rows have no owner's id", "Name the person of that table by a column."
+                )
             if step.table in seen:
                 raise self.wrong(key, "goes round in a circle", "Let the path end at a table that names the person.")
             seen.add(step.table)
@@ -291,7 +314,7 @@ class _Reader:
                         "leads to the person by a key of a type that does not compare exactly",
                         "Declare keys as integer or text.",
                     )
-            if table.unit is not None and not table.unit.path:
+            if table.unit is not None and not table.unit.path and not table.unit.is_row:
                 kinds.add(table.columns[table.unit.column].type)
                 if len(kinds) > 1 or not kinds <= {Type.INTEGER, Type.TEXT}:
                     raise self.wrong(
@@ -299,6 +322,19 @@ class _Reader:
                         "names people by another type than the other tables, or by one that does not compare exactly",
                         "Use integers in every table, or text in every table.",
                     )
+
+    def check_list(self, tables: Mapping[str, Table]) -> None:
+        """Everybody is listed once, by ids that other tables have too."""
+        lists = [table for table in tables.values() if table.lists_people]
+        if len(lists) > 1:
+            raise self.wrong("tables", "has two tables with people = true", "Keep it for the one that lists everybody.")
+        others = [table for table in tables.values() if not table.is_public and table not in lists]
+        if lists and others and any(table.has_row_people for table in (*lists, *others)):
+            raise self.wrong(
+                f"tables.{lists[0].name}.people",
+                "lists people whom another table cannot name",
+                'Leave people out, or let no table have privacy_unit = "row".',
+            )
 
     def column(self, path: str, name: str, facts: Any) -> Column:
         if "$" in name or not name.isprintable():

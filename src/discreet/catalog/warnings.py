@@ -46,7 +46,7 @@ def _table(table: Table) -> Iterator[str]:
 
 def _column(table: Table, column: Column) -> Iterator[str]:
     name = f"{table.name}.{column.name}"
-    owns = table.unit is not None and column.name == table.unit.column
+    owns = column.name == table.own_column
     if column.type in (Type.INTEGER, Type.REAL) and column.lower is None and column.values is None and not owns:
         yield f"{name}: has no bounds, so it cannot be summed or averaged."
     if (

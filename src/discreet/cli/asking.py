@@ -15,6 +15,7 @@ from rich.text import Text
 from discreet.answering.face import CONFIDENCE, Balance, Explanation, GroupFacts, MeasureFacts, Shown
 from discreet.answering.figures import figure, plus_minus
 from discreet.answering.wire import answer_facts, facts_of
+from discreet.catalog import EACH_ROW
 from discreet.cli.books import AnalystOption, bar
 from discreet.curator import open_curator
 from discreet.errors import BadInput
@@ -188,7 +189,8 @@ def _read(explanation: Explanation) -> Text:
     measures = f"{count} measure" + ("" if count == 1 else "s")
     person, rows = explanation.person, explanation.rows_per_person
     how = f"{', '.join(kinds)}, {measures}" if kinds else "public, no noise"
-    return Text(f"  one person = all rows of one {person} (at most {rows:,})    {how}")
+    unit = "one row" if person == EACH_ROW.column else f"all rows of one {person} (at most {rows:,})"
+    return Text(f"  one person = {unit}    {how}")
 
 
 def _balance(accounts: Sequence[Balance], analyst: str | None) -> Text:

@@ -80,7 +80,7 @@ def tell_story(console: Console) -> None:
         _difference(console, catalog)
     _say(
         console,
-        "Your own data: discreet init visits.parquet, edit discreet.toml, then discreet ask.\n"
+        "Your own data: discreet init visits.parquet, then discreet ask.\n"
         "More attacks: discreet attack list. People who trust nobody: discreet collect new. "
         "The page: discreet serve --demo.",
     )

@@ -2,7 +2,8 @@
 
 from discreet.engines.base import Engine
 from discreet.engines.duck import DuckEngine
+from discreet.engines.looking import look_at
 from discreet.engines.places import Places
-from discreet.engines.sources import fingerprint, schemas_at, with_public_columns
+from discreet.engines.sources import fingerprint, with_public_columns
 
-__all__ = ["DuckEngine", "Engine", "Places", "fingerprint", "schemas_at", "with_public_columns"]
+__all__ = ["DuckEngine", "Engine", "Places", "fingerprint", "look_at", "with_public_columns"]

@@ -21,10 +21,10 @@ from typing import Any
 import duckdb
 
 from discreet.algebra.steps import Steps
-from discreet.catalog import Catalog, Column, Table
-from discreet.engines.dialects.duckdb import TYPES, clamped, content, hashed, quoted, steps_of
+from discreet.catalog import Catalog, Column, Table, Type
+from discreet.engines.dialects.duckdb import TYPES, clamped, content, hashed, quoted, steps_of, string
 from discreet.engines.reading import canonical_as_read, cast, exactly, person, within_bounds
-from discreet.engines.sources import attach, detach, fingerprint, source_of, types_of
+from discreet.engines.sources import attach, check_columns, detach, fingerprint, source_of, types_of
 from discreet.errors import BadCatalog, SourceChanged
 
 DATA, WORK = "data", "work"
@@ -64,13 +64,13 @@ def open_snapshot(
     try:
         spill = Path(tempfile.mkdtemp(prefix="discreet-")) if path is None else Path(f"{path}.tmp")
         spill.mkdir(mode=0o700, parents=True, exist_ok=True)
-        connection.execute(f"SET temp_directory = {_path(spill)}")
+        connection.execute(f"SET temp_directory = {string(str(spill))}")
         if path is None:
             connection.execute(f"ATTACH ':memory:' AS {DATA}")
             _fill(connection, catalog, secret, frames or {})
         else:
             _bring_up_to_date(path, catalog, secret, version)
-            connection.execute(f"ATTACH {_path(path)} AS {DATA} (READ_ONLY)")
+            connection.execute(f"ATTACH {string(str(path))} AS {DATA} (READ_ONLY)")
         return Snapshot(_locked(connection), None if path is None else str(path), secret, spill)
     except duckdb.Error:  # its text may quote a row
         connection.close()
@@ -102,7 +102,7 @@ def _meta(path: Path) -> dict[str, Any] | None:
         return None
     try:
         with duckdb.connect(":memory:") as connection:
-            connection.execute(f"ATTACH {_path(path)} AS {DATA} (READ_ONLY)")
+            connection.execute(f"ATTACH {string(str(path))} AS {DATA} (READ_ONLY)")
             row = connection.execute(f'SELECT facts FROM {DATA}."$snapshot"').fetchone()
     except duckdb.Error:
         return None
@@ -116,8 +116,8 @@ def _write(path: Path, catalog: Catalog, secret: str, facts: Mapping[str, Any]) 
     before = os.umask(0o077)
     try:
         with duckdb.connect(":memory:", config={"memory_limit": catalog.memory}) as connection:
-            connection.execute(f"SET temp_directory = {_path(f'{new}.tmp')}")
-            connection.execute(f"ATTACH {_path(new)} AS {DATA}")
+            connection.execute(f"SET temp_directory = {string(str(f'{new}.tmp'))}")
+            connection.execute(f"ATTACH {string(str(new))} AS {DATA}")
             _fill(connection, catalog, secret, {})
             connection.execute(f'CREATE TABLE {DATA}."$snapshot" AS SELECT ? AS facts', [json.dumps(facts)])
             connection.execute(f"DETACH {DATA}")
@@ -127,10 +127,6 @@ def _write(path: Path, catalog: Catalog, secret: str, facts: Mapping[str, Any]) 
         os.umask(before)
         for left in (new, Path(f"{new}.wal")):
             left.unlink(missing_ok=True)
-
-
-def _path(path: Path | str) -> str:
-    return "'" + str(path).replace("'", "''") + "'"
 
 
 def _locked(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
@@ -166,7 +162,7 @@ def empty_tables(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> Non
         if not table.is_public:
             columns += [f"s{at} {_steps_type(column)}" for at, column in _numbered(table) if column.is_bounded_number]
             columns += [f"u{at} BIGINT" for at in _unique(catalog, table)]
-            columns += [f"o {TYPES[_owner(catalog, table).type]}"]
+            columns += [f"o {TYPES[_owner_type(catalog, table)]}"]
         connection.execute(f"CREATE TABLE {DATA}.{quoted(table.name)} ({', '.join([*columns, 'r BIGINT'])})")
 
 
@@ -182,7 +178,8 @@ def _fill(connection: duckdb.DuckDBPyConnection, catalog: Catalog, secret: str, 
         if table.is_public:
             connection.execute(made + door.public_rows(table))
         else:
-            connection.execute(made + door.ranked_rows(table), {"salt": secret})
+            rows = door.ranked_rows(table)
+            connection.execute(made + rows, {"salt": secret} if "$salt" in rows else None)
     detach(connection, catalog, frames)
 
 
@@ -193,6 +190,8 @@ class _Door:
         self._catalog = catalog
         self._sources = {table.name: source_of(catalog, table, frames) for table in catalog.tables.values()}
         self._types = {name: types_of(connection, source) for name, source in self._sources.items()}
+        for table in catalog.tables.values():
+            check_columns(table, self._types[table.name])
 
     def public_rows(self, table: Table) -> str:
         rows = self._canonical(table, self._cast(table, {}), ())
@@ -208,6 +207,8 @@ class _Door:
             if column.is_bounded_number
         ]
         whole = f"SELECT {', '.join(['o', *names, *steps])} FROM ({self._canonical(table, self._owned(table), ('o',))}) WHERE o IS NOT NULL{self._listed(table)}"
+        if table.has_row_people:
+            return f"SELECT *, CAST(1 AS BIGINT) AS r FROM ({whole})"
         row = hashed(["$salt", *(_content(at, column) for at, column in _numbered(table))])
         order = ", ".join([row, *(f"{name} NULLS LAST" for name in names)])
         kept = f" QUALIFY r <= {table.max_rows}" if table.is_bounded_once else ""
@@ -232,7 +233,7 @@ class _Door:
 
     def _canonical(self, table: Table, rows: str, further: tuple[str, ...]) -> str:
         """Cast rows made canonical, then clamped; who names the person has been read exactly already."""
-        own = table.unit.column if table.unit is not None and not table.unit.path else None
+        own = None if table.unit is None or table.unit.path else table.own_column
         read = [
             f"{'o' if column.name == own else canonical_as_read(f'c{at}', column)} AS c{at}"
             for at, column in _numbered(table)
@@ -243,6 +244,10 @@ class _Door:
     def _owned(self, table: Table) -> str:
         """The cast rows of a table, each with its owner; one copy for each person that a path of foreign keys reaches."""
         assert table.unit is not None  # noqa: S101  asked of protected tables only
+        if (
+            table.unit.is_row
+        ):  # a number that is compared and shown to nobody: it may change with other rows, answers do not
+            return self._cast(table, {"o": "row_number() OVER ()"})
         if not table.unit.path:
             return self._cast(table, {"o": person(table.columns[table.unit.column], self._types[table.name])})
         rows = self._cast(table, {"k": self._reference(table)})
@@ -275,10 +280,12 @@ def _numbered(table: Table) -> list[tuple[int, Column]]:
     return list(enumerate(table.columns.values(), start=1))
 
 
-def _owner(catalog: Catalog, table: Table) -> Column:
+def _owner_type(catalog: Catalog, table: Table) -> Type:
     assert table.unit is not None  # noqa: S101  asked of protected tables only
+    if table.unit.is_row:
+        return Type.INTEGER
     last = catalog.tables[table.unit.path[-1].table] if table.unit.path else table
-    return last.columns[table.unit.column]
+    return last.columns[table.unit.column].type
 
 
 def _unique(catalog: Catalog, table: Table) -> list[int]:

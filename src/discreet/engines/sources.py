@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
-from discreet.catalog import Catalog, Column, Table, Type
-from discreet.engines.dialects.duckdb import quoted
+from discreet.catalog import EACH_ROW, Catalog, Column, Table, Type
+from discreet.engines.csv_files import read_csv
+from discreet.engines.dialects.duckdb import quoted, string
 from discreet.engines.frames import as_arrow
 from discreet.errors import BadCatalog, BadInput
 
-_DATABASES = (".duckdb", ".db")
-_READERS = (".parquet", ".csv")
-_DELIMITERS = (",", ";", "\t", "|")
-_LONGEST_HEADER = 1_000_000
+DATABASES = (".duckdb", ".db")
+READABLE = (".parquet", ".csv", ".tsv")
 
 
 def attach(connection: duckdb.DuckDBPyConnection, catalog: Catalog, frames: Mapping[str, Any]) -> None:
@@ -37,7 +36,7 @@ def attach(connection: duckdb.DuckDBPyConnection, catalog: Catalog, frames: Mapp
         except (duckdb.Error, pa.ArrowException, ValueError, TypeError):  # their texts quote cells
             raise BadInput("A frame is of no known kind.", next_step="Give a pandas, polars or Arrow table.") from None
     if not frames and _is_database(catalog):
-        connection.execute(f"ATTACH {_text(catalog.source)} AS source (READ_ONLY)")
+        connection.execute(f"ATTACH {string(catalog.source)} AS source (READ_ONLY)")
 
 
 def detach(connection: duckdb.DuckDBPyConnection, catalog: Catalog, frames: Mapping[str, Any]) -> None:
@@ -54,6 +53,24 @@ def types_of(connection: duckdb.DuckDBPyConnection, source: str) -> dict[str, st
     return {name.lower(): kind for name, kind, *_ in rows}
 
 
+def check_columns(table: Table, types: Mapping[str, str]) -> None:
+    """Refuse a source that lacks a declared column, by name. `types` are those of the source."""
+    missing = [name for name in table.columns if name.lower() not in types]
+    if missing:
+        near = get_close_matches(missing[0].lower(), types, n=1)
+        raise BadCatalog(
+            f"The source of {table.name} has no column {', '.join(missing)}.",
+            next_step=f"Did you mean {near[0]}?"
+            if near
+            else "Take it out of the catalog, or give the table its right path.",
+        )
+    if table.has_row_people and EACH_ROW.column in types:
+        raise BadCatalog(
+            f"{table.name}: each row is a person, but the source has a column called row.",
+            next_step="Declare columns.row if it names the person; else rename it in the source.",
+        )
+
+
 def source_of(catalog: Catalog, table: Table, frames: Mapping[str, Any]) -> str:
     """What stands behind FROM for a table's rows."""
     if table.name in frames:
@@ -62,32 +79,12 @@ def source_of(catalog: Catalog, table: Table, frames: Mapping[str, Any]) -> str:
         raise BadInput("A table of the catalog has no frame.", next_step="Give a frame for every declared table.")
     if table.path is None and _is_database(catalog):
         return f"source.{quoted(table.name)} AS s"
-    return _read(_file(catalog, table))
+    return read_file(_file(catalog, table))
 
 
-def _read(file: Path) -> str:
-    return f"{_csv(file) if file.suffix == '.csv' else f'read_parquet({_text(str(file))})'} AS s"
-
-
-def _csv(file: Path) -> str:
-    """A CSV file, read by its header line and by nothing else: guessed from the rows, one row could change what all others mean.
-
-    The delimiter is the one that the header has most of; quotes are doubled within quotes; a row that does not fit is left out, and so are
-    cells beyond the header's. Lines may end in any way: to be strict about it, DuckDB would fail as a whole.
-    """
-    with file.open("rb") as lines:
-        first = lines.readline(_LONGEST_HEADER)
-    try:
-        header = first.partition(b"\r")[0].decode("utf-8-sig").rstrip("\n")
-    except UnicodeDecodeError:
-        raise BadCatalog("A CSV file's header is not UTF-8.", next_step="Save the file as UTF-8.") from None
-    delimiter = max(_DELIMITERS, key=lambda mark: len(next(csv.reader([header], delimiter=mark), [])))
-    names = next(csv.reader([header], delimiter=delimiter), [])
-    columns = ", ".join(f"{_text(name)}: 'VARCHAR'" for name in names)
-    return (
-        f"read_csv({_text(str(file))}, auto_detect = false, header = true, delim = {_text(delimiter)}, quote = '\"', escape = '\"', "
-        f"nullstr = '', ignore_errors = true, strict_mode = false, parallel = false, columns = {{{columns}}})"
-    )
+def read_file(file: Path) -> str:
+    """What stands behind FROM for the rows of one file."""
+    return f"{f'read_parquet({string(str(file))})' if file.suffix.lower() == '.parquet' else read_csv(file)} AS s"
 
 
 def fingerprint(catalog: Catalog) -> str:
@@ -102,7 +99,7 @@ def with_public_columns(catalog: Catalog, frames: Mapping[str, Any] | None = Non
     if not unknown:
         return catalog
     tables = dict(catalog.tables)
-    with duckdb.connect() as connection, _told_by_us():
+    with duckdb.connect() as connection, told_by_us():
         attach(connection, catalog, frames or {})
         for table in unknown:
             types = _schema(connection, source_of(catalog, table, frames or {}))
@@ -111,41 +108,24 @@ def with_public_columns(catalog: Catalog, frames: Mapping[str, Any] | None = Non
     return replace(catalog, tables=tables)
 
 
-def schemas_at(place: Path) -> tuple[str, dict[str, dict[str, Type]]]:
-    """Where the tables of a file or folder are, and their columns' names and types; never a value."""
-    with duckdb.connect() as connection, _told_by_us():
-        if place.suffix in _DATABASES and place.is_file():
-            connection.execute(f"ATTACH {_text(str(place))} AS source (READ_ONLY)")
-            names = connection.execute(
-                "SELECT table_name FROM duckdb_tables() WHERE database_name = 'source' ORDER BY 1"
-            )
-            found = {name: f"source.{quoted(name)} AS s" for (name,) in names.fetchall()}
-            return str(place), {name: _schema(connection, source) for name, source in found.items()}
-        files = sorted(place.iterdir()) if place.is_dir() else [place]
-        known = [file for file in files if file.is_file() and file.suffix in _READERS]
-        if not known:
-            raise BadCatalog(
-                "There is no DuckDB, Parquet or CSV file there.", next_step="Give a file, or a folder that holds some."
-            )
-        schemas = {file.stem: _schema(connection, _read(file)) for file in known}
-        return str(place if place.is_dir() else place.parent), schemas
-
-
 @contextmanager
-def _told_by_us() -> Iterator[None]:
+def told_by_us(what: str = "The source") -> Iterator[None]:
     """An error of the engine quotes what it read; ours does not."""
     try:
         yield
     except duckdb.Error:
-        raise BadCatalog("The source cannot be read.", next_step="Check that its files are whole.") from None
+        raise BadCatalog(
+            f"{what} cannot be read.", next_step="Check that it is whole, and of the kind that its name says."
+        ) from None
 
 
 def _schema(connection: duckdb.DuckDBPyConnection, source: str) -> dict[str, Type]:
     rows = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
-    return {name: _type(kind) for name, kind, *_ in rows}
+    return {name: nearest_type(kind) for name, kind, *_ in rows}
 
 
-def _type(kind: str) -> Type:
+def nearest_type(kind: str) -> Type:
+    """The catalog's type for one of the engine's."""
     known = {"BOOLEAN": Type.BOOLEAN, "DOUBLE": Type.REAL, "FLOAT": Type.REAL, "DATE": Type.DATE}
     if kind in known:
         return known[kind]
@@ -164,19 +144,15 @@ def _files(catalog: Catalog) -> Iterator[Path]:
 
 def _is_database(catalog: Catalog) -> bool:
     source = Path(catalog.source)
-    return source.suffix in _DATABASES and source.is_file()
+    return source.suffix in DATABASES and source.is_file()
 
 
 def _file(catalog: Catalog, table: Table) -> Path:
     base = Path(table.path) if table.path else Path(catalog.source)
-    for candidate in (base, *(base / f"{table.name}{suffix}" for suffix in _READERS)):
-        if candidate.is_file() and candidate.suffix in _READERS:
+    for candidate in (base, *(base / f"{table.name}{suffix}" for suffix in READABLE)):
+        if candidate.is_file() and candidate.suffix.lower() in READABLE:
             return candidate
     raise BadCatalog(
         f"There is no DuckDB, Parquet or CSV file for the table {table.name}.",
         next_step="Put NAME.parquet or NAME.csv into the source folder, or give the table a path.",
     )
-
-
-def _text(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"

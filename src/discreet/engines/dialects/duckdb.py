@@ -36,9 +36,14 @@ def quoted(identifier: str) -> str:
 # Constants
 
 
+def string(value: str) -> str:
+    """A string where the engine takes no expression: a path, the name of an option's column."""
+    return "'" + value.replace("'", "''") + "'"
+
+
 def text(value: str) -> str:
     """A text constant: quotes are doubled, nothing else means anything."""
-    return "CAST('" + value.replace("'", "''") + "' AS VARCHAR)"
+    return f"CAST({string(value)} AS VARCHAR)"
 
 
 def integer(value: int) -> str:

@@ -1,0 +1,120 @@
+"""`discreet init` and `discreet import`: a first catalog with its books, so that the next command answers."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.catalog import Catalog, anchor_beside, parse_catalog
+from discreet.catalog.draft import LEDGER, write_draft
+from discreet.catalog.imports import import_catalog
+from discreet.catalog.warnings import warnings_of
+from discreet.cli.interview import DELTA, Flags, Interview
+from discreet.curator import begin_books
+from discreet.engines import look_at
+from discreet.errors import BadInput
+from discreet.ledger import Ledger
+from discreet.sql.builder import Table as Rows
+from discreet.sql.builder import quote
+
+Output = Annotated[Path, typer.Option("--output", help="Where to write.")]
+_CATALOG = Path("discreet.toml")
+_SAMPLE = 1_000
+
+
+def init(
+    source: Annotated[list[Path], typer.Argument(help="Parquet or CSV files, a folder of them, or a DuckDB file.")],
+    *,
+    output: Output = _CATALOG,
+    yes: Annotated[bool, typer.Option("--yes", help="Ask nothing: take what is suggested and what flags say.")] = False,
+    sample: Annotated[
+        int | None,
+        typer.Option("--sample", min=0, help=f"How many rows to look at for types and ids ({_SAMPLE:,}); 0 for none."),
+    ] = None,
+    epsilon: Annotated[
+        float | None,
+        typer.Option("--epsilon", help="How much may be learned about one person in all; there is no default."),
+    ] = None,
+    delta: Annotated[float, typer.Option("--delta", help="The same for delta.")] = DELTA,
+    analyst: Annotated[list[str] | None, typer.Option("--analyst", help="Who may ask: NAME, or NAME=EPSILON.")] = None,
+    person: Annotated[
+        list[str] | None, typer.Option("--person", help="TABLE=COLUMN; or row, where each row is a person; or public.")
+    ] = None,
+    max_rows: Annotated[
+        list[str] | None, typer.Option("--max-rows", help="TABLE=N: how many rows of one person count.")
+    ] = None,
+    types: Annotated[
+        list[str] | None, typer.Option("--type", help="TABLE.COLUMN=integer, real, text, date or boolean.")
+    ] = None,
+    bounds: Annotated[
+        list[str] | None, typer.Option("--bounds", help="TABLE.COLUMN=LOW:HIGH, from public knowledge.")
+    ] = None,
+    values: Annotated[
+        list[str] | None, typer.Option("--values", help="TABLE.COLUMN=A,B,C, from public knowledge.")
+    ] = None,
+) -> None:
+    """Write a first catalog and begin its books: a short interview on a terminal, the same by flags elsewhere."""
+    _check_free(output)
+    asks = not yes and sys.stdin.isatty() and sys.stdout.isatty()
+    rows = sample if sample is not None else _rows_to_look_at(asks=asks)
+    seen = look_at(source, rows=rows, beside=output.parent)
+    flags = Flags(
+        person=person or (), max_rows=max_rows or (), types=types or (), bounds=bounds or (), values=values or (),
+        analysts=analyst or (), epsilon=epsilon, delta=delta,
+    )  # fmt: skip
+    interview = Interview(seen.tables, flags, asks=asks)
+    tables, budget = interview.drafts(), interview.budget()
+    origin = f"types and ids suggested by the first {rows:,} rows of each table" if rows else "from names alone"
+    text = write_draft(tables, origin=f"Written by `discreet init`: {origin}.", source=seen.source, budget=budget)
+    catalog = parse_catalog(text, base=output.parent)
+    kept = Path(catalog.ledger).exists()
+    if not kept:
+        begin_books(catalog).close()
+    output.write_text(text)
+    typer.echo(f"\nwrote {output}, and {'keeps the books that are' if kept else 'began new books'} in {catalog.ledger}")
+    _tell_next(catalog)
+
+
+def _rows_to_look_at(*, asks: bool) -> int:
+    if not asks:
+        return _SAMPLE
+    question = "How many rows of each table may be looked at, for types and ids? 0 for none"
+    return max(0, int(typer.prompt(question, default=_SAMPLE, type=int)))
+
+
+def _tell_next(catalog: Catalog) -> None:
+    """What to do now, and what the catalog still lacks."""
+    table = next((table for table in catalog.tables.values() if not table.is_public), None)
+    unbounded = [said for said in warnings_of(catalog) if "no bounds" in said]
+    if unbounded:
+        typer.echo(f"{len(unbounded)} columns have no bounds, and cannot be summed or averaged until they have")
+    typer.echo("next:")
+    typer.echo("  discreet check     how well the data fits the catalog, for you alone")
+    if table is not None:
+        typer.echo(f"  discreet ask '{Rows(quote(table.name)).count()}' --epsilon 0.1")
+    typer.echo("  discreet serve     the page")
+
+
+def import_metadata(
+    source: Annotated[Path, typer.Argument(help="SmartNoise metadata (YAML) or CSVW metadata (JSON).")],
+    *,
+    output: Output = _CATALOG,
+) -> None:
+    """Write a first catalog from metadata made for another tool, and begin its books."""
+    _check_free(output)
+    text = import_catalog(source)
+    books = str(output.parent / LEDGER)
+    kept = Path(books).exists()
+    if not kept:
+        Ledger.new(books, anchor=anchor_beside(books)).close()
+    output.write_text(text)
+    typer.echo(f"wrote {output}: name the person of each table, declare bounds and values, set the budget")
+    typer.echo(f"{'keeps the books that are' if kept else 'began new books'} in {books}")
+
+
+def _check_free(output: Path) -> None:
+    if output.exists():
+        raise BadInput("There is a catalog already.", next_step="Give another --output, or move it away first.")

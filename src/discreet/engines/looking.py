@@ -1,0 +1,112 @@
+"""What files look like to somebody who writes a first catalog: tables, names, types; and in as many rows as the owner allows, how cells read.
+
+For the owner alone, and shown to them: what is seen in a sample is suggested, and never becomes a bound or a declared value.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import duckdb
+
+from discreet.catalog import Type
+from discreet.catalog.people import SeenColumn, SeenTable
+from discreet.engines.dialects.duckdb import quoted, string
+from discreet.engines.sources import DATABASES, READABLE, nearest_type, read_file, told_by_us
+from discreet.errors import BadCatalog
+
+_MOSTLY = 0.9
+"""The share of a column's cells that must read as a type for it to be suggested."""
+_READS_AS: dict[Type, re.Pattern[str]] = {
+    Type.BOOLEAN: re.compile(r"true|false|yes|no", re.IGNORECASE),
+    Type.INTEGER: re.compile(r" *([+-]?[1-9]\d{0,17}|[+-]?0) *"),
+    Type.DATE: re.compile(r" *\d{4}-\d{1,2}-\d{1,2}([ T]\d{1,2}:\d{2}.*)? *"),
+    Type.REAL: re.compile(r" *[+-]?(0|[1-9]\d*|(?=\.))(\.\d*)?([eE][+-]?\d+)? *"),
+}
+_TIME = re.compile(r"[ T]\d{1,2}:")
+_TIMES_ARE_DATES = "a date and a time: the time of day is left out"
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Where tables are, as `[source] path` says it, and what they look like."""
+
+    source: str
+    tables: tuple[SeenTable, ...]
+
+
+def look_at(places: Sequence[Path], *, rows: int, beside: Path) -> Seen:
+    """The tables of files, of a folder or of a DuckDB file; the first `rows` rows of each are looked at. Paths count from `beside`."""
+    with duckdb.connect() as connection:
+        if len(places) == 1 and places[0].suffix in DATABASES and places[0].is_file():
+            with told_by_us(places[0].name):
+                return _database(connection, places[0], rows=rows, beside=beside)
+        files = [file for place in places for file in _files(place)]
+        folder = files[0].parent
+        tables: dict[str, SeenTable] = {}
+        for file in files:
+            name = _table_name(file, tables)
+            is_plain = file.parent == folder and name == file.stem and name not in tables
+            with told_by_us(file.name):
+                columns = _columns(connection, read_file(file), rows=rows, is_text=file.suffix.lower() != ".parquet")
+            tables[name] = SeenTable(name=name, columns=columns, path="" if is_plain else _relative(file, beside))
+        return Seen(_relative(folder, beside), tuple(tables.values()))
+
+
+def _database(connection: duckdb.DuckDBPyConnection, place: Path, *, rows: int, beside: Path) -> Seen:
+    connection.execute(f"ATTACH {string(str(place))} AS source (READ_ONLY)")
+    names = connection.execute("SELECT table_name FROM duckdb_tables() WHERE database_name = 'source' ORDER BY 1")
+    tables = [
+        SeenTable(name=name, columns=_columns(connection, f"source.{quoted(name)} AS s", rows=rows, is_text=False))
+        for (name,) in names.fetchall()
+    ]
+    return Seen(_relative(place, beside), tuple(tables))
+
+
+def _files(place: Path) -> list[Path]:
+    inside = sorted(place.iterdir()) if place.is_dir() else [place]
+    known = [file for file in inside if file.is_file() and file.suffix.lower() in READABLE]
+    if not known:
+        raise BadCatalog(
+            f"There is no DuckDB, Parquet or CSV file at {place.name or place}.",
+            next_step="Give files, or a folder that holds some.",
+        )
+    return known
+
+
+def _table_name(file: Path, taken: dict[str, SeenTable]) -> str:
+    """The file's name as SQL can say it without quotes, with its kind behind it where another file has that name."""
+    plain = re.sub(r"\W+", "_", file.stem).strip("_") or "rows"
+    name = plain if not plain[0].isdigit() else f"t_{plain}"
+    return name if name.lower() not in map(str.lower, taken) else f"{name}_{len(taken) + 1}"
+
+
+def _relative(path: Path, beside: Path) -> str:
+    return Path(os.path.relpath(path.resolve(), beside.resolve())).as_posix()
+
+
+def _columns(connection: duckdb.DuckDBPyConnection, source: str, *, rows: int, is_text: bool) -> dict[str, SeenColumn]:
+    """Columns with their types: those of the source itself, or of text what its cells read as."""
+    described = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
+    sample = connection.execute(f"SELECT CAST(COLUMNS(*) AS VARCHAR) FROM {source} LIMIT {rows}").fetchall()
+    columns = {}
+    for at, (name, kind, *_) in enumerate(described):
+        cells = [row[at] for row in sample if row[at] is not None]
+        note = _TIMES_ARE_DATES if kind.startswith("TIMESTAMP") else ""
+        own = SeenColumn(name=name, type=nearest_type(kind), note=note, cells=len(cells), values=frozenset(cells))
+        columns[name] = _read_from_text(own, cells) if is_text else own
+    return columns
+
+
+def _read_from_text(column: SeenColumn, cells: Sequence[str]) -> SeenColumn:
+    """The same column with the type that its cells read as, if nearly all of them do; codes such as 007 stay text."""
+    fits = {kind: sum(bool(pattern.fullmatch(cell)) for cell in cells) for kind, pattern in _READS_AS.items()}
+    kind = max(fits, key=lambda kind: fits[kind])
+    if not cells or fits[kind] < _MOSTLY * len(cells):
+        return column
+    note = _TIMES_ARE_DATES if kind is Type.DATE and any(map(_TIME.search, cells)) else ""
+    return replace(column, type=kind, note=note, misfits=len(cells) - fits[kind])
