@@ -30,7 +30,7 @@ from discreet.answering.wire import (
     read_half_widths,
     read_intervals,
 )
-from discreet.errors import DiscreetError, EngineFailure
+from discreet.errors import DiscreetError, EngineFailure, Place, QueryRefused
 from discreet.exact import Number, exact, read_level
 from discreet.loss import Loss
 from discreet.sql.builder import Table
@@ -201,7 +201,11 @@ def _checked(response: httpx.Response) -> dict[str, Any]:
         return facts
     refusal = facts.get("error", {})
     kind = _by_code().get(refusal.get("code", ""), DiscreetError)
-    raise kind(refusal.get("message", "The server refused."), next_step=refusal.get("next_step", "Ask its owner."))
+    error = kind(refusal.get("message", "The server refused."), next_step=refusal.get("next_step", "Ask its owner."))
+    if isinstance(error, QueryRefused):
+        error.place = Place(**refusal["place"]) if refusal.get("place") else None
+        error.instead = tuple(refusal.get("instead", ()))
+    raise error
 
 
 def connect(url: str, *, key: str) -> RemoteCurator:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self
 from discreet.accounting import Composed
 from discreet.algebra.digest import FORMAT
 from discreet.answering.answer import Answer
-from discreet.answering.books import balances, card, history
+from discreet.answering.books import balances, card, history, holder
 from discreet.answering.estimate import bins_question, ends_of, to_be_bounded
 from discreet.answering.explaining import explained
 from discreet.answering.face import PAGE, Balance, Card, CatalogFacts, Explanation, PastRelease
@@ -28,7 +28,7 @@ from discreet.answering.widths import width_of
 from discreet.catalog import Catalog, load_catalog
 from discreet.catalog.public import facts_of
 from discreet.engines import DuckEngine, Engine, Places, fingerprint, with_public_columns
-from discreet.errors import BadInput, NoLedger, ScaleOutOfRange, TooLarge
+from discreet.errors import BadInput, NoLedger, NotAnswered, ScaleOutOfRange, TooLarge
 from discreet.exact import Number, exact, read_sensitivity
 from discreet.ledger import Ledger
 from discreet.ledger.caps import CATALOG
@@ -172,6 +172,27 @@ class Curator:
     def _release(self, plan: Plan, label: str) -> SqlRelease:
         return SqlRelease(plan, digest_of(plan, self.declared, data_version=self.version), label)
 
+    def recall(
+        self,
+        sql: str | Table,
+        *,
+        epsilon: Number | None = None,
+        within: Number | None = None,
+        confidence: Number | None = None,
+        delta: Number | None = None,
+        mechanism: str | None = None,
+        parameters: Parameters = (),
+        analyst: str | None = None,
+    ) -> Answer:
+        """The stored answer to a question that `analyst` has paid for, or a refusal. Nothing is spent, read or written down."""
+        details = {"delta": delta, "mechanism": mechanism, "parameters": parameters}
+        with self._planning(analyst, None):
+            plan = self._priced(sql, epsilon=epsilon, within=within, confidence=confidence, **details)
+        paid = self._pipeline.recalled(self._release(plan, str(sql)), analyst=analyst)
+        if paid is None or paid.reservation is None:
+            raise NotAnswered("There is no answer to this question yet, or it is not paid for.", next_step="Ask it.")
+        return Answer(plan, paid.stored, loss=self.loss(plan), replayed=True, receipt=paid.reservation.receipt)
+
     def explain(
         self,
         sql: str | Table,
@@ -189,13 +210,16 @@ class Curator:
         with self._planning(analyst, None):
             plan = self._priced(sql, epsilon=epsilon, within=within, confidence=confidence, **details)
         earlier = self.ledger.paid_under_earlier_format(str(sql), question_format=FORMAT, data_version=self.version)
+        wanted = self._release(plan, str(sql))
+        charged = self._pipeline.would_charge(wanted, analyst=analyst)
         return explained(
             plan,
             self.declared,
             data_version=self.version,
             loss=self.loss(plan),
-            asked_before=self._pipeline.is_paid(self._release(plan, str(sql)), analyst=analyst),
+            asked_before=self._pipeline.is_paid(wanted, analyst=analyst),
             accounts=self.budget(analyst=analyst),
+            charged={holder(name): allowed for name, allowed in charged.items()},
             notes=[_EARLIER] if earlier else [],
         )
 

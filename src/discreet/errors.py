@@ -44,6 +44,8 @@
     ├── EngineFailure                     engine-failure
     │   └── Cancelled                     cancelled
     ├── BudgetExceeded                    budget-exceeded
+    ├── NotAnswered                       not-answered
+    ├── UnknownSaved                      unknown-saved
     ├── RequestConflict                   request-conflict
     ├── UnknownAccount                    unknown-account
     ├── AccountFrozen                     account-frozen
@@ -58,7 +60,23 @@ is a release like any other. Each code has a section in `docs/errors.md`; a test
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import ClassVar, NamedTuple, Self
+
+
+class Place(NamedTuple):
+    """Where something stands in a text: characters from `start` up to `end`; lines and columns begin at 1."""
+
+    start: int
+    end: int
+    line: int
+    column: int
+
+    @classmethod
+    def of(cls, text: str, start: int, end: int) -> Self:
+        """The place of some characters of a text."""
+        before = text[:start]
+        return cls(start, end, before.count("\n") + 1, start - before.rfind("\n"))
 
 
 class DiscreetError(Exception):
@@ -157,9 +175,18 @@ class UnboundedSensitivity(BadInput):
 
 
 class QueryRefused(DiscreetError):
-    """The question cannot be answered as it stands; nothing was charged and nothing was read."""
+    """The question cannot be answered as it stands; nothing was charged and nothing was read.
+
+    `place` is where in its text, if that is known; `instead` are names of the catalog that a misspelt one may have meant.
+    """
 
     code = "query-refused"
+
+    def __init__(self, problem: str, *, next_step: str, instead: Sequence[str] = ()) -> None:
+        super().__init__(problem, next_step=next_step)
+        self.place: Place | None = None
+        self.span: tuple[int, int] | None = None
+        self.instead = tuple(instead)
 
 
 class UnparsableQuery(QueryRefused):
@@ -328,6 +355,18 @@ class BudgetExceeded(DiscreetError):
     """The question would bring an account above its cap; nothing was charged and nothing was read."""
 
     code = "budget-exceeded"
+
+
+class NotAnswered(DiscreetError):
+    """A question was looked up, not asked, and there is no answer of it that this analyst has paid for."""
+
+    code = "not-answered"
+
+
+class UnknownSaved(DiscreetError):
+    """There is no saved question of that number for whoever looks for it."""
+
+    code = "unknown-saved"
 
 
 class RequestConflict(DiscreetError):

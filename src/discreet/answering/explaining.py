@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from discreet.algebra.question import Kind, Measure, Question
 from discreet.algebra.relations import Join, Mark, Relation, Scan, Stack
@@ -25,9 +25,10 @@ def explained(
     loss: Loss,
     asked_before: bool,
     accounts: Sequence[Balance],
+    charged: Mapping[str, bool],
     notes: Sequence[str] = (),
 ) -> Explanation:
-    """A plan in the words of the face. `notes` come from the books."""
+    """A plan in the words of the face. `charged` says which accounts would pay and whether their caps allow it; `notes` come from the books."""
     person = _person_of(plan, catalog)
     return Explanation(
         tables=_tables_of(plan),
@@ -46,6 +47,8 @@ def explained(
         asked_before=asked_before,
         accounts=tuple(accounts),
         notes=(*plan.notes, *notes, *warnings.of_price(loss)),
+        pays=tuple(charged),
+        beyond=tuple(name for name, allowed in charged.items() if not allowed),
     )
 
 

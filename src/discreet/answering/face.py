@@ -124,6 +124,10 @@ class Explanation:
     asked_before: bool
     accounts: tuple[Balance, ...]
     notes: tuple[str, ...]
+    pays: tuple[str, ...] = ()
+    """The accounts that would be charged: none where it was asked before."""
+    beyond: tuple[str, ...] = ()
+    """Those of them whose cap does not allow it now, or which are frozen or not there: asked now, it would be refused."""
 
 
 @dataclass(frozen=True, slots=True)

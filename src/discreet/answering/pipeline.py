@@ -47,7 +47,7 @@ def _at_once(_: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """A question on its way: who wants to hear of its steps (planned, paid), how it can be taken back, and when its answer leaves.
+    """A question on its way: who wants to hear of its steps (planned, then paid or asked before), how it can be taken back, and when its answer leaves.
 
     `leaving` is told how many seconds the question is expected to take, before anything is charged, and may refuse it. An answer that is certain
     to have more than `most_cells` is refused before that.
@@ -139,7 +139,7 @@ class Pipeline:
         if not wanted.releases:
             return Paid(self._fresh(wanted, analyst, steps, departure), None)
         reservation = self.ledger.reserve(_request(wanted, analyst, request_id))
-        steps.on_step("paid")
+        steps.on_step("asked before" if reservation.replayed and not reservation.charged else "paid")
         stored = reservation.answer
         if stored is None:
             stored = self.ledger.finish(reservation, self._fresh(wanted, analyst, steps, departure))
@@ -155,6 +155,15 @@ class Pipeline:
     def is_paid(self, wanted: Releasable, *, analyst: str | None) -> bool:
         """Whether a release would cost nothing: public, or answered and paid for before."""
         return not wanted.releases or self.ledger.is_paid(_request(wanted, analyst, None))
+
+    def would_charge(self, wanted: Releasable, *, analyst: str | None) -> dict[str, bool]:
+        """The accounts that a release would be charged to, each with whether its cap allows it now."""
+        return self.ledger.would_charge(_request(wanted, analyst, None)) if wanted.releases else {}
+
+    def recalled(self, wanted: Releasable, *, analyst: str | None) -> Paid | None:
+        """What is stored for an analyst who has paid for it; nothing is charged, read or written."""
+        found = self.ledger.recalled(_request(wanted, analyst, None)) if wanted.releases else None
+        return None if found is None or found.answer is None else Paid(found.answer, found)
 
     def take_back(self, asking: Asking) -> None:
         """Stop reading for a question that somebody else is asking; its price stays paid."""

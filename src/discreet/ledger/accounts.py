@@ -55,6 +55,10 @@ class Account:
         if self.frozen:
             raise AccountFrozen("This account is frozen.", next_step="Ask the owner of the data to look at it.")
 
+    def allows(self, releases: Sequence[Mechanism]) -> bool:
+        """Whether one more charge would be granted."""
+        return not self.frozen and self.filter.allows(self.total + self.filter.price(releases))
+
     def charged(self, releases: Sequence[Mechanism]) -> Account:
         """The account after one more charge, or a refusal."""
         total = self.total + self.filter.price(releases)

@@ -303,6 +303,23 @@ class Ledger:
         with self._store.transaction() as t:
             return questions.is_free(t, request.key, request.analyst)
 
+    def would_charge(self, request: Request) -> dict[str, bool]:
+        """The accounts that have not paid for a question yet, each with whether its cap allows it now. Charges nothing."""
+        with self._store.transaction() as t:
+            unpaid = questions.unpaid_accounts(t, request.key, request.analyst)
+            known = {account.name: account for account in accounts.load_some(t, *unpaid)} if unpaid else {}
+            return {name: name in known and known[name].allows(request.releases) for name in unpaid}
+
+    def recalled(self, request: Request) -> Reservation | None:
+        """What was answered to an asker who has paid for it, looked up and not asked again; None where there is nothing."""
+        with self._store.transaction() as t:
+            Draft(t, self.writer.followed(t), clock=self._clock).check_open(request.analyst)
+            unpaid = questions.unpaid_accounts(t, request.key, request.analyst)
+            answer = None if unpaid else questions.stored_answer(t, request.key)
+            if answer is None:
+                return None
+            return Reservation(request, questions.receipt_of(t, request.key, request.analyst), (), answer)
+
     def paid_under_earlier_format(self, label: str, *, question_format: int, data_version: int) -> bool:
         """Whether anybody paid for a question of these very words, about this data, before digests had this format.
 

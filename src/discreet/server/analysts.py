@@ -16,7 +16,7 @@ from discreet.answering.face import PAGE
 from discreet.answering.wire import facts_of
 from discreet.curator import Asking
 from discreet.server.bodies import Asked, Question
-from discreet.server.bytes_of import PARQUET, json_pieces, json_response, parquet_response
+from discreet.server.bytes_of import answer_response, json_pieces, table_kind
 from discreet.server.gate import Gate
 from discreet.server.progress import told_as_it_happens
 from discreet.server.refusals import RESPONSES
@@ -33,14 +33,15 @@ async def ask(
     """Ask: pays, answers with intervals at `level`, and never pays twice for the same question.
 
     With `Accept: application/x-ndjson` steps are told as they happen, a line each, the answer last; with
-    `application/vnd.apache.parquet` the answer is a Parquet file.
+    `application/vnd.apache.parquet`, `text/csv` or `application/vnd.discreet.records+json` the answer is a table for programs.
     """
     service, holder = service_of(request), holder_of(request)
     service.check_dataset(question.dataset)
     service.writing.check_room(holder.name)
     name = idempotency_key or os.urandom(16).hex()
     accept = request.headers.get("accept", "")
-    most = None if PARQUET in accept else service.limits.cells
+    kind = table_kind(accept)
+    most = None if kind else service.limits.cells
 
     def asked(hear: Callable[[str], None]) -> Awaitable[Answer]:
         asking = Asking(hear, most_cells=most)
@@ -57,9 +58,18 @@ async def ask(
     answer = await asked(lambda _: None)
     if await request.is_disconnected():
         raise HTTPException(400)
-    if PARQUET in accept:
-        return await parquet_response(service, answer, analyst=holder.name)
-    return await json_response(service, answer, question.level, analyst=holder.name)
+    return await answer_response(service, answer, question.level, kind=kind, analyst=holder.name)
+
+
+@routes.post("/recall")
+async def recall(question: Asked, request: Request) -> Response:
+    """The answer to a question that you have paid for, as it is stored: nothing is spent, and nothing written down."""
+    service, holder = service_of(request), holder_of(request)
+    service.check_dataset(question.dataset)
+    service.writing.check_room(holder.name)
+    answer = await service.questions.recall(question, holder=holder, paid_by=holder.asks_as)
+    kind = table_kind(request.headers.get("accept", ""))
+    return await answer_response(service, answer, question.level, kind=kind, analyst=holder.name)
 
 
 @routes.delete("/ask/{name}", status_code=204)

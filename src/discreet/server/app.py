@@ -15,7 +15,7 @@ from discreet.answering.leaving import UNIT
 from discreet.answering.wire import facts_of
 from discreet.curator import Curator
 from discreet.local.books import CollectorBooks
-from discreet.server import analysts, attacking, auditors, collecting, owner
+from discreet.server import analysts, attacking, auditors, collecting, owner, saving
 from discreet.server.door import Door
 from discreet.server.gate import Gate
 from discreet.server.guard import Guard
@@ -28,7 +28,9 @@ from discreet.server.proxies import NamedProxies
 from discreet.server.questions import Questions
 from discreet.server.refusals import add_refusals
 from discreet.server.service import Service, came_through_the_gate, service_of
+from discreet.server.saved import SavedQuestions
 from discreet.server.sessions import Sessions
+from discreet.store import open_store
 
 
 def create_app(
@@ -66,6 +68,7 @@ def create_app(
         Guard(rate=known.public_rate, at_once=known.public_at_once),
         Questions(curator, guard=guard, hours=hours),
         CollectorBooks.of(curator.declared),
+        SavedQuestions(open_store(curator.declared.ledger)),
         config,
         limits=known,
     )
@@ -75,6 +78,7 @@ def create_app(
         app.add_middleware(NamedProxies, limits=known)
     add_refusals(app)
     app.include_router(analysts.routes)
+    app.include_router(saving.routes)
     app.include_router(owner.routes)
     app.include_router(auditors.routes)
     app.include_router(collecting.routes)

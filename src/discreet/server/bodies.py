@@ -62,6 +62,24 @@ class Asked(Question):
     level: Share = CONFIDENCE
 
 
+class NewSaved(_Strict):
+    """A question under a name, for oneself or for all who may ask."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        json_schema_extra={
+            "example": {
+                "name": "visits by ward",
+                "question": {"sql": "SELECT COUNT(*) AS n FROM visits", "epsilon": 0.5},
+            }
+        },
+    )
+    name: Annotated[str, Field(min_length=1, max_length=100, pattern=r"^\S(.*\S)?$")]
+    question: Question
+    shared: bool = False
+
+
 class NewKey(_Strict):
     """A key for somebody."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack
 from functools import partial
@@ -14,15 +15,32 @@ from starlette.types import Receive, Scope, Send
 
 from discreet.answering.answer import Answer
 from discreet.answering.sizes import too_large
-from discreet.answering.wire import answer_text
+from discreet.answering.wire import answer_text, facts_of
 from discreet.server.service import Service
 from discreet.server.shares import in_thread, piece_by_piece
 
 PARQUET = "application/vnd.apache.parquet"
+CSV = "text/csv"
+RECORDS = "application/vnd.discreet.records+json"
+"""A list of objects, one a row, without a word about price or method."""
 _PIECE = 2**16
 """Bytes that leave together."""
 _Begun: TypeAlias = tuple[bytes, bytes | None, Iterator[bytes]]
 """The first piece, the second if there is one, and the others, which are not made yet."""
+
+
+def table_kind(accept: str) -> str | None:
+    """The kind of file that a request accepts, if it is one of `TABLES`."""
+    return next((kind for kind in TABLES if kind in accept), None)
+
+
+async def answer_response(
+    service: Service, answer: Answer, level: float, *, kind: str | None, analyst: str
+) -> Response:
+    """An answer as a file for programs, or as JSON where no `kind` is wanted."""
+    if kind is not None:
+        return await _response(service, answer, partial(_written, answer, TABLES[kind]), kind, analyst)
+    return await json_response(service, answer, level, analyst=analyst)
 
 
 async def json_response(service: Service, answer: Answer, level: float, *, analyst: str) -> Response:
@@ -47,11 +65,6 @@ def _begun(service: Service, answer: Answer, level: float) -> _Begun:
 
 def _first_two(pieces: Iterator[bytes]) -> _Begun:
     return next(pieces), next(pieces, None), pieces
-
-
-async def parquet_response(service: Service, answer: Answer, *, analyst: str) -> Response:
-    """The values with their ± as a Parquet file."""
-    return await _response(service, answer, partial(_parquet, answer), PARQUET, analyst)
 
 
 async def _response(service: Service, answer: Answer, begin: Callable[[], _Begun], kind: str, analyst: str) -> Response:
@@ -103,10 +116,30 @@ def _gathered(texts: Iterator[bytes]) -> Iterator[bytes]:
         yield bytes(waiting)
 
 
-def _parquet(answer: Answer) -> _Begun:
+def _written(answer: Answer, write: Callable[[pa.Table, pa.BufferOutputStream], None]) -> _Begun:
+    sink = pa.BufferOutputStream()
+    write(answer.to_arrow(), sink)
+    file = memoryview(sink.getvalue())
+    return _first_two(bytes(file[at : at + _PIECE]) for at in range(0, max(len(file), 1), _PIECE))
+
+
+def _parquet(table: pa.Table, sink: pa.BufferOutputStream) -> None:
     import pyarrow.parquet as pq  # noqa: PLC0415
 
-    sink = pa.BufferOutputStream()
-    pq.write_table(answer.to_arrow(), sink)
-    file = memoryview(sink.getvalue())
-    return _first_two(bytes(file[at : at + _PIECE]) for at in range(0, len(file), _PIECE))
+    pq.write_table(table, sink)
+
+
+def _csv(table: pa.Table, sink: pa.BufferOutputStream) -> None:
+    from pyarrow import csv  # noqa: PLC0415
+
+    csv.write_csv(table, sink, csv.WriteOptions(quoting_style="needed"))
+
+
+def _records(table: pa.Table, sink: pa.BufferOutputStream) -> None:
+    """One object a row, on a line of its own; dates as text, and an end that nothing bounds as null."""
+    lines = (json.dumps(facts_of(row), ensure_ascii=False, default=str) for row in table.to_pylist())
+    sink.write(("[" + ",\n".join(lines) + "]\n").encode())
+
+
+TABLES = {PARQUET: _parquet, CSV: _csv, RECORDS: _records}
+"""What writes each kind of file."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import PurePosixPath
 from typing import Annotated
 
 from fastapi import Body, FastAPI, Request, Response
@@ -12,18 +14,13 @@ from discreet.server.service import COOKIE, address_of, holder_of, service_of
 from discreet.server.sessions import LONGEST_SECONDS
 from discreet.server.shares import in_thread
 
-_KINDS = {
-    **dict.fromkeys(
-        ("page.js", "signin.js", "books.js", "api.js", "device.js", "collect.js", "attacks.js", "curve.js"),
-        "text/javascript",
-    ),
-    "style.css": "text/css",
-}
+_KINDS = {".js": "text/javascript", ".css": "text/css", ".txt": "text/plain"}
 
 
 def add_pages(app: FastAPI) -> None:
     """The page, its files, the document of the API, and signing in."""
     page = files("discreet.server") / "page"
+    parts = {**_parts(page), **{f"vendor/{name}": part for name, part in _parts(page / "vendor").items()}}
 
     @app.get("/openapi.json", include_in_schema=False)
     def document() -> Response:
@@ -37,15 +34,20 @@ def add_pages(app: FastAPI) -> None:
     def api() -> str:
         return (page / "api.html").read_text()
 
-    @app.get("/page/{name}", include_in_schema=False)
+    @app.get("/page/{name:path}", include_in_schema=False)
     def part(name: str) -> Response:
-        if name not in _KINDS:
+        if name not in parts:
             return Response(status_code=404)
-        return Response((page / name).read_text(), media_type=_KINDS[name])
+        return Response(parts[name].read_bytes(), media_type=_KINDS[PurePosixPath(name).suffix])
 
     app.get("/session", include_in_schema=False)(who)
     app.post("/session", status_code=204, include_in_schema=False)(sign_in)
     app.delete("/session", status_code=204, include_in_schema=False)(sign_out)
+
+
+def _parts(folder: Traversable) -> dict[str, Traversable]:
+    """The files of a folder that a browser may load."""
+    return {part.name: part for part in folder.iterdir() if PurePosixPath(part.name).suffix in _KINDS}
 
 
 def who(request: Request) -> dict[str, str | bool]:

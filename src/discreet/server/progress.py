@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 from discreet.answering.answer import Answer
 from discreet.errors import DiscreetError
+from discreet.server.refusals import refusal_facts
 
 _LOG = logging.getLogger("discreet.server")
 _BEAT = 1.0
@@ -47,7 +48,7 @@ async def told_as_it_happens(
         yield b"\n"
     except DiscreetError as refusal:
         on_refusal(refusal.code)
-        yield _line(error={"code": refusal.code, "message": refusal.problem, "next_step": refusal.next_step})
+        yield _line(error=refusal_facts(refusal))
     except Exception as failure:  # noqa: BLE001  its text may quote what was sent, or a row
         _LOG.error("a question failed: %s", type(failure).__name__)
         on_refusal("failure")

@@ -101,6 +101,12 @@ class Questions:
             with self._hours.visit(holder.name):
                 return await self._work(self._curator.explain, question.sql, analyst=holder.asks_as, **question.details)
 
+    async def recall(self, question: Question, *, holder: Holder, paid_by: str | None) -> Answer:
+        """What is stored for a question that `paid_by` has paid for, looked up for the holder."""
+        async with self._guard.admit(holder.name):
+            with self._hours.visit(holder.name):
+                return await self._work(self._curator.recall, question.sql, analyst=paid_by, **question.details)
+
     def take_back(self, holder: Holder, name: str) -> None:
         """Take back a question of the holder's own, if there is one of that name."""
         mine = self._underway.get((holder.id, name))

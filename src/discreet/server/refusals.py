@@ -17,7 +17,9 @@ from discreet.errors import (
     Forbidden,
     LedgerDamaged,
     NoAccess,
+    NotAnswered,
     OverQuota,
+    QueryRefused,
     ReplayedReport,
     ReportTooLong,
     RequestConflict,
@@ -27,6 +29,7 @@ from discreet.errors import (
     TooMany,
     TooManyReports,
     UnknownDataset,
+    UnknownSaved,
     UnknownTask,
     UnparsableQuery,
 )
@@ -39,6 +42,8 @@ _STATUS: list[tuple[type[DiscreetError], int]] = [
     (AccountFrozen, 403),
     (UnknownDataset, 404),
     (UnknownTask, 404),
+    (UnknownSaved, 404),
+    (NotAnswered, 404),
     (ReplayedReport, 409),
     (TooFewReports, 409),
     (TooManyReports, 429),
@@ -92,8 +97,17 @@ def failed() -> JSONResponse:
     return _told(500, "failure", problem, "Ask again with the same Idempotency-Key.")
 
 
+def refusal_facts(error: DiscreetError) -> dict[str, Any]:
+    """An error as JSON: of a question also where in its text, and the names that a misspelt one may have meant."""
+    facts: dict[str, Any] = {"code": error.code, "message": error.problem, "next_step": error.next_step}
+    if isinstance(error, QueryRefused):
+        facts |= {"place": error.place._asdict()} if error.place is not None else {}
+        facts |= {"instead": list(error.instead)} if error.instead else {}
+    return facts
+
+
 def _told(status: int, code: str, message: str, next_step: str) -> JSONResponse:
-    """The body of every error."""
+    """The body of an error that is none of ours."""
     return JSONResponse({"error": {"code": code, "message": message, "next_step": next_step}}, status)
 
 
@@ -101,7 +115,7 @@ def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, DiscreetError)  # noqa: S101
     request.state.code = error.code
     status = next(status for kind, status in _STATUS if isinstance(error, kind))
-    return _told(status, error.code, error.problem, error.next_step)
+    return JSONResponse({"error": refusal_facts(error)}, status)
 
 
 def _malformed(request: Request, _: Exception) -> Response:

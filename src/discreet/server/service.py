@@ -16,6 +16,7 @@ from discreet.server.limits import Limits, place_of
 from discreet.server.proxies import user_named
 from discreet.server.questions import Questions
 from discreet.server.roles import Holder, check_may, is_public
+from discreet.server.saved import SavedQuestions
 from discreet.server.sessions import Sessions
 from discreet.server.shares import Shares
 from discreet.server.telemetry import Telemetry
@@ -40,6 +41,7 @@ class Service:
     """Of those without a key, by address."""
     questions: Questions
     collections: CollectorBooks
+    saved: SavedQuestions
     config: Path | None = None
     sign_ins: Guard = field(default_factory=lambda: Guard(rate=_SIGN_INS, at_once=4))
     """Attempts to sign in, by address."""

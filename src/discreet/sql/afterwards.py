@@ -10,6 +10,7 @@ from sqlglot import exp
 from discreet.algebra.after import After, Apply, Constant, Over
 from discreet.catalog import Type
 from discreet.errors import NotAllowed, TooLarge
+from discreet.sql.places import refused_at
 
 _OPERATORS: dict[type[exp.Expr], str] = {
     exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.IntDiv: "//", exp.Mod: "%", exp.Neg: "neg",
@@ -52,16 +53,17 @@ class AfterReader(ABC):
         """An expression, or a refusal."""
         if depth > _DEEPEST:
             raise TooLarge("The expression is nested too deeply.", next_step="Say it in fewer levels.")
-        if isinstance(node, exp.Paren):
-            return self.read(node.this, depth + 1)
-        if isinstance(node, exp.Star):
-            raise NotAllowed("Rows themselves are never shown.", next_step="Count, sum or average something.")
-        if isinstance(node, exp.Literal | exp.Null | exp.Boolean):
-            return _constant(node)
-        if isinstance(node, exp.Window):
-            return self._window(node, depth)
-        known = self.leaf(node)
-        return known if known is not None else self._applied(node, depth)
+        with refused_at(node):
+            if isinstance(node, exp.Paren):
+                return self.read(node.this, depth + 1)
+            if isinstance(node, exp.Star):
+                raise NotAllowed("Rows themselves are never shown.", next_step="Count, sum or average something.")
+            if isinstance(node, exp.Literal | exp.Null | exp.Boolean):
+                return _constant(node)
+            if isinstance(node, exp.Window):
+                return self._window(node, depth)
+            known = self.leaf(node)
+            return known if known is not None else self._applied(node, depth)
 
     @abstractmethod
     def leaf(self, node: exp.Expr) -> Computed | None:

@@ -17,6 +17,7 @@ from discreet.catalog import Type
 from discreet.errors import NotAllowed, TooLarge
 from discreet.sql.days import DAYS
 from discreet.sql.model import Context, Here, Names
+from discreet.sql.places import refused_at
 from discreet.sql.scope import Scope
 from discreet.sql.types import apply, as_type, cast, condition, is_null, misfit, together, unknown
 
@@ -94,19 +95,20 @@ def _continues(child: exp.Expr, node: exp.Expr) -> bool:
 
 def reading(node: exp.Expr, here: Here) -> Expression:
     """What a node means where it stands: a stand-in, a subquery or window, or a call of the registry."""
-    special = here.scope.stand_in(node, here)
-    if special is None:
-        special = here.context.special(node, here)
-    if special is not None:
-        return special
-    rule = _RULES.get(type(node)) or DAYS.get(type(node))
-    if rule is not None:
-        return rule(node, here)
-    if type(node) in WORDS:
-        word, places = WORDS[type(node)]
-        only(node, *places)
-        return apply(word, *_arguments(node, places, here))
-    raise unknown(spoken(node))
+    with refused_at(node):
+        special = here.scope.stand_in(node, here)
+        if special is None:
+            special = here.context.special(node, here)
+        if special is not None:
+            return special
+        rule = _RULES.get(type(node)) or DAYS.get(type(node))
+        if rule is not None:
+            return rule(node, here)
+        if type(node) in WORDS:
+            word, places = WORDS[type(node)]
+            only(node, *places)
+            return apply(word, *_arguments(node, places, here))
+        raise unknown(spoken(node))
 
 
 def _arguments(node: exp.Expr, places: tuple[str, ...], here: Here) -> list[Expression]:

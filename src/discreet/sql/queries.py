@@ -15,6 +15,7 @@ from discreet.catalog import Catalog
 from discreet.errors import NotAllowed, TooLarge
 from discreet.sql.facts import PublicFacts
 from discreet.sql.model import Context, IsRelease, Names, Released, Rows
+from discreet.sql.places import places_in
 from discreet.sql.releases import limit_of, ordered, read_release, sorted_view
 from discreet.sql.rows import context_of, is_grouped, read_rows
 from discreet.sql.scope import Scope
@@ -46,6 +47,11 @@ def read_question(
 
     `parameters` stand for ? and :name; `today` is the day of the data version, which CURRENT_DATE means.
     """
+    with places_in(sql):
+        return _read(sql, catalog, facts, parameters=parameters, today=today)
+
+
+def _read(sql: str, catalog: Catalog, facts: PublicFacts, *, parameters: Parameters, today: date | None) -> Reading:
     text = read_text(sql, parameters)
     context = context_of(catalog, facts, today=today)
     reader = _Reader(context, text.options)

@@ -16,6 +16,7 @@ from discreet.algebra.expressions import Call, Expression, Field, Literal, call,
 from discreet.algebra.relations import Join, Keep, Mark, Relation, Windowed
 from discreet.errors import NotAllowed, UnknownName
 from discreet.sql.capping import capped, window_anew
+from discreet.sql.places import unknown_name
 
 if TYPE_CHECKING:
     from discreet.sql.model import Here, Rows
@@ -91,8 +92,11 @@ class Scope:
         elsewhere = self.beside is not None and self.beside is not self.parent and bool(self.beside.places(column))
         if self.parent is not None and not elsewhere:
             return moved(self.parent.resolve(column), OUTER)
-        raise UnknownName(
-            f"There is no column {column.name} here.", next_step="Use a column that the catalog declares."
+        raise unknown_name(
+            f"There is no column {column.name} here.",
+            column.name,
+            [name for source in self.sources for name in source.names if "$" not in name],
+            next_step="Use a column that the catalog declares.",
         )
 
     def locate(self, column: exp.Column) -> Expression | None:

@@ -12,6 +12,7 @@ from discreet.errors import NotAllowed, TooLarge, UnknownName
 from discreet.sql.expressions import conjuncts, predicate
 from discreet.sql.joins import Asked, can_meet, join
 from discreet.sql.model import Context, Names, Released, Rows
+from discreet.sql.places import refused_at, unknown_name
 from discreet.sql.scope import Scope, Source
 
 _MOST_NODES = 500
@@ -24,11 +25,11 @@ def open_from(select: exp.Select, names: Names, context: Context, parent: Scope 
     if origin is None:
         raise NotAllowed("A question needs a FROM.", next_step="Name a table of the catalog.")
     where = conjuncts(select.args["where"].this) if select.args.get("where") else []
-    scope = _source(origin.this, names, context, nth=0)
+    scope = _placed(origin.this, names, context, nth=0)
     scope.parent = parent
     waiting = [Asked(node, where, context, names) for node in select.args.get("joins") or ()]
     brings_back = _brings_back(waiting)
-    others = [(_source(asked.node.this, names, context, nth=nth), asked) for nth, asked in enumerate(waiting, start=1)]
+    others = [(_placed(asked.node.this, names, context, nth=nth), asked) for nth, asked in enumerate(waiting, start=1)]
     _check_names([scope, *(other for other, _ in others)])
     while others:
         run = next((at for at, (_, asked) in enumerate(others) if not asked.is_bare), len(others))
@@ -61,13 +62,19 @@ def _join_all(scope: Scope, others: list[tuple[Scope, Asked]]) -> None:
         ready = [pair for pair in others if can_meet(scope, *pair)] if len(others) > 1 else others
         other, asked = (ready or others)[0]
         others.remove((other, asked))
-        join(scope, other, asked)
+        with refused_at(asked.node):
+            join(scope, other, asked)
 
 
 def _check_names(scopes: Sequence[Scope]) -> None:
     named = [source.called.lower() for scope in scopes for source in scope.sources if source.called]
     if len(set(named)) < len(named):
         raise UnknownName("Two tables have the same name.", next_step="Give one of them an alias.")
+
+
+def _placed(node: exp.Expr, names: Names, context: Context, *, nth: int) -> Scope:
+    with refused_at(node):
+        return _source(node, names, context, nth=nth)
 
 
 def _source(node: exp.Expr, names: Names, context: Context, *, nth: int) -> Scope:
@@ -96,7 +103,10 @@ def _named(name: str, names: Names, context: Context) -> Rows | Released:
         return known
     table = context.table(name)
     if table is None:
-        raise UnknownName("There is no such table.", next_step="Use a table that the catalog declares.")
+        known_names = [*names, *context.catalog.tables]
+        raise unknown_name(
+            f"There is no table {name}.", name, known_names, next_step="Use a table that the catalog declares."
+        )
     size = context.facts.rows(table) if table.is_public else 0
     return Rows(scan(table, context.catalog, size=size), tuple(table.columns), table)
 

@@ -17,6 +17,7 @@ from sqlglot import exp
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]  # made at run time
 
 from discreet.errors import BadInput, NotAllowed, TooLarge, UnknownName, UnparsableQuery
+from discreet.sql.places import forget_places, span_of_error
 
 Parameters: TypeAlias = Sequence[Any] | Mapping[str, Any]
 Query: TypeAlias = exp.Select | exp.SetOperation
@@ -59,13 +60,15 @@ def read_text(sql: str, parameters: Parameters = ()) -> Text:
         tokens = _DIALECT.tokenize(numbered)
         _check_names(tokens)
         statements = _DIALECT.parser().parse(tokens, numbered)
-    except (sqlglot.errors.SqlglotError, RecursionError):
-        raise UnparsableQuery(
-            "This is not SQL that can be read.", next_step="Check quotes, commas and brackets."
-        ) from None
+    except (sqlglot.errors.SqlglotError, RecursionError) as error:
+        refusal = UnparsableQuery("This is not SQL that can be read.", next_step="Check quotes, commas and brackets.")
+        refusal.span = span_of_error(error, sql) if "?" not in sql else None
+        raise refusal from None
     if len(statements) != 1 or not isinstance(statements[0], exp.Select | exp.SetOperation):
         raise UnparsableQuery("A question is one SELECT statement.", next_step="Ask one thing at a time.")
     query = _with_parameters(statements[0], parameters)
+    if "?" in sql:
+        forget_places(query)
     for literal in query.find_all(exp.Literal):
         if not literal.is_string and not _NUMBER.fullmatch(literal.name):
             raise TooLarge(
@@ -103,7 +106,9 @@ def _without_options(sql: str) -> tuple[str, Options]:
     last, found = first + 1, Options()
     if last + 1 < len(tokens) and tokens[last + 1].text.upper() == "OPTIONS":
         last, found = _options(tokens, last + 2)
-    return sql[: tokens[first].start] + sql[tokens[last].end + 1 :], found
+    start, end = tokens[first].start, tokens[last].end + 1
+    blank = "".join("\n" if character == "\n" else " " for character in sql[start:end])  # all else stays in its place
+    return sql[:start] + blank + sql[end:], found
 
 
 def _options(tokens: list[Token], at: int) -> tuple[int, Options]:

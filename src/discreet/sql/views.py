@@ -11,6 +11,7 @@ from discreet.catalog import Type
 from discreet.errors import NotAllowed, UnknownName
 from discreet.sql.afterwards import FOLDS, AfterReader, Computed
 from discreet.sql.model import Released
+from discreet.sql.places import unknown_name
 from discreet.sql.releases import check_clauses, limit_of, named_outputs, ordered, sorted_view
 
 _CLAUSES = {"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "with_", "kind", "hint"}
@@ -51,7 +52,9 @@ class RowReader(AfterReader):
         if len(named) > 1:
             raise UnknownName(f"The column {node.name} is in several tables.", next_step=f"Write table.{node.name}.")
         if not named:
-            raise UnknownName(f"There is no column {node.name} here.", next_step="Use a column of the released table.")
+            known = [name for name, _ in self.columns(node.table)]
+            problem = f"There is no column {node.name} here."
+            raise unknown_name(problem, node.name, known, next_step="Use a column of the released table.")
         return named[0]
 
 

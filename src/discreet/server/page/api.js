@@ -1,10 +1,5 @@
 // Draws the OpenAPI document: every route, what it takes, an example, and what can come back.
-const make = (tag, text = "", attributes = {}) => {
-  const node = document.createElement(tag);
-  node.textContent = text;
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-  return node;
-};
+import { make } from "./dom.js";
 
 const document_ = await (await fetch("/openapi.json")).json();
 const named = (schema) => (schema?.$ref ? document_.components.schemas[schema.$ref.split("/").at(-1)] : schema);

@@ -1,29 +1,26 @@
 // Attacks: one attack, against a release that deserves to fall and against Discreet, side by side; every change of a knob
 // plays a few trials of each, and all points of this visit stay on the curves.
 import { drawCurve } from "./curve.js";
+import { $, call, fill, make, many, told } from "./dom.js";
 
-const $ = (id) => document.getElementById(id);
 const SIDES = ["weak", "discreet"];
 const EPSILON = { name: "epsilon", label: "ε: all that the attacker may spend", least: 0.1, most: 10, usual: 1, whole: false, log: true };
 const POSITIONS = 60, SWEEP = 9, MOST_SCORES = 1900, PATIENCE = 250, PACE = 700, LONGEST_WALK = 7000;
 const SLOW = 1.5, QUICK = 0.6; // seconds of a request, after which fewer or more trials are played
 const state = { attacks: [], attack: null, release: "", values: {}, turned: "", points: new Map(), pace: new Map(), last: {}, step: 0, walk: 0, fresh: false, sweep: null, wanted: new Set(), busy: false, timer: 0 };
-let page; // what page.js lends: call, make, told, fill
 
 const percent = (share) => `${(100 * share).toFixed(share > 0 && share < 0.0995 ? 1 : 0)}\u00a0%`;
 const shownNumber = (value) => (Number.isInteger(value) ? value : Number(value.toPrecision(3))).toLocaleString("en", { maximumFractionDigits: 6 });
-const many = (count, one) => `${count.toLocaleString("en")} ${one}${count === 1 ? "" : "s"}`;
 const inShort = (knob) => knob.label.split(/[:,]/)[0];
 const between = ([low, high]) => `${percent(low).slice(0, -2)} to ${percent(high)}`;
 const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
-export async function showAttacks(lent, name) {
-  page = lent;
+export async function showAttacks(name) {
   $("attack-told").textContent = "";
   try {
-    if (!state.attacks.length) state.attacks = (await page.call("/v1/attacks")).attacks;
+    if (!state.attacks.length) state.attacks = (await call("/v1/attacks")).attacks;
   } catch (error) {
-    $("attack-told").textContent = page.told(error);
+    $("attack-told").textContent = told(error);
     return;
   }
   const attack = state.attacks.find((one) => one.name === name);
@@ -34,8 +31,8 @@ export async function showAttacks(lent, name) {
 
 function list() {
   $("attack-list").replaceChildren(...state.attacks.map((attack) => {
-    const link = page.make("a", "", { href: `#attacks/${attack.name}` }), item = page.make("li");
-    link.append(page.make("b", attack.title), page.make("span", attack.lesson), page.make("small", outcome(attack)));
+    const link = make("a", "", { href: `#attacks/${attack.name}` }), item = make("li");
+    link.append(make("b", attack.title), make("span", attack.lesson), make("small", outcome(attack)));
     item.append(link);
     return item;
   }));
@@ -65,15 +62,15 @@ function open(attack) {
     pauseWalk();
   }
   const i = state.attacks.indexOf(attack), near = [state.attacks.at(i - 1), state.attacks[(i + 1) % state.attacks.length]];
-  $("attack-before").replaceChildren(page.make("a", `← ${near[0].title}`, { href: `#attacks/${near[0].name}` }));
-  $("attack-after").replaceChildren(page.make("a", `${near[1].title} →`, { href: `#attacks/${near[1].name}` }));
+  $("attack-before").replaceChildren(make("a", `← ${near[0].title}`, { href: `#attacks/${near[0].name}` }));
+  $("attack-after").replaceChildren(make("a", `${near[1].title} →`, { href: `#attacks/${near[1].name}` }));
   $("attack-title").textContent = attack.title;
   $("attack-wants").textContent = attack.wants;
   $("attack-sees").textContent = attack.sees;
   $("attack-lesson").textContent = attack.lesson;
   $("attack-citation").textContent = attack.citation;
   const targets = Object.entries({ ...attack.releases, ...attack.peers });
-  $("attack-release").replaceChildren(...targets.map(([name]) => page.make("option", name in attack.peers ? `${name}, another package` : name, { value: name })));
+  $("attack-release").replaceChildren(...targets.map(([name]) => make("option", name in attack.peers ? `${name}, another package` : name, { value: name })));
   $("attack-release").value = state.release;
   $("attack-title").focus({ preventScroll: true });
   if (!again) scrollTo(0, 0);
@@ -104,14 +101,14 @@ const few = (knob) => knob.whole && knob.most - knob.least <= POSITIONS; // each
 
 function sliders() {
   $("attack-knobs").replaceChildren(...knobs().map((knob) => {
-    const line = page.make("div", "", { class: "knob" }), id = `knob-${knob.name}`, own = few(knob) && !knob.log;
-    const label = page.make("label", knob.label, { for: id }), number = page.make("output", "", { for: id, id: `${id}-value` });
+    const line = make("div", "", { class: "knob" }), id = `knob-${knob.name}`, own = few(knob) && !knob.log;
+    const label = make("label", knob.label, { for: id }), number = make("output", "", { for: id, id: `${id}-value` });
     const ends = own ? { min: knob.least, max: knob.most } : { min: 0, max: POSITIONS };
-    const slider = page.make("input", "", { id, type: "range", step: 1, ...ends });
+    const slider = make("input", "", { id, type: "range", step: 1, ...ends });
     slider.addEventListener("input", () => turn(knob, own ? Number(slider.value) : valueAt(knob, Number(slider.value))));
     const sides = SIDES.filter((side) => matters(knob, side));
     line.append(label, number, slider);
-    if (sides.length === 1) line.append(page.make("small", sides[0] === "weak" ? "only the weak release" : "only Discreet", { class: "quiet" }));
+    if (sides.length === 1) line.append(make("small", sides[0] === "weak" ? "only the weak release" : "only Discreet", { class: "quiet" }));
     return line;
   }));
   for (const knob of knobs()) point(knob);
@@ -187,7 +184,7 @@ async function play(side) {
   say(`${swept}Playing ${many(trials, "trial")} against ${side === "weak" ? against : "Discreet"}${epsilon ? ` at ε ${shownNumber(epsilon)}` : ""} …`);
   try {
     const body = { against, trials, people, options, earlier, ...(epsilon ? { epsilon } : {}) };
-    const result = await page.call(`/v1/attacks/${encodeURIComponent(attack.name)}`, { method: "POST", body });
+    const result = await call(`/v1/attacks/${encodeURIComponent(attack.name)}`, { method: "POST", body });
     state.points.delete(key); // the last played is the last in order
     state.points.set(key, { attack: attack.name, target: against, values, scores: [...earlier, ...result.scores], result });
     const next = result.seconds > SLOW ? trials / 2 : result.seconds < QUICK ? trials * 2 : trials;
@@ -202,7 +199,7 @@ async function play(side) {
     stop();
     state.wanted.clear();
     say("");
-    $("attack-told").textContent = page.told(error);
+    $("attack-told").textContent = told(error);
   }
 }
 
@@ -245,9 +242,9 @@ function sample() {
   const tables = Object.entries(state.last.discreet?.result.sample ?? {}).filter(([, rows]) => rows.length);
   $("attack-data").hidden = !tables.length;
   $("attack-sample").replaceChildren(...tables.map(([name, rows]) => {
-    const shown = page.make("table", ""), box = page.make("div", "", { class: "scroll" });
-    page.fill(shown, Object.keys(rows[0]).map((column) => [column, ""]), rows.map((row) => Object.values(row)));
-    shown.prepend(page.make("caption", `${name}, first rows`));
+    const shown = make("table", ""), box = make("div", "", { class: "scroll" });
+    fill(shown, Object.keys(rows[0]).map((column) => [column, ""]), rows.map((row) => Object.values(row)));
+    shown.prepend(make("caption", `${name}, first rows`));
     box.append(shown);
     return box;
   }));
@@ -289,14 +286,14 @@ function score(side, result) {
 
 function table(side, knob, points) {
   const rows = [...points].sort((one, other) => one.x - other.x);
-  page.fill($(`${side}-table`), [[inShort(knob), "number"], ["success", "number"], ["95 % interval", "number"], ["trials", "number"], ["allowed", "number"]],
+  fill($(`${side}-table`), [[inShort(knob), "number"], ["success", "number"], ["95 % interval", "number"], ["trials", "number"], ["allowed", "number"]],
     rows.map(({ x, result }) => [shownNumber(x), percent(result.success), between(result.interval), String(result.trials), result.bound === null ? "—" : percent(result.bound)]));
 }
 
 function facts(side, result) {
   const told = Object.entries(result?.facts ?? {}).filter(([, value]) => ["number", "string", "object"].includes(typeof value) && value !== null);
   const plain = (value) => (typeof value === "number" ? shownNumber(value) : typeof value === "object" ? Object.entries(value).map(([name, one]) => `${name}: ${plain(one)}`).join(", ") : value);
-  $(`${side}-facts`).replaceChildren(...told.flatMap(([name, value]) => [page.make("dt", name), page.make("dd", plain(value))]));
+  $(`${side}-facts`).replaceChildren(...told.flatMap(([name, value]) => [make("dt", name), make("dd", plain(value))]));
 }
 
 // One trial, step by step
@@ -318,9 +315,9 @@ function steps() {
 }
 
 function row(side, step, all) {
-  const item = page.make("li", "", { class: step.kind }), text = page.make("span", "", /^SELECT\b/.test(step.text) ? { class: "sql" } : {});
+  const item = make("li", "", { class: step.kind }), text = make("span", "", /^SELECT\b/.test(step.text) ? { class: "sql" } : {});
   text.append(...(step.kind === "truth" ? compared(all.find((one) => one.kind === "guess")?.text ?? "", step.text) : [step.text]));
-  item.append(page.make("b", step.kind), text);
+  item.append(make("b", step.kind), text);
   if (step.kind === "truth") item.append(verdict(state.last[side].result));
   return item;
 }
@@ -330,13 +327,13 @@ function compared(guess, truth) {
   const [guessed, bits] = [guess, truth].map((text) => text.match(/[01]{6,}/)?.[0]);
   if (!guessed || guessed.length !== bits?.length) return [truth];
   const at = truth.indexOf(bits);
-  return [truth.slice(0, at), ...[...bits].map((bit, i) => (bit === guessed[i] ? bit : page.make("mark", bit))), truth.slice(at + bits.length)];
+  return [truth.slice(0, at), ...[...bits].map((bit, i) => (bit === guessed[i] ? bit : make("mark", bit))), truth.slice(at + bits.length)];
 }
 
 function verdict(result) {
   const [first] = result.scores, sure = first === 0 || first === 1;
   const text = sure && !state.attack.whole_runs ? (first ? "the attack succeeds this time" : "the attack fails this time") : `${percent(first)} ${state.attack.measure}`;
-  return page.make("em", text, { class: first > (1 + result.baseline) / 2 ? "fallen" : "held" });
+  return make("em", text, { class: first > (1 + result.baseline) / 2 ? "fallen" : "held" });
 }
 
 function reveal() {

@@ -1,31 +1,28 @@
 // Collect: the visitor's device flips the coins, shows what would leave it, sends it; and a made-up crowd rehearses.
 import { BUDGET, Device, hex } from "./device.js";
+import { $, call, make, many, told } from "./dom.js";
 
-const $ = (id) => document.getElementById(id);
 const NAMES = { "😀": "grin", "😂": "tears of joy", "🥰": "hearts", "😎": "cool", "🤔": "thinking", "😭": "crying" };
 const MOST_VALUES = 24, MOST_PEOPLE = 1_000_000, MOST_AT_ONCE = 50_000;
 const PYTHON = "Use the Python client: discreet.local.Client.";
 const percent = (share, digits = 1) => `${(100 * share).toFixed(digits).replace("-", "−")}\u00a0%`; // never broken over two lines
 const points = (share) => (100 * share).toFixed(share < 0.01 ? 2 : 1);
-const many = (count, one, more = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : more}`;
 const fresh = () => ({ people: 0, truth: [], tally: null });
 const state = { device: null, pending: null, crowd: fresh(), timer: 0, queue: Promise.resolve() };
-let page; // what page.js lends: call, make, told
 
 function shown(value) {
-  return page.make("span", String(value), /^[^\d#*]*\p{Extended_Pictographic}/u.test(value) ? { class: "emoji" } : {});
+  return make("span", String(value), /^[^\d#*]*\p{Extended_Pictographic}/u.test(value) ? { class: "emoji" } : {});
 }
 
-export async function showCollect(lent) {
-  page = lent;
+export async function showCollect() {
   $("collect-told").textContent = "";
   try {
-    const { tasks } = await page.call("/v1/tasks");
+    const { tasks } = await call("/v1/tasks");
     const asked = tasks.filter((task) => task.kind === "frequency");
     if (!asked.length) throw Object.assign(new Error("Nothing is being collected here."), { next_step: "The owner begins a collection with POST /v1/tasks." });
     $("collect-other").hidden = asked.length < 2;
     const before = $("collect-task").value;
-    $("collect-task").replaceChildren(...asked.map((task) => page.make("option", task.name, { value: task.id })));
+    $("collect-task").replaceChildren(...asked.map((task) => make("option", task.name, { value: task.id })));
     if (asked.some((task) => task.id === before)) $("collect-task").value = before;
     await open($("collect-task").value);
   } catch (error) {
@@ -35,13 +32,13 @@ export async function showCollect(lent) {
 
 function refuse(error) {
   $("collecting").hidden = !state.device;
-  $("collect-told").textContent = page.told(error);
+  $("collect-told").textContent = told(error);
 }
 
 async function open(id) {
   if (state.device?.id === id) { if (await crowd() && !state.crowd.people) join(100); return; }
   state.device = null;
-  state.device = await Device.open(await page.call(`/v1/tasks/${encodeURIComponent(id)}`));
+  state.device = await Device.open(await call(`/v1/tasks/${encodeURIComponent(id)}`));
   const { values, told, other, spec } = state.device;
   if (values.length > MOST_VALUES) {
     state.device = null;
@@ -54,9 +51,9 @@ async function open(id) {
   const odds = (told / other).toPrecision(2);
   $("collect-promise").textContent = `Your click stays here. This device flips coins first: ${percent(told)} of the time its report names what you clicked, else one of the other ${values.length - 1}, ${percent(other)} each. Whoever sees the report can raise the odds of any guess about you at most ${odds} times (ε ${spec.epsilon}).`;
   $("collect-values").replaceChildren(...values.map((value) => {
-    const button = page.make("button", "", { type: "button", "aria-pressed": "false" });
+    const button = make("button", "", { type: "button", "aria-pressed": "false" });
     button.append(shown(value));
-    if (NAMES[value]) button.append(page.make("small", NAMES[value]));
+    if (NAMES[value]) button.append(make("small", NAMES[value]));
     button.addEventListener("click", () => flip(value, button));
     return button;
   }));
@@ -70,7 +67,7 @@ async function sendWaiting(device) {
   try {
     for (const message of device.pending()) await device.send(message);
   } catch (error) {
-    $("collect-told").textContent = page.told(error);
+    $("collect-told").textContent = told(error);
   }
 }
 
@@ -128,11 +125,11 @@ function bytes({ parts, message, value, report }) {
   };
   $("report-size").textContent = `All ${message.length} bytes of the message`;
   $("report-parts").replaceChildren(...Object.entries(parts).flatMap(([name, part]) => {
-    const about = page.make("dd", "", name === "payload" ? { class: "said" } : {});
-    const said = page.make("small");
+    const about = make("dd", "", name === "payload" ? { class: "said" } : {});
+    const said = make("small");
     said.append(...[words[name]].flat());
-    about.append(page.make("code", hex(part)), " ", said);
-    return [page.make("dt", name === "message" ? "message number" : name), about];
+    about.append(make("code", hex(part)), " ", said);
+    return [make("dt", name === "message" ? "message number" : name), about];
   }));
 }
 
@@ -168,15 +165,15 @@ async function crowd() {
   const { device } = state, made = shares().flatMap((share, i) => [i ? ", " : "", `${percent(share, 0)}\u00a0`, shown(device.values[i])]);
   $("rehearsal-about").replaceChildren("These people do not exist and are never mixed with real reports. This page made up what they would say: ", ...made,
     ". The server flips coins for each as your device does, estimates from the reports alone, and forgets them.");
-  const found = await page.call(`/v1/tasks/${encodeURIComponent(device.id)}/estimate`).catch((error) => error);
+  const found = await call(`/v1/tasks/${encodeURIComponent(device.id)}/estimate`).catch((error) => error);
   if (device !== state.device) return false;
   const closed = found.status === 401;
   for (const button of [...$("joining").children, $("crowd-again")]) button.disabled = closed;
   $("crowd-notes").textContent = "";
   if (found instanceof Error) {
     $("crowd").replaceChildren();
-    $("crowd-says").textContent = found.code === "too-few-reports" && device.spec.min_batch === 1 ? "Nobody has answered yet." : page.told(found);
-    if (closed) $("crowd-says").replaceChildren("Anybody may answer; the estimate is for those who hold a key. ", page.make("a", "Sign\u00a0in", { href: "#ask" }), " to see it, and to rehearse.");
+    $("crowd-says").textContent = found.code === "too-few-reports" && device.spec.min_batch === 1 ? "Nobody has answered yet." : told(found);
+    if (closed) $("crowd-says").replaceChildren("Anybody may answer; the estimate is for those who hold a key. ", make("a", "Sign\u00a0in", { href: "#ask" }), " to see it, and to rehearse.");
     return !closed;
   }
   const wide = widest(found.estimates, found.reports);
@@ -221,31 +218,31 @@ function place(node, from, to) {
 }
 
 function headed(ticks, at, truth) {
-  const row = page.make("tr"), scale = page.make("div", "", { class: "track" }), cell = page.make("th");
+  const row = make("tr"), scale = make("div", "", { class: "track" }), cell = make("th");
   ticks.forEach((tick) => {
-    const label = page.make("span", percent(tick, 0).replace("\u00a0", ""), { class: "tick" });
+    const label = make("span", percent(tick, 0).replace("\u00a0", ""), { class: "tick" });
     label.style.left = at(tick);
     scale.append(label);
   });
   cell.append(scale);
-  row.append(page.make("th", "", { class: "name" }), cell, page.make("th", "estimate", { class: "number value" }));
-  if (truth) row.append(page.make("th", "made up", { class: "number truth" }));
+  row.append(make("th", "", { class: "name" }), cell, make("th", "estimate", { class: "number value" }));
+  if (truth) row.append(make("th", "made up", { class: "number truth" }));
   return row;
 }
 
 function blank(value, ticks, at, truth) {
-  const row = page.make("tr"), track = page.make("div", "", { class: "track", "aria-hidden": "true" }), cell = page.make("td");
+  const row = make("tr"), track = make("div", "", { class: "track", "aria-hidden": "true" }), cell = make("td");
   for (const tick of ticks) {
-    const line = page.make("span", "", { class: tick === 0 ? "grid zero" : "grid" });
+    const line = make("span", "", { class: tick === 0 ? "grid zero" : "grid" });
     line.style.left = at(tick);
     track.append(line);
   }
-  track.append(...["bar", "range", ...(truth ? ["made-up"] : [])].map((name) => page.make("span", "", { class: name })));
+  track.append(...["bar", "range", ...(truth ? ["made-up"] : [])].map((name) => make("span", "", { class: name })));
   cell.append(track);
-  const name = page.make("th", "", { class: "name", scope: "row" });
+  const name = make("th", "", { class: "name", scope: "row" });
   name.append(shown(value));
-  row.append(name, cell, page.make("td", "", { class: "number value" }));
-  if (truth) row.append(page.make("td", "", { class: "number truth" }));
+  row.append(name, cell, make("td", "", { class: "number value" }));
+  if (truth) row.append(make("td", "", { class: "number truth" }));
   return row;
 }
 
@@ -281,7 +278,7 @@ async function joined(people, device, mine) {
   $("rehearsal-told").textContent = "";
   try {
     const body = { truth, people_before: mine.people, ...(mine.tally ? { tally: mine.tally } : {}) };
-    const facts = await page.call(`/v1/tasks/${encodeURIComponent(device.id)}/rehearsal`, { method: "POST", body });
+    const facts = await call(`/v1/tasks/${encodeURIComponent(device.id)}/rehearsal`, { method: "POST", body });
     if (mine !== state.crowd) return;
     Object.assign(mine, { people: facts.reports, tally: facts.tally, truth: truth.map((count, i) => count + (mine.truth[i] ?? 0)) });
     const inside = facts.estimates.filter((row, i) => row.low <= mine.truth[i] && mine.truth[i] <= row.high).length;
@@ -289,7 +286,7 @@ async function joined(people, device, mine) {
     draw($("rehearsal"), facts.estimates, mine.people, mine.truth);
   } catch (error) {
     pause();
-    $("rehearsal-told").textContent = page.told(error);
+    $("rehearsal-told").textContent = told(error);
   }
 }
 

@@ -1,15 +1,8 @@
 // A curve of success: points with their intervals against one knob, the line of guessing, the line that privacy allows.
 
-const SVG = "http://www.w3.org/2000/svg";
-const HIGH = 232, LEFT = 46, RIGHT = 14, TOP = 14, BOTTOM = 44;
+import { canvas, put } from "./chart.js";
 
-function put(parent, tag, attributes, text = "") {
-  const node = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-  node.textContent = text;
-  parent.append(node);
-  return node;
-}
+const HIGH = 232, LEFT = 46, RIGHT = 14, TOP = 14, BOTTOM = 44;
 
 // Round numbers between two ends, few enough to be read.
 export function ticks({ least, most, log, whole }, room = 6) {
@@ -31,10 +24,7 @@ export function drawCurve(box, { knob, label, at, points, allowed, guessing, cla
   const scale = knob.log ? Math.log : Number, [from, to] = [scale(knob.least), scale(knob.most)];
   const x = (value) => LEFT + 6 + ((wide - LEFT - RIGHT - 12) * (scale(value) - from)) / (to - from || 1);
   const y = (share) => TOP + (HIGH - TOP - BOTTOM) * (1 - share);
-  const svg = document.createElementNS(SVG, "svg");
-  svg.setAttribute("viewBox", `0 0 ${wide} ${HIGH}`);
-  svg.setAttribute("role", "img");
-  svg.setAttribute("aria-label", described);
+  const svg = canvas(wide, HIGH, described);
 
   for (const share of [0, 0.25, 0.5, 0.75, 1]) {
     put(svg, "line", { class: share ? "grid" : "axis", x1: LEFT, x2: wide - RIGHT, y1: y(share), y2: y(share) });

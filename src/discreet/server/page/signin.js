@@ -1,5 +1,6 @@
 // Who is at the page: signing in and out, and which pages their role has.
-const $ = (id) => document.getElementById(id);
+import { $, call, told } from "./dom.js";
+
 const FIRST = { owner: "ask", analyst: "ask", steward: "budget", auditor: "budget" };
 
 // A link with data-roles is for these only; one without is for everybody.
@@ -7,15 +8,15 @@ function offer(role) {
   for (const link of document.querySelectorAll("nav a[data-roles]")) link.hidden = !link.dataset.roles.split(" ").includes(role);
 }
 
-// Who has signed in; null after asking for a key.
-export async function signedIn(call) {
+// Who has signed in; null where nobody has, after asking for a key where one is needed.
+export async function signedIn({ needed }) {
   let who = null;
   try {
     who = await call("/session");
   } catch (error) {
-    if (error.status !== 401) $("sign-in-told").textContent = `${error.message}\n${error.next_step ?? ""}`;
+    if (error.status !== 401) $("sign-in-told").textContent = told(error);
   }
-  $("sign-in").hidden = who !== null;
+  $("sign-in").hidden = who !== null || !needed;
   $("sign-out").hidden = !who?.signs_out;
   $("who").textContent = who ? `${who.name}, ${who.role}` : "";
   if (who) offer(who.role);
@@ -28,7 +29,7 @@ export function pageFor(role, asked) {
   return link && !link.hidden ? asked : FIRST[role] ?? "transparency";
 }
 
-export function offerSignIn(call, told, go) {
+export function offerSignIn(go) {
   $("sign-in-form").addEventListener("submit", async (event) => {
     event.preventDefault();
     $("sign-in-told").textContent = "";

@@ -1,0 +1,138 @@
+// An answer: as a chart, a table, Python and files; and what it cost. An answer to another question than the one in the editor is marked old.
+import { drawBars, drawLine, redrawn } from "./chart.js";
+import { $, day, epsilonText, fill, make, number, plain, plusMinus, request, told } from "./dom.js";
+import { pythonOf } from "./questions.js";
+
+const VIEWS = ["chart", "table", "python", "download"];
+const MOST_BARS = 40, MOST_ROWS = 500, MOST_PANELS = 8;
+const FILES = {
+  csv: ["CSV", "text/csv", "for spreadsheets, R and everything else"],
+  json: ["JSON", "application/vnd.discreet.records+json", "one object a row"],
+  parquet: ["Parquet", "application/vnd.apache.parquet", "with types, for pandas, polars and DuckDB"],
+};
+
+// What of an answer is noisy, and what names its rows.
+export function shape(answer) {
+  const noisy = answer.columns.filter((name) => answer.half_widths.some((row) => row[name] !== null) || answer.intervals.some((row) => row[name]));
+  return { noisy, keys: answer.columns.filter((name) => !noisy.includes(name)) };
+}
+
+export function isOverTime(answer, keys) {
+  return keys.length > 0 && answer.types[answer.columns.indexOf(keys[0])] === "date" && new Set(answer.rows.map((row) => row[keys[0]])).size > 2;
+}
+
+// cost: in words; files: asks for the same answer as a file; question: what was asked.
+export function showAnswer(answer, { cost, question, files }) {
+  const { noisy, keys } = shape(answer);
+  $("answer").hidden = false;
+  $("answer-cost").textContent = cost;
+  $("notes").replaceChildren(...[`In ${100 * answer.confidence} of 100 answers the bounded value is inside ±, which covers the noise, not rows that limits cut off.`, ...answer.notes].map((note) => make("li", note)));
+  table(answer, noisy);
+  redrawn($("chart"), () => chart(answer, noisy, keys));
+  $("python").textContent = pythonOf(question, location.origin);
+  $("files").replaceChildren(...Object.entries(FILES).map(([ending, [name, kind, about]]) => download(ending, name, about, () => files(kind))));
+  $("files-columns").textContent = noisy.length ? `Numbers are plain; each measure has three columns: ${noisy[0]}, ${noisy[0]}_low, ${noisy[0]}_high.` : "";
+  if (!noisy.length) choose("table");
+}
+
+function table(answer, noisy) {
+  const columns = answer.columns.flatMap((name) => (noisy.includes(name) ? [[name, "number"], ["±", "number width"]] : [[name, ""]]));
+  const rows = answer.rows.slice(0, MOST_ROWS).map((row, i) => answer.columns.flatMap((name) => {
+    const width = answer.half_widths[i][name];
+    return noisy.includes(name) ? [number(row[name], width), width === null ? "—" : plusMinus(width)] : [plain(row[name])];
+  }));
+  fill($("rows"), columns, rows);
+  $("rows-more").textContent = answer.rows.length > MOST_ROWS ? `The first ${MOST_ROWS} of ${answer.rows.length.toLocaleString("en")} rows; a file has them all.` : "";
+}
+
+function cell(answer, i, name) {
+  const [low, high] = answer.intervals[i][name] ?? [null, null];
+  return { value: answer.rows[i][name], width: answer.half_widths[i][name], low, high };
+}
+
+function chart(answer, noisy, keys) {
+  const box = $("chart"), measures = noisy.filter((name) => answer.rows.some((row) => typeof row[name] === "number"));
+  if (!measures.length || !answer.rows.length) {
+    box.append(make("p", answer.rows.length ? "There is nothing to draw: see the table." : "The answer has no rows.", { class: "quiet" }));
+    return;
+  }
+  const panels = isOverTime(answer, keys) ? overTime(answer, measures, keys) : sideBySide(answer, measures, keys);
+  if (panels) box.append(make("p", panels, { class: "quiet" }));
+}
+
+function sideBySide(answer, measures, keys) {
+  for (const name of measures) {
+    const rows = answer.rows.slice(0, MOST_BARS).map((row, i) => ({ label: keys.map((key) => plain(row[key])).join(", ") || name, ...cell(answer, i, name) }));
+    drawBars($("chart"), { title: name, rows });
+  }
+  return answer.rows.length > MOST_BARS ? `The first ${MOST_BARS} of ${answer.rows.length.toLocaleString("en")} rows; the table has them all.` : "";
+}
+
+function overTime(answer, measures, [time, ...others]) {
+  const order = answer.rows.map((row, i) => [row, i]).filter(([row]) => row[time] !== null).sort(([one], [other]) => (one[time] < other[time] ? -1 : 1));
+  const named = Map.groupBy(order, ([row]) => others.map((key) => plain(row[key])).join(", ")), whole = Object.fromEntries(measures.map((name) => {
+    const all = order.flatMap(([, i]) => { const { value, low, high } = cell(answer, i, name); return [value, low, high]; }).filter(Number.isFinite);
+    return [name, all];
+  }));
+  const months = order.every(([row]) => row[time].endsWith("-01"));
+  const panels = [...named].slice(0, MOST_PANELS).flatMap(([other, rows]) => measures.map((name) => [other, rows, name]));
+  for (const [other, rows, name] of panels) {
+    const points = rows.map(([row, i]) => ({ at: Date.parse(row[time]), label: months ? row[time].slice(0, 7) : row[time], ...cell(answer, i, name) }));
+    drawLine($("chart"), { title: other ? `${name}: ${other}` : name, points, range: whole[name], high: panels.length > 2 ? 180 : 240 });
+  }
+  return named.size > MOST_PANELS ? `The first ${MOST_PANELS} of ${named.size} series; the table has them all.` : "";
+}
+
+function download(ending, name, about, ask) {
+  const line = make("li"), link = make("button", name, { type: "button", class: "plain" });
+  link.addEventListener("click", async () => {
+    $("files-told").textContent = "";
+    try {
+      const url = URL.createObjectURL(await (await ask()).blob());
+      make("a", "", { download: `answer.${ending}`, href: url }).click();
+      setTimeout(() => URL.revokeObjectURL(url), 10_000);
+    } catch (error) {
+      $("files-told").textContent = told(error);
+    }
+  });
+  line.append(link, " ", make("span", about, { class: "quiet" }));
+  return line;
+}
+
+// Files of a question that was asked before: looked up, so that nothing is written into the books.
+export const filesOf = (body) => (kind) => request("/v1/recall", { method: "POST", body, headers: { Accept: kind } });
+export const filesOfSaved = (number_) => (kind) => request(`/v1/saved/${encodeURIComponent(number_)}/answer`, { headers: { Accept: kind } });
+
+export function costOf(answer, { replayed, by = null, time = null }) {
+  const price = epsilonText(answer.loss.epsilon);
+  if (by) return `${by}’s answer${time ? `, saved ${day(time)}` : ""}. Seeing it costs you nothing; it cost ${by} ${price}.`;
+  if (!answer.loss.epsilon) return "Free: everything in it is public.";
+  return replayed ? `Free: asked before. The first time it cost ${price}.` : `Paid ${price}.`;
+}
+
+export function markOld(isOld) {
+  $("answer").classList.toggle("old", isOld);
+  $("answer-old").hidden = !isOld;
+}
+
+// Tabs, as keyboards expect them: arrows move, Tab leaves.
+function choose(view, focus = false) {
+  for (const name of VIEWS) {
+    const tab = $(`tab-${name}`), isChosen = name === view;
+    tab.setAttribute("aria-selected", isChosen);
+    tab.tabIndex = isChosen ? 0 : -1;
+    if (isChosen && focus) tab.focus();
+    $(`view-${name}`).hidden = !isChosen;
+  }
+}
+
+export function offerViews() {
+  VIEWS.forEach((name, i) => {
+    $(`tab-${name}`).addEventListener("click", () => choose(name));
+    $(`tab-${name}`).addEventListener("keydown", (event) => {
+      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (step) choose(VIEWS.at((i + step) % VIEWS.length), true);
+    });
+  });
+  choose("chart");
+}

@@ -1,0 +1,77 @@
+// Budget: what is left, what was spent on what and by whom, and what asking again saved.
+import { drawBurn, redrawn } from "./chart.js";
+import { $, call, day, epsilonText, fill, make, many } from "./dom.js";
+import { linkOf } from "./questions.js";
+
+const PAGE = 100, LONG = 160;
+let accounts = [];
+
+const left = ({ cap, spent }) => Math.max(0, cap.epsilon - spent.epsilon);
+const own = (role) => (role === "analyst" ? accounts.at(-1) : accounts[0]);
+const amount = (value) => (value >= 0.005 || value === 0 ? value.toFixed(2) : value.toPrecision(1));
+
+export async function balance() {
+  const facts = await call("/v1/budget");
+  accounts = facts.accounts;
+  const mine = own(facts.role);
+  $("balance").replaceChildren(bar(mine), make("span", mine.frozen ? "frozen" : `${amount(left(mine))} left of ${mine.cap.epsilon}`));
+  return facts.role;
+}
+
+function bar(account) {
+  const track = make("span", "", { class: "gauge", role: "meter", "aria-label": `left of ${account.account}`, "aria-valuemin": 0, "aria-valuemax": account.cap.epsilon, "aria-valuenow": left(account) });
+  const rest = make("i");
+  rest.style.width = `${(100 * left(account)) / account.cap.epsilon}%`;
+  track.append(rest);
+  return track;
+}
+
+export async function showBudget(role) {
+  $("accounts").replaceChildren(...accounts.map((account) => {
+    const line = make("div", "", { class: "account" });
+    const words = `${amount(left(account))} left`, of = `of ε ${account.cap.epsilon}${account.cap.delta ? `, δ ${account.cap.delta}` : ""}${account.frozen ? ", frozen" : ""}`;
+    line.append(make("b", account.account === "dataset" ? "everybody together" : account.account), bar(account), make("span", words, { class: "amount" }), make("span", of, { class: "quiet" }));
+    return line;
+  }));
+  $("asked").hidden = role === "steward";
+  if (role !== "steward") await past(own(role), role !== "analyst");
+}
+
+async function past(account, named, known = []) {
+  const earlier = known.length ? `&before=${known.at(-1).number}` : "";
+  const page = (await call(`/v1/history?limit=${PAGE}${earlier}`)).questions, questions = [...known, ...page];
+  $("earlier").hidden = page.length < PAGE;
+  $("earlier").onclick = () => past(account, named, questions);
+  const free = questions.filter((one) => one.replayed), saved = free.reduce((sum, one) => sum + (one.epsilon ?? 0), 0);
+  $("asked-says").textContent = questions.length
+    ? `${many(questions.length - free.length, "question")} paid for, ${free.length ? `${free.length} asked again for free, which saved ε ${amount(saved)}` : "none asked again yet"}.`
+    : "Nothing was asked yet. What is asked appears here with its price.";
+  const columns = [["when", ""], ...(named ? [["who", ""]] : []), ["question", "text"], ["price", "number"]];
+  fill($("history"), columns, questions.map((one) => [day(one.time), ...(named ? [one.analyst ?? "owner"] : []), what(one), price(one)]));
+  $("history").hidden = !questions.length;
+  redrawn($("burn"), () => burn(questions, account));
+}
+
+const price = (one) => (one.replayed ? "free" : one.epsilon === null ? `ρ\u00a0${one.rho.toPrecision(3)}` : epsilonText(one.epsilon));
+
+// The text, as a link to the question; a long one is folded. What the system asked has a name, which is no SQL.
+function what(one) {
+  if (!/^\s*(select|with|\()/i.test(one.sql ?? "")) return make("span", one.sql || "a question without words", { class: "named" });
+  const text = one.sql.replace(/\s+/g, " ").trim();
+  const link = (words) => make("a", words, { href: linkOf({ sql: one.sql, epsilon: one.epsilon ?? 0.5 }), class: "sql" });
+  if (text.length <= LONG) return link(text);
+  const folded = make("details"), head = make("summary", `${text.slice(0, LONG)} …`, { class: "sql" });
+  folded.append(head, link(text));
+  return folded;
+}
+
+// Backwards from what is left now, charge by charge, added up plainly.
+function burn(newestFirst, account) {
+  const steps = [{ at: Date.now(), left: left(account), label: "now" }];
+  for (const one of newestFirst.filter((each) => each.paid_by.includes(account.account))) {
+    const now = steps[0].left, cost = one.epsilon ?? Math.sqrt(2 * one.rho), at = Date.parse(one.time);
+    steps.unshift({ at, left: now, label: day(one.time) });
+    steps.unshift({ at, left: Math.min(account.cap.epsilon, now + cost), label: day(one.time) });
+  }
+  if (steps.length > 1) drawBurn($("burn"), { steps, cap: account.cap.epsilon });
+}

@@ -1,0 +1,69 @@
+"""Where in its text a question is refused, and which name a misspelt one may have meant."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from sqlglot import exp
+from sqlglot.errors import ParseError
+
+from discreet.errors import Place, QueryRefused, UnknownName
+
+_MOST_NAMES = 3
+
+
+@contextmanager
+def refused_at(node: exp.Expr) -> Iterator[None]:
+    """Say of a refusal inside that it is about this node, unless it is known to be about a smaller one."""
+    try:
+        yield
+    except QueryRefused as refusal:
+        refusal.span = refusal.span or _span(node)
+        raise
+
+
+@contextmanager
+def places_in(sql: str) -> Iterator[None]:
+    """Say of a refusal inside on which line and in which column of the text it is."""
+    try:
+        yield
+    except QueryRefused as refusal:
+        if refusal.span is not None:
+            refusal.place = Place.of(sql, *refusal.span)
+        raise
+
+
+def _span(node: exp.Expr) -> tuple[int, int] | None:
+    """From the first to the last part of a node whose place the parser kept."""
+    kept = [part.meta for part in node.walk() if "start" in part.meta]
+    return (min(meta["start"] for meta in kept), max(meta["end"] for meta in kept) + 1) if kept else None
+
+
+def span_of_error(error: Exception, sql: str) -> tuple[int, int] | None:
+    """Where the parser stopped, as far as it says so."""
+    if not isinstance(error, ParseError) or not error.errors:
+        return None
+    found = error.errors[0]
+    stopped = found.get("highlight") or ""
+    lines = sql.split("\n")
+    line, column = found.get("line"), found.get("col")
+    if line is None or column is None or not 1 <= line <= len(lines):
+        return None
+    end = sum(len(text) + 1 for text in lines[: line - 1]) + column
+    return max(0, end - max(1, len(stopped.split("\n")[-1]))), min(end, len(sql))
+
+
+def forget_places(query: exp.Expr) -> None:
+    """Of a text that was changed before it was parsed: no place is better than a wrong one."""
+    for node in query.walk():
+        node.meta.clear()
+
+
+def unknown_name(problem: str, name: str, known: Iterable[str], *, next_step: str) -> UnknownName:
+    """The refusal of a name that is none, with those that look like it; names of the catalog are public."""
+    spelt = {other.lower(): other for other in known}
+    near = [spelt[other] for other in difflib.get_close_matches(name.lower(), spelt, n=_MOST_NAMES)]
+    meant = f"Did you mean {' or '.join(near)}?" if near else next_step
+    return UnknownName(problem, next_step=meant, instead=near)
