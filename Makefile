@@ -11,7 +11,7 @@ PEERS_VENV := .venv-peers
 PEERS := qrlew smartnoise opendp_polars pure_ldp multi_freq_ldpy
 PEERS_READY := $(PEERS:%=$(PEERS_VENV)/%/.installed)
 
-.PHONY: help demo serve chromium test test-fast setup soak lint bench docs lock clean
+.PHONY: help demo serve chromium test test-fast setup soak lint lint-page vendor bench docs lock clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -39,11 +39,23 @@ setup: $(DEV)  ## .venv with the runtime, pytest, mypy, ruff, lint-imports
 soak: $(DEV)  ## the full counts of samples and forks; writes docs/soak.md
 	$(BIN)/python -m tests.soak
 
-lint: $(DEV)  ## ruff, mypy, the layers of the house
+lint: $(DEV) lint-page  ## ruff, mypy, the layers of the house, the page
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# The page's linter is npm's. Who has no npm is told so, and their browser tests still run every line of it.
+lint-page:  ## biome on the page's modules, where npm is installed
+	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory frontend/node_modules && npm --prefix frontend run --silent lint; \
+		else echo "npm is missing, so the page is not linted. Run: sudo apt-get install npm"; fi
+
+vendor: frontend/node_modules  ## bundle the page's editor and the tests' accessibility checker anew (needs npm)
+	npm --prefix frontend run --silent vendor
+
+frontend/node_modules: frontend/package-lock.json
+	npm --prefix frontend ci --silent --no-audit --no-fund
+	@touch $@
 
 bench: $(BENCH) $(PEERS_READY)  ## our speed against the peers, in one run; writes docs/benchmarks.md
 	$(BENCH_VENV)/bin/python -m benchmarks.noise
@@ -69,7 +81,7 @@ LOCK_FLAGS := -q pyproject.toml --group build --universal --python-version 3.11 
 	--generate-hashes --no-emit-index-url --no-header --no-annotate
 
 clean:  ## remove what the targets above made
-	rm -rf $(VENV) $(BENCH_VENV) $(PEERS_VENV) site .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(BENCH_VENV) $(PEERS_VENV) site .pytest_cache .mypy_cache .ruff_cache .hypothesis frontend/node_modules
 
 $(RUNTIME): requirements.lock pyproject.toml | $(BIN)/python
 	$(call install,$(VENV),requirements.lock)

@@ -31,11 +31,17 @@ const { metafile } = await build({
   plugins: [strictStyles],
 });
 
-const packages = new Set(Object.keys(metafile.inputs).map((path) => path.match(/node_modules\/((?:@[^/]+\/)?[^/]+)/)?.[1]).filter(Boolean));
-const notices = await Promise.all([...packages].sort().map(async (name) => {
-  const { version } = JSON.parse(await readFile(`node_modules/${name}/package.json`, "utf8"));
-  return `${name} ${version}\n\n${await readFile(`node_modules/${name}/LICENSE`, "utf8")}`;
-}));
+const packages = new Set(
+  Object.keys(metafile.inputs)
+    .map((path) => path.match(/node_modules\/((?:@[^/]+\/)?[^/]+)/)?.[1])
+    .filter(Boolean),
+);
+const notices = await Promise.all(
+  [...packages].sort().map(async (name) => {
+    const { version } = JSON.parse(await readFile(`node_modules/${name}/package.json`, "utf8"));
+    return `${name} ${version}\n\n${await readFile(`node_modules/${name}/LICENSE`, "utf8")}`;
+  }),
+);
 await writeFile(`${PAGE}/codemirror.LICENSES.txt`, notices.join(`\n${"-".repeat(80)}\n\n`));
 await copyFile("node_modules/axe-core/axe.min.js", `${TESTS}/axe.min.js`);
 await copyFile("node_modules/axe-core/LICENSE", `${TESTS}/axe.LICENSE.txt`);

@@ -13,6 +13,7 @@ from playwright.sync_api import expect
 from tests.server.conftest import Server
 
 pytestmark = pytest.mark.slow
+expect.set_options(timeout=15_000)  # a busy machine draws late
 WARDS = "SELECT ward, COUNT(*) AS visits, AVG(cost) AS mean_cost FROM visits GROUP BY ward"
 
 

@@ -27,8 +27,8 @@ from discreet.server.pages import add_pages
 from discreet.server.proxies import NamedProxies
 from discreet.server.questions import Questions
 from discreet.server.refusals import add_refusals
-from discreet.server.service import Service, came_through_the_gate, service_of
 from discreet.server.saved import SavedQuestions
+from discreet.server.service import Service, came_through_the_gate, service_of
 from discreet.server.sessions import Sessions
 from discreet.store import open_store
 

@@ -4,7 +4,9 @@ import { $, day, epsilonText, fill, make, number, plain, plusMinus, request, tol
 import { pythonOf } from "./questions.js";
 
 const VIEWS = ["chart", "table", "python", "download"];
-const MOST_BARS = 40, MOST_ROWS = 500, MOST_PANELS = 8;
+const MOST_BARS = 40,
+  MOST_ROWS = 500,
+  MOST_PANELS = 8;
 const FILES = {
   csv: ["CSV", "text/csv", "for spreadsheets, R and everything else"],
   json: ["JSON", "application/vnd.discreet.records+json", "one object a row"],
@@ -26,7 +28,12 @@ export function showAnswer(answer, { cost, question, files }) {
   const { noisy, keys } = shape(answer);
   $("answer").hidden = false;
   $("answer-cost").textContent = cost;
-  $("notes").replaceChildren(...[`In ${100 * answer.confidence} of 100 answers the bounded value is inside ±, which covers the noise, not rows that limits cut off.`, ...answer.notes].map((note) => make("li", note)));
+  $("notes").replaceChildren(
+    ...[
+      `In ${100 * answer.confidence} of 100 answers the bounded value is inside ±, which covers the noise, not rows that limits cut off.`,
+      ...answer.notes,
+    ].map((note) => make("li", note)),
+  );
   table(answer, noisy);
   redrawn($("chart"), () => chart(answer, noisy, keys));
   $("python").textContent = pythonOf(question, location.origin);
@@ -36,13 +43,23 @@ export function showAnswer(answer, { cost, question, files }) {
 }
 
 function table(answer, noisy) {
-  const columns = answer.columns.flatMap((name) => (noisy.includes(name) ? [[name, "number"], ["±", "number width"]] : [[name, ""]]));
-  const rows = answer.rows.slice(0, MOST_ROWS).map((row, i) => answer.columns.flatMap((name) => {
-    const width = answer.half_widths[i][name];
-    return noisy.includes(name) ? [number(row[name], width), width === null ? "—" : plusMinus(width)] : [plain(row[name])];
-  }));
+  const columns = answer.columns.flatMap((name) =>
+    noisy.includes(name)
+      ? [
+          [name, "number"],
+          ["±", "number width"],
+        ]
+      : [[name, ""]],
+  );
+  const rows = answer.rows.slice(0, MOST_ROWS).map((row, i) =>
+    answer.columns.flatMap((name) => {
+      const width = answer.half_widths[i][name];
+      return noisy.includes(name) ? [number(row[name], width), width === null ? "—" : plusMinus(width)] : [plain(row[name])];
+    }),
+  );
   fill($("rows"), columns, rows);
-  $("rows-more").textContent = answer.rows.length > MOST_ROWS ? `The first ${MOST_ROWS} of ${answer.rows.length.toLocaleString("en")} rows; a file has them all.` : "";
+  $("rows-more").textContent =
+    answer.rows.length > MOST_ROWS ? `The first ${MOST_ROWS} of ${answer.rows.length.toLocaleString("en")} rows; a file has them all.` : "";
 }
 
 function cell(answer, i, name) {
@@ -51,7 +68,8 @@ function cell(answer, i, name) {
 }
 
 function chart(answer, noisy, keys) {
-  const box = $("chart"), measures = noisy.filter((name) => answer.rows.some((row) => typeof row[name] === "number"));
+  const box = $("chart"),
+    measures = noisy.filter((name) => answer.rows.some((row) => typeof row[name] === "number"));
   if (!measures.length || !answer.rows.length) {
     box.append(make("p", answer.rows.length ? "There is nothing to draw: see the table." : "The answer has no rows.", { class: "quiet" }));
     return;
@@ -69,11 +87,22 @@ function sideBySide(answer, measures, keys) {
 }
 
 function overTime(answer, measures, [time, ...others]) {
-  const order = answer.rows.map((row, i) => [row, i]).filter(([row]) => row[time] !== null).sort(([one], [other]) => (one[time] < other[time] ? -1 : 1));
-  const named = Map.groupBy(order, ([row]) => others.map((key) => plain(row[key])).join(", ")), whole = Object.fromEntries(measures.map((name) => {
-    const all = order.flatMap(([, i]) => { const { value, low, high } = cell(answer, i, name); return [value, low, high]; }).filter(Number.isFinite);
-    return [name, all];
-  }));
+  const order = answer.rows
+    .map((row, i) => [row, i])
+    .filter(([row]) => row[time] !== null)
+    .sort(([one], [other]) => (one[time] < other[time] ? -1 : 1));
+  const named = Map.groupBy(order, ([row]) => others.map((key) => plain(row[key])).join(", ")),
+    whole = Object.fromEntries(
+      measures.map((name) => {
+        const all = order
+          .flatMap(([, i]) => {
+            const { value, low, high } = cell(answer, i, name);
+            return [value, low, high];
+          })
+          .filter(Number.isFinite);
+        return [name, all];
+      }),
+    );
   const months = order.every(([row]) => row[time].endsWith("-01"));
   const panels = [...named].slice(0, MOST_PANELS).flatMap(([other, rows]) => measures.map((name) => [other, rows, name]));
   for (const [other, rows, name] of panels) {
@@ -84,7 +113,8 @@ function overTime(answer, measures, [time, ...others]) {
 }
 
 function download(ending, name, about, ask) {
-  const line = make("li"), link = make("button", name, { type: "button", class: "plain" });
+  const line = make("li"),
+    link = make("button", name, { type: "button", class: "plain" });
   link.addEventListener("click", async () => {
     $("files-told").textContent = "";
     try {
@@ -118,7 +148,8 @@ export function markOld(isOld) {
 // Tabs, as keyboards expect them: arrows move, Tab leaves.
 function choose(view, focus = false) {
   for (const name of VIEWS) {
-    const tab = $(`tab-${name}`), isChosen = name === view;
+    const tab = $(`tab-${name}`),
+      isChosen = name === view;
     tab.setAttribute("aria-selected", isChosen);
     tab.tabIndex = isChosen ? 0 : -1;
     if (isChosen && focus) tab.focus();

@@ -9,10 +9,19 @@ for (const [path, methods] of Object.entries(document_.paths)) {
     const section = make("section");
     section.append(make("h2", `${method.toUpperCase()} ${path}`), make("p", route.description ?? route.summary));
     const body = named(route.requestBody?.content?.["application/json"]?.schema);
-    if (body?.example) section.append(make("pre", `curl -X ${method.toUpperCase()} ${location.origin}${path} \\\n  -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\\n  -d '${JSON.stringify(body.example)}'`));
+    if (body?.example)
+      section.append(
+        make(
+          "pre",
+          `curl -X ${method.toUpperCase()} ${location.origin}${path} \\\n  -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\\n  -d '${JSON.stringify(body.example)}'`,
+        ),
+      );
     const list = make("dl");
     for (const [name, field] of Object.entries(body?.properties ?? {})) {
-      const kinds = (field.anyOf ?? [field]).map((kind) => kind.type).filter((kind) => kind && kind !== "null").join(" or ");
+      const kinds = (field.anyOf ?? [field])
+        .map((kind) => kind.type)
+        .filter((kind) => kind && kind !== "null")
+        .join(" or ");
       list.append(make("dt", name), make("dd", `${kinds}${(body.required ?? []).includes(name) ? ", needed" : ""}`));
     }
     for (const [status, response] of Object.entries(route.responses)) list.append(make("dt", status), make("dd", response.description));

@@ -8,7 +8,12 @@ import { offerSaving, showSaved } from "./saved.js";
 
 const PATIENCE = 250;
 const CONFIDENCE = 0.95;
-const WORDS = { planned: "Planned; the price is being written down", paid: "Paid; reading the data", "asked before": "Asked before; looking it up", reading: "Reading the data" };
+const WORDS = {
+  planned: "Planned; the price is being written down",
+  paid: "Paid; reading the data",
+  "asked before": "Asked before; looking it up",
+  reading: "Reading the data",
+};
 const state = { editor: null, epsilon: 0.5, within: null, turn: 0, timer: 0, answered: null, refused: null, shown: null, asking: false };
 
 const question = () => ({ sql: state.editor.text.trim(), ...(state.within ? { within: state.within } : { epsilon: state.epsilon }) });
@@ -24,9 +29,16 @@ export async function showAsk(link, savedNumber) {
   showCatalog(facts.tables);
   showStarters(firstQuestions(facts.tables));
   showSaved(open);
-  if (savedNumber) { await openSaved(savedNumber); return; }
+  if (savedNumber) {
+    await openSaved(savedNumber);
+    return;
+  }
   const linked = fromLink(link ?? "");
-  if (linked && !same(linked, state.shown)) { state.shown = linked; await open(linked); return; }
+  if (linked && !same(linked, state.shown)) {
+    state.shown = linked;
+    await open(linked);
+    return;
+  }
   if (!state.editor.text) state.editor.text = firstQuestions(facts.tables)[0]?.sql ?? "";
   await price();
 }
@@ -51,7 +63,8 @@ async function openSaved(number) {
     const answer = await call(`/v1/saved/${encodeURIComponent(number)}/answer`);
     settle(answer, question(), costOf(answer, saved.yours ? { replayed: true } : { by: saved.by, time: saved.time }), filesOfSaved(number));
   } catch (error) {
-    if (error.code === "not-answered") $("told").replaceChildren(make("p", error.message), make("p", "Ask it yourself: its price is above.", { class: "next" }));
+    if (error.code === "not-answered")
+      $("told").replaceChildren(make("p", error.message), make("p", "Ask it yourself: its price is above.", { class: "next" }));
     else refuse(error);
   }
 }
@@ -86,9 +99,15 @@ function clearTold() {
 
 async function price() {
   clearTimeout(state.timer);
-  const mine = ++state.turn, asked = question(), isEmpty = !asked.sql;
+  const mine = ++state.turn,
+    asked = question(),
+    isEmpty = !asked.sql;
   $("starters").hidden = !isEmpty;
-  if (isEmpty) { clearTold(); offer("", "Write a question, or take one of these."); return null; }
+  if (isEmpty) {
+    clearTold();
+    offer("", "Write a question, or take one of these.");
+    return null;
+  }
   try {
     const facts = await call("/v1/explain", { method: "POST", body: body(asked) });
     if (mine !== state.turn) return null;
@@ -114,12 +133,17 @@ function offer(error, small, { can = false, free = false, why = "" } = {}) {
 
 function showOffer(facts) {
   const widths = Object.entries(facts.half_widths).filter(([, width]) => width !== null);
-  const error = widths.map(([name, width]) => `${name} ${plusMinus(width)}`).join("   ") || (facts.measures.some((measure) => measure.ranks !== null) ? "± depends on how dense the values are" : "± is told with the answer");
+  const error =
+    widths.map(([name, width]) => `${name} ${plusMinus(width)}`).join("   ") ||
+    (facts.measures.some((measure) => measure.ranks !== null) ? "± depends on how dense the values are" : "± is told with the answer");
   const left = (account) => account.cap.epsilon - account.spent.epsilon - facts.loss.epsilon;
   const paying = facts.accounts.filter((account) => facts.pays.includes(account.account));
   const leaves = paying.map((account) => `${account.account} ${left(account) < 0.005 ? "nothing" : left(account).toFixed(2)}`);
-  const isFree = facts.asked_before || !facts.loss.epsilon, beyond = facts.beyond.length > 0;
-  const small = isFree ? "" : `${epsilonText(facts.loss.epsilon)}${facts.loss.delta ? `, δ ${facts.loss.delta.toPrecision(1)}` : ""}${beyond ? "" : ` · leaves ${leaves.join(", ")}`}`;
+  const isFree = facts.asked_before || !facts.loss.epsilon,
+    beyond = facts.beyond.length > 0;
+  const small = isFree
+    ? ""
+    : `${epsilonText(facts.loss.epsilon)}${facts.loss.delta ? `, δ ${facts.loss.delta.toPrecision(1)}` : ""}${beyond ? "" : ` · leaves ${leaves.join(", ")}`}`;
   const person = `one person = all rows of one ${facts.person} (at most ${facts.rows_per_person})`;
   offer(error, small, { can: !beyond, free: isFree, why: [person, ...facts.notes].join(" · ") });
   $("epsilon").setAttribute("aria-valuetext", `${error}, ${epsilonText(facts.loss.epsilon)}`);
@@ -128,13 +152,30 @@ function showOffer(facts) {
 
 function overBudget(facts, paying) {
   const short_ = paying.filter((account) => facts.beyond.includes(account.account));
-  const stopped = short_.find((account) => account.frozen), rest = Math.min(...short_.map((account) => account.cap.epsilon - account.spent.epsilon));
+  const stopped = short_.find((account) => account.frozen),
+    rest = Math.min(...short_.map((account) => account.cap.epsilon - account.spent.epsilon));
   const fits = Math.floor(rest * 1000) / 1000;
-  const problem = stopped ? `The account ${stopped.account} is frozen: nothing is answered from it.`
-    : short_.length ? `This is more than is left: ${short_.map((account) => `${account.account} has ε ${short(Math.max(0, account.cap.epsilon - account.spent.epsilon))} of ${account.cap.epsilon}`).join(", ")}.`
+  const problem = stopped
+    ? `The account ${stopped.account} is frozen: nothing is answered from it.`
+    : short_.length
+      ? `This is more than is left: ${short_.map((account) => `${account.account} has ε ${short(Math.max(0, account.cap.epsilon - account.spent.epsilon))} of ${account.cap.epsilon}`).join(", ")}.`
       : "You have no account here yet.";
-  const step = stopped || !short_.length ? "Ask the owner of the data." : "Ask for less exactness, repeat an earlier question (free), or ask the owner to raise the cap.";
-  const fix = !stopped && fits > 0.001 && fits < facts.loss.epsilon ? [button(`Use ${epsilonText(fits)}`, () => { setPrice({ epsilon: fits }); clearTold(); price(); }, { class: "plain small" })] : [];
+  const step =
+    stopped || !short_.length ? "Ask the owner of the data." : "Ask for less exactness, repeat an earlier question (free), or ask the owner to raise the cap.";
+  const fix =
+    !stopped && fits > 0.001 && fits < facts.loss.epsilon
+      ? [
+          button(
+            `Use ${epsilonText(fits)}`,
+            () => {
+              setPrice({ epsilon: fits });
+              clearTold();
+              price();
+            },
+            { class: "plain small" },
+          ),
+        ]
+      : [];
   tell(problem, step, fix);
 }
 
@@ -158,16 +199,26 @@ function refuse(error, asked = question()) {
 
 async function ask() {
   if (state.asking || $("go").disabled) return;
-  const asked = question(), name = crypto.randomUUID(), begun = Date.now();
+  const asked = question(),
+    name = crypto.randomUUID(),
+    begun = Date.now();
   Object.assign(state, { asking: true });
   clearTold();
   $("go").disabled = true;
-  let words = "Planning", step = "", found = null;
-  const clock = setInterval(() => { progress(`${words} … ${Math.round((Date.now() - begun) / 1000)} s`); }, 1000);
+  let words = "Planning",
+    step = "",
+    found = null;
+  const clock = setInterval(() => {
+    progress(`${words} … ${Math.round((Date.now() - begun) / 1000)} s`);
+  }, 1000);
   $("stop").onclick = () => call(`/v1/ask/${name}`, { method: "DELETE" });
   try {
     await lines("/v1/ask", { method: "POST", body: body(asked), headers: { "Idempotency-Key": name } }, (line) => {
-      if (line.state) { words = WORDS[line.state] ?? words; step = line.state === "reading" ? step : line.state; return; }
+      if (line.state) {
+        words = WORDS[line.state] ?? words;
+        step = line.state === "reading" ? step : line.state;
+        return;
+      }
       if (line.error) throw Object.assign(new Error(line.error.message), line.error);
       found = line;
     });
@@ -198,37 +249,75 @@ function settle(answer, asked, cost, files) {
 
 // The catalog and the first questions
 
-const bounds = (column) => (column.values ? column.values.map(String).join(" ") : column.lower !== null ? `${column.lower.toLocaleString("en")} … ${column.upper.toLocaleString("en")}` : "");
+const bounds = (column) =>
+  column.values
+    ? column.values.map(String).join(" ")
+    : column.lower !== null
+      ? `${column.lower.toLocaleString("en")} … ${column.upper.toLocaleString("en")}`
+      : "";
 
 function showCatalog(tables) {
-  $("catalog").replaceChildren(...tables.map((table) => {
-    const part = make("details", "", { open: "" }), head = make("summary"), list = make("ul");
-    head.append(make("b", table.name), " ", make("small", table.public ? "public" : table.max_rows === 1 ? "one row a person" : `≤ ${table.max_rows} rows a person`));
-    list.append(...table.columns.map((column) => {
-      const item = make("li"), about = bounds(column);
-      item.append(button(column.name, () => state.editor.insert(column.name), { title: `put ${column.name} into the question` }), " ", make("small", column.name === table.person ? "the person" : column.type));
-      if (about) item.append(make("small", about, { class: "bounds", title: about }));
-      return item;
-    }));
-    part.append(head, list);
-    return part;
-  }));
+  $("catalog").replaceChildren(
+    ...tables.map((table) => {
+      const part = make("details", "", { open: "" }),
+        head = make("summary"),
+        list = make("ul");
+      head.append(
+        make("b", table.name),
+        " ",
+        make("small", table.public ? "public" : table.max_rows === 1 ? "one row a person" : `≤ ${table.max_rows} rows a person`),
+      );
+      list.append(
+        ...table.columns.map((column) => {
+          const item = make("li"),
+            about = bounds(column);
+          item.append(
+            button(column.name, () => state.editor.insert(column.name), { title: `put ${column.name} into the question` }),
+            " ",
+            make("small", column.name === table.person ? "the person" : column.type),
+          );
+          if (about) item.append(make("small", about, { class: "bounds", title: about }));
+          return item;
+        }),
+      );
+      part.append(head, list);
+      return part;
+    }),
+  );
 }
 
 function showStarters(starters) {
-  $("starters").replaceChildren(...starters.slice(0, 5).map(({ about, sql }) => button(about, () => { state.editor.text = sql; state.editor.view.focus(); }, { class: "plain small" })));
+  $("starters").replaceChildren(
+    ...starters.slice(0, 5).map(({ about, sql }) =>
+      button(
+        about,
+        () => {
+          state.editor.text = sql;
+          state.editor.view.focus();
+        },
+        { class: "plain small" },
+      ),
+    ),
+  );
 }
 
 export function offerAsking() {
   offerViews();
-  $("epsilon").addEventListener("input", () => { setPrice({ epsilon: Number((10 ** Number($("epsilon").value)).toPrecision(2)) }); changed(); });
+  $("epsilon").addEventListener("input", () => {
+    setPrice({ epsilon: Number((10 ** Number($("epsilon").value)).toPrecision(2)) });
+    changed();
+  });
   $("within").addEventListener("input", () => {
     const wanted = Number($("within").value.replaceAll(",", ""));
     state.within = wanted > 0 ? wanted : null;
     changed();
   });
   $("go").addEventListener("click", ask);
-  $("answer-back").addEventListener("click", () => { setPrice(state.answered); state.editor.text = state.answered.sql; price(); });
+  $("answer-back").addEventListener("click", () => {
+    setPrice(state.answered);
+    state.editor.text = state.answered.sql;
+    price();
+  });
   $("answer-link").addEventListener("click", async () => {
     const url = `${location.origin}/${$("answer-link").dataset.link}`;
     await navigator.clipboard?.writeText(url).catch(() => {});

@@ -5,9 +5,31 @@ import { $, call, fill, make, many, told } from "./dom.js";
 
 const SIDES = ["weak", "discreet"];
 const EPSILON = { name: "epsilon", label: "ε: all that the attacker may spend", least: 0.1, most: 10, usual: 1, whole: false, log: true };
-const POSITIONS = 60, SWEEP = 9, MOST_SCORES = 1900, PATIENCE = 250, PACE = 700, LONGEST_WALK = 7000;
-const SLOW = 1.5, QUICK = 0.6; // seconds of a request, after which fewer or more trials are played
-const state = { attacks: [], attack: null, release: "", values: {}, turned: "", points: new Map(), pace: new Map(), last: {}, step: 0, walk: 0, fresh: false, sweep: null, wanted: new Set(), busy: false, timer: 0 };
+const POSITIONS = 60,
+  SWEEP = 9,
+  MOST_SCORES = 1900,
+  PATIENCE = 250,
+  PACE = 700,
+  LONGEST_WALK = 7000;
+const SLOW = 1.5,
+  QUICK = 0.6; // seconds of a request, after which fewer or more trials are played
+const state = {
+  attacks: [],
+  attack: null,
+  release: "",
+  values: {},
+  turned: "",
+  points: new Map(),
+  pace: new Map(),
+  last: {},
+  step: 0,
+  walk: 0,
+  fresh: false,
+  sweep: null,
+  wanted: new Set(),
+  busy: false,
+  timer: 0,
+};
 
 const percent = (share) => `${(100 * share).toFixed(share > 0 && share < 0.0995 ? 1 : 0)}\u00a0%`;
 const shownNumber = (value) => (Number.isInteger(value) ? value : Number(value.toPrecision(3))).toLocaleString("en", { maximumFractionDigits: 6 });
@@ -26,16 +48,20 @@ export async function showAttacks(name) {
   const attack = state.attacks.find((one) => one.name === name);
   $("attacks-all").hidden = Boolean(attack);
   $("attack").hidden = !attack;
-  if (attack) open(attack); else list();
+  if (attack) open(attack);
+  else list();
 }
 
 function list() {
-  $("attack-list").replaceChildren(...state.attacks.map((attack) => {
-    const link = make("a", "", { href: `#attacks/${attack.name}` }), item = make("li");
-    link.append(make("b", attack.title), make("span", attack.lesson), make("small", outcome(attack)));
-    item.append(link);
-    return item;
-  }));
+  $("attack-list").replaceChildren(
+    ...state.attacks.map((attack) => {
+      const link = make("a", "", { href: `#attacks/${attack.name}` }),
+        item = make("li");
+      link.append(make("b", attack.title), make("span", attack.lesson), make("small", outcome(attack)));
+      item.append(link);
+      return item;
+    }),
+  );
 }
 
 // What was seen of an attack in this visit.
@@ -61,7 +87,8 @@ function open(attack) {
     stop();
     pauseWalk();
   }
-  const i = state.attacks.indexOf(attack), near = [state.attacks.at(i - 1), state.attacks[(i + 1) % state.attacks.length]];
+  const i = state.attacks.indexOf(attack),
+    near = [state.attacks.at(i - 1), state.attacks[(i + 1) % state.attacks.length]];
   $("attack-before").replaceChildren(make("a", `← ${near[0].title}`, { href: `#attacks/${near[0].name}` }));
   $("attack-after").replaceChildren(make("a", `${near[1].title} →`, { href: `#attacks/${near[1].name}` }));
   $("attack-title").textContent = attack.title;
@@ -75,7 +102,8 @@ function open(attack) {
   $("attack-title").focus({ preventScroll: true });
   if (!again) scrollTo(0, 0);
   released();
-  if (again && SIDES.every((side) => state.last[side])) showAll(); else want(SIDES);
+  if (again && SIDES.every((side) => state.last[side])) showAll();
+  else want(SIDES);
 }
 
 function released() {
@@ -88,7 +116,8 @@ function released() {
 
 // Sliders
 
-const place = (knob, value) => Math.round(POSITIONS * (knob.log ? Math.log(value / knob.least) / Math.log(knob.most / knob.least) : (value - knob.least) / (knob.most - knob.least)));
+const place = (knob, value) =>
+  Math.round(POSITIONS * (knob.log ? Math.log(value / knob.least) / Math.log(knob.most / knob.least) : (value - knob.least) / (knob.most - knob.least)));
 
 function valueAt(knob, position) {
   const share = position / POSITIONS;
@@ -100,22 +129,28 @@ function valueAt(knob, position) {
 const few = (knob) => knob.whole && knob.most - knob.least <= POSITIONS; // each whole number has a position of its own
 
 function sliders() {
-  $("attack-knobs").replaceChildren(...knobs().map((knob) => {
-    const line = make("div", "", { class: "knob" }), id = `knob-${knob.name}`, own = few(knob) && !knob.log;
-    const label = make("label", knob.label, { for: id }), number = make("output", "", { for: id, id: `${id}-value` });
-    const ends = own ? { min: knob.least, max: knob.most } : { min: 0, max: POSITIONS };
-    const slider = make("input", "", { id, type: "range", step: 1, ...ends });
-    slider.addEventListener("input", () => turn(knob, own ? Number(slider.value) : valueAt(knob, Number(slider.value))));
-    const sides = SIDES.filter((side) => matters(knob, side));
-    line.append(label, number, slider);
-    if (sides.length === 1) line.append(make("small", sides[0] === "weak" ? "only the weak release" : "only Discreet", { class: "quiet" }));
-    return line;
-  }));
+  $("attack-knobs").replaceChildren(
+    ...knobs().map((knob) => {
+      const line = make("div", "", { class: "knob" }),
+        id = `knob-${knob.name}`,
+        own = few(knob) && !knob.log;
+      const label = make("label", knob.label, { for: id }),
+        number = make("output", "", { for: id, id: `${id}-value` });
+      const ends = own ? { min: knob.least, max: knob.most } : { min: 0, max: POSITIONS };
+      const slider = make("input", "", { id, type: "range", step: 1, ...ends });
+      slider.addEventListener("input", () => turn(knob, own ? Number(slider.value) : valueAt(knob, Number(slider.value))));
+      const sides = SIDES.filter((side) => matters(knob, side));
+      line.append(label, number, slider);
+      if (sides.length === 1) line.append(make("small", sides[0] === "weak" ? "only the weak release" : "only Discreet", { class: "quiet" }));
+      return line;
+    }),
+  );
   for (const knob of knobs()) point(knob);
 }
 
 function point(knob) {
-  const value = state.values[knob.name], slider = $(`knob-${knob.name}`);
+  const value = state.values[knob.name],
+    slider = $(`knob-${knob.name}`);
   slider.value = few(knob) && !knob.log ? value : place(knob, value);
   slider.setAttribute("aria-valuetext", shownNumber(value));
   $(`knob-${knob.name}-value`).textContent = shownNumber(value);
@@ -140,7 +175,7 @@ function set(knob, value) {
 function axis(side) {
   if (side === "discreet") return EPSILON;
   const own = knobs().filter((knob) => matters(knob, side) && knob !== EPSILON);
-  const usual = priced(side) ? EPSILON : own.find((knob) => knob.name === "noise") ?? own[0];
+  const usual = priced(side) ? EPSILON : (own.find((knob) => knob.name === "noise") ?? own[0]);
   return own.find((knob) => knob.name === state.turned) ?? usual ?? state.attack.knobs[0];
 }
 
@@ -156,11 +191,21 @@ async function work() {
   try {
     for (;;) {
       const [side] = state.wanted;
-      if (side) { state.wanted.delete(side); await play(side); continue; }
+      if (side) {
+        state.wanted.delete(side);
+        await play(side);
+        continue;
+      }
       if (!state.sweep) break;
-      const { side: swept, knob, values, back } = state.sweep, at = state.sweep.done++;
+      const { side: swept, knob, values, back } = state.sweep,
+        at = state.sweep.done++;
       set(knob, at < values.length ? values[at] : back);
-      if (at >= values.length) { stop(); showAll(); say(`Swept ${inShort(knob)} from ${shownNumber(knob.least)} to ${shownNumber(knob.most)}. Nothing was spent.`); break; }
+      if (at >= values.length) {
+        stop();
+        showAll();
+        say(`Swept ${inShort(knob)} from ${shownNumber(knob.least)} to ${shownNumber(knob.most)}. Nothing was spent.`);
+        break;
+      }
       await play(swept);
     }
   } finally {
@@ -176,9 +221,14 @@ function settings(side) {
 const keyOf = (attack, against, values) => JSON.stringify([attack.name, against, values]);
 
 async function play(side) {
-  const { attack } = state, against = target(side), values = settings(side), key = keyOf(attack, against, values);
-  const pace = `${attack.name} ${against}`, trials = state.pace.get(pace) ?? attack.trials[against];
-  const before = state.points.get(key)?.scores ?? [], { people, epsilon, ...options } = values;
+  const { attack } = state,
+    against = target(side),
+    values = settings(side),
+    key = keyOf(attack, against, values);
+  const pace = `${attack.name} ${against}`,
+    trials = state.pace.get(pace) ?? attack.trials[against];
+  const before = state.points.get(key)?.scores ?? [],
+    { people, epsilon, ...options } = values;
   const earlier = before.length > MOST_SCORES - trials ? [] : before;
   const swept = state.sweep ? `Sweep, ${Math.min(state.sweep.done, state.sweep.values.length)} of ${state.sweep.values.length}: ` : "";
   say(`${swept}Playing ${many(trials, "trial")} against ${side === "weak" ? against : "Discreet"}${epsilon ? ` at ε ${shownNumber(epsilon)}` : ""} …`);
@@ -209,7 +259,12 @@ function say(text) {
 
 function sweep(side) {
   const knob = axis(side);
-  if (state.sweep) { set(state.sweep.knob, state.sweep.back); stop(); showAll(); return; }
+  if (state.sweep) {
+    set(state.sweep.knob, state.sweep.back);
+    stop();
+    showAll();
+    return;
+  }
   const values = [...new Set(Array.from({ length: SWEEP }, (_, i) => valueAt(knob, (POSITIONS * i) / (SWEEP - 1))))];
   state.sweep = { side, knob, values, done: 0, back: state.values[knob.name] };
   SIDES.forEach(offer);
@@ -223,7 +278,8 @@ function stop() {
 }
 
 function offer(side) {
-  const button = $(`${side}-sweep`), knob = axis(side);
+  const button = $(`${side}-sweep`),
+    knob = axis(side);
   button.hidden = knob.least >= knob.most;
   button.disabled = Boolean(state.sweep) && state.sweep.side !== side;
   button.textContent = state.sweep?.side === side ? "Stop" : `Sweep ${inShort(knob)} ${shownNumber(knob.least)} … ${shownNumber(knob.most)}`;
@@ -241,30 +297,50 @@ function showAll() {
 function sample() {
   const tables = Object.entries(state.last.discreet?.result.sample ?? {}).filter(([, rows]) => rows.length);
   $("attack-data").hidden = !tables.length;
-  $("attack-sample").replaceChildren(...tables.map(([name, rows]) => {
-    const shown = make("table", ""), box = make("div", "", { class: "scroll" });
-    fill(shown, Object.keys(rows[0]).map((column) => [column, ""]), rows.map((row) => Object.values(row)));
-    shown.prepend(make("caption", `${name}, first rows`));
-    box.append(shown);
-    return box;
-  }));
+  $("attack-sample").replaceChildren(
+    ...tables.map(([name, rows]) => {
+      const shown = make("table", ""),
+        box = make("div", "", { class: "scroll" });
+      fill(
+        shown,
+        Object.keys(rows[0]).map((column) => [column, ""]),
+        rows.map((row) => Object.values(row)),
+      );
+      shown.prepend(make("caption", `${name}, first rows`));
+      box.append(shown);
+      return box;
+    }),
+  );
 }
 
 function show(side) {
-  const { attack } = state, knob = axis(side), against = target(side), now = settings(side);
+  const { attack } = state,
+    knob = axis(side),
+    against = target(side),
+    now = settings(side);
   const found = state.points.get(keyOf(attack, against, now));
   if (found) state.last[side] = { against, result: found.result };
   score(side, found?.result);
   offer(side);
   const same = (point) => Object.keys(now).every((name) => name === knob.name || point.values[name] === now[name]);
-  const points = [...state.points.values()].filter((point) => point.attack === attack.name && point.target === against)
+  const points = [...state.points.values()]
+    .filter((point) => point.attack === attack.name && point.target === against)
     .map((point) => ({ ...of(point.result), x: point.values[knob.name], same: same(point), result: point.result }));
-  const like = points.filter((point) => point.same), latest = found?.result ?? like.at(-1)?.result;
-  const measured = like.filter((point) => point.result.bound !== null).map((point) => [point.x, point.result.bound]).sort(([one], [other]) => one - other);
+  const like = points.filter((point) => point.same),
+    latest = found?.result ?? like.at(-1)?.result;
+  const measured = like
+    .filter((point) => point.result.bound !== null)
+    .map((point) => [point.x, point.result.bound])
+    .sort(([one], [other]) => one - other);
   const line = like.map((point) => point.result.allowed).findLast((some) => some.length);
   drawCurve($(`${side}-curve`), {
-    knob, points, at: state.values[knob.name], allowed: knob === EPSILON && line ? line : measured, label: knob.label,
-    guessing: latest?.baseline ?? null, claimed: latest?.facts["its epsilon would allow"] ?? null,
+    knob,
+    points,
+    at: state.values[knob.name],
+    allowed: knob === EPSILON && line ? line : measured,
+    label: knob.label,
+    guessing: latest?.baseline ?? null,
+    claimed: latest?.facts["its epsilon would allow"] ?? null,
     described: `${attack.measure} against ${against}, by ${knob.label}: ${like.map((point) => `${shownNumber(point.x)}: ${point.title}`).join("; ") || "nothing played yet"}`,
   });
   table(side, knob, like);
@@ -281,30 +357,54 @@ function score(side, result) {
   $(`${side}-success`).textContent = result ? percent(result.success).replace("\u00a0", "") : "…";
   $(`${side}-measure`).textContent = state.attack.measure;
   const allowed = !result ? "" : result.bound !== null ? `privacy allows ${percent(result.bound)}` : side === "weak" ? "nothing is promised" : "";
-  $(`${side}-against`).textContent = result ? [`${between(result.interval)} in ${many(result.trials, "trial")}`, `guessing ${percent(result.baseline)}`, allowed].filter(Boolean).join(" · ") : "not played at these settings yet";
+  $(`${side}-against`).textContent = result
+    ? [`${between(result.interval)} in ${many(result.trials, "trial")}`, `guessing ${percent(result.baseline)}`, allowed].filter(Boolean).join(" · ")
+    : "not played at these settings yet";
 }
 
 function table(side, knob, points) {
   const rows = [...points].sort((one, other) => one.x - other.x);
-  fill($(`${side}-table`), [[inShort(knob), "number"], ["success", "number"], ["95 % interval", "number"], ["trials", "number"], ["allowed", "number"]],
-    rows.map(({ x, result }) => [shownNumber(x), percent(result.success), between(result.interval), String(result.trials), result.bound === null ? "—" : percent(result.bound)]));
+  fill(
+    $(`${side}-table`),
+    [
+      [inShort(knob), "number"],
+      ["success", "number"],
+      ["95 % interval", "number"],
+      ["trials", "number"],
+      ["allowed", "number"],
+    ],
+    rows.map(({ x, result }) => [
+      shownNumber(x),
+      percent(result.success),
+      between(result.interval),
+      String(result.trials),
+      result.bound === null ? "—" : percent(result.bound),
+    ]),
+  );
 }
 
 function facts(side, result) {
   const told = Object.entries(result?.facts ?? {}).filter(([, value]) => ["number", "string", "object"].includes(typeof value) && value !== null);
-  const plain = (value) => (typeof value === "number" ? shownNumber(value) : typeof value === "object" ? Object.entries(value).map(([name, one]) => `${name}: ${plain(one)}`).join(", ") : value);
+  const plain = (value) =>
+    typeof value === "number"
+      ? shownNumber(value)
+      : typeof value === "object"
+        ? Object.entries(value)
+            .map(([name, one]) => `${name}: ${plain(one)}`)
+            .join(", ")
+        : value;
   $(`${side}-facts`).replaceChildren(...told.flatMap(([name, value]) => [make("dt", name), make("dd", plain(value))]));
 }
 
 // One trial, step by step
 
-const lines = (side) => state.last[side]?.against === target(side) ? state.last[side].result.transcript : [];
+const lines = (side) => (state.last[side]?.against === target(side) ? state.last[side].result.transcript : []);
 const longest = () => Math.max(...SIDES.map((side) => lines(side).length));
 
 // New answers stand there at once, except for the first of an attack: these come one after the other, where motion is welcome.
 function steps() {
   const both = SIDES.every((side) => lines(side).length);
-  for (const side of SIDES) $(`${side}-steps`).replaceChildren(...lines(side).map((step, i, all) => row(side, step, all)));
+  for (const side of SIDES) $(`${side}-steps`).replaceChildren(...lines(side).map((step, _, all) => row(side, step, all)));
   $("attack-walk").hidden = !both;
   if (state.fresh && both) {
     state.fresh = false;
@@ -315,7 +415,8 @@ function steps() {
 }
 
 function row(side, step, all) {
-  const item = make("li", "", { class: step.kind }), text = make("span", "", /^SELECT\b/.test(step.text) ? { class: "sql" } : {});
+  const item = make("li", "", { class: step.kind }),
+    text = make("span", "", /^SELECT\b/.test(step.text) ? { class: "sql" } : {});
   text.append(...(step.kind === "truth" ? compared(all.find((one) => one.kind === "guess")?.text ?? "", step.text) : [step.text]));
   item.append(make("b", step.kind), text);
   if (step.kind === "truth") item.append(verdict(state.last[side].result));
@@ -331,14 +432,16 @@ function compared(guess, truth) {
 }
 
 function verdict(result) {
-  const [first] = result.scores, sure = first === 0 || first === 1;
-  const text = sure && !state.attack.whole_runs ? (first ? "the attack succeeds this time" : "the attack fails this time") : `${percent(first)} ${state.attack.measure}`;
+  const [first] = result.scores,
+    sure = first === 0 || first === 1;
+  const text =
+    sure && !state.attack.whole_runs ? (first ? "the attack succeeds this time" : "the attack fails this time") : `${percent(first)} ${state.attack.measure}`;
   return make("em", text, { class: first > (1 + result.baseline) / 2 ? "fallen" : "held" });
 }
 
 function reveal() {
   const all = longest();
-  for (const side of SIDES) [...$(`${side}-steps`).children].forEach((item, i) => item.classList.toggle("later", i >= state.step));
+  for (const side of SIDES) for (const [i, item] of [...$(`${side}-steps`).children].entries()) item.classList.toggle("later", i >= state.step);
   $("walk-at").textContent = `step ${Math.min(state.step, all)} of ${all}`;
   $("walk-back").setAttribute("aria-disabled", state.step <= 1); // not disabled: the focus would be lost
   $("walk-next").setAttribute("aria-disabled", state.step >= all);
@@ -366,18 +469,49 @@ function pauseWalk() {
   state.walk = 0;
 }
 
-const walkBy = (by) => { pauseWalk(); walkTo(state.step + by); };
+const walkBy = (by) => {
+  pauseWalk();
+  walkTo(state.step + by);
+};
 
 $("walk-back").addEventListener("click", () => walkBy(-1));
 $("walk-next").addEventListener("click", () => walkBy(1));
-$("walk-play").addEventListener("click", () => { if (state.walk) { pauseWalk(); reveal(); } else playWalk(); });
+$("walk-play").addEventListener("click", () => {
+  if (state.walk) {
+    pauseWalk();
+    reveal();
+  } else playWalk();
+});
 $("attack-walk").addEventListener("keydown", (event) => {
   const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-  if (by) { event.preventDefault(); walkBy(by); }
+  if (by) {
+    event.preventDefault();
+    walkBy(by);
+  }
 });
-$("attack-more").addEventListener("click", () => { stop(); want(SIDES); });
-$("attack-release").addEventListener("change", () => { stop(); state.release = $("attack-release").value; state.turned = ""; released(); want(["weak"]); });
+$("attack-more").addEventListener("click", () => {
+  stop();
+  want(SIDES);
+});
+$("attack-release").addEventListener("change", () => {
+  stop();
+  state.release = $("attack-release").value;
+  state.turned = "";
+  released();
+  want(["weak"]);
+});
 for (const side of SIDES) $(`${side}-sweep`).addEventListener("click", () => sweep(side));
-addEventListener("hashchange", () => { if (location.hash !== `#attacks/${state.attack?.name}`) { stop(); state.wanted.clear(); pauseWalk(); } });
+addEventListener("hashchange", () => {
+  if (location.hash !== `#attacks/${state.attack?.name}`) {
+    stop();
+    state.wanted.clear();
+    pauseWalk();
+  }
+});
 let resized;
-addEventListener("resize", () => { clearTimeout(resized); resized = setTimeout(() => { if (state.attack && $("weak-curve").clientWidth) SIDES.forEach(show); }, 150); });
+addEventListener("resize", () => {
+  clearTimeout(resized);
+  resized = setTimeout(() => {
+    if (state.attack && $("weak-curve").clientWidth) SIDES.forEach(show);
+  }, 150);
+});

@@ -3,7 +3,8 @@ import { drawBurn, redrawn } from "./chart.js";
 import { $, call, day, epsilonText, fill, make, many } from "./dom.js";
 import { linkOf } from "./questions.js";
 
-const PAGE = 100, LONG = 160;
+const PAGE = 100,
+  LONG = 160;
 let accounts = [];
 
 const left = ({ cap, spent }) => Math.max(0, cap.epsilon - spent.epsilon);
@@ -19,7 +20,14 @@ export async function balance() {
 }
 
 function bar(account) {
-  const track = make("span", "", { class: "gauge", role: "meter", "aria-label": `left of ${account.account}`, "aria-valuemin": 0, "aria-valuemax": account.cap.epsilon, "aria-valuenow": left(account) });
+  const track = make("span", "", {
+    class: "gauge",
+    role: "meter",
+    "aria-label": `left of ${account.account}`,
+    "aria-valuemin": 0,
+    "aria-valuemax": account.cap.epsilon,
+    "aria-valuenow": left(account),
+  });
   const rest = make("i");
   rest.style.width = `${(100 * left(account)) / account.cap.epsilon}%`;
   track.append(rest);
@@ -27,28 +35,41 @@ function bar(account) {
 }
 
 export async function showBudget(role) {
-  $("accounts").replaceChildren(...accounts.map((account) => {
-    const line = make("div", "", { class: "account" });
-    const words = `${amount(left(account))} left`, of = `of ε ${account.cap.epsilon}${account.cap.delta ? `, δ ${account.cap.delta}` : ""}${account.frozen ? ", frozen" : ""}`;
-    line.append(make("b", account.account === "dataset" ? "everybody together" : account.account), bar(account), make("span", words, { class: "amount" }), make("span", of, { class: "quiet" }));
-    return line;
-  }));
+  $("accounts").replaceChildren(
+    ...accounts.map((account) => {
+      const line = make("div", "", { class: "account" });
+      const words = `${amount(left(account))} left`,
+        of = `of ε ${account.cap.epsilon}${account.cap.delta ? `, δ ${account.cap.delta}` : ""}${account.frozen ? ", frozen" : ""}`;
+      line.append(
+        make("b", account.account === "dataset" ? "everybody together" : account.account),
+        bar(account),
+        make("span", words, { class: "amount" }),
+        make("span", of, { class: "quiet" }),
+      );
+      return line;
+    }),
+  );
   $("asked").hidden = role === "steward";
   if (role !== "steward") await past(own(role), role !== "analyst");
 }
 
 async function past(account, named, known = []) {
   const earlier = known.length ? `&before=${known.at(-1).number}` : "";
-  const page = (await call(`/v1/history?limit=${PAGE}${earlier}`)).questions, questions = [...known, ...page];
+  const page = (await call(`/v1/history?limit=${PAGE}${earlier}`)).questions,
+    questions = [...known, ...page];
   $("earlier").hidden = page.length < PAGE;
   $("earlier").onclick = () => past(account, named, questions);
-  const free = questions.filter((one) => one.replayed), saved = free.reduce((sum, one) => sum + (one.epsilon ?? 0), 0);
+  const free = questions.filter((one) => one.replayed),
+    saved = free.reduce((sum, one) => sum + (one.epsilon ?? 0), 0);
   $("asked-says").textContent = questions.length
     ? `${many(questions.length - free.length, "question")} paid for, ${free.length ? `${free.length} asked again for free, which saved ε ${amount(saved)}` : "none asked again yet"}.`
     : "Nothing was asked yet. What is asked appears here with its price.";
   const columns = [["when", ""], ...(named ? [["who", ""]] : []), ["question", "text"], ["price", "number"]];
-  fill($("history"), columns, questions.map((one) => [day(one.time), ...(named ? [one.analyst ?? "owner"] : []), what(one), price(one)]));
-  $("history").hidden = !questions.length;
+  fill(
+    $("history"),
+    columns,
+    questions.map((one) => [day(one.time), ...(named ? [one.analyst ?? "owner"] : []), what(one), price(one)]),
+  );
   redrawn($("burn"), () => burn(questions, account));
 }
 
@@ -60,7 +81,8 @@ function what(one) {
   const text = one.sql.replace(/\s+/g, " ").trim();
   const link = (words) => make("a", words, { href: linkOf({ sql: one.sql, epsilon: one.epsilon ?? 0.5 }), class: "sql" });
   if (text.length <= LONG) return link(text);
-  const folded = make("details"), head = make("summary", `${text.slice(0, LONG)} …`, { class: "sql" });
+  const folded = make("details"),
+    head = make("summary", `${text.slice(0, LONG)} …`, { class: "sql" });
   folded.append(head, link(text));
   return folded;
 }
@@ -69,7 +91,9 @@ function what(one) {
 function burn(newestFirst, account) {
   const steps = [{ at: Date.now(), left: left(account), label: "now" }];
   for (const one of newestFirst.filter((each) => each.paid_by.includes(account.account))) {
-    const now = steps[0].left, cost = one.epsilon ?? Math.sqrt(2 * one.rho), at = Date.parse(one.time);
+    const now = steps[0].left,
+      cost = one.epsilon ?? Math.sqrt(2 * one.rho),
+      at = Date.parse(one.time);
     steps.unshift({ at, left: now, label: day(one.time) });
     steps.unshift({ at, left: Math.min(account.cap.epsilon, now + cost), label: day(one.time) });
   }

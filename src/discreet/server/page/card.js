@@ -10,12 +10,24 @@ const odds = (epsilon) => Math.exp(epsilon) / (1 + Math.exp(epsilon));
 export async function showCard() {
   const facts = await call("/v1/transparency");
   $("dataset").textContent = facts.dataset;
-  const releases = facts.totals.reduce((sum, total) => sum + total.releases, 0), share = facts.spent.epsilon / facts.cap.epsilon;
+  const releases = facts.totals.reduce((sum, total) => sum + total.releases, 0),
+    share = facts.spent.epsilon / facts.cap.epsilon;
   $("card-title").textContent = `What is known about the people in “${facts.dataset}”`;
   $("card-says").replaceChildren(
-    make("p", `Questions about this data are answered with numbers that were blurred on purpose, so that nobody can tell ${NEIGHBOURS[facts.neighbours] ?? "what one person's rows say"}. One person is all rows of one ${facts.person.join(" or ")}.`),
-    make("p", `Every answer uses up some of a budget that was fixed beforehand. All answers together stay below ε ${short(facts.cap.epsilon)}: ${facts.in_words}.`),
-    make("p", releases ? `So far ${many(releases, "answer")} left, and ε ${short(facts.spent.epsilon)} is used, ${(100 * share).toFixed(0)} % of the budget: whoever gave even odds that a person is in the data can be at most ${(100 * odds(facts.spent.epsilon)).toFixed(0)} % sure by now, whatever else they know.` : "No answer has left so far."),
+    make(
+      "p",
+      `Questions about this data are answered with numbers that were blurred on purpose, so that nobody can tell ${NEIGHBOURS[facts.neighbours] ?? "what one person's rows say"}. One person is all rows of one ${facts.person.join(" or ")}.`,
+    ),
+    make(
+      "p",
+      `Every answer uses up some of a budget that was fixed beforehand. All answers together stay below ε ${short(facts.cap.epsilon)}: ${facts.in_words}.`,
+    ),
+    make(
+      "p",
+      releases
+        ? `So far ${many(releases, "answer")} left, and ε ${short(facts.spent.epsilon)} is used, ${(100 * share).toFixed(0)} % of the budget: whoever gave even odds that a person is in the data can be at most ${(100 * odds(facts.spent.epsilon)).toFixed(0)} % sure by now, whatever else they know.`
+        : "No answer has left so far.",
+    ),
   );
   $("card-gauge").firstElementChild.style.width = `${100 * Math.min(1, share)}%`;
   $("card-gauge").setAttribute("aria-valuenow", share.toFixed(2));
@@ -28,8 +40,21 @@ export async function showCard() {
     "head of the books": facts.head,
   };
   $("card").replaceChildren(...Object.entries(lines).flatMap(([name, text]) => [make("dt", name), make("dd", text)]));
-  fill($("releases"), [["when", ""], ["by", ""], ["price", "number"], ["receipt", ""]],
-    facts.releases.map((one) => [day(one.time), one.mechanisms.join(", "), one.epsilon === null ? `ρ ${one.rho.toPrecision(3)}` : epsilonText(one.epsilon), make("code", one.receipt.slice(0, 12))]));
+  fill(
+    $("releases"),
+    [
+      ["when", ""],
+      ["by", ""],
+      ["price", "number"],
+      ["receipt", ""],
+    ],
+    facts.releases.map((one) => [
+      day(one.time),
+      one.mechanisms.join(", "),
+      one.epsilon === null ? `ρ ${one.rho.toPrecision(3)}` : epsilonText(one.epsilon),
+      make("code", one.receipt.slice(0, 12)),
+    ]),
+  );
   $("releases-part").hidden = !facts.releases.length;
 }
 

@@ -2,7 +2,9 @@
 import { many, number, plusMinus, short } from "./dom.js";
 
 const SVG = "http://www.w3.org/2000/svg";
-const ROW = 30, TOP = 26, BOTTOM = 26;
+const ROW = 30,
+  TOP = 26,
+  BOTTOM = 26;
 
 export function put(parent, tag, attributes, text = "") {
   const node = document.createElementNS(SVG, tag);
@@ -22,9 +24,11 @@ export function canvas(wide, high, described) {
 
 // Round numbers from the one before the least to the one after the most, few enough to be read.
 export function axis(least, most, room = 5) {
-  const span = most - least || Math.abs(most) || 1, ten = 10 ** Math.floor(Math.log10(span / room));
+  const span = most - least || Math.abs(most) || 1,
+    ten = 10 ** Math.floor(Math.log10(span / room));
   const step = [1, 2, 5, 10].map((size) => size * ten).find((size) => span / size <= room) ?? 10 * ten;
-  const first = Math.floor(least / step + 1e-9), last = Math.ceil(most / step - 1e-9);
+  const first = Math.floor(least / step + 1e-9),
+    last = Math.ceil(most / step - 1e-9);
   return Array.from({ length: Math.max(last - first, 1) + 1 }, (_, i) => Number(((first + i) * step).toPrecision(12)));
 }
 
@@ -37,10 +41,12 @@ const cut = (text, room) => ([...text].length > room ? `${[...text].slice(0, Mat
 // rows: { label, value, low, high, width }; an end that nothing bounds is null, and its line runs to the edge.
 export function drawBars(box, { title, rows, wide = box.clientWidth }) {
   const shown = rows.filter((row) => known(row.value));
-  const room = Math.max(wide, 280), left = Math.min(170, room * 0.28, 16 + 7.8 * Math.max(4, ...shown.map(({ label }) => [...label].length)));
+  const room = Math.max(wide, 280),
+    left = Math.min(170, room * 0.28, 16 + 7.8 * Math.max(4, ...shown.map(({ label }) => [...label].length)));
   const texts = shown.map((row) => `${number(row.value, row.width)} ${plusMinus(row.width)}`);
   const right = 12 + 7.4 * Math.max(...texts.map((text) => text.length), 4);
-  const ticks = axis(Math.min(0, ...ends(shown)), Math.max(0, ...ends(shown)), room < 480 ? 2 : 5), [from, to] = [ticks[0], ticks.at(-1)];
+  const ticks = axis(Math.min(0, ...ends(shown)), Math.max(0, ...ends(shown)), room < 480 ? 2 : 5),
+    [from, to] = [ticks[0], ticks.at(-1)];
   const x = (value) => left + ((room - left - right) * (Math.min(to, Math.max(from, value)) - from)) / (to - from);
   const high = TOP + shown.length * ROW + BOTTOM;
   const svg = canvas(room, high, `${title}: ${shown.slice(0, 12).map(said).join("; ")}`);
@@ -50,13 +56,18 @@ export function drawBars(box, { title, rows, wide = box.clientWidth }) {
     put(svg, "text", { class: "tick", x: x(value), y: high - 8, "text-anchor": "middle" }, tick(value));
   }
   shown.forEach((row, i) => {
-    const y = TOP + i * ROW + ROW / 2, group = put(svg, "g", { class: "row" });
+    const y = TOP + i * ROW + ROW / 2,
+      group = put(svg, "g", { class: "row" });
     put(group, "title", {}, said(row));
     put(group, "text", { x: left - 10, y: y + 4.5, "text-anchor": "end" }, cut(row.label, Math.floor((left - 12) / 7.6)));
     put(group, "rect", { class: "bar", x: Math.min(x(0), x(row.value)), y: y - 9, width: Math.abs(x(row.value) - x(0)), height: 18 });
     const [low, most] = [known(row.low) ? row.low : from, known(row.high) ? row.high : to];
     put(group, "line", { class: "range", x1: x(low), x2: x(most), y1: y, y2: y });
-    for (const [end, isKnown] of [[low, known(row.low)], [most, known(row.high)]]) if (isKnown) put(group, "line", { class: "range", x1: x(end), x2: x(end), y1: y - 5, y2: y + 5 });
+    for (const [end, isKnown] of [
+      [low, known(row.low)],
+      [most, known(row.high)],
+    ])
+      if (isKnown) put(group, "line", { class: "range", x1: x(end), x2: x(end), y1: y - 5, y2: y + 5 });
     put(group, "circle", { class: "dot", cx: x(row.value), cy: y, r: 3 });
     put(group, "text", { class: "value", x: room - 2, y: y + 4.5, "text-anchor": "end" }, texts[i]);
   });
@@ -66,9 +77,15 @@ export function drawBars(box, { title, rows, wide = box.clientWidth }) {
 
 // points: { at, label, value, low, high, width }, in order of `at`, a number; the band is where the truth lies.
 export function drawLine(box, { title, points, wide = box.clientWidth, high = 240, range = null }) {
-  const shown = points.filter((point) => known(point.value)), room = Math.max(wide, 280);
-  const all = range ?? ends(shown), ticks = axis(Math.min(0, ...all), Math.max(0, ...all), 5), [from, to] = [ticks[0], ticks.at(-1)];
-  const left = 14 + 7.4 * Math.max(...ticks.map((value) => tick(value).length)), right = 12, top = 28, bottom = 30;
+  const shown = points.filter((point) => known(point.value)),
+    room = Math.max(wide, 280);
+  const all = range ?? ends(shown),
+    ticks = axis(Math.min(0, ...all), Math.max(0, ...all), 5),
+    [from, to] = [ticks[0], ticks.at(-1)];
+  const left = 14 + 7.4 * Math.max(...ticks.map((value) => tick(value).length)),
+    right = 12,
+    top = 28,
+    bottom = 30;
   const [first, last] = [shown[0].at, shown.at(-1).at];
   const x = (at) => left + (last === first ? 0.5 : (at - first) / (last - first)) * (room - left - right);
   const y = (value) => top + (high - top - bottom) * (1 - (Math.min(to, Math.max(from, value)) - from) / (to - from));
@@ -78,12 +95,19 @@ export function drawLine(box, { title, points, wide = box.clientWidth, high = 24
     put(svg, "line", { class: value === 0 ? "axis" : "grid", x1: left, x2: room - right, y1: y(value), y2: y(value) });
     put(svg, "text", { class: "tick", x: left - 8, y: y(value) + 4, "text-anchor": "end" }, tick(value));
   }
-  const widest = 7.4 * Math.max(...shown.map(({ label }) => label.length)) + 16, every = Math.max(1, Math.ceil((shown.length * widest) / (room - left)));
+  const widest = 7.4 * Math.max(...shown.map(({ label }) => label.length)) + 16,
+    every = Math.max(1, Math.ceil((shown.length * widest) / (room - left)));
   shown.forEach((point, i) => {
     if (i % every || (i && x(point.at) > room - right - widest / 2 + 14)) return;
-    put(svg, "text", { class: "tick", x: Math.min(room - right, Math.max(left, x(point.at))), y: high - 10, "text-anchor": i ? "middle" : "start" }, point.label);
+    put(
+      svg,
+      "text",
+      { class: "tick", x: Math.min(room - right, Math.max(left, x(point.at))), y: high - 10, "text-anchor": i ? "middle" : "start" },
+      point.label,
+    );
   });
-  const low = ({ low: end }) => (known(end) ? end : from), most = ({ high: end }) => (known(end) ? end : to);
+  const low = ({ low: end }) => (known(end) ? end : from),
+    most = ({ high: end }) => (known(end) ? end : to);
   const path = (pick, list = shown) => list.map((point, i) => `${i ? "L" : "M"} ${x(point.at).toFixed(1)} ${y(pick(point)).toFixed(1)}`).join(" ");
   put(svg, "path", { class: "band", d: `${path(most)} ${path(low, [...shown].reverse()).replace("M", "L")} Z` });
   put(svg, "path", { class: "through", d: path((point) => point.value) });
@@ -99,8 +123,14 @@ export function drawLine(box, { title, points, wide = box.clientWidth, high = 24
 
 // What was left of a budget, charge by charge; steps: { at, left, label }, in order of time, the last is now.
 export function drawBurn(box, { steps, cap, wide = box.clientWidth, high = 190 }) {
-  const room = Math.max(wide, 280), ticks = axis(0, cap, 4), left = 14 + 7.4 * Math.max(...ticks.map((value) => tick(value).length)), right = 12, top = 16, bottom = 30;
-  const [first, last] = [steps[0].at, steps.at(-1).at], to = Math.max(ticks.at(-1), cap);
+  const room = Math.max(wide, 280),
+    ticks = axis(0, cap, 4),
+    left = 14 + 7.4 * Math.max(...ticks.map((value) => tick(value).length)),
+    right = 12,
+    top = 16,
+    bottom = 30;
+  const [first, last] = [steps[0].at, steps.at(-1).at],
+    to = Math.max(ticks.at(-1), cap);
   const x = (at) => left + (last === first ? 1 : (at - first) / (last - first)) * (room - left - right);
   const y = (value) => top + (high - top - bottom) * (1 - value / to);
   const svg = canvas(room, high, `What was left over time: ${short(steps.at(-1).left)} of ${short(cap)} now`);
@@ -108,7 +138,9 @@ export function drawBurn(box, { steps, cap, wide = box.clientWidth, high = 190 }
     put(svg, "line", { class: value ? "grid" : "axis", x1: left, x2: room - right, y1: y(value), y2: y(value) });
     put(svg, "text", { class: "tick", x: left - 8, y: y(value) + 4, "text-anchor": "end" }, tick(value));
   }
-  const path = steps.map((step, i) => (i ? `H ${x(step.at).toFixed(1)} V ${y(step.left).toFixed(1)}` : `M ${x(step.at).toFixed(1)} ${y(step.left).toFixed(1)}`)).join(" ");
+  const path = steps
+    .map((step, i) => (i ? `H ${x(step.at).toFixed(1)} V ${y(step.left).toFixed(1)}` : `M ${x(step.at).toFixed(1)} ${y(step.left).toFixed(1)}`))
+    .join(" ");
   put(svg, "path", { class: "burnt", d: `${path} V ${y(0)} H ${x(first)} Z` });
   put(svg, "path", { class: "spent", d: path });
   put(svg, "circle", { class: "dot", cx: x(last), cy: y(steps.at(-1).left), r: 4 });

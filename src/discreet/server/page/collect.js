@@ -3,7 +3,9 @@ import { BUDGET, Device, hex } from "./device.js";
 import { $, call, make, many, told } from "./dom.js";
 
 const NAMES = { "😀": "grin", "😂": "tears of joy", "🥰": "hearts", "😎": "cool", "🤔": "thinking", "😭": "crying" };
-const MOST_VALUES = 24, MOST_PEOPLE = 1_000_000, MOST_AT_ONCE = 50_000;
+const MOST_VALUES = 24,
+  MOST_PEOPLE = 1_000_000,
+  MOST_AT_ONCE = 50_000;
 const PYTHON = "Use the Python client: discreet.local.Client.";
 const percent = (share, digits = 1) => `${(100 * share).toFixed(digits).replace("-", "−")}\u00a0%`; // never broken over two lines
 const points = (share) => (100 * share).toFixed(share < 0.01 ? 2 : 1);
@@ -36,7 +38,10 @@ function refuse(error) {
 }
 
 async function open(id) {
-  if (state.device?.id === id) { if (await crowd() && !state.crowd.people) join(100); return; }
+  if (state.device?.id === id) {
+    if ((await crowd()) && !state.crowd.people) join(100);
+    return;
+  }
   state.device = null;
   state.device = await Device.open(await call(`/v1/tasks/${encodeURIComponent(id)}`));
   const { values, told, other, spec } = state.device;
@@ -49,14 +54,17 @@ async function open(id) {
   $("collecting").hidden = false;
   $("collect-question").textContent = spec.name.startsWith("favourite ") ? `What’s your ${spec.name}?` : spec.name;
   const odds = (told / other).toPrecision(2);
-  $("collect-promise").textContent = `Your click stays here. This device flips coins first: ${percent(told)} of the time its report names what you clicked, else one of the other ${values.length - 1}, ${percent(other)} each. Whoever sees the report can raise the odds of any guess about you at most ${odds} times (ε ${spec.epsilon}).`;
-  $("collect-values").replaceChildren(...values.map((value) => {
-    const button = make("button", "", { type: "button", "aria-pressed": "false" });
-    button.append(shown(value));
-    if (NAMES[value]) button.append(make("small", NAMES[value]));
-    button.addEventListener("click", () => flip(value, button));
-    return button;
-  }));
+  $("collect-promise").textContent =
+    `Your click stays here. This device flips coins first: ${percent(told)} of the time its report names what you clicked, else one of the other ${values.length - 1}, ${percent(other)} each. Whoever sees the report can raise the odds of any guess about you at most ${odds} times (ε ${spec.epsilon}).`;
+  $("collect-values").replaceChildren(
+    ...values.map((value) => {
+      const button = make("button", "", { type: "button", "aria-pressed": "false" });
+      button.append(shown(value));
+      if (NAMES[value]) button.append(make("small", NAMES[value]));
+      button.addEventListener("click", () => flip(value, button));
+      return button;
+    }),
+  );
   left();
   await sendWaiting(state.device);
   if (await crowd()) join(100);
@@ -74,7 +82,9 @@ async function sendWaiting(device) {
 // One answer
 
 function left() {
-  const { device } = state, { lifetime, per_epoch } = device.spec.caps, all = device.left;
+  const { device } = state,
+    { lifetime, per_epoch } = device.spec.caps,
+    all = device.left;
   const often = per_epoch < lifetime ? `, at most ${per_epoch} in ${many(device.spec.epoch_seconds, "second")}` : "";
   const spent = `For all questions of this site together it gives at most ε\u00a0${BUDGET}; ε\u00a0${device.spentInAll} is gone.`;
   $("collect-left").textContent = all
@@ -99,9 +109,11 @@ async function flip(value, button) {
   button.setAttribute("aria-pressed", "true");
   left();
   const { pending } = state;
-  $("report-says").replaceChildren("It says ", shown(pending.value), pending.kept
-    ? ". The coins kept your answer, but only you know that."
-    : ". The coins chose another answer than yours, and only you know that.");
+  $("report-says").replaceChildren(
+    "It says ",
+    shown(pending.value),
+    pending.kept ? ". The coins kept your answer, but only you know that." : ". The coins chose another answer than yours, and only you know that.",
+  );
   $("coin").firstElementChild.style.width = `${100 * device.told}%`;
   $("coin").lastElementChild.style.left = `${100 * pending.coin}%`;
   $("coin").setAttribute("aria-label", `The coins fell at ${percent(pending.coin)}; below ${percent(device.told)} they keep the answer.`);
@@ -113,7 +125,8 @@ async function flip(value, button) {
 }
 
 function bytes({ parts, message, value, report }) {
-  const { bits, told } = state.device, code = report.toString(2).padStart(bits, "0");
+  const { bits, told } = state.device,
+    code = report.toString(2).padStart(bits, "0");
   const words = {
     version: "how to read the rest",
     task: "the hash of the question, checked by this device",
@@ -124,13 +137,15 @@ function bytes({ parts, message, value, report }) {
     checksum: "shows damage on the way",
   };
   $("report-size").textContent = `All ${message.length} bytes of the message`;
-  $("report-parts").replaceChildren(...Object.entries(parts).flatMap(([name, part]) => {
-    const about = make("dd", "", name === "payload" ? { class: "said" } : {});
-    const said = make("small");
-    said.append(...[words[name]].flat());
-    about.append(make("code", hex(part)), " ", said);
-    return [make("dt", name === "message" ? "message number" : name), about];
-  }));
+  $("report-parts").replaceChildren(
+    ...Object.entries(parts).flatMap(([name, part]) => {
+      const about = make("dd", "", name === "payload" ? { class: "said" } : {});
+      const said = make("small");
+      said.append(...[words[name]].flat());
+      about.append(make("code", hex(part)), " ", said);
+      return [make("dt", name === "message" ? "message number" : name), about];
+    }),
+  );
 }
 
 function drop(because) {
@@ -162,9 +177,13 @@ async function send() {
 // The crowd
 
 async function crowd() {
-  const { device } = state, made = shares().flatMap((share, i) => [i ? ", " : "", `${percent(share, 0)}\u00a0`, shown(device.values[i])]);
-  $("rehearsal-about").replaceChildren("These people do not exist and are never mixed with real reports. This page made up what they would say: ", ...made,
-    ". The server flips coins for each as your device does, estimates from the reports alone, and forgets them.");
+  const { device } = state,
+    made = shares().flatMap((share, i) => [i ? ", " : "", `${percent(share, 0)}\u00a0`, shown(device.values[i])]);
+  $("rehearsal-about").replaceChildren(
+    "These people do not exist and are never mixed with real reports. This page made up what they would say: ",
+    ...made,
+    ". The server flips coins for each as your device does, estimates from the reports alone, and forgets them.",
+  );
   const found = await call(`/v1/tasks/${encodeURIComponent(device.id)}/estimate`).catch((error) => error);
   if (device !== state.device) return false;
   const closed = found.status === 401;
@@ -173,12 +192,19 @@ async function crowd() {
   if (found instanceof Error) {
     $("crowd").replaceChildren();
     $("crowd-says").textContent = found.code === "too-few-reports" && device.spec.min_batch === 1 ? "Nobody has answered yet." : told(found);
-    if (closed) $("crowd-says").replaceChildren("Anybody may answer; the estimate is for those who hold a key. ", make("a", "Sign\u00a0in", { href: "#ask" }), " to see it, and to rehearse.");
+    if (closed)
+      $("crowd-says").replaceChildren(
+        "Anybody may answer; the estimate is for those who hold a key. ",
+        make("a", "Sign\u00a0in", { href: "#ask" }),
+        " to see it, and to rehearse.",
+      );
     return !closed;
   }
   const wide = widest(found.estimates, found.reports);
-  $("crowd-says").textContent = `${many(found.reports, "report")} so far. The collector never saw a true answer. The widest interval is ±\u00a0${points(wide)} points${wide > 0.2 ? ": from so few, almost nothing can be said" : ""}.`;
-  $("crowd-notes").textContent = `Shares of those who answered; each lies inside its line in 95 of 100 collections. One fake report moves a count by at most ${found.one_fake_report.toFixed(1)}.`;
+  $("crowd-says").textContent =
+    `${many(found.reports, "report")} so far. The collector never saw a true answer. The widest interval is ±\u00a0${points(wide)} points${wide > 0.2 ? ": from so few, almost nothing can be said" : ""}.`;
+  $("crowd-notes").textContent =
+    `Shares of those who answered; each lies inside its line in 95 of 100 collections. One fake report moves a count by at most ${found.one_fake_report.toFixed(1)}.`;
   draw($("crowd"), found.estimates, found.reports);
   return true;
 }
@@ -190,14 +216,18 @@ function draw(table, rows, people, truth = null) {
   const ends = rows.flatMap((row) => [row.low / people, row.high / people]);
   const span = Math.max(0.2, ...ends) - Math.min(0, ...ends);
   const step = [0.1, 0.2, 0.5, 1, 2, 5].find((size) => span / size <= (table.clientWidth < 450 ? 3.2 : 6)) ?? span / 3;
-  const least = Math.floor(Math.min(0, ...ends) / step), most = Math.ceil(Math.max(0.2, ...ends) / step);
+  const least = Math.floor(Math.min(0, ...ends) / step),
+    most = Math.ceil(Math.max(0.2, ...ends) / step);
   const at = (share) => `${(100 * (share / step - least)) / (most - least)}%`;
   const axis = JSON.stringify([least, most, step, rows.map((row) => row.value)]);
   if (table.dataset.axis !== axis || table.rows.length !== rows.length + 1) {
     const ticks = Array.from({ length: most - least + 1 }, (_, i) => (least + i) * step);
     table.replaceChildren(headed(ticks, at, truth), ...rows.map((row) => blank(row.value, ticks, at, truth)));
     table.dataset.axis = axis;
-    table.classList.toggle("worded", rows.some((row) => [...String(row.value)].length > 3));
+    table.classList.toggle(
+      "worded",
+      rows.some((row) => [...String(row.value)].length > 3),
+    );
   }
   rows.forEach((row, i) => {
     const [, track, value, made] = table.rows[i + 1].cells;
@@ -218,7 +248,9 @@ function place(node, from, to) {
 }
 
 function headed(ticks, at, truth) {
-  const row = make("tr"), scale = make("div", "", { class: "track" }), cell = make("th");
+  const row = make("tr"),
+    scale = make("div", "", { class: "track" }),
+    cell = make("th");
   ticks.forEach((tick) => {
     const label = make("span", percent(tick, 0).replace("\u00a0", ""), { class: "tick" });
     label.style.left = at(tick);
@@ -231,7 +263,9 @@ function headed(ticks, at, truth) {
 }
 
 function blank(value, ticks, at, truth) {
-  const row = make("tr"), track = make("div", "", { class: "track", "aria-hidden": "true" }), cell = make("td");
+  const row = make("tr"),
+    track = make("div", "", { class: "track", "aria-hidden": "true" }),
+    cell = make("td");
   for (const tick of ticks) {
     const line = make("span", "", { class: tick === 0 ? "grid zero" : "grid" });
     line.style.left = at(tick);
@@ -250,7 +284,8 @@ function blank(value, ticks, at, truth) {
 
 // The first value is twice as frequent as the second, three times as the third, and so on (Zipf).
 function shares() {
-  const weights = state.device.values.map((_, i) => 1 / (i + 1)), all = weights.reduce((sum, weight) => sum + weight);
+  const weights = state.device.values.map((_, i) => 1 / (i + 1)),
+    all = weights.reduce((sum, weight) => sum + weight);
   return weights.map((weight) => weight / all);
 }
 
@@ -282,7 +317,8 @@ async function joined(people, device, mine) {
     if (mine !== state.crowd) return;
     Object.assign(mine, { people: facts.reports, tally: facts.tally, truth: truth.map((count, i) => count + (mine.truth[i] ?? 0)) });
     const inside = facts.estimates.filter((row, i) => row.low <= mine.truth[i] && mine.truth[i] <= row.high).length;
-    $("rehearsal-says").textContent = `${many(mine.people, "made-up person", "made-up people")} · widest interval ±\u00a0${points(widest(facts.estimates, mine.people))} points · ${inside} of ${mine.truth.length} truths inside their lines`;
+    $("rehearsal-says").textContent =
+      `${many(mine.people, "made-up person", "made-up people")} · widest interval ±\u00a0${points(widest(facts.estimates, mine.people))} points · ${inside} of ${mine.truth.length} truths inside their lines`;
     draw($("rehearsal"), facts.estimates, mine.people, mine.truth);
   } catch (error) {
     pause();
@@ -296,10 +332,12 @@ function play() {
   $("rehearsal-says").setAttribute("aria-live", "off"); // too fast to be read out
   const wait = matchMedia("(prefers-reduced-motion: reduce)").matches ? 1500 : 500;
   const step = async () => {
-    const { people } = state.crowd, few = Math.min(MOST_AT_ONCE, Math.max(100, 100 * Math.round(people / 500)));
+    const { people } = state.crowd,
+      few = Math.min(MOST_AT_ONCE, Math.max(100, 100 * Math.round(people / 500)));
     await join(Math.min(few, MOST_PEOPLE - people));
     if (!state.timer) return;
-    if (state.crowd.people >= MOST_PEOPLE) pause(); else state.timer = setTimeout(step, wait);
+    if (state.crowd.people >= MOST_PEOPLE) pause();
+    else state.timer = setTimeout(step, wait);
   };
   state.timer = setTimeout(step, 0);
 }
@@ -318,4 +356,6 @@ $("collect-task").addEventListener("change", () => open($("collect-task").value)
 $("play").addEventListener("click", () => (state.timer ? pause() : play()));
 $("rehearsal-anew").addEventListener("click", startAgain);
 for (const button of document.querySelectorAll("[data-people]")) button.addEventListener("click", () => join(Number(button.dataset.people)));
-addEventListener("hashchange", () => { if (location.hash !== "#collect") pause(); });
+addEventListener("hashchange", () => {
+  if (location.hash !== "#collect") pause();
+});

@@ -2,7 +2,11 @@
 
 import { canvas, put } from "./chart.js";
 
-const HIGH = 232, LEFT = 46, RIGHT = 14, TOP = 14, BOTTOM = 44;
+const HIGH = 232,
+  LEFT = 46,
+  RIGHT = 14,
+  TOP = 14,
+  BOTTOM = 44;
 
 // Round numbers between two ends, few enough to be read.
 export function ticks({ least, most, log, whole }, room = 6) {
@@ -13,7 +17,9 @@ export function ticks({ least, most, log, whole }, room = 6) {
     const found = [[1, 2, 5], [1, 3], [1]].map((steps) => decades.flatMap((ten) => steps.map((step) => Number((step * ten).toPrecision(3)))).filter(inside));
     return found.find((some) => some.length <= room) ?? found.at(-1);
   }
-  const step = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].find((size) => (most - least) / size < room && (!whole || size >= 1)) ?? (most - least) / 4;
+  const step =
+    [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].find((size) => (most - least) / size < room && (!whole || size >= 1)) ??
+    (most - least) / 4;
   const first = Math.ceil(least / step - 1e-9);
   return Array.from({ length: Math.floor(most / step + 1e-9) - first + 1 }, (_, i) => Number(((first + i) * step).toPrecision(6)));
 }
@@ -21,7 +27,8 @@ export function ticks({ least, most, log, whole }, room = 6) {
 // points: { x, success, low, high, same, title }; allowed: [x, bound], ...; lines: { guessing, claimed } or null each.
 export function drawCurve(box, { knob, label, at, points, allowed, guessing, claimed, described }) {
   const wide = Math.max(260, Math.round(box.clientWidth));
-  const scale = knob.log ? Math.log : Number, [from, to] = [scale(knob.least), scale(knob.most)];
+  const scale = knob.log ? Math.log : Number,
+    [from, to] = [scale(knob.least), scale(knob.most)];
   const x = (value) => LEFT + 6 + ((wide - LEFT - RIGHT - 12) * (scale(value) - from)) / (to - from || 1);
   const y = (share) => TOP + (HIGH - TOP - BOTTOM) * (1 - share);
   const svg = canvas(wide, HIGH, described);
@@ -41,7 +48,8 @@ export function drawCurve(box, { knob, label, at, points, allowed, guessing, cla
     const [first, last] = [allowed[0][0], allowed.at(-1)[0]];
     put(svg, "path", { class: "beyond", d: `${line} L ${x(last)} ${y(1)} L ${x(first)} ${y(1)} Z` });
     put(svg, "path", { class: "allowed", d: line });
-    for (const [value, bound] of allowed.length < 12 ? allowed : []) put(svg, "line", { class: "allowed", x1: x(value) - 5, x2: x(value) + 5, y1: y(bound), y2: y(bound) });
+    for (const [value, bound] of allowed.length < 12 ? allowed : [])
+      put(svg, "line", { class: "allowed", x1: x(value) - 5, x2: x(value) + 5, y1: y(bound), y2: y(bound) });
     if (allowed.length > 1) put(svg, "text", { class: "tick", x: LEFT + 16, y: y(1) + 15 }, "more is not allowed");
   }
   const across = (share, kind) => put(svg, "line", { class: kind, x1: LEFT, x2: wide - RIGHT, y1: y(share), y2: y(share) });

@@ -2,13 +2,22 @@
 // task promises, in whole numbers, draws from the browser's secure randomness, counts what it has given away to all tasks of
 // this site together, and keeps what was to be sent until it is acknowledged.
 // The least epsilon is one over LEAST_EPSILON, as in client.py.
-const VERSION = 1, WORD = 1n << 64n, ONE = 1n << 256n, LEAST_EPSILON = 1n << 20n, MOST_EPSILON = 100n, MOST_COUNTED = 2 ** 32 - 1, EPOCHS_KEPT = 8;
+const VERSION = 1,
+  WORD = 1n << 64n,
+  ONE = 1n << 256n,
+  LEAST_EPSILON = 1n << 20n,
+  MOST_EPSILON = 100n,
+  MOST_COUNTED = 2 ** 32 - 1,
+  EPOCHS_KEPT = 8;
 const SPOKEN = ["coin", "warner", "grr"];
 const KEYS = "assigned caps domain epoch_seconds epsilon kind memoize min_batch name parameters protocol seed version";
 export const BUDGET = 20; // what this browser gives away in all, for all tasks of this site
 
 export class Refused extends Error {
-  constructor(message, next_step) { super(message); this.next_step = next_step; }
+  constructor(message, next_step) {
+    super(message);
+    this.next_step = next_step;
+  }
 }
 const unsound = (problem) => new Refused(problem, "Ask the collector for another task.");
 const another = (problem) => new Refused(problem, "Use the Python client: discreet.local.Client.");
@@ -24,19 +33,26 @@ export function fractionOf(text) {
 
 // e**epsilon in units of 2**-256, never above it: every step rounds down, and loses less than 60 digits would show.
 function expBelow([top, bottom]) {
-  const halvings = 16n, x = (ONE * top) / (bottom << halvings);
+  const halvings = 16n,
+    x = (ONE * top) / (bottom << halvings);
   let power = 0n;
-  for (let term = ONE, i = 1n; term; i += 1n) { power += term; term = (term * x) / (ONE * i); }
+  for (let term = ONE, i = 1n; term; i += 1n) {
+    power += term;
+    term = (term * x) / (ONE * i);
+  }
   for (let i = 0n; i < halvings; i += 1n) power = (power * power) / ONE;
   return power;
 }
 
 // As in client.py: odds are 45 digits of e**epsilon from below; the chance to keep the truth is rounded down.
 export function keepThreshold(epsilon, size, protocol = "grr") {
-  const [top, bottom] = fractionOf(epsilon), others = BigInt(size - 1);
+  const [top, bottom] = fractionOf(epsilon),
+    others = BigInt(size - 1);
   if (top * LEAST_EPSILON < bottom) throw unsound(`A task needs an epsilon of at least 1/${LEAST_EPSILON}.`);
-  const odds = expBelow([top, bottom]) * (10n ** 45n - 1n), one = ONE * 10n ** 45n;
-  const keep = (WORD * odds) / (odds + others * one), lie = WORD - keep;
+  const odds = expBelow([top, bottom]) * (10n ** 45n - 1n),
+    one = ONE * 10n ** 45n;
+  const keep = (WORD * odds) / (odds + others * one),
+    lie = WORD - keep;
   if (!(lie > 0n && lie <= keep * others && keep * others * one <= odds * lie)) throw unsound("The epsilon is too small for so many values.");
   if (protocol !== "coin") return keep;
   if (size !== 2 || odds < 3n * one) throw unsound("Coin flips are for two values and cost epsilon ln 3, rounded up.");
@@ -93,14 +109,18 @@ export const joined = (parts) => Uint8Array.from(Object.values(parts).flatMap((p
 // Tasks: named by the hash of what they say, so that nobody can promise one epsilon and publish another
 
 const byCodePoint = (one, other) => {
-  const [a, b] = [[...one], [...other]], i = a.findIndex((letter, at) => letter !== b[at]);
+  const [a, b] = [[...one], [...other]],
+    i = a.findIndex((letter, at) => letter !== b[at]);
   return i < 0 ? a.length - b.length : a[i].codePointAt(0) - (b[i]?.codePointAt(0) ?? -1);
 };
 
 export function canonical(given) {
   if (Array.isArray(given)) return `[${given.map(canonical).join(",")}]`;
   if (given !== null && typeof given === "object") {
-    return `{${Object.keys(given).sort(byCodePoint).map((key) => `${JSON.stringify(key)}:${canonical(given[key])}`).join(",")}}`;
+    return `{${Object.keys(given)
+      .sort(byCodePoint)
+      .map((key) => `${JSON.stringify(key)}:${canonical(given[key])}`)
+      .join(",")}}`;
   }
   if (typeof given === "number" && !Number.isSafeInteger(given)) throw another("This browser cannot read the task's numbers exactly.");
   return JSON.stringify(given);
@@ -128,19 +148,31 @@ export class Device {
     if (spec.memoize !== false) throw another("This task wants answers to be remembered, which this page does not do.");
     const named = (object, keys) => Object.keys(object).sort().join(" ") === keys;
     // What the protocol does not have would only mislead about what a report costs.
-    if (!named(spec, KEYS) || !named(spec.caps, "lifetime per_epoch") || !named(spec.parameters, "size")) throw unsound("The task has parts that its protocol does not have.");
+    if (!named(spec, KEYS) || !named(spec.caps, "lifetime per_epoch") || !named(spec.parameters, "size"))
+      throw unsound("The task has parts that its protocol does not have.");
     if (!named(spec.domain, "values") && !named(spec.domain, "range")) throw unsound("The task's values cannot be read.");
-    const { size } = spec.parameters, { per_epoch, lifetime } = spec.caps, { range } = spec.domain;
+    const { size } = spec.parameters,
+      { per_epoch, lifetime } = spec.caps,
+      { range } = spec.domain;
     const values = spec.domain.values ?? Array.from({ length: Math.min(range, 2 ** 16) }, (_, i) => i);
     // With fewer outputs than values the randomizer would name some values outright.
     if (!(size >= 2) || values.length !== size || new Set(values.map(String)).size !== size) throw unsound("The task's values do not fit its randomizer.");
-    const counts = [[1, per_epoch], [1, lifetime], [0, spec.epoch_seconds]];
-    if (!counts.every(([least, count]) => Number.isSafeInteger(count) && count >= least && count <= MOST_COUNTED)) throw unsound("The task's caps cannot be read.");
+    const counts = [
+      [1, per_epoch],
+      [1, lifetime],
+      [0, spec.epoch_seconds],
+    ];
+    if (!counts.every(([least, count]) => Number.isSafeInteger(count) && count >= least && count <= MOST_COUNTED))
+      throw unsound("The task's caps cannot be read.");
     return { values, keep: keepThreshold(spec.epsilon, size, spec.protocol), bits: bitsFor(size) };
   }
 
-  get told() { return Number(this.keep) / 2 ** 64; }
-  get other() { return (1 - this.told) / (this.values.length - 1); }
+  get told() {
+    return Number(this.keep) / 2 ** 64;
+  }
+  get other() {
+    return (1 - this.told) / (this.values.length - 1);
+  }
 
   // The browser's book: for each task its reports, the epoch of the last, its name in it, and the messages that wait.
   book() {
@@ -153,7 +185,8 @@ export class Device {
 
   account(book) {
     const kept = book[this.id];
-    if (kept && !kept.epochs) { // as this page wrote it before: of one epoch only
+    if (kept && !kept.epochs) {
+      // as this page wrote it before: of one epoch only
       Object.assign(kept, { epochs: { [kept.epoch]: { reports: kept.in_epoch, sender: kept.sender } }, first_epoch: kept.epoch });
     }
     return (book[this.id] ??= { epsilon: this.spec.epsilon, reports: 0, epochs: {}, first_epoch: 0, pending: [] });
@@ -163,40 +196,56 @@ export class Device {
   async change(how) {
     if (!navigator.locks) throw another("This browser cannot count in several tabs at once.");
     return navigator.locks.request("discreet", () => {
-      const book = this.book(), made = how(book, this.account(book));
+      const book = this.book(),
+        made = how(book, this.account(book));
       this.store.setItem("discreet", JSON.stringify(book));
       return made;
     });
   }
 
   get left() {
-    const book = this.book(), { reports } = this.account(book), [top, bottom] = fractionOf(this.spec.epsilon);
-    const [spent, whole] = spentInAll(book), affordable = ((BigInt(BUDGET) * whole - spent) * bottom) / (whole * top);
+    const book = this.book(),
+      { reports } = this.account(book),
+      [top, bottom] = fractionOf(this.spec.epsilon);
+    const [spent, whole] = spentInAll(book),
+      affordable = ((BigInt(BUDGET) * whole - spent) * bottom) / (whole * top);
     return Math.max(0, Math.min(this.spec.caps.lifetime - reports, Number(affordable)));
   }
 
-  get reports() { return this.account(this.book()).reports; }
-  get spentInAll() { return asNumber(spentInAll(this.book())); }
-  get lifetimeEpsilon() { return asNumber(spentInAll({ all: { epsilon: this.spec.epsilon, reports: this.spec.caps.lifetime } })); }
+  get reports() {
+    return this.account(this.book()).reports;
+  }
+  get spentInAll() {
+    return asNumber(spentInAll(this.book()));
+  }
+  get lifetimeEpsilon() {
+    return asNumber(spentInAll({ all: { epsilon: this.spec.epsilon, reports: this.spec.caps.lifetime } }));
+  }
 
   // Counted before the coins fall: who could look first and flip again would give away more than epsilon.
   count(book, account, now) {
-    const caps = this.spec.caps, epoch = this.epoch(account, now);
+    const caps = this.spec.caps,
+      epoch = this.epoch(account, now);
     if (account.reports >= caps.lifetime) throw new Refused("This device has given all it will ever give.", "Ask somebody else.");
     if (epoch.reports >= caps.per_epoch) throw new Refused("This device has given all it gives in one epoch.", "Wait for the next.");
     account.reports += 1;
     epoch.reports += 1;
     const [spent, whole] = spentInAll(book);
-    if (spent > BigInt(BUDGET) * whole) throw new Refused(`This device gives away at most ε ${BUDGET} in all, and this report would go beyond.`, "Ask somebody else.");
+    if (spent > BigInt(BUDGET) * whole)
+      throw new Refused(`This device gives away at most ε ${BUDGET} in all, and this report would go beyond.`, "Ask somebody else.");
     return unhex(epoch.sender);
   }
 
   // As in client.py: each of the last epochs has a count and a pseudonym of its own, in whichever order the clock shows them.
   epoch(account, now) {
-    const { epochs, first_epoch } = account, seconds = this.spec.epoch_seconds, number = seconds ? Math.floor(now / 1000 / seconds) : 0;
+    const { epochs, first_epoch } = account,
+      seconds = this.spec.epoch_seconds,
+      number = seconds ? Math.floor(now / 1000 / seconds) : 0;
     if (number < first_epoch) throw new Refused("This epoch is over for this device.", "See whether its clock is right.");
     const epoch = (epochs[number] ??= { reports: 0, sender: hex(crypto.getRandomValues(new Uint8Array(16))) });
-    const [oldest, ...newer] = Object.keys(epochs).map(Number).sort((one, other) => one - other);
+    const [oldest, ...newer] = Object.keys(epochs)
+      .map(Number)
+      .sort((one, other) => one - other);
     if (newer.length >= EPOCHS_KEPT) {
       delete epochs[oldest];
       account.first_epoch = oldest + 1;
@@ -206,7 +255,8 @@ export class Device {
 
   // A value that is not asked for is reported as one of the task's, drawn at random: silence would tell it.
   async report(value, now = Date.now()) {
-    const standIn = Number(below(BigInt(this.values.length), secureWord)), found = this.values.indexOf(value);
+    const standIn = Number(below(BigInt(this.values.length), secureWord)),
+      found = this.values.indexOf(value);
     const code = found < 0 ? standIn : found;
     const sender = await this.change((book, account) => this.count(book, account, now));
     const { report, coin } = randomize(code, this.values.length, this.keep);
@@ -215,9 +265,15 @@ export class Device {
   }
 
   // What is to be sent waits in the book till the collector has it; sent again, it is the same bytes and costs nothing.
-  pending() { return this.account(this.book()).pending.map(unhex); }
-  keepTillSent(message) { return this.change((_, account) => void account.pending.push(hex(message))); }
-  acknowledge(message) { return this.change((_, account) => void (account.pending = account.pending.filter((kept) => kept !== hex(message)))); }
+  pending() {
+    return this.account(this.book()).pending.map(unhex);
+  }
+  keepTillSent(message) {
+    return this.change((_, account) => void account.pending.push(hex(message)));
+  }
+  acknowledge(message) {
+    return this.change((_, account) => void (account.pending = account.pending.filter((kept) => kept !== hex(message))));
+  }
 
   // Forgotten where the collector has it, now or from before, or will never take it; else kept. Without the cookie: nothing but
   // the message says who sends it.
@@ -236,7 +292,8 @@ export class Device {
 
 // The sum of all tasks' reports times their epsilons, as a fraction.
 function spentInAll(book) {
-  return Object.values(book).map(({ epsilon, reports }) => [fractionOf(epsilon), BigInt(reports)])
+  return Object.values(book)
+    .map(({ epsilon, reports }) => [fractionOf(epsilon), BigInt(reports)])
     .reduce(([sum, whole], [[top, bottom], reports]) => [sum * bottom + top * reports * whole, whole * bottom], [0n, 1n]);
 }
 const asNumber = ([top, bottom]) => Number((top * 10n ** 6n + bottom - 1n) / bottom) / 1e6; // rounded up

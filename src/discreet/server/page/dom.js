@@ -16,19 +16,25 @@ export function button(text, act, attributes = {}) {
 }
 
 export function fill(table, columns, rows) {
-  const head = make("thead"), body = make("tbody"), names = make("tr");
+  const head = make("thead"),
+    body = make("tbody"),
+    names = make("tr");
   const kind = ([, given]) => (given ? { class: given } : {});
   names.append(...columns.map((column) => make("th", column[0], { scope: "col", ...kind(column) })));
   head.append(names);
-  body.append(...rows.map((cells) => {
-    const row = make("tr");
-    row.append(...cells.map((cell, i) => {
-      const made = make("td", "", kind(columns[i]));
-      made.append(cell);
-      return made;
-    }));
-    return row;
-  }));
+  body.append(
+    ...rows.map((cells) => {
+      const row = make("tr");
+      row.append(
+        ...cells.map((cell, i) => {
+          const made = make("td", "", kind(columns[i]));
+          made.append(cell);
+          return made;
+        }),
+      );
+      return row;
+    }),
+  );
   table.replaceChildren(head, body);
 }
 
@@ -84,7 +90,8 @@ const decimals = (width) => (width >= 10 || width <= 0 ? 0 : Math.min(12, 1 - Ma
 
 export function number(value, width = null) {
   if (typeof value !== "number") return plain(value);
-  if (width === null || !Number.isFinite(width) || (width === 0 && !Number.isInteger(value))) return value.toLocaleString("en", { maximumSignificantDigits: 6 });
+  if (width === null || !Number.isFinite(width) || (width === 0 && !Number.isInteger(value)))
+    return value.toLocaleString("en", { maximumSignificantDigits: 6 });
   const digits = Number.isInteger(value) && Number.isInteger(width) ? 0 : decimals(width);
   return value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits }).replace(/^-/, "−");
 }
@@ -98,7 +105,9 @@ export const day = (time) => time.slice(0, 16).replace("T", " ");
 // Work that takes longer than a second is told in words, by the clock.
 export async function withWords(box, words, work) {
   const begun = Date.now();
-  const timer = setInterval(() => { box.textContent = `${words} … ${Math.round((Date.now() - begun) / 1000)} s`; }, 1000);
+  const timer = setInterval(() => {
+    box.textContent = `${words} … ${Math.round((Date.now() - begun) / 1000)} s`;
+  }, 1000);
   try {
     return await work();
   } finally {

@@ -1,9 +1,26 @@
 // The editor of questions: SQL in colours, names of the catalog completed, and the place of a refusal underlined.
-import {
-  acceptCompletion, autocompletion, bracketMatching, closeBrackets, closeBracketsKeymap, completionKeymap, defaultKeymap, EditorView,
-  HighlightStyle, history, historyKeymap, keymap, PostgreSQL, placeholder, setDiagnostics, sql, syntaxHighlighting, tags,
-} from "./vendor/codemirror.js";
+
 import { quoted } from "./questions.js";
+import {
+  acceptCompletion,
+  autocompletion,
+  bracketMatching,
+  closeBrackets,
+  closeBracketsKeymap,
+  completionKeymap,
+  defaultKeymap,
+  EditorView,
+  HighlightStyle,
+  history,
+  historyKeymap,
+  keymap,
+  PostgreSQL,
+  placeholder,
+  setDiagnostics,
+  sql,
+  syntaxHighlighting,
+  tags,
+} from "./vendor/codemirror.js";
 
 const KEYWORDS = ["SELECT", "FROM", "WHERE", "GROUP BY", "ORDER BY", "HAVING", "LIMIT", "JOIN", "USING", "ROLLUP", "CASE", "WHEN", "BETWEEN", "DISTINCT"];
 const FUNCTIONS = ["COUNT(*)", "COUNT(DISTINCT ", "SUM(", "AVG(", "MEDIAN(", "STDDEV(", "MIN(", "MAX(", "DATE_TRUNC(", "WIDTH_BUCKET("];
@@ -18,18 +35,34 @@ const colours = HighlightStyle.define([
 export class QuestionEditor {
   constructor(parent, { label, described, changed, ask }) {
     this.tables = [];
-    const asked = () => { ask(); return true; };
+    const asked = () => {
+      ask();
+      return true;
+    };
     this.view = new EditorView({
       parent,
       extensions: [
-        keymap.of([{ key: "Mod-Enter", run: asked }, { key: "Ctrl-Enter", run: asked }, { key: "Tab", run: acceptCompletion }]),
+        keymap.of([
+          { key: "Mod-Enter", run: asked },
+          { key: "Ctrl-Enter", run: asked },
+          { key: "Tab", run: acceptCompletion },
+        ]),
         keymap.of([...closeBracketsKeymap, ...completionKeymap, ...defaultKeymap, ...historyKeymap]),
-        history(), closeBrackets(), bracketMatching(), EditorView.lineWrapping, syntaxHighlighting(colours),
+        history(),
+        closeBrackets(),
+        bracketMatching(),
+        EditorView.lineWrapping,
+        syntaxHighlighting(colours),
         sql({ dialect: PostgreSQL }),
         autocompletion({ override: [(context) => this.#complete(context)], icons: false }),
         placeholder("Write a question in SQL, or take one from below."),
         EditorView.contentAttributes.of({ id: "sql", "aria-label": label, "aria-describedby": described, spellcheck: "false" }),
-        EditorView.updateListener.of((update) => { if (update.docChanged) { this.mark(null); changed(); } }),
+        EditorView.updateListener.of((update) => {
+          if (update.docChanged) {
+            this.mark(null);
+            changed();
+          }
+        }),
       ],
     });
   }
@@ -44,7 +77,8 @@ export class QuestionEditor {
 
   // A name into the text where the cursor is, with a space where one is needed.
   insert(name) {
-    const { from, to } = this.view.state.selection.main, before = this.view.state.sliceDoc(from - 1, from);
+    const { from, to } = this.view.state.selection.main,
+      before = this.view.state.sliceDoc(from - 1, from);
     const text = `${/[\w"]/.test(before) ? " " : ""}${quoted(name)}`;
     this.view.dispatch({ changes: { from, to, insert: text }, selection: { anchor: from + text.length } });
     this.view.focus();
@@ -54,20 +88,24 @@ export class QuestionEditor {
   mark(place, message = "") {
     const found = [];
     if (place) {
-      const characters = [...this.text], units = (end) => characters.slice(0, end).join("").length;
+      const characters = [...this.text],
+        units = (end) => characters.slice(0, end).join("").length;
       found.push({ from: units(place.start), to: Math.max(units(place.end), units(place.start)), severity: "error", message });
     }
     queueMicrotask(() => this.view.dispatch(setDiagnostics(this.view.state, found))); // not within another update
   }
 
   replace(place, name) {
-    const characters = [...this.text], before = characters.slice(0, place.start).join(""), old = characters.slice(place.start, place.end).join("");
+    const characters = [...this.text],
+      before = characters.slice(0, place.start).join(""),
+      old = characters.slice(place.start, place.end).join("");
     this.view.dispatch({ changes: { from: before.length, to: before.length + old.length, insert: quoted(name) } });
     this.view.focus();
   }
 
   #complete(context) {
-    const word = context.matchBefore(/"?[\w$]*/), dotted = context.matchBefore(/(\w+|"[^"]+")\."?\w*/);
+    const word = context.matchBefore(/"?[\w$]*/),
+      dotted = context.matchBefore(/(\w+|"[^"]+")\."?\w*/);
     if (dotted) return { from: dotted.from + dotted.text.lastIndexOf(".") + 1, options: this.#columnsOf(dotted.text.slice(0, dotted.text.lastIndexOf("."))) };
     if (!word || (word.from === word.to && !context.explicit)) return null;
     const columns = new Map(this.tables.flatMap((table) => table.columns.map((column) => [column.name, option(column, table)])));
@@ -77,7 +115,8 @@ export class QuestionEditor {
   }
 
   #columnsOf(name) {
-    const called = name.replaceAll('"', "").toLowerCase(), alias = this.text.match(new RegExp(`([\\w]+|"[^"]+")\\s+(?:AS\\s+)?${called.replace(/\W/g, "")}\\b`, "i"));
+    const called = name.replaceAll('"', "").toLowerCase(),
+      alias = this.text.match(new RegExp(`([\\w]+|"[^"]+")\\s+(?:AS\\s+)?${called.replace(/\W/g, "")}\\b`, "i"));
     const named = (text) => this.tables.find((table) => table.name.toLowerCase() === text?.replaceAll('"', "").toLowerCase());
     const table = named(called) ?? named(alias?.[1]);
     return table ? table.columns.map((column) => option(column, table)) : [];

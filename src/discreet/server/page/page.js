@@ -14,17 +14,26 @@ const TITLES = { ask: "Ask", budget: "Budget", collect: "Collect", attacks: "Att
 
 async function go() {
   const [path, link] = location.hash.slice(1).split("?");
-  const [first, part] = path.split("/"), saved = first === "saved" ? part : null, asked = saved ? "ask" : first;
+  const [first, part] = path.split("/"),
+    saved = first === "saved" ? part : null,
+    asked = saved ? "ask" : first;
   for (const section of document.querySelectorAll("main > section")) section.hidden = true;
   const who = await signedIn({ needed: !PUBLIC.includes(asked) });
-  if (!who && !PUBLIC.includes(asked)) { $("balance").replaceChildren(); return; }
+  if (!who && !PUBLIC.includes(asked)) {
+    $("balance").replaceChildren();
+    return;
+  }
   const page = PUBLIC.includes(asked) ? asked : pageFor(who.role, asked);
   for (const tab of document.querySelectorAll("nav a")) {
-    if (tab.hash.slice(1) === page) tab.setAttribute("aria-current", "page"); else tab.removeAttribute("aria-current");
+    if (tab.hash.slice(1) === page) tab.setAttribute("aria-current", "page");
+    else tab.removeAttribute("aria-current");
   }
   document.title = `${TITLES[page] ?? page} · Discreet`;
   const role = who && ["owner", "steward", "analyst", "auditor"].includes(who.role) ? await balance() : null;
-  if (page === "ask") { await showAsk(link, saved); return; }
+  if (page === "ask") {
+    await showAsk(link, saved);
+    return;
+  }
   $(page).hidden = false;
   if (page === "budget") await showBudget(role);
   if (page === "collect") await showCollect();

@@ -1,8 +1,12 @@
 // Questions as texts: names quoted where they must be, first questions made from a catalog, and links to a question.
 
-const RESERVED = new Set(("all and any as asc between by case cast check column constraint create cross current_date default desc distinct else end except exists false " +
-  "for foreign from full grant group having in inner intersect into is join lateral left like limit natural not null offset on or order outer primary qualify " +
-  "references right select semi anti some table then to true union unique user using values when where window with").split(" "));
+const RESERVED = new Set(
+  (
+    "all and any as asc between by case cast check column constraint create cross current_date default desc distinct else end except exists false " +
+    "for foreign from full grant group having in inner intersect into is join lateral left like limit natural not null offset on or order outer primary qualify " +
+    "references right select semi anti some table then to true union unique user using values when where window with"
+  ).split(" "),
+);
 
 export const quoted = (name) => (/^[a-z_][a-z0-9_]*$/i.test(name) && !RESERVED.has(name.toLowerCase()) ? name : `"${name.replaceAll('"', '""')}"`);
 
@@ -14,12 +18,24 @@ const isDay = (column) => column.type === "date" && column.lower !== null && col
 export function firstQuestions(tables) {
   const asked = [];
   for (const table of tables.filter((other) => !other.public)) {
-    const key = table.columns.find((column) => isKey(column, table)), measured = table.columns.find((column) => isMeasured(column, table));
-    const day = table.columns.find(isDay), from = `FROM ${quoted(table.name)}`;
+    const key = table.columns.find((column) => isKey(column, table)),
+      measured = table.columns.find((column) => isMeasured(column, table));
+    const day = table.columns.find(isDay),
+      from = `FROM ${quoted(table.name)}`;
     const count = `COUNT(*) AS ${quoted(table.columns.some((column) => column.name === table.name) ? "n" : table.name)}`;
     const mean = measured ? `, AVG(${quoted(measured.name)}) AS ${quoted(`mean_${measured.name}`)}` : "";
-    if (key) asked.push({ rank: measured ? 0 : 1, about: `${table.name} by ${key.name}`, sql: `SELECT ${quoted(key.name)}, ${count}${mean}\n${from}\nGROUP BY ${quoted(key.name)}` });
-    if (day) asked.push({ rank: 2, about: `${table.name} by month`, sql: `SELECT DATE_TRUNC('month', ${quoted(day.name)}) AS month, ${count}\n${from}\nGROUP BY month\nORDER BY month` });
+    if (key)
+      asked.push({
+        rank: measured ? 0 : 1,
+        about: `${table.name} by ${key.name}`,
+        sql: `SELECT ${quoted(key.name)}, ${count}${mean}\n${from}\nGROUP BY ${quoted(key.name)}`,
+      });
+    if (day)
+      asked.push({
+        rank: 2,
+        about: `${table.name} by month`,
+        sql: `SELECT DATE_TRUNC('month', ${quoted(day.name)}) AS month, ${count}\n${from}\nGROUP BY month\nORDER BY month`,
+      });
     asked.push({ rank: 3, about: `how many ${table.name}`, sql: `SELECT ${count}${mean}\n${from}` });
   }
   return asked.sort((one, other) => one.rank - other.rank);
@@ -33,7 +49,8 @@ export function linkOf({ sql, epsilon, within }) {
 }
 
 export function fromLink(text) {
-  const given = new URLSearchParams(text), positive = (name) => (Number(given.get(name)) > 0 ? Number(given.get(name)) : null);
+  const given = new URLSearchParams(text),
+    positive = (name) => (Number(given.get(name)) > 0 ? Number(given.get(name)) : null);
   return given.get("sql") ? { sql: given.get("sql"), epsilon: positive("epsilon"), within: positive("within") } : null;
 }
 

@@ -4,12 +4,26 @@ import { $, button, call, make, told } from "./dom.js";
 export async function showSaved() {
   const { saved } = await call("/v1/saved");
   $("saved").hidden = !saved.length;
-  $("saved-list").replaceChildren(...saved.map((one) => {
-    const item = make("li"), link = make("a", one.name, { href: `#saved/${one.number}` });
-    item.append(link, " ", make("small", one.yours ? (one.shared ? "shared" : "") : `by ${one.by}`));
-    if (one.yours) item.append(" ", button("×", async () => { await call(`/v1/saved/${one.number}`, { method: "DELETE" }); await showSaved(); }, { class: "cross", "aria-label": `delete ${one.name}` }));
-    return item;
-  }));
+  $("saved-list").replaceChildren(
+    ...saved.map((one) => {
+      const item = make("li"),
+        link = make("a", one.name, { href: `#saved/${one.number}` });
+      item.append(link, " ", make("small", one.yours ? (one.shared ? "shared" : "") : `by ${one.by}`));
+      if (one.yours)
+        item.append(
+          " ",
+          button(
+            "×",
+            async () => {
+              await call(`/v1/saved/${one.number}`, { method: "DELETE" });
+              await showSaved();
+            },
+            { class: "cross", "aria-label": `delete ${one.name}` },
+          ),
+        );
+      return item;
+    }),
+  );
 }
 
 export function offerSaving(asked) {
@@ -23,7 +37,11 @@ export function offerSaving(asked) {
       const saved = await call("/v1/saved", { method: "POST", body: { name: $("save-name").value.trim(), shared: $("save-shared").checked, ...asked() } });
       $("save-form").hidden = true;
       const link = make("a", `“${saved.name}”`, { href: `#saved/${saved.number}` });
-      $("answer-said").replaceChildren("Saved as ", link, saved.shared ? ". Colleagues with a key see it with its answer, which costs them nothing." : ", for you alone.");
+      $("answer-said").replaceChildren(
+        "Saved as ",
+        link,
+        saved.shared ? ". Colleagues with a key see it with its answer, which costs them nothing." : ", for you alone.",
+      );
       await showSaved();
     } catch (error) {
       $("answer-said").textContent = told(error);

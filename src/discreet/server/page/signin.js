@@ -26,7 +26,7 @@ export async function signedIn({ needed }) {
 // The page that was asked for, or the first one that the role has.
 export function pageFor(role, asked) {
   const link = document.querySelector(`nav a[href="#${CSS.escape(asked)}"]`);
-  return link && !link.hidden ? asked : FIRST[role] ?? "transparency";
+  return link && !link.hidden ? asked : (FIRST[role] ?? "transparency");
 }
 
 export function offerSignIn(go) {
