@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 
 from discreet import attacks
+from discreet.attacks import dictionary
 from discreet.samples.ratings import ratings
 from discreet.samples.state import state
 from tests.attacks.promises import is_kept_within_the_bound, succeeds
 
 CANDIDATES = {"linkage": 16, "netflix": 16, "dictionary": 16}
 """How many an attacker of Discreet has to choose from."""
+MEDALLIONS = 18_278_000
 TRIALS = {"linkage": 14, "netflix": 14, "big-bang": 12}
 """Few, but enough to notice a curator without noise (test_power.py)."""
 
@@ -47,11 +49,22 @@ def test_every_hashed_medallion_is_found_in_the_dictionary():
     assert found.facts["medallions hashed"] == 26 * 10**3 + 26**2 * 10**3
 
 
-@pytest.mark.slow
-def test_all_three_formats_of_medallions_are_in_the_dictionary():
+def test_all_three_formats_of_medallions_are_listed_whole():
+    """`make soak` hashes them all."""
+    listed = {form: list(dictionary._blocks(form)) for form in dictionary._FORMATS}
+    assert {form: sum(len(endings) for _, endings in blocks) for form, blocks in listed.items()} == {"9A99": 26 * 10**3, "AA999": 26**2 * 10**3, "AAA999": MEDALLIONS - 702_000}  # fmt: skip
+    for blocks in listed.values():
+        assert len({beginning for beginning, _ in blocks}) == len(blocks)
+        assert all(len(set(endings)) == len(endings) for _, endings in blocks[:1])
+        assert all(endings is blocks[0][1] for _, endings in blocks)
+    assert "ZZZ" in dict(listed["AAA999"])
+
+
+def name_every_taxi():
+    """In a city so large that there are medallions of three letters."""
     found = attacks.run("dictionary", people=6_000, trials=200, seed=20)
     assert found.success == 1
-    assert found.facts["medallions hashed"] == 18_278_000
+    assert found.facts["medallions hashed"] == MEDALLIONS
 
 
 def test_a_sample_gives_somebody_away_every_time():
