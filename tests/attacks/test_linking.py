@@ -5,6 +5,7 @@ import pytest
 
 from discreet import attacks
 from discreet.attacks import dictionary
+from discreet.errors import BadInput
 from discreet.samples.ratings import ratings
 from discreet.samples.state import state
 from tests.attacks.promises import is_kept_within_the_bound, succeeds
@@ -79,3 +80,20 @@ def test_discreet_keeps_them_within_the_bound(name, epsilon):
     assert found.baseline == pytest.approx(1 / CANDIDATES.get(name, 2))
     if epsilon == 10:
         assert found.success > (0.45 if name in CANDIDATES else 0.7), "at epsilon 10 a sensible attacker is right"
+
+
+def test_too_few_people_for_the_trials_are_refused_with_the_trials_that_fit():
+    with pytest.raises(BadInput, match=r"trials=\d+") as caught:
+        attacks.run("linkage", against="discreet", epsilon=1, people=500, seed=1)
+    fits = int(caught.value.next_step.partition("trials=")[2].partition(",")[0])
+    assert attacks.run("linkage", against="discreet", epsilon=1, people=500, trials=min(fits, 3), seed=1).trials > 0
+    with pytest.raises(BadInput, match="more people"):
+        attacks.run("linkage", against="discreet", epsilon=1, people=3)
+
+
+def test_what_to_install_is_a_package_that_exists():
+    from discreet.optional import package_of
+
+    assert [package_of(name) for name in ("sklearn", "scipy.sparse", "diffprivlib")] == [
+        "scikit-learn", "scipy", "diffprivlib"
+    ]  # fmt: skip

@@ -7,7 +7,7 @@ import pytest
 
 from discreet import attacks
 from discreet.attacks.lowbits import by_granularity, by_support, in_support
-from discreet.errors import BadInput
+from discreet.errors import MissingPackage
 from tests.attacks.promises import SURE, is_kept_within_the_bound, succeeds
 
 
@@ -56,6 +56,6 @@ def test_opendp_keeps_within_the_bound():
 
 
 def test_a_peer_that_is_not_installed_is_refused_with_what_to_do(monkeypatch):
-    monkeypatch.setattr("discreet.attacks.running.find_spec", lambda _: None)
-    with pytest.raises(BadInput, match="This needs opendp"):
+    monkeypatch.setattr("discreet.optional.find_spec", lambda _: None)
+    with pytest.raises(MissingPackage, match="pip install opendp"):
         attacks.run("lowbits", against="opendp", epsilon=1)

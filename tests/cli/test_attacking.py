@@ -98,6 +98,24 @@ def test_a_verdict_needs_more_than_bad_luck():
     assert said(99, None) == "falls"
 
 
+def test_a_guarantee_that_is_violated_is_an_exit_code_of_its_own(monkeypatch):
+    from discreet.cli import attacking
+    from tests.attacks.test_core import result
+
+    for right, code in ((55, 0), (63, 0), (80, 6)):
+        played = result([1.0] * right + [0.0] * (100 - right), 0.5)
+        monkeypatch.setattr(attacking, "run", lambda *_, played=played, **__: played)
+        monkeypatch.setattr(attacking, "run_all", lambda *_, played=played, **__: [played])
+        for arguments in (["run", "differencing"], ["run", "differencing", "--json"], ["all"], ["all", "--json"]):
+            assert CliRunner().invoke(app, ["attack", *arguments]).exit_code == code
+
+
+def test_an_option_that_is_a_whole_number_is_never_cut_to_one(discreet):
+    with pytest.raises(DiscreetError, match="alpha is a whole number"):
+        discreet("run", "exhaustive", "--option", "alpha=0.3")
+    assert "guess" in discreet("run", "exhaustive", "--option", "alpha=1", "--people", "6", "--trials", "2")
+
+
 def test_what_cannot_be_played_is_refused_with_a_next_step(discreet):
     with pytest.raises(DiscreetError, match="Choose one of"):
         discreet("run", "magic")

@@ -5,16 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, TypeAlias
 
 import pyarrow as pa
 
 from discreet.accounting.plot import Picture
 from discreet.answering import bars, display, tabular
-from discreet.errors import MissingPackage
 from discreet.exact import Number
 from discreet.loss import Loss
+from discreet.optional import optional
 
 CONFIDENCE = 0.95
 """The share of answers that shown ± cover."""
@@ -92,7 +91,7 @@ class Shown(ABC):
         Args:
             level: In which share of all answers the bounded value lies inside; 0.95 unless another is given.
         """
-        return _package("polars").from_arrow(self.to_arrow(level=level))
+        return optional("polars").from_arrow(self.to_arrow(level=level))
 
     def to_pandas(self, *, level: Number = CONFIDENCE) -> Any:
         """The same as a pandas frame.
@@ -100,7 +99,7 @@ class Shown(ABC):
         Args:
             level: In which share of all answers the bounded value lies inside; 0.95 unless another is given.
         """
-        _package("pandas")
+        optional("pandas")
         return self.to_arrow(level=level).to_pandas()
 
     def plot(self) -> Picture:
@@ -113,12 +112,3 @@ class Shown(ABC):
     def _repr_html_(self) -> str:
         """A table with its ± and bars, for notebooks."""
         return display.html_of(self, self.half_widths(CONFIDENCE), self.intervals(CONFIDENCE), level=CONFIDENCE)
-
-
-def _package(name: str) -> Any:
-    try:
-        return import_module(name)
-    except ImportError:
-        raise MissingPackage(
-            f"This needs {name}, which is not installed.", next_step=f"Install it: pip install {name}."
-        ) from None

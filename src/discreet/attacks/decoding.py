@@ -5,12 +5,10 @@ Bits are -1 or +1 here, and answers are about `matrix @ bits`.
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import numpy as np
 import numpy.typing as npt
 
-from discreet.errors import BadInput
+from discreet.optional import optional
 
 Bits = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -34,13 +32,7 @@ def by_linear_program(matrix: Floats, answers: Floats) -> Floats:
 
     Citation: Dwork, McSherry, Talwar 2007.
     """
-    try:
-        sparse, optimize = import_module("scipy.sparse"), import_module("scipy.optimize")  # of the extra "lab"
-    except ImportError:
-        raise BadInput(
-            "Linear programming needs scipy, which is not installed.",
-            next_step='Install it: pip install "discreet[lab]".',
-        ) from None
+    sparse, optimize = optional("scipy.sparse"), optional("scipy.optimize")
     questions, bits = matrix.shape
     above, below = sparse.eye(questions), -sparse.eye(questions)
     solution = optimize.linprog(

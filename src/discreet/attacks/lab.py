@@ -10,6 +10,7 @@ from discreet.attacks.model import DISCREET, Attack
 from discreet.attacks.registry import find, list_attacks
 from discreet.attacks.result import Result
 from discreet.attacks.running import Sizes, run
+from discreet.optional import package_of
 
 EPSILONS = (0.1, 1.0, 10.0)
 """What attackers may spend on Discreet in the lab."""
@@ -72,8 +73,8 @@ def above_the_bound(results: Sequence[Result]) -> list[Result]:
 
 
 def not_run(names: Sequence[str] | None = None) -> dict[str, str]:
-    """Attacks that need a package which is not installed, with its name."""
-    return {attack.name: ", ".join(missing(attack)) for attack in _wanted(names) if missing(attack)}
+    """Attacks that need a package which is not installed, with what to install."""
+    return {attack.name: " ".join(map(package_of, missing(attack))) for attack in _wanted(names) if missing(attack)}
 
 
 def _wanted(names: Sequence[str] | None) -> Sequence[Attack]:

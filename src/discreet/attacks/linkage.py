@@ -13,6 +13,7 @@ from discreet.attacks.model import Attack, Game, Outcome, Size, Tally
 from discreet.attacks.releases.deidentified import without_names
 from discreet.attacks.steps import Step
 from discreet.attacks.strategies import largest
+from discreet.errors import BadInput
 from discreet.samples.state import CONDITIONS, State, birth_date, state, zip_name
 
 Ints = npt.NDArray[np.int64]
@@ -85,10 +86,16 @@ def _suspects(game: Game, voters: State) -> list[Ints]:
     order = np.argsort(voters.zips, kind="stable")
     ends = np.searchsorted(voters.zips[order], np.arange(voters.zip_count + 1))
     free = [list(game.rng.permutation(order[a:b])) for a, b in pairwise(ends)]
-    found = []
+    found: list[Ints] = []
+    candidates = int(game.options["candidates"])
     for _ in range(game.trials):
         places = [place for place in game.rng.permutation(voters.zip_count) if free[place]]
-        found.append(np.array([free[place].pop() for place in places[: int(game.options["candidates"])]], np.int64))
+        if len(places) < candidates:
+            raise BadInput(
+                f"This world has too few people for so many trials: each needs {candidates} of its own, in {candidates} zip codes.",
+                next_step=f"Give trials={len(found)}, or more people." if found else "Give more people.",
+            )
+        found.append(np.array([free[place].pop() for place in places[:candidates]], np.int64))
     return found
 
 

@@ -130,6 +130,6 @@ ATTACKS = (
         play=play,
         measure="members accused, at 1 % of others",
         whole_runs=True,
-        options={"attributes_per_person": 100, "noise": 0},
+        options={"attributes_per_person": 100.0, "noise": 0.0},
     ),
 )

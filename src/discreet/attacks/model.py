@@ -189,7 +189,7 @@ class Attack:
     whole_runs: bool = False
     """Whether a trial is a run of many guesses, one for each person, and its score the share that was right."""
     options: Mapping[str, float] = field(default_factory=dict)
-    """What else can be turned, with its usual value."""
+    """What else can be turned, with its usual value; where that is an int, whole numbers only."""
     peers: Mapping[str, str] = field(default_factory=dict)
     """Packages that claim a guarantee, by the name they are imported under, each with a sentence."""
     priced: frozenset[str] = frozenset()

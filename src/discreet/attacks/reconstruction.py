@@ -182,6 +182,6 @@ ATTACKS = (
         play=play,
         measure="bits right",
         whole_runs=True,
-        options={"noise": 0.1, "queries_per_person": 4, "lies": 0.1, "linear": 0},
+        options={"noise": 0.1, "queries_per_person": 4.0, "lies": 0.1, "linear": 0},
     ),
 )

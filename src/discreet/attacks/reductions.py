@@ -194,7 +194,7 @@ ATTACKS = (
         play=play_membership,
         measure="candidates told right",
         whole_runs=True,
-        options={"noise": 0.1, "queries_per_person": 4},
+        options={"noise": 0.1, "queries_per_person": 4.0},
     ),
     Attack(
         name="reduction-to-reconstruction",
@@ -212,6 +212,6 @@ ATTACKS = (
         play=play_reconstruction,
         measure="bits right",
         whole_runs=True,
-        options={"attributes_per_person": 40},
+        options={"attributes_per_person": 40.0},
     ),
 )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
-from importlib.util import find_spec
 from typing import Literal
 
 import numpy as np
@@ -15,6 +15,7 @@ from discreet.attacks.result import Result
 from discreet.errors import BadEpsilon, BadInput
 from discreet.exact import Number, finite, read_epsilon
 from discreet.loss import Loss
+from discreet.optional import check_installed
 
 Sizes = Literal["small", "full"]
 
@@ -92,11 +93,7 @@ def _loss(attack: Attack, target: str, epsilon: Number | None, delta: Number | N
 
 def _check_packages(attack: Attack, target: str) -> None:
     for package in (*attack.needs, *([target] if target in attack.peers else [])):
-        if find_spec(package) is None:
-            raise BadInput(
-                f"This needs {package}, which is not installed.",
-                next_step=f'Install it: pip install "discreet[lab]", or pip install {package.replace("_", "-")}.',
-            )
+        check_installed(package)
 
 
 def _whole(name: str, given: int | None, usual: int) -> int:
@@ -111,4 +108,9 @@ def _options(attack: Attack, given: Mapping[str, float]) -> dict[str, float]:
     if unknown:
         known = ", ".join(attack.options) or "none"
         raise BadInput(f"This attack has no option {unknown[0]}.", next_step=f"Its options: {known}.")
+    for name, value in given.items():
+        is_whole = isinstance(attack.options[name], int)
+        if not math.isfinite(value) or (is_whole and value != int(value)):
+            kind = "a whole number" if is_whole else "a number"
+            raise BadInput(f"{name} is {kind} here.", next_step=f"Give {name}={attack.options[name]:g}, for instance.")
     return {**attack.options, **given}

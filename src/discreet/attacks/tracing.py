@@ -131,6 +131,6 @@ ATTACKS = (
         play=play,
         measure="rows accused, at 1 % of others",
         whole_runs=True,
-        options={"columns_per_pair": 40, "noise": 0.3},
+        options={"columns_per_pair": 40.0, "noise": 0.3},
     ),
 )

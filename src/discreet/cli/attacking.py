@@ -18,6 +18,7 @@ from discreet.attacks import Result, find, list_attacks, run
 from discreet.attacks.lab import EPSILONS, not_run
 from discreet.attacks.report import html_report, markdown_table, run_all
 from discreet.cli.books import JsonOption
+from discreet.cli.exit_codes import ExitCode
 from discreet.errors import BadInput
 
 commands = typer.Typer(help="Attack what deserves to fall, and Discreet.", no_args_is_help=True, rich_markup_mode=None)
@@ -90,6 +91,7 @@ def run_one(
     if as_json:
         facts = [result.as_dict() for result in results]
         typer.echo(json.dumps(facts if len(facts) > 1 else facts[0], ensure_ascii=False))
+        _end(results)
         return
     attack = find(name)
     console.print(f"\n  {attack.title}: {attack.wants}\n", soft_wrap=True)
@@ -100,6 +102,7 @@ def run_one(
     console.print(_table(results, several=False))
     played = ", ".join(sorted({f"{result.trials:,}" for result in results}))
     console.print(f"\n  {played} trials each. {attack.lesson}\n", soft_wrap=True)
+    _end(results)
 
 
 @commands.command("all")
@@ -126,13 +129,15 @@ def run_everything(
         _write_table(table, markdown_table(results))
     if as_json:
         typer.echo(json.dumps([result.as_dict() for result in results], ensure_ascii=False))
+        _end(results)
         return
     console.print("", _table(results, several=True), "", sep="\n")
     for name, packages in not_run(names).items():
-        console.print(f'  not played: {name} needs {packages}; pip install "discreet\\[lab]"')
+        console.print(f"  not played: {name} needs {packages}. Run: pip install {packages}")
     for place in (report, table):
         if place is not None:
             typer.echo(f"  wrote {place}")
+    _end(results)
 
 
 def _write_table(path: Path, table: str) -> None:
@@ -193,7 +198,7 @@ def _table(results: list[Result], *, several: bool) -> Table:
         table.add_column(heading, justify="right", no_wrap=True)
     for result in results:
         low, high = result.interval()
-        verdict = _verdict(result, comparisons=sum(one.bound is not None for one in results))
+        verdict = _verdict(result, comparisons=_comparisons(results))
         table.add_row(
             *([f" {result.attack}"] if several else []),
             f" {result.against}",
@@ -213,6 +218,20 @@ def _verdict(result: Result, *, comparisons: int) -> Text:
         return Text("falls")
     if result.holds(comparisons=comparisons):
         return Text("holds")
-    if result.holds(0.9999, comparisons=comparisons):
-        return Text("play more", style="yellow")
-    return Text("VIOLATED", style="bold red")
+    if _is_violated(result, comparisons=comparisons):
+        return Text("VIOLATED", style="bold red")
+    return Text("play more", style="yellow")
+
+
+def _is_violated(result: Result, *, comparisons: int) -> bool:
+    return result.holds(0.9999, comparisons=comparisons) is False
+
+
+def _comparisons(results: list[Result]) -> int:
+    return sum(result.bound is not None for result in results)
+
+
+def _end(results: list[Result]) -> None:
+    """A guarantee that does not hold is a failure, whoever reads the table."""
+    if any(_is_violated(result, comparisons=_comparisons(results)) for result in results):
+        raise typer.Exit(ExitCode.VIOLATED)

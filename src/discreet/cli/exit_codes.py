@@ -15,6 +15,8 @@ class ExitCode(IntEnum):
     REFUSED = 3
     BUDGET = 4
     FAILURE = 5
+    VIOLATED = 6
+    """An attack did better than the guarantee allows."""
 
 
 def exit_code(error: DiscreetError) -> ExitCode:
