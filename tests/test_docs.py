@@ -64,8 +64,6 @@ def test_every_test_named_in_the_docs_exists(page):
 
 
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
-IMPORTS = "import discreet\nfrom discreet.mechanisms import *\n"
-"""What a reader of one page has imported on the page before."""
 
 
 def _examples(page):
@@ -73,9 +71,9 @@ def _examples(page):
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if _examples(page)], ids=lambda page: page.name)
-def test_every_example_runs(page, tmp_path, monkeypatch):
+def test_every_example_runs_as_it_stands(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    exec(IMPORTS + _examples(page), {})
+    exec(_examples(page), {})
 
 
 def test_the_figures_beside_the_examples_are_right():

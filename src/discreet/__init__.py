@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import DiscreetError
 from discreet.loss import Loss, Neighbours
+from discreet.mechanisms.bounded import histogram, mean, sum, variance  # noqa: A004  discreet.sum is what one types
 from discreet.mechanisms.plain import choose, gaussian, laplace, quantile, randomized_response
 
 if TYPE_CHECKING:
@@ -67,8 +68,12 @@ __all__ = [
     "choose",
     "connect",
     "gaussian",
+    "histogram",
     "laplace",
+    "mean",
     "open",
     "quantile",
     "randomized_response",
+    "sum",
+    "variance",
 ]

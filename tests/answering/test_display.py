@@ -7,10 +7,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from discreet.answering.figures import figure, plus_minus
 from discreet.answering.tabular import interval_names
 from discreet.client import RemoteAnswer
 from discreet.errors import MissingPackage
+from discreet.figures import figure, plus_minus
 from discreet.loss import Loss
 
 

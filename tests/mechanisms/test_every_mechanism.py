@@ -1,5 +1,6 @@
 """The promises that every mechanism must keep, against exact laws on neighbours."""
 
+import inspect
 import itertools
 import math
 from collections import Counter
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import DiscreetError
-from discreet.mechanisms import Laplace
+from discreet.mechanisms import Gaussian, Laplace, PartitionSelection, PermuteAndFlip, Quantile
 from tests.checks import counts_are_fair, ratio_within
 from tests.laws import hockey_stick, renyi
 from tests.mechanisms.cases import CASES
@@ -111,3 +112,31 @@ def test_a_level_that_is_no_probability_is_refused(case, level):
     with pytest.raises(DiscreetError) as caught:
         case.mechanism.error(level)
     assert caught.value.code == "bad-probability"
+
+
+@pytest.mark.parametrize(
+    "kind", [Laplace, Gaussian, PermuteAndFlip, Quantile, PartitionSelection], ids=lambda k: k.__name__
+)
+def test_what_epsilon_for_takes_can_be_looked_up(kind):
+    taken = inspect.signature(kind.epsilon_for).parameters
+    own = [name for name in inspect.signature(kind).parameters if name not in ("epsilon", "variance")]
+    assert list(taken)[:2] == ["error", "confidence"]
+    assert set(own) < set(taken)
+    assert all(parameter.kind is parameter.KEYWORD_ONLY for parameter in taken.values())
+    assert kind.epsilon_for.__name__ == "epsilon_for"
+
+
+def test_an_instance_has_its_own_parameters_as_defaults():
+    taken = inspect.signature(Laplace(sensitivity=3, epsilon=1).epsilon_for).parameters
+    assert taken["sensitivity"].default == 3
+    assert taken["error"].default is inspect.Parameter.empty
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_mechanism_releases_without_being_handed_bits(case):
+    case.mechanism.release(case.neighbours[0])
+
+
+def test_what_is_drawn_without_bits_is_noise():
+    wide = Laplace(sensitivity=1, epsilon=0.001)
+    assert len({wide.release(0) for _ in range(20)}) > 10

@@ -279,7 +279,12 @@ def test_every_integer_type_is_taken(dtype):
 
 @pytest.mark.parametrize(
     "values",
-    [np.ma.array([1.0, NAN], mask=[0, 1]), np.matrix([[1, 2]]), np.array([1.0], np.longdouble), np.longdouble(1)],
+    [
+        np.ma.array([1.0, NAN], mask=[0, 1]),
+        np.array([[1, 2]]).view(np.matrix),
+        np.array([1.0], np.longdouble),
+        np.longdouble(1),
+    ],
     ids=repr,
 )
 def test_arrays_that_hide_something_are_refused(values):

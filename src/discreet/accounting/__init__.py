@@ -1,5 +1,6 @@
 """How losses add up: the lectures' theorems, filters for adaptive analysts, distributions for fixed batches."""
 
+from discreet.accounting.account import Account
 from discreet.accounting.calibration import calibrate, epsilon_for
 from discreet.accounting.charges import Charge
 from discreet.accounting.composition import Composed, compose
@@ -18,6 +19,7 @@ from discreet.accounting.theorems import advanced, basic, binary_ish, group, opt
 from discreet.accounting.tradeoff import true_positive_rates
 
 __all__ = [
+    "Account",
     "Charge",
     "Composed",
     "Filter",

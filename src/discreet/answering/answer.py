@@ -16,10 +16,11 @@ from discreet.answering import warnings
 from discreet.answering.columns import Column, Sides, days, numbers, to_arrow
 from discreet.answering.plan import Plan
 from discreet.answering.population import population_sides
-from discreet.answering.shown import CONFIDENCE, Ends, Interval, Shown
+from discreet.answering.shown import Ends, Interval, Shown
 from discreet.answering.stored import read_stored, stored_form
 from discreet.answering.view import Table, table_of
 from discreet.exact import Number, read_level
+from discreet.figures import CONFIDENCE
 
 __all__ = ["Answer", "Interval", "read_stored", "stored_form"]
 _EPOCH = date(1970, 1, 1)

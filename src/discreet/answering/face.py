@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from discreet.answering.shown import CONFIDENCE, Ends, Interval, Shown
+from discreet.answering.shown import Ends, Interval, Shown
 from discreet.exact import Number
+from discreet.figures import CONFIDENCE
 from discreet.loss import Loss
 from discreet.sql.builder import Table
 from discreet.sql.text import Parameters

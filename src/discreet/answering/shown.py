@@ -12,11 +12,10 @@ import pyarrow as pa
 from discreet.accounting.plot import Picture
 from discreet.answering import bars, display, tabular
 from discreet.exact import Number
+from discreet.figures import CONFIDENCE
 from discreet.loss import Loss
 from discreet.optional import optional
 
-CONFIDENCE = 0.95
-"""The share of answers that shown ± cover."""
 Interval: TypeAlias = tuple[float, float] | tuple[str, str]
 """Where the bounded truth lies; dates as text."""
 Ends: TypeAlias = tuple[pa.Array, pa.Array]

@@ -15,9 +15,10 @@ import pyarrow as pa
 
 from discreet.answering.answer import Answer
 from discreet.answering.columns import text_of
-from discreet.answering.shown import CONFIDENCE, Ends, Interval, Shown
+from discreet.answering.shown import Ends, Interval, Shown
 from discreet.errors import BadInput
 from discreet.exact import Number
+from discreet.figures import CONFIDENCE
 from discreet.sql.text import Parameters
 
 T = TypeVar("T")

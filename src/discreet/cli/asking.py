@@ -13,12 +13,12 @@ from rich.table import Table
 from rich.text import Text
 
 from discreet.answering.face import CONFIDENCE, Balance, Explanation, GroupFacts, MeasureFacts, Shown
-from discreet.answering.figures import figure, plus_minus
 from discreet.answering.wire import answer_facts, facts_of
 from discreet.catalog import EACH_ROW
 from discreet.cli.books import AnalystOption, bar
 from discreet.curator import open_curator
 from discreet.errors import BadInput
+from discreet.figures import figure, plus_minus
 
 Question = Annotated[str, typer.Argument(help="One SELECT statement.")]
 Mechanism = Annotated[str | None, typer.Option("--mechanism", help="laplace, or gaussian.")]

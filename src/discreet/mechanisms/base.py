@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import MISSING, fields
 from fractions import Fraction
-from inspect import signature
+from inspect import Signature, signature
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from discreet.errors import BadDelta, BadEpsilon, BadInput, ScaleOutOfRange
 from discreet.exact import Number, exact, finite, read_epsilon_from_zero, read_order, rounded_up
 from discreet.mechanisms import curves
 from discreet.mechanisms.curves import Floats
-from discreet.noise import RandomBits
+from discreet.noise import SYSTEM_BITS, RandomBits
 
 
 class Guarantee(ABC):
@@ -111,7 +111,7 @@ class Mechanism(Guarantee):
     __slots__ = ()
 
     @abstractmethod
-    def release(self, exact: Any, bits: RandomBits) -> Any:
+    def release(self, exact: Any, bits: RandomBits = SYSTEM_BITS) -> Any:
         """The private answer."""
 
     @abstractmethod
@@ -138,7 +138,20 @@ class solved_for:  # noqa: N801  reads as a decorator
         known = {}
         if instance is not None:
             known = {f.name: getattr(instance, f.name) for f in fields(instance) if f.init and f.name != self._unknown}
-        return lambda **given: self._function(owner, **self._checked(owner, {**known, **given}))
+
+        def solved(**given: Any) -> float:
+            return self._function(owner, **self._checked(owner, {**known, **given}))
+
+        solved.__name__, solved.__doc__ = self._function.__name__, self.__doc__
+        solved.__signature__ = self._signature(owner, known)  # type: ignore[attr-defined]  # what help() shows
+        return solved
+
+    def _signature(self, owner: Any, known: dict[str, Any]) -> Signature:
+        """What is asked for, then the mechanism's own parameters: those of an instance are there already."""
+        asked = [p for p in signature(self._function).parameters.values() if p.kind is p.KEYWORD_ONLY]
+        own = [p for p in signature(owner).parameters.values() if p.name != self._unknown]
+        own = [p.replace(kind=p.KEYWORD_ONLY, default=known.get(p.name, p.default)) for p in own]
+        return Signature([*asked, *own], return_annotation="float")
 
     def _checked(self, owner: Any, given: dict[str, Any]) -> dict[str, Any]:
         """Neither a parameter too few nor one too many."""
@@ -190,7 +203,10 @@ class SolvedForEpsilon(PureMechanism):
     def epsilon_for(cls: Any, *, error: Number, confidence: Number, **parameters: Any) -> float:  # noqa: N805
         """The least epsilon whose error at `confidence` is at most `error`.
 
-        Asked of a mechanism, the other parameters are its own; asked of the class, they are given.
+        Args:
+            error: How far off an answer may be, in the unit of the values.
+            confidence: In which share of all releases it is no further off, such as 0.95.
+            **parameters: The mechanism's own: given where the class is asked, and those of the instance otherwise.
         """
         wanted = positive_error(error)
 

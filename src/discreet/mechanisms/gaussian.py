@@ -16,7 +16,7 @@ from discreet.mechanisms.adding import Integers, add, check_integers
 from discreet.mechanisms.base import Mechanism, least, positive_error, solved_for
 from discreet.mechanisms.curves import Floats
 from discreet.mechanisms.normal import gaussian_deltas, tails_above
-from discreet.noise import RandomBits, discrete_gaussian
+from discreet.noise import SYSTEM_BITS, RandomBits, discrete_gaussian
 from discreet.noise.gaussian import check_variance
 
 
@@ -102,7 +102,7 @@ class Gaussian(Mechanism):
         shift = max(1, math.floor(exact(self.sensitivity)))  # integers that differ by at most 1.5 differ by 1
         return gaussian_deltas(shift, float(self._variance), epsilons)
 
-    def release(self, exact: Integers, bits: RandomBits) -> Integers:
+    def release(self, exact: Integers, bits: RandomBits = SYSTEM_BITS) -> Integers:
         check_integers(exact, size=self.size)
         return add(exact, discrete_gaussian(self._variance, self.size, bits))
 

@@ -1,8 +1,8 @@
-"""Scalars, lists and arrays in; the same kind out."""
+"""Scalars, lists, arrays and columns in; the same kind out."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from numbers import Integral, Rational, Real
 from typing import Any, Literal
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import BadData, BadGranularity
 from discreet.exact import Number
+from discreet.mechanisms.frames import array_of, column_like, is_column
 from discreet.mechanisms.grid import Grid, check_finite
 
 
@@ -23,10 +24,14 @@ class Data:
     real: bool
     shape: tuple[int, ...]
     numbers: NDArray[Any]
+    column: Any = None
+    """The column of pandas or polars that an array came from."""
 
     @classmethod
     def read(cls, values: object) -> Data:
         """Look at the type and refuse NaN and infinity, before anything is drawn."""
+        if is_column(values):
+            return replace(cls._read_array(array_of(values)), column=values)
         if type(values) in (np.ndarray, np.memmap):
             return cls._read_array(np.asarray(values))
         if isinstance(values, list | tuple):
@@ -72,9 +77,10 @@ class Data:
     def back(self, released: NDArray[Any], grid: Grid | None) -> Any:
         """The released integers as the kind that came in."""
         if self.kind == "array":
-            return (released if grid is None else grid.array_back(released)).reshape(self.shape)
-        values = [int(value) if grid is None else grid.back(int(value)) for value in released]
-        return values if self.kind == "list" else values[0]
+            values = (released if grid is None else grid.array_back(released)).reshape(self.shape)
+            return values if self.column is None else column_like(self.column, values)
+        numbers = [int(value) if grid is None else grid.back(int(value)) for value in released]
+        return numbers if self.kind == "list" else numbers[0]
 
 
 def grid_for(granularity: Number | None, sensitivity: Fraction, *, size: int, real: bool) -> Grid | None:
@@ -107,6 +113,6 @@ def _exact_number(value: object) -> int | Fraction:
 
 def _not_numbers() -> BadData:
     return BadData(
-        "The values must be ints or floats: one, a flat list of them, or a numpy array.",
+        "The values must be ints or floats: one, a flat list of them, a numpy array, or a column of pandas or polars.",
         next_step="Convert the values first; booleans become 0 and 1 with int().",
     )

@@ -14,7 +14,7 @@ from discreet.mechanisms import curves
 from discreet.mechanisms.adding import Integers, add, check_integers
 from discreet.mechanisms.base import SolvedForEpsilon
 from discreet.mechanisms.curves import Floats
-from discreet.noise import RandomBits, discrete_laplace, one_discrete_laplace
+from discreet.noise import SYSTEM_BITS, RandomBits, discrete_laplace, one_discrete_laplace
 from discreet.noise.enclosure import exp_minus
 from discreet.noise.laplace import check_scale
 
@@ -55,7 +55,7 @@ class Laplace(SolvedForEpsilon):
     def _shift(self) -> int:
         return max(1, math.floor(exact(self.sensitivity)))  # integers that differ by at most 1.5 differ by 1
 
-    def release(self, exact: Integers, bits: RandomBits) -> Integers:
+    def release(self, exact: Integers, bits: RandomBits = SYSTEM_BITS) -> Integers:
         check_integers(exact, size=self.size)
         if isinstance(exact, int):
             return exact + one_discrete_laplace(self.scale, bits)

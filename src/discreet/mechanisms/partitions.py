@@ -17,7 +17,7 @@ from discreet.mechanisms import curves
 from discreet.mechanisms.adding import as_int64
 from discreet.mechanisms.base import SolvedForEpsilon
 from discreet.mechanisms.curves import Floats
-from discreet.noise import Probability, RandomBits
+from discreet.noise import SYSTEM_BITS, Probability, RandomBits
 from discreet.noise.enclosure import exp_minus
 
 _BITS = 128
@@ -69,7 +69,7 @@ class PartitionSelection(SolvedForEpsilon):
         aside = rounded_up(exact(self.delta))
         return np.minimum(1.0, aside + (1 - aside) * curves.pure_deltas(self.pure_epsilon, epsilons))
 
-    def release(self, exact: NDArray[np.int64], bits: RandomBits) -> NDArray[np.bool_]:
+    def release(self, exact: NDArray[np.int64], bits: RandomBits = SYSTEM_BITS) -> NDArray[np.bool_]:
         """For each group's number of people, whether the group may be shown."""
         people = as_int64(exact)
         if np.any(people < 0):

@@ -1,6 +1,6 @@
 """Plain functions for people who want one private number: no curator, no ledger, no default epsilon.
 
-Scalars, lists and numpy arrays go in, the same kind comes out. Integers come out as integers. Reals are released on a
+Scalars, lists, numpy arrays and columns of pandas and polars go in, the same kind comes out. Integers come out as integers. Reals are released on a
 power-of-two grid that follows from the sensitivity alone, or that the caller names with `granularity`.
 """
 
@@ -13,10 +13,10 @@ from numbers import Integral
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.errors import BadData, BadInput
 from discreet.exact import Number, exact, read_sensitivity
+from discreet.mechanisms.frames import array_of, column_like, is_column
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.grid import Grid
 from discreet.mechanisms.kinds import Data, grid_for
@@ -24,24 +24,33 @@ from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.quantile import Quantile
 from discreet.mechanisms.response import RandomizedResponse
 from discreet.mechanisms.selection import PermuteAndFlip
-from discreet.noise import RandomBits
+from discreet.noise import SYSTEM_BITS
 
-Values = TypeVar("Values", int, float, list[int], list[float], NDArray[Any])
-Answers = TypeVar("Answers", bool, int, list[bool], list[int], NDArray[Any])
+Values = TypeVar("Values")
+"""One number, a list, an array, or a column of pandas or polars."""
 Candidate = TypeVar("Candidate")
-
-_bits = RandomBits()
+_bits = SYSTEM_BITS
 
 
 def laplace(values: Values, *, sensitivity: Number, epsilon: Number, granularity: Number | None = None) -> Values:
-    """`values` with Laplace noise: epsilon-DP when one person moves them by at most `sensitivity` in all (L1)."""
-    if type(values) is int:  # the commonest question, without the cost of arrays
+    """`values` with Laplace noise: epsilon-DP when one person moves them by at most `sensitivity` in all (L1).
+
+    Args:
+        values: One number, a list, a numpy array, or a column of pandas or polars; the same kind comes out.
+        sensitivity: How far one person can move all of them together: 1 for a count, the largest magnitude for a sum.
+        epsilon: How much may be learned about a person; smaller is more private. There is no default.
+        granularity: Of reals, the power of two that they are released as multiples of; it follows from the sensitivity if left out.
+    """
+    number: Any = values
+    if type(number) is int:  # the commonest question, without the cost of arrays
         counting, _ = _laplace_on(sensitivity, epsilon, granularity, 1, False)
-        return counting.release(values, _bits)
-    if type(values) is float and math.isfinite(values):
+        counted: Any = counting.release(number, _bits)
+        return counted
+    if type(number) is float and math.isfinite(number):
         measuring, steps = _laplace_on(sensitivity, epsilon, granularity, 1, True)
         assert steps is not None  # noqa: S101  reals have a grid
-        return steps.back(measuring.release(steps.onto(values), _bits))
+        measured: Any = steps.back(measuring.release(steps.onto(number), _bits))
+        return measured
     data = Data.read(values)
     mechanism, grid = _laplace_on(sensitivity, epsilon, granularity, data.size, data.real)
     result: Values = data.back(mechanism.release(data.onto(grid), _bits), grid)
@@ -77,7 +86,16 @@ def gaussian(
     delta: Number | None = None,
     granularity: Number | None = None,
 ) -> Values:
-    """`values` with Gaussian noise: rho-zCDP, or (epsilon, delta)-DP, when one person moves them by `sensitivity` (L2)."""
+    """`values` with Gaussian noise: rho-zCDP, or (epsilon, delta)-DP, when one person moves them by `sensitivity` (L2).
+
+    Args:
+        values: One number, a list, a numpy array, or a column of pandas or polars; the same kind comes out.
+        sensitivity: How far one person can move them: the length of the difference (L2).
+        rho: The zCDP that may be spent; or epsilon and delta instead.
+        epsilon: How much may be learned about a person, outside of a chance of delta.
+        delta: That chance: far below one over the number of people, such as 1e-6.
+        granularity: Of reals, the power of two that they are released as multiples of; it follows from the sensitivity if left out.
+    """
     wide = read_sensitivity(sensitivity)
     data = Data.read(values)
     grid = data.grid(granularity, wide)
@@ -99,6 +117,12 @@ def choose(candidates: Sequence[Candidate], scores: object, *, sensitivity: Numb
     """One candidate, likely one with a high score: epsilon-DP when one person moves each score by `sensitivity`.
 
     By permute-and-flip, which is never worse than the exponential mechanism. Real scores are put on a grid first.
+
+    Args:
+        candidates: What to choose among; public.
+        scores: One number for each candidate, higher is better; exact, and never shown.
+        sensitivity: How far one person can move each score: 1 where scores are counts.
+        epsilon: How much may be learned about a person; smaller is more private. There is no default.
     """
     wide = read_sensitivity(sensitivity)
     data = Data.read(scores)
@@ -111,8 +135,19 @@ def choose(candidates: Sequence[Candidate], scores: object, *, sensitivity: Numb
     return candidates[mechanism.release(np.clip(data.onto(grid), limits.min, limits.max).astype(np.int64), _bits)]
 
 
-def randomized_response(bits: Answers, *, epsilon: Number, categories: int = 2) -> Answers:
-    """Each person's bit (or category 0, 1, ...) as they would report it themselves: epsilon-DP, nobody to trust."""
+def randomized_response(bits: Values, *, epsilon: Number, categories: int = 2) -> Values:
+    """Each person's bit (or category 0, 1, ...) as they would report it themselves: epsilon-DP, nobody to trust.
+
+    Args:
+        bits: True or False, 0 or 1, or categories: one, a list, an array or a column; the same kind comes out.
+        epsilon: How much may be learned about a person; smaller is more private. There is no default.
+        categories: How many categories there are; 2 for bits.
+    """
+    if is_column(bits):
+        reported: Values = column_like(
+            bits, randomized_response(array_of(bits), epsilon=epsilon, categories=categories)
+        )
+        return reported
     mechanism = RandomizedResponse(epsilon=epsilon, categories=categories)
     if isinstance(bits, list | tuple) and not all(isinstance(bit, Integral | np.bool_) for bit in bits):
         raise _not_categories()
@@ -124,7 +159,7 @@ def randomized_response(bits: Answers, *, epsilon: Number, categories: int = 2) 
     largest = 1 if truth.dtype.kind == "b" else np.iinfo(truth.dtype).max
     if mechanism.categories - 1 <= largest:
         reports = reports.astype(truth.dtype)
-    result: Answers = reports if isinstance(bits, np.ndarray) else reports.tolist()
+    result: Any = reports if isinstance(bits, np.ndarray) else reports.tolist()
     return result
 
 
@@ -133,7 +168,15 @@ def _not_categories() -> BadData:
 
 
 def quantile(values: object, q: Number, *, lower: Number, upper: Number, epsilon: Number) -> float:
-    """A value near the q-th quantile: epsilon-DP for one value per person; `lower` and `upper` from public knowledge."""
+    """A value near the q-th quantile: epsilon-DP for one value per person; `lower` and `upper` from public knowledge.
+
+    Args:
+        values: A list, a numpy array, or a column of pandas or polars: one value a person.
+        q: Which quantile, from 0 to 1; 0.5 is the median.
+        lower: The least that a value can be, from public knowledge; values below count as this.
+        upper: The most that a value can be, likewise.
+        epsilon: How much may be learned about a person; smaller is more private. There is no default.
+    """
     data = Data.read(values)
     mechanism = Quantile(q=q, lower=lower, upper=upper, epsilon=epsilon, whole=not data.real)
     numbers = data.numbers

@@ -19,7 +19,7 @@ from discreet.mechanisms.curves import Floats
 from discreet.mechanisms.grid import Grid, check_finite
 from discreet.mechanisms.histograms import Block, Histograms
 from discreet.mechanisms.selection import Exponential
-from discreet.noise import RandomBits, exponential_choices, uniform_below_each
+from discreet.noise import SYSTEM_BITS, RandomBits, exponential_choices, uniform_below_each
 
 _MOST_POINTS = 2**15
 _FINEST_RANK = 10**6
@@ -128,15 +128,15 @@ class Quantile(SolvedForEpsilon):
     def _deltas(self, epsilons: Floats) -> Floats:
         return self.selection.deltas(epsilons)
 
-    def release(self, exact: NDArray[Any], bits: RandomBits) -> float:
+    def release(self, exact: NDArray[Any], bits: RandomBits = SYSTEM_BITS) -> float:
         """The chosen point; an empty array is fine and gives any point alike."""
         return self.grid.back(self.candidates[self.choose(self._counts(exact), bits)])
 
-    def choose(self, counts: NDArray[np.int64], bits: RandomBits) -> int:
+    def choose(self, counts: NDArray[np.int64], bits: RandomBits = SYSTEM_BITS) -> int:
         """The same from how many values each candidate has; which candidate was chosen."""
         return self.selection.release(self._scores(counts), bits)
 
-    def choose_many(self, counts: NDArray[np.int64] | Histograms, bits: RandomBits) -> NDArray[np.int64]:
+    def choose_many(self, counts: NDArray[np.int64] | Histograms, bits: RandomBits = SYSTEM_BITS) -> NDArray[np.int64]:
         """The same for many groups at once: which candidate was chosen in each.
 
         Takes a row of counts for each group or, better where several quantiles of the same groups are asked for, their

@@ -15,7 +15,7 @@ from discreet.mechanisms import curves
 from discreet.mechanisms.adding import as_int64
 from discreet.mechanisms.base import PureMechanism, SolvedForEpsilon
 from discreet.mechanisms.curves import Floats
-from discreet.noise import Probability, RandomBits, flip, uniform_below
+from discreet.noise import SYSTEM_BITS, Probability, RandomBits, flip, uniform_below
 
 
 class _Response(PureMechanism):
@@ -38,7 +38,7 @@ class _Response(PureMechanism):
     def truth_probability(self) -> float:
         return 1 - self._lie.prefix(53) / 2**53
 
-    def release(self, exact: NDArray[np.int64], bits: RandomBits) -> NDArray[np.int64]:
+    def release(self, exact: NDArray[np.int64], bits: RandomBits = SYSTEM_BITS) -> NDArray[np.int64]:
         """One answer for each of the given categories 0, 1, ..., categories - 1; both coins are drawn for everyone."""
         truth = as_int64(exact)
         if np.any((truth < 0) | (truth >= self.categories)):

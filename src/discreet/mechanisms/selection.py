@@ -30,7 +30,7 @@ from discreet.mechanisms import curves
 from discreet.mechanisms.adding import as_int64
 from discreet.mechanisms.base import SolvedForEpsilon
 from discreet.mechanisms.curves import Floats
-from discreet.noise import RandomBits, discrete_laplace, exponential_choice, permute_and_flip
+from discreet.noise import SYSTEM_BITS, RandomBits, discrete_laplace, exponential_choice, permute_and_flip
 from discreet.noise.choice import MOST_CANDIDATES
 from discreet.noise.laplace import check_scale
 
@@ -59,7 +59,7 @@ class _Selection(SolvedForEpsilon):
         return exact(self.epsilon) / (2 * exact(self.sensitivity))
 
     @abstractmethod
-    def release(self, exact: Scores, bits: RandomBits) -> int:
+    def release(self, exact: Scores, bits: RandomBits = SYSTEM_BITS) -> int:
         """The index of the winner."""
 
     def error(self, confidence: Number) -> int:
@@ -118,7 +118,7 @@ class Exponential(_MonotoneSelection):
     def _deltas(self, epsilons: Floats) -> Floats:
         return curves.bounded_range_deltas(self.pure_epsilon, epsilons)
 
-    def release(self, exact: Scores, bits: RandomBits) -> int:
+    def release(self, exact: Scores, bits: RandomBits = SYSTEM_BITS) -> int:
         return exponential_choice(as_int64(exact, size=self.size).ravel(), self.rate, bits)
 
     def _worst_chance_of_gap(self, gap: int) -> float:
@@ -135,7 +135,7 @@ class PermuteAndFlip(_MonotoneSelection):
     Citation: McKenna, Sheldon 2020 (arXiv:2010.12603).
     """
 
-    def release(self, exact: Scores, bits: RandomBits) -> int:
+    def release(self, exact: Scores, bits: RandomBits = SYSTEM_BITS) -> int:
         return permute_and_flip(as_int64(exact, size=self.size).ravel(), self.rate, bits)
 
     def _worst_chance_of_gap(self, gap: int) -> float:
@@ -155,7 +155,7 @@ class NoisyMax(_Selection):
     Citation: Dwork, Roth 2014, claim 3.9 (there for continuous noise).
     """
 
-    def release(self, exact: Scores, bits: RandomBits) -> int:
+    def release(self, exact: Scores, bits: RandomBits = SYSTEM_BITS) -> int:
         scores = as_int64(exact, size=self.size).ravel()
         noise = discrete_laplace(1 / self.rate, self.size, bits)
         return int(np.argmax(scores.astype(object) + noise))  # as Python ints: comparing must never wrap around

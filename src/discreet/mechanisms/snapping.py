@@ -23,7 +23,7 @@ from discreet.exact import (
 )
 from discreet.mechanisms.base import SolvedForEpsilon
 from discreet.mechanisms.grid import Grid
-from discreet.noise import RandomBits
+from discreet.noise import SYSTEM_BITS, RandomBits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +64,7 @@ class Snapping(SolvedForEpsilon):
         """What answers are rounded to, in units."""
         return Grid.given(_power_of_two_above(self.scale))
 
-    def release(self, exact: float, bits: RandomBits) -> float:
+    def release(self, exact: float, bits: RandomBits = SYSTEM_BITS) -> float:
         if type(exact) is not float or not math.isfinite(exact):
             raise BadData("The value is no finite float.", next_step="Drop or replace such values first.")
         unit = float(self.unit)

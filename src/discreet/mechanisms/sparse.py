@@ -11,7 +11,7 @@ from discreet.errors import BadData, BadInput
 from discreet.exact import Number, exact, read_count, read_epsilon, read_flag, read_level, read_sensitivity
 from discreet.mechanisms.base import SolvedForEpsilon
 from discreet.mechanisms.laplace import Laplace
-from discreet.noise import RandomBits, one_discrete_laplace
+from discreet.noise import SYSTEM_BITS, RandomBits, one_discrete_laplace
 from discreet.noise.laplace import check_scale
 
 
@@ -62,19 +62,19 @@ class AboveThreshold(SolvedForEpsilon):
     def query_scale(self) -> Fraction:
         return self._moves * exact(self.sensitivity) / (exact(self.epsilon) - self.threshold_epsilon)
 
-    def noisy_threshold(self, bits: RandomBits) -> int:
+    def noisy_threshold(self, bits: RandomBits = SYSTEM_BITS) -> int:
         """The threshold with its noise: drawn once for a run, kept by whoever runs it, and never shown."""
         return self.threshold + one_discrete_laplace(self.threshold_scale, bits)
 
-    def is_above(self, value: int, noisy_threshold: int, bits: RandomBits) -> bool:
+    def is_above(self, value: int, noisy_threshold: int, bits: RandomBits = SYSTEM_BITS) -> bool:
         """One comparison with fresh noise. Whoever calls it counts the positives, and stops."""
         return _reaches(value, noisy_threshold, self.query_scale, bits)
 
-    def start(self, bits: RandomBits) -> Watch:
+    def start(self, bits: RandomBits = SYSTEM_BITS) -> Watch:
         """Begin: the whole epsilon is spent now, however few queries follow."""
         return Watch(self, self.noisy_threshold(bits), bits)
 
-    def release(self, exact: Iterable[int], bits: RandomBits) -> list[bool]:
+    def release(self, exact: Iterable[int], bits: RandomBits = SYSTEM_BITS) -> list[bool]:
         """Answers in order; the list ends with the last True allowed."""
         values = list(exact)
         if any(type(value) is not int for value in values):

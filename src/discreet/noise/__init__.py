@@ -1,6 +1,6 @@
 """How to draw: exact samplers on integers, vectorised, from secure randomness only."""
 
-from discreet.noise.bits import RandomBits
+from discreet.noise.bits import SYSTEM_BITS, RandomBits
 from discreet.noise.choice import exponential_choice, permute_and_flip
 from discreet.noise.choices import exponential_choices
 from discreet.noise.coins import Probability, bernoulli, bernoulli_exp, flip
@@ -9,6 +9,7 @@ from discreet.noise.laplace import Samples, discrete_laplace, geometric, one_dis
 from discreet.noise.uniform import binomial, uniform_below, uniform_below_each
 
 __all__ = [
+    "SYSTEM_BITS",
     "Probability",
     "RandomBits",
     "Samples",

@@ -50,6 +50,9 @@ class RandomBits:
                 self._stream = _Stream(self._fresh_key())
         return words
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
     def _fresh_key(self) -> bytes:
         """32 bytes of key and 16 of counter."""
         return os.urandom(48)
@@ -76,3 +79,7 @@ class _Stream:
             self._left -= out.size
             self._cipher.update_into(_ZEROS[: out.size], out.data)
         return True
+
+
+SYSTEM_BITS = RandomBits()
+"""What a mechanism draws from unless it is handed others."""

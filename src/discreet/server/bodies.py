@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from discreet.answering.shown import CONFIDENCE
 from discreet.answering.wire import read_parameters
+from discreet.figures import CONFIDENCE
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)]
 Share = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False, strict=True)]

@@ -6,6 +6,8 @@ import math
 from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Decimal
 from typing import Any
 
+CONFIDENCE = 0.95
+"""The share of answers that shown ± cover."""
 _DIGITS = 2
 """Of a ±: the second says whether 1 means 0.5 or 1.5, a third says nothing."""
 _MOST_DECIMALS, _MOST_WHOLE = 9, 18

@@ -1,0 +1,179 @@
+"""Statistics of bounded values, one value a person: histogram, sum, mean and variance, each with its ±, each paid for before it is drawn.
+
+Values are put on a public grid (whole numbers stay what they are; of reals there are at least 2**16 steps between the bounds), clamped to the bounds in
+steps, and added up as integers; then exact noise is added. Everything after the noise is computed from what was released.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from fractions import Fraction
+from typing import Protocol
+
+from discreet.errors import BadInput
+from discreet.exact import Number, read_bounds, read_epsilon, rounded_up
+from discreet.loss import Loss, Neighbours, read_neighbours
+from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.binning import binned, by_category
+from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.moments import Plan, on_grid, total_of
+from discreet.mechanisms.statistic import Histogram, Statistic
+from discreet.noise import SYSTEM_BITS
+
+_bits = SYSTEM_BITS
+
+
+class Account(Protocol):
+    """What pays: `discreet.accounting.Account`, or anything that refuses what it cannot pay for."""
+
+    def charge(self, releases: Sequence[Mechanism]) -> None:
+        """Pay for releases that are made together, or raise.
+
+        Args:
+            releases: The mechanisms that are about to be drawn from.
+        """
+
+
+def histogram(
+    values: object,
+    *,
+    epsilon: Number,
+    edges: Sequence[Number] | None = None,
+    categories: Iterable[Hashable] | None = None,
+    neighbours: Neighbours = Neighbours.ADD_REMOVE,
+    account: Account | None = None,
+) -> Histogram:
+    """How many values fall into each bin: epsilon-DP for one value a person.
+
+    Args:
+        values: A list, a numpy array, or a column of pandas or polars: one value a person.
+        epsilon: How much may be learned about a person; smaller is more private. There is no default.
+        edges: Where bins of numbers begin and end, from public knowledge; values beyond count in the outermost bins.
+        categories: Or the categories, from public knowledge; other values are not counted.
+        neighbours: What a person changes: a value that comes or goes, or one that is replaced, which doubles the noise.
+        account: What pays for it; nothing is drawn unless it does.
+    """
+    if (edges is None) == (categories is None):
+        raise BadInput(
+            "A histogram has edges or categories, one of the two.",
+            next_step='Give edges=[0, 10, 20], or categories=["ER", "ICU"].',
+        )
+    labels, counts = binned(values, edges) if edges is not None else by_category(values, list(categories or ()))
+    moved = 1 if read_neighbours(neighbours) is Neighbours.ADD_REMOVE else 2
+    mechanism = Laplace(sensitivity=moved, epsilon=read_epsilon(epsilon), size=len(labels))
+    _pay(account, [mechanism])
+    noisy = mechanism.release(counts, _bits)
+    return Histogram(tuple(labels), tuple(noisy.tolist()), mechanism)
+
+
+def sum(  # noqa: A001  discreet.sum is what one types
+    values: object,
+    *,
+    lower: Number,
+    upper: Number,
+    epsilon: Number,
+    neighbours: Neighbours = Neighbours.ADD_REMOVE,
+    account: Account | None = None,
+) -> Statistic:
+    """The sum of values: epsilon-DP for one value a person.
+
+    Args:
+        values: A list, a numpy array, or a column of pandas or polars: one value a person.
+        lower: The least that a value can be, from public knowledge; values below count as this.
+        upper: The most that a value can be, likewise.
+        epsilon: How much may be learned about a person; smaller is more private. There is no default.
+        neighbours: What a person changes: a value that comes or goes, or one that is replaced.
+        account: What pays for it; nothing is drawn unless it does.
+    """
+    steps = on_grid(values, lower, upper)
+    replaced = read_neighbours(neighbours) is Neighbours.REPLACE_ONE
+    moved = steps.high - steps.low if replaced else max(abs(steps.low), abs(steps.high))
+    mechanism = Laplace(sensitivity=moved, epsilon=read_epsilon(epsilon))
+    _pay(account, [mechanism])
+    total = mechanism.release(total_of(steps.numbers), _bits)
+
+    def around(level: Fraction) -> tuple[Fraction, Fraction]:
+        width = mechanism.error(level)
+        return (total - width) * steps.step, (total + width) * steps.step
+
+    value = total * steps.step
+    return Statistic(int(value) if steps.is_whole else float(value), _loss(epsilon), around)
+
+
+def mean(
+    values: object,
+    *,
+    lower: Number,
+    upper: Number,
+    epsilon: Number,
+    neighbours: Neighbours = Neighbours.ADD_REMOVE,
+    account: Account | None = None,
+) -> Statistic:
+    """The mean of values: epsilon-DP for one value a person. A noisy total about the middle of the bounds, by a noisy count.
+
+    Where values are replaced, how many there are is public, and all of epsilon is for the total.
+
+    Args:
+        values: A list, a numpy array, or a column of pandas or polars: one value a person.
+        lower: The least that a value can be, from public knowledge; values below count as this.
+        upper: The most that a value can be, likewise.
+        epsilon: How much may be learned about a person; smaller is more private. There is no default.
+        neighbours: What a person changes: a value that comes or goes, or one that is replaced.
+        account: What pays for it; nothing is drawn unless it does.
+    """
+    steps = on_grid(values, lower, upper)
+    plan = Plan.of(steps, epsilon=read_epsilon(epsilon), neighbours=read_neighbours(neighbours), squares=False)
+    _pay(account, plan.mechanisms)
+    moments = plan.release(steps, _bits)
+
+    def around(level: Fraction) -> tuple[Fraction, Fraction]:
+        low, high = moments.first(level)
+        rounding = 0 if steps.is_whole else steps.step / 2
+        return steps.step * (low + steps.middle) - rounding, steps.step * (high + steps.middle) + rounding
+
+    value = steps.step * (moments.at(moments.total) + steps.middle)
+    return Statistic.within(value, _loss(epsilon), around, bounds=read_bounds(lower, upper))
+
+
+def variance(
+    values: object,
+    *,
+    lower: Number,
+    upper: Number,
+    epsilon: Number,
+    neighbours: Neighbours = Neighbours.ADD_REMOVE,
+    account: Account | None = None,
+) -> Statistic:
+    """The variance of values (divided by their number): epsilon-DP for one value a person.
+
+    Args:
+        values: A list, a numpy array, or a column of pandas or polars: one value a person.
+        lower: The least that a value can be, from public knowledge; values below count as this.
+        upper: The most that a value can be, likewise.
+        epsilon: How much may be learned about a person; smaller is more private. There is no default.
+        neighbours: What a person changes: a value that comes or goes, or one that is replaced.
+        account: What pays for it; nothing is drawn unless it does.
+    """
+    steps = on_grid(values, lower, upper)
+    plan = Plan.of(steps, epsilon=read_epsilon(epsilon), neighbours=read_neighbours(neighbours), squares=True)
+    _pay(account, plan.mechanisms)
+    moments = plan.release(steps, _bits)
+    low, high = read_bounds(lower, upper)
+    unit, rounding = steps.step**2, 0 if steps.is_whole else (high - low) * steps.step
+
+    def around(level: Fraction) -> tuple[Fraction, Fraction]:
+        (least, most), (first_low, first_high) = moments.second(level), moments.first(level)
+        smallest = Fraction(0) if first_low <= 0 <= first_high else min(first_low**2, first_high**2)
+        return unit * (least - max(first_low**2, first_high**2)) - rounding, unit * (most - smallest) + rounding
+
+    value = unit * (moments.at(moments.squares) - moments.at(moments.total) ** 2)
+    return Statistic.within(value, _loss(epsilon), around, bounds=(Fraction(0), ((high - low) / 2) ** 2))
+
+
+def _pay(account: Account | None, releases: Sequence[Mechanism]) -> None:
+    if account is not None:
+        account.charge(releases)
+
+
+def _loss(epsilon: Number) -> Loss:
+    return Loss(rounded_up(read_epsilon(epsilon)))
