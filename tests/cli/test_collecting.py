@@ -1,6 +1,8 @@
 """`discreet collect` as a person types it."""
 
 import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from typer.testing import CliRunner
@@ -141,6 +143,37 @@ def test_a_message_waits_for_a_service_that_is_dead_and_is_sent_later_as_it_was(
     assert "nothing waits" in discreet("send", "task.json", "--to", server.url)
     assert "1 reports" in discreet("estimate", "task.json", "--config", str(server.config))
     assert client.reports == 1
+
+
+ANSWERS = {
+    "a list": (202, b"[]", "keeps the message"),
+    "no refusal of ours": (403, b'{"error": "x"}', "keeps the message"),
+    "deep": (403, b"[" * 200_000, "keeps the message"),
+    "no text": (403, b'{"error": {"code": 5, "message": ["\\u001b[2J"], "next_step": null}}', r"\\x1b"),
+    "escapes": (403, b'{"error": {"message": "\\u001b[2Jgone"}}', r"^\\x1b\[2Jgone"),
+}
+
+
+@pytest.mark.parametrize(("status", "body", "said"), ANSWERS.values(), ids=ANSWERS)
+def test_whatever_a_service_answers_is_a_refusal_that_can_be_printed(discreet, status, body, said):
+    class Odd(BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.rfile.read(int(self.headers["content-length"]))
+            self.send_response(status)
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    discreet("new", "emoji", "--values", "a,b", "--epsilon", "1")
+    with ThreadingHTTPServer(("127.0.0.1", 0), Odd) as service:
+        threading.Thread(target=service.serve_forever, daemon=True).start()
+        with pytest.raises(DiscreetError, match=said) as refused:
+            discreet("report", "task.json", "a", "--to", f"http://127.0.0.1:{service.server_port}")
+        service.shutdown()
+    assert str(refused.value).isprintable()
 
 
 def restored_with(client, message):

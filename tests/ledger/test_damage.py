@@ -67,6 +67,26 @@ def test_tampering_is_noticed(where, name):
     assert not verify(ledger).sound
 
 
+@pytest.mark.parametrize("number", [2**62, 2**40, 0, -5])
+def test_a_charge_that_is_linked_to_nothing_pays_for_nothing(where, number):
+    ledger = a_ledger(where)
+    for asked in range(3):
+        ask(ledger, a_request(asked))
+    with ledger._store.transaction() as t:
+        last = chain.last_entry(t)
+        body = {**last.body, "question": a_request(77).key}
+        before = Entry(number - 1, last.time, "charge", body, last.previous, "f" * 64)
+        forged = Entry.following(before, time=last.time, kind="charge", body=body)
+        chain.append(t, forged)
+        assert not chain.is_linked(t, forged)
+        t.run("INSERT INTO ledger_questions (question, charged) VALUES (?, ?)", a_request(77).key, number)
+        t.run(
+            "INSERT INTO ledger_paid (analyst, question, charged) VALUES (?, ?, ?)", "alice", a_request(77).key, number
+        )
+    with pytest.raises(LedgerDamaged):
+        ask(ledger, a_request(77))
+
+
 def test_a_changed_last_entry_stops_the_books_at_once(where):
     ledger = a_ledger(where)
     ask(ledger, a_request(1))

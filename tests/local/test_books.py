@@ -263,9 +263,11 @@ def test_one_address_sends_so_many_messages_a_day_and_others_go_on(where, clock)
 
     assert sent("a", 6) == [None] * 4 + ["over-quota"] * 2
     assert sent("b", 4) == [None] * 4
-    clock.now += DAY // 2
-    assert sent("a", 3) == [None, None, "over-quota"]
-    assert books.collector(task()).refused == {"over-quota": 3}
+    clock.now += DAY - clock.now % DAY - 1
+    assert sent("a", 1) == ["over-quota"], "it would have twice its share of the day"
+    clock.now += 1
+    assert sent("a", 5) == [None] * 4 + ["over-quota"]
+    assert books.collector(task()).refused == {"over-quota": 4}
     books.close()
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from discreet.errors import BadTask
 from discreet.local import Client, ClientRefused, Task
-from discreet.local.client import HEADER
+from discreet.local.client import HEADER, RANDOMIZERS, fingerprint
 from discreet.local.rules import sound_task
 from discreet.local.wire import read_message
 
@@ -207,6 +207,87 @@ def test_long_numbers_are_clamped_and_long_fractions_rounded():
     assert [code_of(value) for value in given] == [10, 0, 5, 0, 10]
 
 
+LARGEST = {
+    "coin": ({"range": 2}, {"size": 2}),
+    "warner": ({"range": 2}, {"size": 2}),
+    "grr": ({"range": 1 << 32}, {"size": 1 << 32}),
+    "subset": ({"range": 1 << 16}, {"size": 1 << 16, "width": 1 << 15}),
+    "pgr": ({"range": 1 << 32}, {"size": 1 << 32, "order": 1 << 12, "dimension": 5}),
+    "olh": ({"open": True}, {"buckets": 1 << 32}),
+    "loloha": ({"open": True}, {"buckets": 1 << 32, "first": "30"}),
+    "sue": ({"range": 1 << 16}, {"size": 1 << 16}),
+    "oue": ({"range": 1 << 16}, {"size": 1 << 16}),
+    "cms": ({"open": True}, {"rows": 1 << 32, "columns": 1 << 15}),
+    "hcms": ({"open": True}, {"rows": 1 << 32, "columns": 1 << 31}),
+    "hadamard": ({"range": 1 << 32}, {"size": 1 << 32, "blocks": 1 << 31, "columns": 1 << 32}),
+    "rappor": (
+        {"range": 1 << 32},
+        {"size": 1 << 32, "filter_bits": 65_520, "hashes": 64, "cohorts": 1 << 16, "first": "30"},
+    ),
+    "duchi": ({"lower": "-" + "9" * 400, "upper": "9" * 400}, {"steps": 1 << 32}),
+    "piecewise": ({"lower": "-" + "9" * 400, "upper": "9" * 400}, {"steps": 1 << 32, "width": 1 << 32}),
+    "square-wave": ({"lower": "-" + "9" * 400, "upper": "9" * 400}, {"steps": 1 << 32, "width": 1 << 32}),
+    "hybrid": (
+        {"lower": "1/" + "9" * 400, "upper": "9" * 400},
+        {"steps": 1 << 32, "width": 1 << 32, "share": 1 << 63},
+    ),
+    "pem": ({"length": 1 << 12}, {"length": 1 << 12, "prefixes": [1, 14_286, 1 << 15], "buckets": 1 << 32}),
+    "sfp": ({"length": 1 << 12}, {"length": 1 << 12, "piece": 1, "rows": 1 << 31, "columns": 1 << 14}),
+}
+ANYTHING = (0, 1, (1 << 32) - 1, -(10**5000), "Alice", "Mallory", "\x01", "\x7f" * (1 << 12), "\ud800", 1e308, None)
+
+
+def largest(protocol, **changes):
+    domain, parameters = LARGEST[protocol]
+    asked = {"protocol": protocol, "epsilon": "40", "domain": domain, "parameters": parameters, "memoize": False}
+    caps = {"caps": {"lifetime": 1000, "per_epoch": 1000}, "kind": "any", "name": "largest", "min_batch": 1}
+    return {"version": 1, **asked, **caps, "epoch_seconds": 0, "assigned": False, "seed": 7, **changes}
+
+
+def test_every_protocol_has_its_largest_parameters():
+    assert LARGEST.keys() == RANDOMIZERS.keys()
+
+
+@pytest.mark.parametrize("protocol", LARGEST)
+def test_at_the_largest_parameters_that_a_device_takes_every_value_leaves_a_message(protocol):
+    client = Client(largest(protocol), budget=1000)
+    values = ANYTHING if client.randomizer.bits < 1000 else ANYTHING[:3:2]
+    assert len({len(client.report(value)) for value in values}) == 1
+
+
+@pytest.mark.parametrize("protocol", ["pem", "sfp", "grr", "hybrid"])
+def test_a_randomizer_that_fails_for_some_values_is_not_heard_to_fail(monkeypatch, protocol):
+    client = Client(largest(protocol), budget=1000)
+    fails_for = client._code_of("Mallory" if protocol in ("pem", "sfp") else 7)
+    randomize = client.randomizer.randomize
+
+    def failing(code, draw, *, slot=0):
+        if code == fails_for:
+            raise OverflowError
+        return randomize(code, draw, slot=slot)
+
+    monkeypatch.setattr(client.randomizer, "randomize", failing)
+    assert {len(client.report(value)) for value in ("Alice", "Mallory", 7, 8)} == {len(client.report("Bob"))}
+    assert client.reports == len(client.pending()) == 5
+
+
+def test_prefixes_of_short_texts_are_hashed_as_ever_and_long_ones_whatever_their_first_letter():
+    device = Client(largest("pem")).randomizer
+    start = int.from_bytes(b"Alice", "big")
+    assert device.prefix_code(b"Alice", 40) == fingerprint(f"40:{start}")
+    longest = 8 * device.length
+    codes = {device.prefix_code(bytes([letter]), longest) for letter in range(1, 256)}
+    assert len(codes) == 255
+
+
+def test_what_a_device_states_is_never_below_what_it_gives_away():
+    for epsilon in ("10.00004", "1.0000001", "0.3333333", "1/3", "1/1048576", "99.999999"):
+        spec = {**json.loads(task(protocol="grr").to_json()), "epsilon": epsilon}
+        for said in (Client(spec).explain(), Task(spec).explain()):
+            stated = said.partition("ε ")[2].split()[0]
+            assert Fraction(epsilon) <= Fraction(stated) <= Fraction(epsilon) * Fraction(100_001, 100_000)
+
+
 # ── tasks ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -232,6 +313,9 @@ def test_the_name_of_a_task_cannot_forge_or_hide_what_it_costs():
         {"parameters": None},
         {"protocol": []},
         {"epsilon": None},
+        {"version": True},
+        {"version": 1.0},
+        {"domain": {"values": []}, "protocol": "olh", "parameters": {"buckets": 4}},
         {"caps": {"per_epoch": True, "lifetime": 1}},
     ],
 )

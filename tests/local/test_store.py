@@ -287,3 +287,18 @@ def test_a_store_that_vanished_is_not_begun_anew_by_who_uses_it(tmp_path):
     (tmp_path / "elsewhere").rename(store)
     client.report("😀")
     assert client.reports == 2
+
+
+def test_a_store_with_a_second_name_is_refused_by_both(tmp_path):
+    first, second = tmp_path / "device.json", tmp_path / "other.json"
+    client = Client(task(), store=first)
+    os.link(first, second)
+    with pytest.raises(ClientRefused, match="hard link") as refused:
+        client.report("😀")
+    assert refused.value.code == "bad-store"
+    for name in (first, second):
+        with pytest.raises(ClientRefused, match="hard link"):
+            Client(task(), store=name)
+    second.unlink()
+    client.report("😀")
+    assert Client(task(), store=first).reports == 1

@@ -16,7 +16,7 @@ import typer
 from discreet.cli.books import JsonOption
 from discreet.errors import BadInput, BadTask, ReportRefused
 from discreet.local import Client, ClientRefused, Task
-from discreet.local.client import BUDGET, HEADER
+from discreet.local.client import BUDGET, HEADER, shown, stated
 
 TaskFile = Annotated[Path, typer.Argument(help="The task, as `discreet collect new` wrote it.")]
 StoreFile = Annotated[
@@ -28,6 +28,7 @@ StoreFile = Annotated[
     ),
 ]
 _LONGEST_NUMBER = 400
+_LONGEST_SAID = 1000
 _NUMBER = re.compile(r"[+-]?[0-9]+(/[0-9]+|(\.[0-9]*)?(e[+-]?[0-9]{1,3})?)", re.ASCII | re.IGNORECASE)
 
 
@@ -66,7 +67,7 @@ def report(
         typer.echo(f"  leaves this device: {message.hex()}")
         typer.echo(f"  of which the report: {message[HEADER:-4].hex()} ({task.randomizer.bits} bits)")
         most = task.spec["caps"]["lifetime"]
-        typer.echo(f"  {client.reports:,} of {most:,} reports made, ε {client.spent:g} given away\n")
+        typer.echo(f"  {client.reports:,} of {most:,} reports made, ε {stated(client.spent)} given away\n")
     if to is not None:
         client.send(_deliver(to, client))
 
@@ -125,18 +126,28 @@ def _deliver(address: str, client: Client) -> Callable[[bytes], bool]:
             response = httpx.post(
                 place, content=message, headers={"Content-Type": "application/octet-stream"}, timeout=30
             )
-            error = response.json().get("error", {})
-        except (httpx.HTTPError, httpx.InvalidURL, ValueError, AttributeError):
+            code, problem, next_step = _refusal_in(response)
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError, TypeError, RecursionError):
             raise _kept() from None
-        if response.status_code == 202 or error.get("code") == "replayed":
+        if response.status_code == 202 or code == "replayed":
             return True
-        too_busy = response.status_code == 429 and error.get("code") != "too-many-reports"
+        too_busy = response.status_code == 429 and code != "too-many-reports"
         if too_busy or response.status_code >= 500:
             raise _kept()
         client.acknowledge(message)
-        raise ReportRefused(error.get("message", "The service refused."), next_step=error.get("next_step", ""))
+        raise ReportRefused(problem, next_step=next_step)
 
     return deliver
+
+
+def _refusal_in(response: httpx.Response) -> tuple[str, str, str]:
+    """Code, problem and next step as a service says them, each as it may be printed; it may say anything."""
+    answer = response.json()
+    error = answer.get("error", {}) if isinstance(answer, dict) else None
+    if not isinstance(error, dict):
+        raise TypeError  # no service of ours: something between here and there answers
+    code, problem, next_step = (str(error.get(name, ""))[:_LONGEST_SAID] for name in ("code", "message", "next_step"))
+    return code, shown(problem) or "The service refused.", shown(next_step)
 
 
 def _kept() -> BadInput:

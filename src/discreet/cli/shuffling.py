@@ -11,6 +11,7 @@ import typer
 from discreet.cli.devices import read_task
 from discreet.errors import BadInput
 from discreet.exact import read_delta
+from discreet.local.client import shown, stated
 from discreet.local.shuffle import epsilon_after_shuffling
 from discreet.local.shuffler import ShufflerBooks
 from discreet.server.limits import Limits
@@ -52,8 +53,8 @@ def shuffle(
     for task in asked:
         hidden = epsilon_after_shuffling(task, batch, delta)
         typer.echo(
-            f"{task.name}: ε {task.epsilon:g} against everybody; among {batch:,} honest people, one report each, "
-            f"ε {hidden:.3g} at δ {delta:g} against a collector that does not work with this shuffler",
+            f"{shown(task.name)}: ε {stated(task.epsilon)} against everybody; among {batch:,} honest people, one report each, "
+            f"ε {stated(hidden)} at δ {delta:g} against a collector that does not work with this shuffler",
             err=True,
         )
     courier = Courier(books, collector=to, key=key_file.read_text().strip(), wait=wait, delta=delta)

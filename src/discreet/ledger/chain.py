@@ -45,9 +45,14 @@ def entry_at(t: Transaction, seq: int) -> Entry | None:
 
 
 def is_linked(t: Transaction, entry: Entry) -> bool:
-    """Whether an entry stands in the chain: its number is one of the chain's, and the entry behind it goes on from it."""
-    following = entry_at(t, entry.seq + 1)
-    return entry.seq >= 1 and (following is None or following.previous == entry.hash)
+    """Whether an entry stands in the chain: it goes on from the entry before it, and the one behind it from it.
+
+    Only the first has none before it, and only the last none behind it.
+    """
+    before, behind, last = entry_at(t, entry.seq - 1), entry_at(t, entry.seq + 1), last_entry(t)
+    goes_on = entry.seq == 1 if before is None else entry.previous == before.hash
+    is_gone_on_from = last is not None and entry.seq == last.seq if behind is None else behind.previous == entry.hash
+    return goes_on and is_gone_on_from
 
 
 def charges_before(t: Transaction, seq: int | None, *, analyst: str | None, limit: int) -> list[Entry]:

@@ -1,4 +1,4 @@
-"""How much comes from one place: a bucket for each, in memory, which fills up again in a day."""
+"""How much comes from one place: a count for each, in memory, of the day by which a task's quota counts, too."""
 
 from __future__ import annotations
 
@@ -15,26 +15,24 @@ _MOST_PLACES = 50_000
 
 
 class Allowance:
-    """At most `a_day` at once from one place, and as much a day in the long run.
+    """At most `a_day` from one place on a calendar day; what is larger goes once, and takes days to make up.
 
     What is known of the place that was silent longest is forgotten when there are too many places.
     """
 
     def __init__(self, *, a_day: int, clock: Callable[[], float]) -> None:
         self._a_day, self._clock = a_day, clock
-        self._places: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._places: OrderedDict[str, tuple[int, int]] = OrderedDict()
         self._lock = threading.Lock()
 
     def take(self, place: str, amount: int = 1) -> bool:
         """Whether the place may send so much more."""
-        now = self._clock()
+        today = int(self._clock() // DAY)
         with self._lock:
-            left, since = self._places.pop(place, (float(self._a_day), now))
-            left = min(float(self._a_day), left + max(0.0, now - since) * self._a_day / DAY)
-            allowed = left >= min(
-                amount, self._a_day
-            )  # what is larger than a day's goes once, and takes days to make up
-            self._places[place] = (left - amount if allowed else left, now)
+            day, used = self._places.pop(place, (today, 0))
+            used = max(0, used - self._a_day * max(0, today - day))
+            allowed = used == 0 or used + amount <= self._a_day
+            self._places[place] = (today, used + amount if allowed else used)
             if len(self._places) > _MOST_PLACES:
                 self._places.popitem(last=False)
             return allowed

@@ -27,7 +27,7 @@ import zlib
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from decimal import Decimal, localcontext
+from decimal import ROUND_CEILING, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
 from numbers import Rational
@@ -53,6 +53,7 @@ _MOST_COHORTS = 1 << 16
 _MOST_HASHES = 1 << 6
 _LONGEST_TEXT = 1 << 12
 _LONGEST_NUMBER = 1 << 12
+_MOST_DECIMAL_BITS = 1 << 11
 _EPOCHS_KEPT = 8
 LONGEST_NAME = 200
 MOST_BITS = 1 << 16
@@ -365,16 +366,14 @@ class Field:
     def _powers_of_a_generator(self) -> list[int]:
         """1, x, x², ... modulo the first polynomial that makes x run through all elements but zero."""
         for tail in range(1, self.order):
-            powers = [1]
-            while (element := self._times_x(powers[-1], tail)) != 1 and element and len(powers) < self.order:
+            powers, element, tops = [], 1, [self._scaled(tail, top) for top in range(self.prime)]
+            while element and (element != 1 or not powers) and len(powers) < self.order:
                 powers.append(element)
+                top, rest = divmod(element, self.order // self.prime)  # times x: what goes beyond the degree comes back
+                element = self.add(rest * self.prime, tops[top])
             if len(powers) == self.order - 1:
                 return powers
         raise _unsound("The order of the geometry must be a prime power.")
-
-    def _times_x(self, element: int, tail: int) -> int:
-        top, rest = divmod(element, self.order // self.prime)
-        return self.add(rest * self.prime, self._scaled(tail, top))
 
     def _scaled(self, element: int, factor: int) -> int:
         return sum(
@@ -385,6 +384,8 @@ class Field:
         """The sum: digits of base `prime`, without carry."""
         if self.degree == 1:
             return (one + other) % self.prime
+        if self.prime == 2:
+            return one ^ other
         return sum(
             (one // self.prime**i + other // self.prime**i) % self.prime * self.prime**i for i in range(self.degree)
         )
@@ -515,9 +516,8 @@ class HashingTwice(TwoRounds, Hashing):
     def ratios(self) -> Iterator[Ratio]:
         yield from super().ratios()
         others, again = self.buckets - 1, self.keep_again
-        told = self.keep * again * others + (WORD - self.keep) * (
-            WORD - again
-        )  # of a report, over 2**128 (buckets - 1)
+        # Of a report, over 2**128 (buckets - 1).
+        told = self.keep * again * others + (WORD - self.keep) * (WORD - again)
         yield Ratio(told * others, WORD**2 * others - told, self.first_odds)
         yield spread(again, 1, others, Fraction(WORD * others))  # each answer can lead to each report
 
@@ -807,8 +807,9 @@ class Prefixes(Randomizer):
 
     def prefix_code(self, text: bytes, bits: int) -> int:
         """A fingerprint of the first `bits` bits of a text that is padded with zeros."""
-        whole = int.from_bytes(text.ljust(self.length, b"\0"), "big")
-        return fingerprint(f"{bits}:{whole >> 8 * self.length - bits}")
+        start = int.from_bytes(text.ljust(self.length, b"\0"), "big") >> 8 * self.length - bits
+        # Python may refuse to write a number in 640 decimal digits or more, by the value; any in hexadecimal ones.
+        return fingerprint(f"{bits}:{start}" if bits <= _MOST_DECIMAL_BITS else f"{bits}:{start:x}")
 
     def randomize(self, code: bytes, draw: Draw, *, slot: int = 0) -> int:
         bits = self.prefixes[slot % len(self.prefixes)]
@@ -853,20 +854,8 @@ class Puzzle(Randomizer):
 RANDOMIZERS: dict[str, type[Randomizer]] = {
     name: kind
     for kind in (
-        Direct,
-        Subset,
-        Projective,
-        Hashing,
-        HashingTwice,
-        Unary,
-        Sketch,
-        Hadamard,
-        Bloom,
-        OneBit,
-        Window,
-        Hybrid,
-        Prefixes,
-        Puzzle,
+        *(Direct, Subset, Projective, Hashing, HashingTwice, Unary, Sketch, Hadamard, Bloom),
+        *(OneBit, Window, Hybrid, Prefixes, Puzzle),
     )
     for name in kind.protocols
 }
@@ -915,7 +904,7 @@ def check_spec(spec: Mapping[str, Any]) -> None:
     """A specification has its keys and no others, its counts are counts, and its epsilon protects at all."""
     if not isinstance(spec, Mapping) or set(spec) != SPEC_KEYS:
         raise _unsound("A task has just the parts that a device knows.")
-    if spec["version"] != VERSION:
+    if type(spec["version"]) is not int or spec["version"] != VERSION:
         raise _unsound("The task is of another version.")
     if type(spec["name"]) is not str or not 0 < len(spec["name"]) <= LONGEST_NAME:
         raise _unsound(f"The name of a task has 1 to {LONGEST_NAME} letters.")
@@ -968,9 +957,9 @@ def check_domain(domain: Mapping[str, Any]) -> None:
     """The domain is a list of different values, the numbers below one, bounds, texts of a length, or open."""
     if set(domain) not in ({"values"}, {"range"}, {"open"}, {"lower", "upper"}, {"length"}):
         raise _unsound("The domain cannot be read.")
-    _sized(2, domain.get("range", 2))
+    values = domain.get("values", ("", 0))
+    _sized(2, domain.get("range", len(values)))
     _sized(1, domain.get("length", 1))
-    values = domain.get("values", ())
     if (
         not isinstance(values, list | tuple)
         or any(type(value) not in (str, int) for value in values)
@@ -1066,7 +1055,7 @@ def _grid_coder(domain: Mapping[str, str], steps: int) -> Callable[[Any], int]:
         try:
             inside = Fraction(min(max(_short_number(value), lower), upper))
         except Exception:  # noqa: BLE001  a text, not a number, nothing: odd objects raise what they like
-            raise ClientRefused("out-of-domain", "The value is not a number.", "Report a number.") from None
+            raise _outside("The value is not a number.") from None
         return math.floor((inside - lower) / (upper - lower) * steps + Fraction(1, 2))
 
     return code_of
@@ -1080,11 +1069,8 @@ def _short_number(value: Any) -> Fraction | float:
         short = value.is_finite() and -_LONGEST_NUMBER < value.adjusted() < _LONGEST_NUMBER
         return Fraction(value) if short and len(value.as_tuple().digits) < _LONGEST_NUMBER else float(value)
     if isinstance(value, Rational) or hasattr(value, "__index__"):
-        top, bottom = (
-            (int(value.numerator), int(value.denominator))
-            if isinstance(value, Rational)
-            else (operator.index(value), 1)
-        )
+        parts = (value.numerator, value.denominator) if isinstance(value, Rational) else (value, 1)
+        top, bottom = map(operator.index, parts)
         if max(top.bit_length(), bottom.bit_length()) <= _LONGEST_NUMBER:
             return Fraction(top, bottom)
         beyond = top.bit_length() - bottom.bit_length()
@@ -1097,7 +1083,7 @@ def _text_coder(length: int) -> Callable[[Any], bytes]:
         given = plain(value)
         text = b"" if given is None else str(given).encode(errors="replace")
         if not 0 < len(text) <= length or b"\0" in text:
-            raise ClientRefused("out-of-domain", f"The text is empty or longer than {length} bytes.", "Report another.")
+            raise _outside(f"The text is empty or longer than {length} bytes.")
         return text
 
     return code_of
@@ -1202,8 +1188,10 @@ class FileStore(Store):
 
     def read(self) -> dict[str, Any]:
         try:
-            book: dict[str, Any] = json.loads(self._path.read_text(encoding="utf-8"))
-            if book["version"] == _STORE_VERSION:
+            with self._path.open(encoding="utf-8") as file:
+                is_one = os.fstat(file.fileno()).st_nlink == 1  # by a second name the store before a report would stay
+                book: dict[str, Any] = json.load(file)
+            if is_one and book["version"] == _STORE_VERSION:
                 return book
         except FileNotFoundError:
             raise ClientRefused(
@@ -1215,8 +1203,8 @@ class FileStore(Store):
             pass
         raise ClientRefused(
             "bad-store",
-            "This is no store of this client: what the device gave away cannot be read from it.",
-            "Bring the store back from where it was kept; one of the client before has no epsilon in it.",
+            "This is no store of this client, or one with a second name (a hard link), so what it gave away is not sure.",
+            "Bring the store back from where it was kept, under one name; one of the client before has no epsilon in it.",
         )
 
     def write(self, book: Mapping[str, Any]) -> None:
@@ -1314,13 +1302,14 @@ class Client:
 
     def explain(self) -> str:
         """What is asked of this device and what it will give away, to be read before the first report."""
-        caps, one = self.spec["caps"], _float_above(self.randomizer.loss(1))
-        all_reports = _float_above(lifetime_loss(self.randomizer, **caps))
-        budget, made = float(self.budget), f"{self.reports:,} made, ε {self.spent:g} given away"
+        caps, one = self.spec["caps"], stated(self.randomizer.loss(1))
+        together = stated(lifetime_loss(self.randomizer, **caps))
+        made = f"{self.reports:,} made, ε {stated(self.spent)} given away"
         return (
-            f"{shown(self.spec['name'])}: a report costs ε {one:g} at most\n"
-            f"for this task at most {caps['lifetime']:,} reports, ε {all_reports:g} together whatever the values; {made}\n"
-            f"this device gives away at most ε {budget:g} in all, for all its tasks; ε {self.spent_in_all:g} is gone"
+            f"{shown(self.spec['name'])}: a report costs ε {one} at most\n"
+            f"for this task at most {caps['lifetime']:,} reports, ε {together} together whatever the values; {made}\n"
+            f"this device gives away at most ε {stated(self.budget)} in all, for all its tasks; "
+            f"ε {stated(self.spent_in_all)} is gone"
         )
 
     def report(self, value: Any) -> bytes:
@@ -1337,7 +1326,11 @@ class Client:
             epoch = _epoch_in(account, number)
             self._count(book, account, epoch)
             self._store.write(book)  # counted whatever happens next: whether it was drawn must not cost nothing
-            payload = packed(self._randomized(epoch, code), self.randomizer.bits)
+            try:
+                report = self._randomized(epoch, code)
+            except Exception:  # noqa: BLE001  whatever a value brings about, a message leaves: silence would tell it
+                report = self._randomized(epoch, self._code_of(given))
+            payload = packed(report, self.randomizer.bits)
             sender = bytes.fromhex(epoch["sender"])
             message = message_of(self.digest, sender, payload, count=1, message_id=secrets.token_bytes(16))
             account["pending"].append(message.hex())
@@ -1377,7 +1370,7 @@ class Client:
         if _spent_in_all(book) + cost > self.budget:
             raise ClientRefused(
                 "budget-spent",
-                f"This device gives away at most ε {float(self.budget):g} in all, and this report would go beyond.",
+                f"This device gives away at most ε {stated(self.budget)} in all, and this report would go beyond.",
                 "Ask somebody else; only the device's owner may raise its budget.",
             )
         account.update(reports=account["reports"] + 1, spent=str(Fraction(account["spent"]) + cost))
@@ -1436,6 +1429,13 @@ def budget_of(given: float | str | Fraction) -> Fraction:
 def shown(text: str) -> str:
     """A text as it may be printed: what would move the cursor, hide or reorder letters is escaped."""
     return "".join(letter if letter.isprintable() else letter.encode("unicode_escape").decode() for letter in text)
+
+
+def stated(loss: Fraction | float) -> str:
+    """A loss in six digits, rounded up: no device gives away more than it says."""
+    exact = Fraction(loss)
+    with localcontext(prec=6, rounding=ROUND_CEILING):
+        return f"{float(Decimal(exact.numerator) / Decimal(exact.denominator)):g}"
 
 
 def _spent_in_all(book: Mapping[str, Any]) -> Fraction:

@@ -27,6 +27,7 @@ from discreet.local.client import (
     lifetime_loss,
     randomizer_of,
     shown,
+    stated,
 )
 from discreet.local.protocols import heavy, numeric, twin_of
 from discreet.local.protocols.base import Protocol
@@ -252,9 +253,9 @@ class Task:
         caps, bits = self.spec["caps"], self.randomizer.bits
         at_most = f"{caps['per_epoch']:,} an epoch and {caps['lifetime']:,} in all"
         lines = [
-            f"{shown(self.name)}: {self.kind}, protocol {self.spec['protocol']}, ε {float(self.randomizer.loss(1)):g} a report",
+            f"{shown(self.name)}: {self.kind}, protocol {self.spec['protocol']}, ε {stated(self.randomizer.loss(1))} a report",
             f"a report has {bits:,} bits; a device makes at most {at_most}",
-            f"a device that makes them all gives away ε {self.lifetime_epsilon:g} altogether, whatever its values",
+            f"a device that makes them all gives away ε {stated(self.lifetime_epsilon)} altogether, whatever its values",
         ]
         if self.lifetime_epsilon > BUDGET:
             lines.append(f"devices stop at ε {BUDGET} for all their tasks together, unless their owners say more")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import resource
 from dataclasses import dataclass
-from ipaddress import ip_address, ip_network
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 
 from discreet.errors import BadInput
+
+_NAT64 = IPv6Network("64:ff9b::/96")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,13 +59,22 @@ class Limits:
 
     def is_proxy(self, address: str) -> bool:
         """Whether connections from an address are those of many clients."""
-        return any(ip_address(address) in ip_network(proxy, strict=False) for proxy in self.proxies)
+        return any(_unwrapped(address) in ip_network(proxy, strict=False) for proxy in self.proxies)
 
 
 def place_of(address: str) -> str:
     """What counts as one address: of version 6 the network of 64 bits, of which one household has all."""
     try:
-        known = ip_address(address)
+        known = _unwrapped(address)
     except ValueError:
         return address  # a socket of this machine has none
     return str(ip_network((known, 64), strict=False).network_address) if known.version == 6 else str(known)
+
+
+def _unwrapped(address: str) -> IPv4Address | IPv6Address:
+    """An address of version 4 that is written as one of version 6 (mapped, NAT64, 6to4) is the one of version 4."""
+    known = ip_address(address)
+    if isinstance(known, IPv4Address):
+        return known
+    behind_nat64 = IPv4Address(int(known) % 2**32) if known in _NAT64 else None
+    return known.ipv4_mapped or known.sixtofour or behind_nat64 or known
