@@ -366,12 +366,11 @@ class Field:
     def _powers_of_a_generator(self) -> list[int]:
         """1, x, x², ... modulo the first polynomial that makes x run through all elements but zero."""
         for tail in range(1, self.order):
-            powers, element, tops = [], 1, [self._scaled(tail, top) for top in range(self.prime)]
-            while element and (element != 1 or not powers) and len(powers) < self.order:
-                powers.append(element)
-                top, rest = divmod(element, self.order // self.prime)  # times x: what goes beyond the degree comes back
-                element = self.add(rest * self.prime, tops[top])
-            if len(powers) == self.order - 1:
+            tops, powers = [self._scaled(tail, top) for top in range(self.prime)], [1]
+            while powers[-1] and len(powers) < self.order and (len(powers) == 1 or powers[-1] != 1):
+                top, rest = divmod(powers[-1], self.order // self.prime)  # what goes beyond the degree comes back
+                powers.append(self.add(rest * self.prime, tops[top]))
+            if powers.pop() == 1 and len(powers) == self.order - 1:
                 return powers
         raise _unsound("The order of the geometry must be a prime power.")
 
