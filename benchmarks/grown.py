@@ -17,6 +17,7 @@ from discreet.ledger import Entry, Ledger
 from discreet.ledger.accounts import DATASET, analyst_account, load_all, save
 from discreet.ledger.entries import canonical
 from discreet.ledger.releases import describe
+from discreet.ledger.seals import Seals
 from discreet.loss import Neighbours
 from discreet.mechanisms import Laplace
 
@@ -34,12 +35,12 @@ def grow(path: Path, *, questions: int) -> None:
     assert head is not None
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("PRAGMA synchronous = OFF")
-    rows = _questions(head, questions)
+    rows = _questions(head, questions, ledger.writer.seals)
     while batch := list(islice(rows, _BATCH)):
         entries, keys, requests = zip(*batch, strict=True)
         connection.execute("BEGIN")
         connection.executemany(
-            "INSERT INTO ledger_entries VALUES (?, ?, ?, ?, ?, ?)", [e for pair in entries for e in pair]
+            "INSERT INTO ledger_entries VALUES (?, ?, ?, ?, ?, ?, ?)", [e for pair in entries for e in pair]
         )
         connection.executemany("INSERT INTO ledger_questions (question, answer, charged) VALUES (?, ?, ?)", keys)
         connection.executemany("INSERT INTO ledger_paid VALUES ('alice', ?, ?)", [(key, seq) for key, _, seq in keys])
@@ -50,7 +51,7 @@ def grow(path: Path, *, questions: int) -> None:
     ledger.close()
 
 
-def _questions(head: Entry, count: int) -> Iterator[tuple[Any, Any, Any]]:
+def _questions(head: Entry, count: int, seals: Seals) -> Iterator[tuple[Any, Any, Any]]:
     """For each question: its two entries, its row, and the row of its request."""
     time, digest = datetime.now(UTC).isoformat(), hashlib.sha256(ANSWER).hexdigest()
     body = {
@@ -68,11 +69,11 @@ def _questions(head: Entry, count: int) -> Iterator[tuple[Any, Any, Any]]:
             head, time=time, kind="charge", body={**body, "question": key, "request": f"grown-{number}"}
         )
         head = Entry.following(charge, time=time, kind="answer", body={"question": key, "sha256": digest})
-        yield (_row(charge), _row(head)), (key, ANSWER, number), (f"grown-{number}", key, charge.hash)
+        yield (_row(charge, seals), _row(head, seals)), (key, ANSWER, number), (f"grown-{number}", key, charge.hash)
 
 
-def _row(entry: Entry) -> tuple[Any, ...]:
-    return entry.seq, entry.time, entry.kind, canonical(entry.body), entry.previous, entry.hash
+def _row(entry: Entry, seals: Seals) -> tuple[Any, ...]:
+    return entry.seq, entry.time, entry.kind, canonical(entry.body), entry.previous, entry.hash, seals.of(entry)
 
 
 def _charge_accounts(ledger: Ledger, questions: int) -> None:

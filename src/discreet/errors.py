@@ -12,6 +12,7 @@
     │   ├── BadCatalog                    bad-catalog
     │   ├── BadTask                       bad-task
     │   ├── NoLedger                      no-ledger
+    │   ├── NoSecret                      no-secret
     │   ├── SourceChanged                 source-changed
     │   ├── ScaleOutOfRange               scale-out-of-range
     │   └── UnboundedSensitivity          unbounded-sensitivity
@@ -52,7 +53,9 @@
     ├── StoreUnavailable                  store-unavailable
     ├── WrongNeighbours                   wrong-neighbours
     └── LedgerDamaged                     ledger-damaged
-        └── NoAnchor                      no-anchor
+        ├── NoAnchor                      no-anchor
+        ├── NotSealed                     not-sealed
+        └── LedgerEdited                  ledger-edited
 
 Each error says what is wrong, then what to do next. The text never carries data, an id or a time: an error message
 is a release like any other. Each code has a section in `docs/errors.md`; a test holds the two together.
@@ -154,6 +157,12 @@ class NoLedger(BadInput):
     """There is no ledger where one should be; none is begun unless somebody says so."""
 
     code = "no-ledger"
+
+
+class NoSecret(BadInput):
+    """The secret that the books are sealed with is not there, so they can be looked at and not written."""
+
+    code = "no-secret"
 
 
 class SourceChanged(BadInput):
@@ -409,3 +418,15 @@ class NoAnchor(LedgerDamaged):
     """The note of the head of the books is gone, so that nobody can say whether they are the newest."""
 
     code = "no-anchor"
+
+
+class NotSealed(LedgerDamaged):
+    """The books are not sealed: those of an earlier release, or somebody took the seals away."""
+
+    code = "not-sealed"
+
+
+class LedgerEdited(LedgerDamaged):
+    """An entry does not bear the seal of the books, or one that they had is hidden: somebody wrote to the database without the secret."""
+
+    code = "ledger-edited"

@@ -1,7 +1,10 @@
 """The commands that show and verify the books, as a person runs them."""
 
 import json
+import os
 import sqlite3
+import subprocess
+import sys
 
 import pytest
 
@@ -10,7 +13,21 @@ from discreet.ledger import Ledger, Request
 from discreet.loss import Neighbours
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.samples.clinic import CATALOG
-from tests.commands import run, run_apart
+
+pytestmark = pytest.mark.slow
+
+
+def run(*arguments, code=0, cwd=None):
+    done = subprocess.run(
+        [sys.executable, "-m", "discreet", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=cwd,
+        env={"COLUMNS": "120", "PATH": "", "PYTHONPATH": os.environ.get("PYTHONPATH", "")},
+    )
+    assert done.returncode == code, done.stderr
+    return done.stdout + done.stderr
 
 
 @pytest.fixture
@@ -37,7 +54,7 @@ def books(tmp_path):
 
 
 def test_the_budget_shows_what_is_left_and_who_spent_it_on_what(books):
-    shown = run_apart("budget", "--ledger", books)
+    shown = run("budget", "--ledger", books)
     assert "alice" in shown
     assert "████" in shown
     assert "SELECT AVG(cost) FROM visits" in shown
@@ -63,7 +80,7 @@ def test_the_configuration_says_where_the_ledger_is(books):
 
 
 def test_verify_says_sound_or_what_is_wrong(books):
-    head = run_apart("ledger", "head", "--ledger", books).strip()
+    head = run("ledger", "head", "--ledger", books).strip()
     assert run("ledger", "verify", "--ledger", books, "--anchor", head).startswith("sound: 9 entries")
     wrong = run("ledger", "verify", "--ledger", books, "--anchor", "8:" + "0" * 64, code=5)
     assert "missing or changed" in wrong

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
 
 from discreet.accounting import open_filter
 from discreet.ledger import Entry, Ledger, Request, chain
 from discreet.mechanisms import Laplace
 from discreet.store import open_store
+from discreet.store.secret import secret_of
 
 PRICE = 0.01
 
@@ -26,7 +30,7 @@ OPENED = []
 
 
 def open_ledger(where, **options):
-    ledger = Ledger(open_store(where), **options)
+    ledger = Ledger(open_store(where), **{"secret": secret_of(where), **options})
     OPENED.append(ledger)
     return ledger
 
@@ -47,11 +51,21 @@ def ask(ledger, request):
     return ledger.finish(reservation, os.urandom(16))
 
 
-def forge(ledger, kind, body):
-    """An entry behind the ledger's back, linked to the last as it should be."""
+def forge(ledger, kind, body, *, sealed=True):
+    """An entry behind the ledger's back, linked to the last as it should be; sealed as only who holds the secret can."""
     with ledger._store.transaction() as t:
         last = chain.last_entry(t)
-        chain.append(t, Entry.following(last, time=last.time, kind=kind, body=body))
+        entry = Entry.following(last, time=last.time, kind=kind, body=body)
+        chain.append(t, replace(entry, seal=ledger.writer.seals.of(entry) if sealed else None))
+
+
+def older_books(folder):
+    """As an earlier release wrote them, in a new file: no relation, no formats, no seals; one question about version 1 of the data, two about 2."""
+    place = folder / "old.sqlite"
+    with sqlite3.connect(place) as connection:
+        connection.executescript((Path(__file__).parent / "older_books.sql").read_text())
+    connection.close()
+    return str(place)
 
 
 def stored_answers(ledger):

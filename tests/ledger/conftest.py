@@ -32,12 +32,13 @@ def postgres_url(tmp_path_factory):
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def where(request, tmp_path):
+def where(request, tmp_path, monkeypatch):
     """Where a new, empty ledger can be opened."""
     if request.param == "sqlite":
         yield str(tmp_path / "ledger.sqlite")
         return
     url = request.getfixturevalue("postgres_url")
+    monkeypatch.setenv("DISCREET_SECRET", "s" * 64)
     name = f"ledger_{next(_databases)}"
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}")

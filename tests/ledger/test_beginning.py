@@ -12,6 +12,7 @@ from discreet.curator import begin_books, refresh
 from discreet.errors import BadInput, LedgerDamaged, NoAnchor, NoLedger, SourceChanged
 from discreet.ledger import Ledger, verify
 from discreet.ledger.caps import CATALOG
+from discreet.ledger.opening import seal_books
 from discreet.samples import write_clinic
 from tests.ledger.asking import a_ledger, a_request, ask, open_ledger
 
@@ -141,6 +142,7 @@ def test_an_earlier_release_did_not_say_who_set_a_cap_and_the_lower_one_holds(wh
             body = {name: value for name, value in entry.body.items() if name not in ("by", "salt")}
             last = Entry.following(last, time=entry.time, kind=entry.kind, body=body)
             chain.append(t, last)
+    seal_books(where, anchor=None)
     older = open_ledger(where)
     older.open_account(open_filter(5), by=CATALOG)
     older.open_account(open_filter(5), analyst="alice", by=CATALOG)

@@ -12,6 +12,7 @@ from discreet.errors import LedgerDamaged, StoreUnavailable
 from discreet.ledger import Ledger, chain, verify
 from discreet.ledger.entries import Entry, entry_hash
 from discreet.store import open_store
+from discreet.store.secret import secret_of
 from tests.ledger.asking import a_ledger, a_request, ask, in_child, open_ledger, output_of
 from tests.mutants.stores import DeferredStore, UnsyncedStore, commits_reach_the_disk, no_charge_is_lost
 
@@ -136,7 +137,7 @@ def test_a_torn_tail_loses_nothing_silently(tmp_path):
         torn = str(tmp_path / "torn.sqlite")
         _copied(path, torn)
         os.truncate(torn + "-wal", cut)
-        copy = open_ledger(torn)
+        copy = open_ledger(torn, secret=secret_of(path))
         found = verify(copy)
         assert found.sound, "what is left must be a whole prefix"
         lost += not verify(copy, anchor=seen).sound
@@ -179,6 +180,7 @@ def test_a_read_only_disk_grants_nothing(tmp_path):
     ledger = a_ledger(path)
     ask(ledger, a_request(0))
     ledger.close()
+    secret = secret_of(path)
     for folder in (tmp_path, *tmp_path.parents):
         if folder != folder.parent and os.geteuid() == 0 and folder.stat().st_uid == 0:
             folder.chmod(folder.stat().st_mode | 0o011)
@@ -190,7 +192,7 @@ def test_a_read_only_disk_grants_nothing(tmp_path):
         if os.geteuid() == 0:
             os.setuid(65534)  # permissions do not bind root
         try:
-            Ledger(open_store(path)).reserve(a_request(1))
+            Ledger(open_store(path), secret=secret).reserve(a_request(1))
             write(b"granted")
         except StoreUnavailable:
             write(b"refused")
@@ -202,7 +204,7 @@ def test_a_read_only_disk_grants_nothing(tmp_path):
 
 def test_a_server_that_is_gone_grants_nothing():
     with pytest.raises(StoreUnavailable):
-        Ledger(open_store("postgresql://127.0.0.1:1/nowhere"))
+        Ledger(open_store("postgresql://127.0.0.1:1/nowhere"), secret=b"s" * 32)
 
 
 def test_books_of_a_newer_version_are_refused(where):

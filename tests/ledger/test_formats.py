@@ -3,17 +3,16 @@
 import dataclasses
 import hashlib
 import os
-import sqlite3
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 from discreet.errors import BadInput, LedgerDamaged
 from discreet.ledger import Request, verify
+from discreet.ledger.opening import seal_books
 from discreet.loss import Neighbours
 from discreet.mechanisms import Laplace
-from tests.ledger.asking import a_ledger, ask, open_ledger
+from tests.ledger.asking import a_ledger, ask, older_books, open_ledger
 
 VISITS, PATIENTS = "SELECT COUNT(*) FROM visits", "SELECT COUNT(*) FROM patients"
 
@@ -140,12 +139,9 @@ def test_an_answer_that_became_text_is_no_answer(tmp_path):
 
 @pytest.fixture
 def old_books(tmp_path):
-    """As they were written before: no relation, no formats; one question about version 1 of the data, two about 2."""
-    place = tmp_path / "old.sqlite"
-    with sqlite3.connect(place) as connection:
-        connection.executescript((Path(__file__).parent / "older_books.sql").read_text())
-    connection.close()
-    return str(place)
+    place = older_books(tmp_path)
+    seal_books(place, anchor=None)
+    return place
 
 
 def test_older_books_go_on(old_books):

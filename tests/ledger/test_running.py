@@ -3,15 +3,15 @@
 import json
 import os
 import shutil
-import sqlite3
 from pathlib import Path
 
 import pytest
 
-from discreet.errors import BudgetExceeded, LedgerDamaged
+from discreet.errors import BudgetExceeded, LedgerDamaged, NoSecret
 from discreet.ledger import Ledger, checkpoint, verify
+from discreet.ledger.opening import seal_books
 from discreet.loss import Neighbours
-from tests.ledger.asking import PRICE, a_ledger, a_request, ask, forge, open_ledger
+from tests.ledger.asking import PRICE, a_ledger, a_request, ask, forge, older_books, open_ledger
 
 SECRET = b"s" * 64
 EDITS = {
@@ -226,7 +226,7 @@ def test_a_verification_from_the_checkpoint_on_finds_what_was_changed_since(plac
     assert not verify(open_ledger(place, secret=SECRET), from_checkpoint=True).sound
 
 
-def test_the_secret_lies_beside_the_ledger_and_a_copy_without_it_reads_everything(tmp_path):
+def test_the_secret_lies_beside_the_ledger_and_a_copy_without_it_can_be_looked_at_only(tmp_path):
     path = tmp_path / "ledger.sqlite"
     ledger = Ledger.new(path, neighbours=Neighbours.ADD_REMOVE)
     assert verify(ledger).sound
@@ -234,20 +234,26 @@ def test_the_secret_lies_beside_the_ledger_and_a_copy_without_it_reads_everythin
     ledger.close()
     assert (Path(f"{path}.secret").stat().st_mode & 0o777) == 0o600
     shutil.copy(path, tmp_path / "copy.sqlite")
-    copy = Ledger.open(tmp_path / "copy.sqlite")
+    with pytest.raises(NoSecret, match=r"copy\.sqlite\.secret"):
+        Ledger.open(tmp_path / "copy.sqlite")
+    copy = Ledger.look(tmp_path / "copy.sqlite")
     assert started_at(copy) is None
+    found = verify(copy)
+    assert found.sound
+    assert found.remarks == ("the seals were not verified: their secret is not here",)
+    with pytest.raises(NoSecret):
+        copy.freeze("alice")
     copy.close()
+    assert not (tmp_path / "copy.sqlite.secret").exists()
 
 
 # Older books
 
 
 def test_rows_of_older_books_get_the_entries_that_charged_them(tmp_path):
-    place = tmp_path / "old.sqlite"
-    with sqlite3.connect(place) as connection:
-        connection.executescript((Path(__file__).parent / "older_books.sql").read_text())
-    connection.close()
-    ledger = open_ledger(str(place))
+    place = older_books(tmp_path)
+    seal_books(place, anchor=None)
+    ledger = open_ledger(place)
     assert verify(ledger).sound
     with ledger._store.transaction() as t:
         assert sorted(seq for (seq,) in t.run("SELECT charged FROM ledger_questions")) == [3, 6, 8]

@@ -29,7 +29,7 @@ def store(tmp_path):
 
 
 def test_wrong_keys_neither_reach_the_database_nor_are_remembered(store):
-    book = KeyBook(Ledger(store), b"x" * 32)
+    book = KeyBook(Ledger(store, secret=b"x" * 32), b"x" * 32)
     good = book.create("alice")
     before = store.transactions
     for number in range(2000):
@@ -41,7 +41,10 @@ def test_wrong_keys_neither_reach_the_database_nor_are_remembered(store):
 
 
 def test_a_key_that_another_book_makes_or_revokes_is_heard_of(store, monkeypatch):
-    book, other = KeyBook(Ledger(store), b"x" * 32), KeyBook(Ledger(store), b"x" * 32)
+    book, other = (
+        KeyBook(Ledger(store, secret=b"x" * 32), b"x" * 32),
+        KeyBook(Ledger(store, secret=b"x" * 32), b"x" * 32),
+    )
     key = other.create("alice")
     assert book.holder(key).name == "alice"
     other.revoke(key.split("_")[1])
@@ -51,7 +54,7 @@ def test_a_key_that_another_book_makes_or_revokes_is_heard_of(store, monkeypatch
 
 
 def test_a_key_that_is_revoked_here_stops_at_once(store):
-    book = KeyBook(Ledger(store), b"x" * 32)
+    book = KeyBook(Ledger(store, secret=b"x" * 32), b"x" * 32)
     key = book.create("alice")
     book.holder(key)
     book.revoke(key.split("_")[1])
@@ -61,7 +64,7 @@ def test_a_key_that_is_revoked_here_stops_at_once(store):
 
 def test_a_proof_that_is_copied_into_another_entry_opens_nothing(store):
     """Who writes to the database and has a key of their own would otherwise be the owner."""
-    ledger = Ledger(store)
+    ledger = Ledger(store, secret=b"x" * 32)
     book = KeyBook(ledger, b"x" * 32)
     key = book.create("mallory")
     number, secret = key.split("_")[1:]

@@ -18,7 +18,7 @@ class Clock:
 
 @pytest.fixture
 def book(tmp_path):
-    made = KeyBook(Ledger(open_store(tmp_path / "ledger.sqlite")), b"x" * 32)
+    made = KeyBook(Ledger(open_store(tmp_path / "ledger.sqlite"), secret=b"x" * 32), b"x" * 32)
     yield made
     made.close()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 import discreet
-from discreet.cli import asking, attacking, beginning, books, collecting, data, serving, shuffling
+from discreet.cli import asking, attacking, beginning, books, collecting, custody, data, serving, shuffling
 from discreet.cli.demo import show_demo
 
 app = typer.Typer(
@@ -16,6 +16,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(books.ledger, name="ledger")
+books.ledger.command("new")(custody.new)
+books.ledger.command("backup")(custody.backup)
+books.ledger.command("anchor")(custody.renew_anchor)
+books.ledger.command("seal")(custody.seal)
 app.add_typer(serving.key, name="key")
 app.add_typer(serving.user, name="user")
 app.add_typer(collecting.commands, name="collect")

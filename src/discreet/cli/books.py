@@ -20,7 +20,6 @@ from discreet.answering.face import Balance, PastRelease
 from discreet.answering.wire import facts_of
 from discreet.catalog import anchor_beside, load_catalog
 from discreet.cli.exit_codes import ExitCode
-from discreet.curator import begin_books
 from discreet.errors import BadInput
 from discreet.ledger import Anchor, Entry, Ledger, Verification, verify
 from discreet.ledger.anchor import no_anchor
@@ -54,7 +53,7 @@ class Place(NamedTuple):
 
     def unchecked(self) -> Ledger:
         """The books as they are, to look at what is wrong with them."""
-        return Ledger.open(self.ledger)
+        return Ledger.look(self.ledger)
 
 
 def place_of(where: str | None, config: Path) -> Place:
@@ -130,46 +129,6 @@ def head(*, where: LedgerOption = None, config: ConfigOption = Path("discreet.to
     typer.echo(f"{entry.seq}:{entry.hash}" if entry else "0:")
 
 
-@ledger.command("new")
-def new(*, where: LedgerOption = None, config: ConfigOption = Path("discreet.toml")) -> None:
-    """Begin new books: the only command beside `init` that makes a ledger."""
-    if where is None:
-        place = place_of(None, config)
-        begin_books(load_catalog(config)).close()
-    else:
-        place = Place(where, anchor_beside(where))
-        Ledger.new(where, anchor=place.anchor).close()
-    typer.echo(f"began new books; their head is noted in {place.anchor}" if place.anchor else "began new books")
-
-
-@ledger.command("backup")
-def backup(
-    place: Annotated[Path, typer.Argument(help="A new file.")],
-    *,
-    where: LedgerOption = None,
-    config: ConfigOption = Path("discreet.toml"),
-) -> None:
-    """Copy the books at one moment, while they are used, into a new file. Keep the secret apart from it."""
-    with closing(place_of(where, config).open()) as books:
-        books.copy_to(str(place))
-    typer.echo(f"copied the books to {place}")
-
-
-@ledger.command("anchor")
-def renew_anchor(*, where: LedgerOption = None, config: ConfigOption = Path("discreet.toml")) -> None:
-    """Verify the whole books and note their head, where the note is gone or was never made; print it."""
-    place = place_of(where, config)
-    target = place.anchor or (anchor_beside(where) if where else None)
-    if target is None:
-        raise BadInput(
-            "These books have no anchor.", next_step="Take `anchor = false` out of [ledger], or give it a path."
-        )
-    with closing(place.unchecked()) as books:
-        _tell(verify(books, anchor=Anchor(target).noted))
-        Anchor(target).renew(books.head())
-    typer.echo(f"noted {Anchor(target).noted} in {target}")
-
-
 @ledger.command("receipt")
 def find_receipt(
     receipt: Annotated[str, typer.Argument(help="As it came with the answer.")],
@@ -213,12 +172,12 @@ def verify_books(
         if not verification.sound:
             raise typer.Exit(ExitCode.FAILURE)
         return
-    _tell(verification)
+    tell(verification)
     if noted is None and anchor is None:
         typer.echo("remark: no head was noted, so a tail that was cut off cannot be seen")
 
 
-def _tell(verification: Verification) -> None:
+def tell(verification: Verification) -> None:
     """What was found; nothing goes on from books that are not sound."""
     for problem in verification.problems:
         typer.echo(f"problem: {problem}")

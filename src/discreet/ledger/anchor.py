@@ -12,6 +12,8 @@ from discreet.errors import LedgerDamaged, NoAnchor, StoreUnavailable
 from discreet.ledger.entries import GENESIS, Entry
 
 _LONGEST = 200
+_SEALED = "sealed"
+"""The last word of a note: earlier releases, whose entries had no seals, did not write it."""
 
 
 class Anchor:
@@ -30,20 +32,19 @@ class Anchor:
         if self._path is None:
             return
         with self._held(create=True) as file:
-            noted = _read(file) if os.fstat(file).st_size else (0, GENESIS)
-            if noted[0]:
+            if os.fstat(file).st_size and _read(file)[0]:
                 raise LedgerDamaged(
                     "Books were noted here that are not there any more.",
                     next_step="Restore the ledger; or move the anchor file away, if new books are to be begun.",
                 )
-            _write(file, *noted, lasting=True)
+            _write(file, 0, GENESIS, lasting=True)
 
     def check(self, entry_at: Callable[[int], Entry | None]) -> None:
         """Refuse books that do not hold the entry that was noted."""
         if self._path is None:
             return
         with self._held() as file:
-            seq, noted = _read(file)
+            seq, noted, _ = _read(file)
         entry = entry_at(seq) if seq else None
         if seq and (entry is None or entry.hash != noted):
             raise LedgerDamaged(
@@ -74,8 +75,22 @@ class Anchor:
         if self._path is None or not self._path.exists():
             return None
         with self._held() as file:
-            seq, noted = _read(file)
+            seq, noted, _ = _read(file)
         return f"{seq}:{noted}"
+
+    @property
+    def is_of_books_without_seals(self) -> bool:
+        """Whether an earlier release wrote the note; once books were noted as sealed, they never count as older ones."""
+        if self._path is None:
+            return False
+        with self._held() as file:
+            return not _read(file)[2]
+
+    def mark_sealed(self) -> None:
+        """Say of the books that are noted that they have seals, whoever gave them."""
+        with self._held() as file:
+            seq, noted, _ = _read(file)
+            _write(file, seq, noted, lasting=True)
 
     @contextmanager
     def _held(self, *, create: bool = False) -> Iterator[int]:
@@ -105,10 +120,11 @@ def no_anchor() -> NoAnchor:
     )
 
 
-def _read(file: int) -> tuple[int, str]:
+def _read(file: int) -> tuple[int, str, bool]:
+    """Number, hash, and whether the books were sealed."""
     try:
-        seq, noted = os.pread(file, _LONGEST, 0).decode("ascii").split()
-        return int(seq), noted
+        seq, noted, *sealed = os.pread(file, _LONGEST, 0).decode("ascii").split()
+        return int(seq), noted, sealed == [_SEALED]
     except ValueError:
         raise LedgerDamaged(
             "The note of the head of the books cannot be read.",
@@ -118,6 +134,6 @@ def _read(file: int) -> tuple[int, str]:
 
 def _write(file: int, seq: int, noted: str, *, lasting: bool) -> None:
     """Always as many bytes, in place: neither a full disk nor a crash leaves half a note."""
-    os.pwrite(file, f"{seq:020d} {noted}\n".encode(), 0)
+    os.pwrite(file, f"{seq:020d} {noted} {_SEALED}\n".encode(), 0)
     if lasting:
         os.fsync(file)

@@ -3,25 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
+from discreet.accounting.charges import Charge
 from discreet.accounting.filters import Filter, open_filter
+from discreet.errors import BadInput
 from discreet.exact import exact
 from discreet.ledger import chain
 from discreet.ledger.accounts import DATASET, Account
 from discreet.ledger.entries import Entry
 from discreet.ledger.releases import fraction
-from discreet.store import Transaction
+
+if TYPE_CHECKING:
+    from discreet.ledger.draft import Draft
 
 KIND = "cap"
 CATALOG = "catalog"
 """Who sets a cap that is written in the catalog."""
 
 
-def facts_of(account: str, cap: Filter, *, stated: Filter) -> dict[str, Any]:
-    """What the entry says of a cap, and of what the catalog stated where that is another one."""
-    facts = {"account": account, **_facts(cap)}
-    return facts if stated == cap else {**facts, "declared": _facts(stated)}
+def state(draft: Draft, name: str, cap: Filter, *, by: str) -> None:
+    """Open an account with a cap, or give an open one another, if that is news."""
+    is_open = name in draft.running.accounts
+    known = draft.account(name) if is_open else Account(name, cap, Charge(), frozen=False)
+    fresh = _cap_to_set(draft, known, cap, by=by) if is_open else cap
+    if fresh is None:
+        return
+    if fresh.kind == "pure" and (known.total.pure is None or known.total.delta):
+        raise BadInput("What was spent here has no pure epsilon.", next_step="Keep a delta above 0 for this account.")
+    draft.append(KIND, {**_facts_of(name, fresh, stated=cap), "by": by})
+    draft.save(replace(known, filter=fresh, total=fresh.kept(known.total)))
 
 
 def cap_in(entry: Entry) -> Filter:
@@ -29,14 +41,16 @@ def cap_in(entry: Entry) -> Filter:
     return _cap(entry.body)
 
 
-def cap_to_set(t: Transaction, account: Account, stated: Filter, *, by: str) -> Filter | None:
+def _cap_to_set(draft: Draft, account: Account, stated: Filter, *, by: str) -> Filter | None:
     """The cap that an open account gets when somebody, or the catalog, states one; None where that is no news.
 
     The catalog's word is news where it declares another cap than it did, and never goes above what somebody set last.
     """
     if by != CATALOG:
         return None if stated == account.filter else stated
-    entries = chain.entries_of(t, KIND, account=account.name)
+    entries = [draft.seals.check(entry) for entry in chain.entries_of(draft.t, KIND, account=account.name)]
+    if len(entries) != draft.running.caps[account.name]:
+        draft.seals.refuse("An entry that set a cap is missing")
     said = [_cap(entry.body.get("declared", entry.body)) for entry in entries if _by(entry) == CATALOG]
     if said and said[-1] == stated:
         return None
@@ -59,6 +73,12 @@ def _lower(one: Filter, other: Filter) -> Filter:
     """The lower epsilon of two caps, and the lower delta."""
     epsilon, delta = min(one.cap.epsilon, other.cap.epsilon), min(one.cap.delta, other.cap.delta)
     return open_filter(epsilon, delta, kind=one.kind if delta == one.cap.delta else other.kind)
+
+
+def _facts_of(account: str, cap: Filter, *, stated: Filter) -> dict[str, Any]:
+    """What the entry says of a cap, and of what the catalog stated where that is another one."""
+    facts = {"account": account, **_facts(cap)}
+    return facts if stated == cap else {**facts, "declared": _facts(stated)}
 
 
 def _facts(cap: Filter) -> dict[str, str]:

@@ -10,7 +10,7 @@ from discreet.errors import LedgerDamaged
 from discreet.ledger.entries import Entry, canonical
 from discreet.store import Row, Transaction
 
-COLUMNS = "seq, time, kind, body, previous, hash"
+COLUMNS = "seq, time, kind, body, previous, hash, seal"
 _SELECT = f"SELECT {COLUMNS} FROM ledger_entries"  # noqa: S608
 _PAGE = 2_000
 _NO_END = 2**62
@@ -102,8 +102,8 @@ def with_receipt(t: Transaction, receipt: str) -> list[Entry]:
 
 def append(t: Transaction, entry: Entry) -> None:
     """Write the entry that follows the last one."""
-    values = (entry.seq, entry.time, entry.kind, canonical(entry.body), entry.previous, entry.hash)
-    t.run(f"INSERT INTO ledger_entries ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)", *values)  # noqa: S608
+    values = (entry.seq, entry.time, entry.kind, canonical(entry.body), entry.previous, entry.hash, entry.seal)
+    t.run(f"INSERT INTO ledger_entries ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", *values)  # noqa: S608
 
 
 def damaged(problem: str) -> NoReturn:
@@ -111,18 +111,14 @@ def damaged(problem: str) -> NoReturn:
     raise LedgerDamaged(problem, next_step="Ask the owner to verify the books.")
 
 
-def check_intact(entry: Entry, problem: str) -> None:
-    """Refuse to go on from an entry that was changed."""
-    if not entry.intact:
-        damaged(problem)
-
-
 def _entry(row: Row) -> Entry:
-    seq, time, kind, text, previous, link = row
+    """SQLite gives back whatever somebody put into a column: bytes and numbers are not what we wrote, and count as nothing."""
+    seq, *columns = row
+    time, kind, text, previous, link, seal = (value if isinstance(value, str) else "" for value in columns)
     try:
         body = json.loads(text)
         if canonical(body) != text:
             body = {}
-    except ValueError:
+    except (ValueError, RecursionError):
         body = {}  # not the text that was written, so the hash must not fit either
-    return Entry(int(seq), time, kind, body, previous, link)
+    return Entry(int(seq), time, kind, body, previous, link, seal or None)

@@ -18,12 +18,13 @@ from discreet.ledger.access import Access, IssuedKey
 from discreet.ledger.accounts import account_of, row_of
 from discreet.ledger.entries import canonical
 from discreet.ledger.running import Asked, Released, RunningBooks
+from discreet.ledger.seals import Seals
 from discreet.loss import Neighbours
 from discreet.store import Transaction
 
 EVERY = 500
 """Entries from one to the next: as many as are followed again when the books are opened."""
-_FORMAT = 1
+_FORMAT = 2
 
 
 class Checkpoints:
@@ -44,7 +45,7 @@ class Checkpoints:
         if facts["format"] != _FORMAT:
             return None
         head = chain.entry_at(t, facts["seq"])
-        if head is None or head.hash != facts["hash"] or not head.intact:
+        if head is None or head.hash != facts["hash"] or not Seals(self._secret).fits(head):
             return None
         return _running(facts, RunningBooks(head=head, checkpoint=head.seq))
 
@@ -88,6 +89,10 @@ def _facts(running: RunningBooks) -> dict[str, Any]:
         "latest": running.latest,
         "keys": [asdict(key) for key in running.access.keys.values()],
         "users": running.access.users,
+        "source": running.source,
+        "unanswered": sorted(running.unanswered),
+        "caps": running.caps,
+        "looks": running.looks,
     }
 
 
@@ -104,4 +109,6 @@ def _running(facts: dict[str, Any], running: RunningBooks) -> RunningBooks:
     }
     running.latest = tuple(facts["latest"])
     running.access = Access({key["id"]: IssuedKey(**key) for key in facts["keys"]}, facts["users"])
+    running.source, running.unanswered = facts["source"], set(facts["unanswered"])
+    running.caps, running.looks = facts["caps"], facts["looks"]
     return running

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from discreet.errors import UnknownAccount
@@ -12,14 +13,15 @@ from discreet.ledger.accounts import Account, analyst_account
 from discreet.ledger.clock import Clock
 from discreet.ledger.entries import Entry
 from discreet.ledger.running import RunningBooks
+from discreet.ledger.seals import Seals
 from discreet.store import Transaction
 
 
 class Draft:
     """The books as one job sees and changes them; `running` is its own copy, and counts once all is committed."""
 
-    def __init__(self, t: Transaction, running: RunningBooks, *, clock: Clock) -> None:
-        self.t, self.running, self._clock = t, running, clock
+    def __init__(self, t: Transaction, running: RunningBooks, *, clock: Clock, seals: Seals) -> None:
+        self.t, self.running, self.seals, self._clock = t, running, seals, clock
 
     def account(self, name: str) -> Account:
         """An account as its row has it, refused where the entries say otherwise: rows can be edited, sums cannot."""
@@ -31,6 +33,16 @@ class Draft:
             raise
         self._check(account)
         return account
+
+    def accounts(self, *names: str) -> list[Account]:
+        """Those accounts that there are of some, or all of them, in the same way."""
+        rows = accounts.load_some(self.t, *names) if names else accounts.load_all(self.t)
+        for account in rows:
+            self._check(account)
+        opened = self.running.accounts
+        if len(rows) != len(opened.keys() & set(names) if names else opened):
+            chain.damaged("An account is not there any more.")
+        return rows
 
     def check_open(self, analyst: str | None) -> None:
         """Refuse an analyst whose account is frozen, or not there."""
@@ -54,6 +66,7 @@ class Draft:
         salted = {**body, "salt": os.urandom(16).hex()}
         last = self.running.head
         entry = Entry.following(last, time=self._clock.time_after(last), kind=kind, body=salted)
+        entry = replace(entry, seal=self.seals.of(entry))
         problems = self.running.follow(entry)
         if problems:
             chain.damaged(f"The books would not add up: {'; '.join(problems)}.")
@@ -65,16 +78,24 @@ class Draft:
             chain.damaged("An account is not what its entries add up to.")
 
 
-def caught_up(t: Transaction, running: RunningBooks) -> RunningBooks:
-    """The running books at the last entry, whoever wrote it; refused where an entry is not as it was, or does not follow."""
+def caught_up(t: Transaction, running: RunningBooks, seals: Seals) -> RunningBooks:
+    """The running books at the last entry, whoever wrote it; refused where an entry is not as it was, not sealed, or does not follow."""
     last = chain.last_entry(t)
     if last == running.head:
         return running
     if running.head is not None and chain.entry_at(t, running.head.seq) != running.head:
         chain.damaged(f"Entry {running.head.seq} of the books was changed, or is missing.")
     further = running.fork()
+    for _ in following(t, further, seals):
+        pass
+    return further
+
+
+def following(t: Transaction, running: RunningBooks, seals: Seals) -> Iterator[Entry]:
+    """Go on with running books through every entry that was written since, each told once it was taken in."""
     for entry in chain.entries_after(t, running.head.seq if running.head else 0):
-        problems = further.follow(entry)
+        seals.check(entry)
+        problems = running.follow(entry)
         if problems:
             chain.damaged(f"The books do not add up: {'; '.join(problems)}.")
-    return further
+        yield entry

@@ -15,7 +15,10 @@ AT_HAND = "command line"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of the books. `hash` covers everything else, the previous hash included."""
+    """One line of the books. `hash` covers all that comes before it, the previous hash included, and anybody can work it out.
+
+    `seal` is the hash under the ledger's secret (`seals.py`); entries of earlier releases had none.
+    """
 
     seq: int
     time: str
@@ -23,6 +26,7 @@ class Entry:
     body: Mapping[str, Any]
     previous: str
     hash: str
+    seal: str | None = None
 
     @classmethod
     def following(cls, previous: Entry | None, *, time: str, kind: str, body: Mapping[str, Any]) -> Entry:

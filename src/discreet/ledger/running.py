@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 
 from discreet.accounting.charges import PRICES, Charge
 from discreet.errors import DiscreetError
-from discreet.ledger import caps, clock, formats, relation, sources
+from discreet.ledger import caps, clock, formats, relation, seals, sources
 from discreet.ledger.access import Access
-from discreet.ledger.accounts import Account
+from discreet.ledger.accounts import DATASET, Account
 from discreet.ledger.entries import GENESIS, Entry
 from discreet.ledger.releases import rebuild
 from discreet.loss import Neighbours
@@ -59,6 +59,14 @@ class RunningBooks:
     latest: tuple[int, ...] = ()
     """The numbers of the last charges that somebody paid."""
     access: Access = field(default_factory=Access)
+    source: str | None = None
+    """What this data version is read from, as a keyed hash."""
+    unanswered: set[str] = field(default_factory=set)
+    """Questions that were charged and have no answer: those under way, and those that failed. All others have one."""
+    caps: dict[str, int] = field(default_factory=dict)
+    """How many entries set a cap, by account: so none can be hidden from who looks for them."""
+    looks: dict[str, int] = field(default_factory=dict)
+    """How many entries a watch has, by the key that it was paid under."""
     checkpoint: int = 0
     """The number of the entry that the last known checkpoint is about."""
 
@@ -71,6 +79,9 @@ class RunningBooks:
             formats=dict(self.formats),
             asked=dict(self.asked),
             released=dict(self.released),
+            unanswered=set(self.unanswered),
+            caps=dict(self.caps),
+            looks=dict(self.looks),
         )
 
     def follow(self, entry: Entry) -> list[str]:
@@ -121,14 +132,16 @@ class RunningBooks:
                 self._cap(entry)
             case "charge":
                 yield from self._charge(entry)
-            case "answer" | "watch" | "catalog" | clock.KIND | sources.KIND:
+            case "answer":
+                yield from self._answer(entry)
+            case "watch":
+                self.looks[body["question"]] = self.looks.get(body["question"], 0) + 1
+            case "catalog" | clock.KIND | seals.KIND:
                 pass  # nothing here follows from them
             case relation.KIND:
-                if self.neighbours is not None:
-                    yield f"entry {entry.seq} names the neighbour relation a second time"
-                self.neighbours = Neighbours(body["relation"])
-            case "refresh":
-                yield from self._refresh(entry)
+                yield from self._relation(entry)
+            case "refresh" | sources.KIND:
+                yield from self._data_version(entry)
             case "freeze" | "thaw":
                 frozen = self.accounts[body["account"]]
                 self.accounts[frozen.name] = replace(frozen, frozen=entry.kind == "freeze")
@@ -142,10 +155,26 @@ class RunningBooks:
         name, cap = entry.body["account"], caps.cap_in(entry)
         known = self.accounts.get(name) or Account(name, cap, Charge(), frozen=False)
         self.accounts[known.name] = replace(known, filter=cap, total=cap.kept(known.total))
+        self.caps[known.name] = self.caps.get(known.name, 0) + 1
 
-    def _refresh(self, entry: Entry) -> Iterable[str]:
+    def _relation(self, entry: Entry) -> Iterable[str]:
+        if self.neighbours is not None:
+            yield f"entry {entry.seq} names the neighbour relation a second time"
+        self.neighbours = Neighbours(entry.body["relation"])
+
+    def _answer(self, entry: Entry) -> Iterable[str]:
+        if entry.body["question"] not in self.unanswered:
+            yield f"entry {entry.seq} answers a question that was not open"
+        self.unanswered.discard(entry.body["question"])
+
+    def _data_version(self, entry: Entry) -> Iterable[str]:
+        """A new one, or what this one is read from: the first to say so counts."""
+        if entry.kind == sources.KIND:
+            if entry.body["version"] == self.version:
+                self.source = self.source or entry.body["source"]
+            return
         self.version += 1
-        self.begun, self.formats = entry.time, {}
+        self.begun, self.formats, self.source = entry.time, {}, None
         if entry.body["version"] != self.version:
             yield f"entry {entry.seq} begins a data version that is not the next"
 
@@ -161,6 +190,8 @@ class RunningBooks:
             self.accounts[name] = replace(account, total=total)
             if not account.filter.allows(total):
                 yield f"entry {entry.seq} was granted above a cap"
+        if DATASET in body["accounts"]:
+            self.unanswered.add(body["question"])
         self._count(entry, releases)
 
     def _price(self, account: Account, releases: list[Mechanism], prices: int) -> Charge:

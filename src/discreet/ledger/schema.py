@@ -39,4 +39,6 @@ SCHEMA = [
     CREATE TABLE ledger_pulse (beat BIGINT NOT NULL);
     INSERT INTO ledger_pulse VALUES (0);
     """,
+    # what shows that an entry was written by somebody who holds the secret
+    "ALTER TABLE ledger_entries ADD COLUMN seal TEXT",
 ]

@@ -8,7 +8,6 @@ import os
 from typing import TYPE_CHECKING
 
 from discreet.errors import SourceChanged
-from discreet.ledger import chain
 from discreet.store import Transaction
 
 if TYPE_CHECKING:
@@ -20,11 +19,9 @@ KIND = "source"
 def keep(draft: Draft, fingerprint: str) -> None:
     """Note the source of the data version, the first time; from then on refuse any other."""
     version, keyed = draft.running.version, _keyed(draft.t, fingerprint)
-    noted = (entry for entry in chain.entries_of(draft.t, KIND) if entry.body["version"] == version)
-    first = next(noted, None)
-    if first is None:
+    if draft.running.source is None:
         draft.append(KIND, {"version": version, "source": keyed})
-    elif first.body["source"] != keyed:
+    elif draft.running.source != keyed:
         raise SourceChanged(
             "The source is not the one that this data version was begun with.",
             next_step="Ask the owner to run `discreet refresh`, which begins a new data version.",

@@ -11,6 +11,9 @@ from discreet.ledger import accounts, chain, clock
 from discreet.ledger.entries import GENESIS, Entry
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.running import RunningBooks
+from discreet.ledger.sealing import Before
+from discreet.ledger.seals import KIND as SEAL
+from discreet.ledger.seals import Seals
 from discreet.ledger.tables import Tables
 from discreet.store import Transaction
 
@@ -48,19 +51,21 @@ def verify(
 
     `anchor` is a head noted earlier, "number:hash"; without one a cut-off tail cannot be seen. With `from_checkpoint`
     only what was written since the signed checkpoint is looked at, and everything where there is none. `progress` is
-    told how many of how many entries are done. Books that are sound as a whole get a new checkpoint.
+    told how many of how many entries are done. Books that are sound as a whole get a new checkpoint. Whoever does not have
+    their secret can verify all but the seals.
     """
     noted = None if anchor is None else _parsed(anchor)
     with ledger.writer.snapshot() as (t, checkpoint):
         begun = checkpoint if from_checkpoint else None
-        reading = _Reading(t, begun or RunningBooks(), whole=begun is None, progress=progress)
+        seals = ledger.writer.seals
+        reading = _Reading(t, begun or RunningBooks(), seals, whole=begun is None, progress=progress)
         problems = reading.problems()
         if noted is not None and noted[0] > 0:
             entry = chain.entry_at(t, noted[0])
             if entry is None or entry.hash != noted[1]:
                 problems.append("the head that was noted is not in the books: entries are missing or changed")
         head = chain.last_entry(t)
-        remarks = [f"the clock was set back at entry {entry.seq}" for entry in chain.entries_of(t, clock.KIND)]
+        remarks = _remarks(t, seals)
     if not problems and reading.whole:
         with suppress(StoreUnavailable):  # books that can only be read are sound all the same
             ledger.writer.keep_checkpoint(reading.running)
@@ -70,6 +75,15 @@ def verify(
         tuple(problems[:_MOST_PROBLEMS]),
         tuple(remarks[-_MOST_PROBLEMS:]),
     )
+
+
+def _remarks(t: Transaction, seals: Seals) -> list[str]:
+    remarks = [f"the clock was set back at entry {entry.seq}" for entry in chain.entries_of(t, clock.KIND)]
+    remarks += [
+        f"all before entry {entry.seq} was sealed anew without the secret of before, which was lost"
+        for entry in chain.entries_of(t, SEAL, before=Before.LOST_SECRET)
+    ]
+    return remarks if seals.can_be_checked else [*remarks, "the seals were not verified: their secret is not here"]
 
 
 def _parsed(anchor: str) -> tuple[int, str]:
@@ -85,6 +99,7 @@ class _Reading:
 
     t: Transaction
     running: RunningBooks
+    seals: Seals
     whole: bool
     progress: Callable[[int, int], None]
 
@@ -102,6 +117,8 @@ class _Reading:
         for entry in chain.entries_after(self.t, self.running.head.seq if self.running.head else 0):
             wrong = self.running.follow(entry) if is_linked else self.running.unlinked(entry)
             yield from wrong
+            if not wrong and not self.seals.covers(entry):
+                yield f"entry {entry.seq} does not bear the seal of these books"
             is_linked = is_linked and self.running.head is entry
             self.running.head = entry
             if is_linked and not wrong:

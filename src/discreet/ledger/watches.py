@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from discreet.ledger import chain
 from discreet.ledger.draft import Draft
 from discreet.ledger.questions import answer_bytes
-from discreet.store import Transaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,29 +31,30 @@ class Watched:
         return next((reason for reason, holds in reasons.items() if holds), None)
 
 
-def watched(t: Transaction, question: str) -> Watched:
+def watched(draft: Draft, question: str) -> Watched:
     """What is known of a watch, by the key that it was paid under."""
-    entries = chain.outcomes(t, question)
-    for entry in entries:
-        chain.check_intact(entry, "An entry of a watch was changed.")
-    rows = t.run("SELECT answer FROM ledger_questions WHERE question = ?", question)
+    entries = [draft.seals.check(entry) for entry in chain.outcomes(draft.t, question)]
+    rows = draft.t.run("SELECT answer FROM ledger_questions WHERE question = ?", question)
     threshold = answer_bytes(rows[0][0]) if rows else None
     written = [entry.body["sha256"] for entry in entries if entry.kind == "answer"]
     there = [] if threshold is None else [hashlib.sha256(threshold).hexdigest()]
     watches = [entry.body for entry in entries if entry.kind == "watch"]
+    if len(watches) != draft.running.looks.get(question, 0):
+        draft.seals.refuse("An entry of a watch is missing")
+    had_one = bool(watches or (rows and question not in draft.running.unanswered))
     return Watched(
         bits={body["version"]: body["above"] for body in watches if "above" in body},
         threshold=threshold,
         failed=any("failed" in body for body in watches),
-        lost=there != written or bool(watches and not written),
+        lost=there != written or (had_one and not written),
     )
 
 
 def keep_bit(draft: Draft, question: str, *, version: int, above: bool | None) -> Watched:
     """Store an evaluation's bit (None: it failed), unless the version has one or the watch has ended."""
-    known = watched(draft.t, question)
+    known = watched(draft, question)
     if known.ended or (above is not None and version in known.bits):
         return known
     outcome = {"failed": True} if above is None else {"above": above}
     draft.append("watch", {"question": question, "version": version, **outcome})
-    return watched(draft.t, question)
+    return watched(draft, question)

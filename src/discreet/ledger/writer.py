@@ -12,6 +12,7 @@ from discreet.ledger.checkpoint import Checkpoints
 from discreet.ledger.clock import Clock
 from discreet.ledger.draft import Draft, caught_up
 from discreet.ledger.running import RunningBooks
+from discreet.ledger.seals import Seals
 from discreet.store import GroupCommit, Store, Transaction
 
 T = TypeVar("T")
@@ -24,8 +25,9 @@ class Writer:
     not changed: what was handed out stays as it was.
     """
 
-    def __init__(self, store: Store, *, anchor: Anchor, checkpoints: Checkpoints, clock: Clock) -> None:
-        self._store, self._anchor, self._checkpoints, self._clock = store, anchor, checkpoints, clock
+    def __init__(self, store: Store, *, anchor: Anchor, secret: bytes | None, clock: Clock) -> None:
+        self._store, self._anchor, self._clock = store, anchor, clock
+        self.seals, self._checkpoints = Seals(secret), Checkpoints(secret)
         self._running: RunningBooks | None = None
         self._drafted = RunningBooks()
         self._together = GroupCommit(store, begin=self._begin, end=self._end, committed=self._committed)
@@ -34,18 +36,25 @@ class Writer:
         """Run a job, with whatever others are waiting to write, and wait for the disk."""
 
         def within(t: Transaction) -> T:
-            draft = Draft(t, self._drafted.fork(), clock=self._clock)
+            draft = self._draft(t, self._drafted.fork())
             result = job(draft)
             self._drafted = draft.running
             return result
 
         return self._together.run(within)
 
+    @contextmanager
+    def reading(self) -> Iterator[Draft]:
+        """The books at the last entry, to look something up in them."""
+        with self._store.transaction() as t:
+            yield self._draft(t, self.followed(t))
+
     def followed(self, t: Transaction) -> RunningBooks:
         """The running books at the last entry: from the checkpoint on at first, later from where they were."""
+        self.seals.check_unbroken()
         if self._running is None:
             self._running = self._checkpoints.read(t) or RunningBooks()
-        self._running = caught_up(t, self._running)
+        self._running = caught_up(t, self._running, self.seals)
         return self._running
 
     @contextmanager
@@ -62,11 +71,16 @@ class Writer:
 
     def beat(self) -> None:
         """Commit a tiny write that changes nothing of the books, to find out whether anything can be written."""
+        self.seals.check_unbroken()
         with self._store.transaction() as t:
             self._anchor.check(lambda seq: chain.entry_at(t, seq))
             t.run("UPDATE ledger_pulse SET beat = beat + 1")
 
+    def _draft(self, t: Transaction, running: RunningBooks) -> Draft:
+        return Draft(t, running, clock=self._clock, seals=self.seals)
+
     def _begin(self, t: Transaction) -> None:
+        self.seals.needed_key()
         self._anchor.check(lambda seq: chain.entry_at(t, seq))
         self._drafted = self.followed(t)
 

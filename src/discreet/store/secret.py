@@ -1,7 +1,7 @@
-"""The secret of a database: what its keys are hashed with and its checkpoints are signed with.
+"""The secret of a database: what its entries are sealed with, its checkpoints are signed with and its keys are hashed with.
 
 It lies in a file beside a database that is a file, so that a copy of the database alone neither opens a door nor
-signs anything; for any other database it comes from the environment.
+seals anything; for any other database it comes from the environment.
 """
 
 from __future__ import annotations
@@ -10,20 +10,23 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from discreet.errors import BadInput
+from discreet.errors import BadInput, NoSecret
 from discreet.store.confided import confided
 
 _LEAST = 32
+_MEMORY = ":memory:"
 
 
-def secret_of(where: str | Path) -> bytes | None:
-    """The secret of the database at a path or URL, made if it is a file's and not there; None where there can be none."""
-    if not _is_file(where):
+def secret_of(where: str | Path, *, make: bool = True) -> bytes | None:
+    """The secret of the database at a path or URL; with `make` that of a file is made if it is not there. None where there is none."""
+    if str(where) == _MEMORY:
+        return os.urandom(_LEAST)
+    if "://" in str(where):
         given = confided("DISCREET_SECRET")
         return given.encode() if given is not None and len(given) >= _LEAST else None
     place = Path(f"{where}.secret")
     try:
-        if not place.exists():
+        if make and not place.exists():
             _make(place)
         mode, secret = place.stat().st_mode, place.read_bytes()
     except OSError:
@@ -33,20 +36,20 @@ def secret_of(where: str | Path) -> bytes | None:
     return secret if len(secret) >= _LEAST else None
 
 
-def needed_secret(where: str | Path) -> bytes:
-    """The secret, or a refusal that says how to give one."""
-    secret = secret_of(where)
-    if secret is None:
-        raise BadInput(
-            "The ledger's keys need a secret, and there is none.",
-            next_step="Make the ledger's folder writable; for a ledger that is no file, set DISCREET_SECRET to at "
-            "least 32 random characters.",
+def needed_secret(where: str | Path, *, make: bool = True) -> bytes:
+    """The secret, or a refusal that says where it should be."""
+    secret = secret_of(where, make=make)
+    if secret is not None:
+        return secret
+    if "://" in str(where):
+        raise NoSecret(
+            "The ledger needs a secret, and there is none in DISCREET_SECRET.",
+            next_step="Set it to what the books are sealed with, or to 32 random characters or more for new books; or name the file with it in DISCREET_SECRET_FILE.",
         )
-    return secret
-
-
-def _is_file(where: str | Path) -> bool:
-    return "://" not in str(where) and str(where) != ":memory:"
+    raise NoSecret(
+        f"The ledger needs a secret, and there is none in {Path(where).name}.secret beside it.",
+        next_step="Put it back from where you keep it. If it is lost: `discreet ledger seal --lost`.",
+    )
 
 
 def _make(place: Path) -> None:

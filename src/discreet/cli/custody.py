@@ -1,0 +1,80 @@
+"""`discreet ledger new`, `backup`, `anchor` and `seal`: books that are begun, copied, noted elsewhere and sealed."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.catalog import anchor_beside, load_catalog
+from discreet.cli.books import ConfigOption, LedgerOption, Place, place_of, tell
+from discreet.curator import begin_books
+from discreet.errors import BadInput
+from discreet.ledger import Anchor, Ledger, verify
+from discreet.ledger.opening import seal_books
+
+
+def new(*, where: LedgerOption = None, config: ConfigOption = Path("discreet.toml")) -> None:
+    """Begin new books: the only command beside `init` that makes a ledger."""
+    if where is None:
+        place = place_of(None, config)
+        begin_books(load_catalog(config)).close()
+    else:
+        place = Place(where, anchor_beside(where))
+        Ledger.new(where, anchor=place.anchor).close()
+    typer.echo(f"began new books; their head is noted in {place.anchor}" if place.anchor else "began new books")
+
+
+def backup(
+    place: Annotated[Path, typer.Argument(help="A new file.")],
+    *,
+    where: LedgerOption = None,
+    config: ConfigOption = Path("discreet.toml"),
+) -> None:
+    """Copy the books at one moment, while they are used, into a new file. Keep the secret apart from it."""
+    with closing(place_of(where, config).open()) as books:
+        books.copy_to(str(place))
+    typer.echo(f"copied the books to {place}")
+
+
+def renew_anchor(*, where: LedgerOption = None, config: ConfigOption = Path("discreet.toml")) -> None:
+    """Verify the whole books and note their head, where the note is gone or was never made; print it."""
+    place = place_of(where, config)
+    target = place.anchor or (anchor_beside(where) if where else None)
+    if target is None:
+        raise BadInput(
+            "These books have no anchor.", next_step="Take `anchor = false` out of [ledger], or give it a path."
+        )
+    with closing(place.unchecked()) as books:
+        tell(verify(books, anchor=Anchor(target).noted))
+        Anchor(target).renew(books.head())
+    typer.echo(f"noted {Anchor(target).noted} in {target}")
+
+
+def seal(
+    *,
+    where: LedgerOption = None,
+    config: ConfigOption = Path("discreet.toml"),
+    earlier: Annotated[
+        Path | None, typer.Option("--earlier", help="A file with the secret that the books are sealed with now.")
+    ] = None,
+    lost: Annotated[
+        bool,
+        typer.Option("--lost", help="That secret is lost: believe the chain as it is hashed, and look at it first."),
+    ] = False,
+) -> None:
+    """Seal every entry with the secret of today: books of an earlier release; or anew, after their secret was changed or lost."""
+    place = place_of(where, config)
+    entry = seal_books(place.ledger, anchor=place.anchor, earlier=_read(earlier, place), lost=lost)
+    typer.echo(f"sealed all {entry.seq} entries; keys that were made under another secret open nothing any more")
+
+
+def _read(file: Path | None, place: Place) -> bytes | None:
+    """A secret as it lay beside the ledger; or, for one that is no file, as `DISCREET_SECRET_FILE` gives it, without the line's end."""
+    try:
+        secret = None if file is None else file.read_bytes()
+        return secret.strip() if secret is not None and "://" in place.ledger else secret
+    except OSError:
+        raise BadInput("The earlier secret cannot be read.", next_step="Name the file that holds it.") from None

@@ -1,0 +1,169 @@
+"""The books as they can be looked at: accounts, questions, the chain. Nothing here changes them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import date, datetime
+
+from discreet.errors import StoreUnavailable
+from discreet.ledger import chain, formats, questions, watches
+from discreet.ledger.access import Access
+from discreet.ledger.accounts import DATASET, Account, analyst_account
+from discreet.ledger.anchor import Anchor
+from discreet.ledger.clock import Clock
+from discreet.ledger.entries import Entry
+from discreet.ledger.requests import Request, Reservation
+from discreet.ledger.running import RunningBooks
+from discreet.ledger.watches import Watched
+from discreet.ledger.writer import Writer
+from discreet.loss import Neighbours
+from discreet.store import Store, unavailable
+
+_PULSE_SECONDS = 1.0
+
+
+class Books:
+    """What the books of one dataset say. What is told of accounts, charges and single entries was held against the seals."""
+
+    def __init__(self, store: Store, *, anchor: Anchor, secret: bytes | None, now: Callable[[], datetime]) -> None:
+        self._store, self._clock = store, Clock(now)
+        self.writer = Writer(store, anchor=anchor, secret=secret, clock=self._clock)
+        self._paid_before: dict[tuple[int, int], frozenset[bytes]] = {}
+        self._pulse = (float("-inf"), True)
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._store.close()
+
+    def copy_to(self, place: str) -> None:
+        """A backup: the books at one moment, in a new file. It is older than what is granted from now on."""
+        self._store.copy_to(place)
+
+    def neighbours(self) -> Neighbours | None:
+        """The relation of the books; None in those that nobody opened with one."""
+        return self.running().neighbours
+
+    def account(self, analyst: str | None = None) -> Account:
+        """The dataset's account, or an analyst's."""
+        with self.writer.reading() as draft:
+            return draft.account(DATASET if analyst is None else analyst_account(analyst))
+
+    def accounts(self, *, analyst: str | None = None) -> list[Account]:
+        """The dataset's account first, then the analyst's, or all there are."""
+        with self.writer.reading() as draft:
+            rows = draft.accounts(*(() if analyst is None else (DATASET, analyst_account(analyst))))
+        return sorted(rows, key=lambda account: (account.name != DATASET, account.name))
+
+    # Data versions
+
+    def data_version(self) -> int:
+        """The number of the data that questions are asked of: 1, and one more for each refresh."""
+        return self.running().version
+
+    def data_day(self) -> date:
+        """The day that the data version was begun: what CURRENT_DATE means, the same for as long as the version lasts."""
+        begun = self.running().begun
+        return self._clock.now().date() if begun is None else datetime.fromisoformat(begun).date()
+
+    def access(self) -> Access:
+        """Keys and users, as the chain says."""
+        return self.running().access
+
+    # Questions and watches
+
+    def is_paid(self, request: Request) -> bool:
+        """Whether a question would cost its asker nothing: it is answered, and they have paid for it."""
+        with self._store.transaction() as t:
+            return questions.is_free(t, request.key, request.analyst)
+
+    def would_charge(self, request: Request) -> dict[str, bool]:
+        """The accounts that have not paid for a question yet, each with whether its cap allows it now. Charges nothing."""
+        with self.writer.reading() as draft:
+            unpaid = questions.unpaid_accounts(draft, request.key, request.analyst)
+            known = {account.name: account for account in draft.accounts(*unpaid)} if unpaid else {}
+            return {name: name in known and known[name].allows(request.releases) for name in unpaid}
+
+    def recalled(self, request: Request) -> Reservation | None:
+        """What was answered to an asker who has paid for it, looked up and not asked again; None where there is nothing."""
+        with self.writer.reading() as draft:
+            draft.check_open(request.analyst)
+            unpaid = questions.unpaid_accounts(draft, request.key, request.analyst)
+            answer = None if unpaid else questions.stored_answer(draft, request.key)
+            if answer is None:
+                return None
+            return Reservation(request, questions.receipt_of(draft, request.key, request.analyst), (), answer)
+
+    def paid_under_earlier_format(self, label: str, *, question_format: int, data_version: int) -> bool:
+        """Whether anybody paid for a question of these very words, about this data, before digests had this format.
+
+        Its answer is stored, but under a digest that is not made any more, so it is not replayed. Nothing is written
+        under an earlier format any more, so what was written is read once, and only where there is any.
+        """
+        known = (question_format, data_version)
+        if known not in self._paid_before:
+            running = self.running()
+            if running.version == data_version and min(running.formats, default=question_format) >= question_format:
+                return False
+            with self._store.transaction() as t:
+                self._paid_before[known] = formats.paid_before(
+                    t, question_format=question_format, data_version=data_version
+                )
+        return bool(label) and formats.digest_of(label) in self._paid_before[known]
+
+    def watched(self, question: str, *, analyst: str | None) -> Watched:
+        """What is known of a watch, by the key that it was paid under."""
+        with self.writer.reading() as draft:
+            draft.check_open(analyst)
+            return watches.watched(draft, question)
+
+    # The chain
+
+    def check_writable(self) -> None:
+        """Refuse when nothing can be committed just now: tried with a tiny write, at most once a second."""
+        tried, fine = self._pulse
+        if time.monotonic() - tried >= _PULSE_SECONDS:
+            try:
+                self.writer.beat()
+                fine = True
+            except StoreUnavailable:
+                fine = False
+            self._pulse = (time.monotonic(), fine)
+        if not fine:
+            raise unavailable()
+
+    def head(self) -> Entry | None:
+        """The last entry: its number and hash, noted elsewhere, make a later truncation visible."""
+        with self._store.transaction() as t:
+            return chain.last_entry(t)
+
+    def entry(self, seq: int) -> Entry | None:
+        """One entry by its number; None where the books do not go so far."""
+        with self.writer.reading() as draft:
+            entry, head = chain.entry_at(draft.t, seq), draft.running.head
+            if entry is None and head is not None and 1 <= seq <= head.seq:
+                draft.seals.refuse(f"Entry {seq} is missing")
+            return entry and draft.seals.check(entry)
+
+    def history(self, *, last: int | None = None, before: int | None = None) -> list[Entry]:
+        """Entries in order, or the last few of them; with `before`, of those with smaller numbers. They are told as they are."""
+        with self._store.transaction() as t:
+            if last is None or last < 0:
+                return list(chain.entries_after(t, 0))
+            return chain.last_entries(t, last, before=before)
+
+    def charges(self, *, analyst: str | None = None, before: int | None = None, limit: int) -> list[Entry]:
+        """The last `limit` charges, newest first: of one analyst or of all, and with numbers below `before`."""
+        with self.writer.reading() as draft:
+            charges = chain.charges_before(draft.t, before, analyst=analyst, limit=limit)
+            return [draft.seals.check(entry) for entry in charges]
+
+    def charges_with(self, receipt: str) -> list[Entry]:
+        """The charge that a receipt stands for, if it is in the books."""
+        with self.writer.reading() as draft:
+            return [draft.seals.check(entry) for entry in chain.with_receipt(draft.t, receipt)]
+
+    def running(self) -> RunningBooks:
+        """What the chain adds up to: for reading, and not to be changed."""
+        with self._store.transaction() as t:
+            return self.writer.followed(t)

@@ -1,0 +1,80 @@
+"""Sealing the whole books: once where they are of an earlier release, and anew when their secret is changed or lost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from enum import StrEnum
+
+from discreet.errors import NotSealed
+from discreet.ledger import chain, seals
+from discreet.ledger.anchor import Anchor
+from discreet.ledger.checkpoint import Checkpoints
+from discreet.ledger.clock import Clock, utc_now
+from discreet.ledger.draft import Draft, following
+from discreet.ledger.entries import Entry
+from discreet.ledger.running import RunningBooks
+from discreet.ledger.seals import Seals
+from discreet.store import Store, Transaction
+
+_PAGE = 2_000
+
+
+class Before(StrEnum):
+    """What the books were sealed with before, as the entry says."""
+
+    NOTHING = "nothing"
+    ANOTHER_SECRET = "another secret"  # noqa: S105
+    LOST_SECRET = "a secret that is lost"  # noqa: S105
+
+
+def seal_all(store: Store, secret: bytes, *, earlier: bytes | None, before: Before, anchor: Anchor, by: str) -> Entry:
+    """Follow the books from the first entry on, give each the seal of a secret, and say so in an entry, which is returned.
+
+    `earlier` is the secret that they are sealed with now; without it the chain is believed as it is hashed.
+    """
+    fresh = Seals(secret)
+    with store.transaction() as t:
+        anchor.check(lambda seq: chain.entry_at(t, seq))
+        first, last = chain.entry_at(t, 1), chain.last_entry(t)
+        if before is Before.NOTHING and first and last and fresh.fits(first):
+            return last  # another process was quicker
+        running = _sealed(t, Seals(earlier), fresh, before)
+        draft = Draft(t, running, clock=Clock(utc_now), seals=fresh)
+        entry = draft.append(seals.KIND, {"before": before, "by": by})
+        Checkpoints(secret).write(t, draft.running)
+    anchor.note(entry)
+    return entry
+
+
+def _sealed(t: Transaction, believed: Seals, fresh: Seals, before: Before) -> RunningBooks:
+    running, page = RunningBooks(), []
+    for entry in following(t, running, believed):
+        if before is Before.NOTHING and entry.seal is not None:
+            raise not_sealed()
+        running.head = replace(entry, seal=fresh.of(entry))
+        page.append(running.head)
+        if len(page) == _PAGE:
+            _write(t, page)
+            page = []
+    _write(t, page)
+    return running
+
+
+def _write(t: Transaction, page: list[Entry]) -> None:
+    if page:
+        rows = ", ".join(["(?, ?)"] * len(page))
+        values = [value for entry in page for value in (entry.seq, entry.seal)]
+        t.run(
+            f"UPDATE ledger_entries SET seal = fresh.column2 FROM (VALUES {rows}) AS fresh "  # noqa: S608
+            "WHERE ledger_entries.seq = fresh.column1",
+            *values,
+        )
+
+
+def not_sealed() -> NotSealed:
+    """One text for books that lack seals which they may have had."""
+    return NotSealed(
+        "The entries of these books are not sealed.",
+        next_step="If this is the first start after an upgrade, ask the owner to run `discreet ledger seal`; else "
+        "somebody edited the database: restore a sound copy.",
+    )
