@@ -23,10 +23,10 @@ serve: $(RUNTIME)  ## the service and its page on a generated clinic, at http://
 	@$(BIN)/discreet serve --demo
 
 test: $(DEV) chromium  ## the whole test suite, at most 10 minutes on 2 cores
-	$(BIN)/pytest -n 2 --durations 15
+	$(BIN)/pytest -n 2 --dist worksteal --durations 15
 
 test-fast: $(DEV)  ## the tests that finish within a minute
-	$(BIN)/pytest -n 2 -m "not slow"
+	$(BIN)/pytest -n 2 --dist worksteal -m "not slow"
 
 # Browser tests drive Debian's Chromium; what drives it needs libatomic.
 chromium:

@@ -1,6 +1,6 @@
 """`make soak`: the full counts, on fresh randomness, with the result written to docs/soak.md.
 
-The suite draws a million seeded samples a sampler, races twice and kills twenty times. Here the samplers draw from the real, unseeded source, a thousand
+The suite draws a million seeded samples a sampler, races twice and kills eight times. Here the samplers draw from the real, unseeded source, a thousand
 times as many; forks, races and kills are counted as the issues ask. A false alarm of a check is rarer than 1e-9.
 """
 
@@ -27,10 +27,12 @@ from hypothesis.stateful import run_state_machine_as_test
 from scipy import stats
 
 from discreet.noise import RandomBits, bernoulli_exp, discrete_gaussian, discrete_laplace
+from tests.answering import test_intervals as intervals
+from tests.attacks.test_linking import MEDALLIONS, name_every_taxi
 from tests.checks import FALSE_ALARM, _binned, children_share_no_noise
 from tests.laws import Law, exp_of, gaussian_law, laplace_law
 from tests.ledger.asking import open_ledger
-from tests.ledger.test_crashes import check_books, kill_under_load
+from tests.ledger.test_crashes import STEPS, check_books, exit_at, kill_under_load
 from tests.ledger.test_races import UNITS, race
 from tests.ledger.test_state_machine import Books
 from tests.reference import soaking
@@ -39,6 +41,7 @@ from tests.server.test_collecting import lose_nothing
 from tests.server.test_crashes import crash
 from tests.server.test_fuzz import ask_with_canaries
 from tests.server.test_time import busy, heard, listen
+from tests.sources import SeededBits
 from tests.sql.worlds import WORLDS
 
 PAGE = Path(__file__).parent.parent / "docs" / "soak.md"
@@ -47,7 +50,9 @@ BATCH = 10**6
 FORKS = 500
 RACES = 20
 KILLS = 200
+EXITS = 20
 EXAMPLES = 200
+INTERVALS = 2_500
 QUESTIONS = 100_000
 STATEMENTS = 20_000
 TEXTS = 50_000
@@ -94,6 +99,26 @@ def kills(new_place: Callable[[], str]) -> str:
     check_books(ledger, seen)
     ledger.close()
     return f"{len(seen):,} answers seen, all of them paid for and stored; chain sound"
+
+
+def exits(new_place: Callable[[], str]) -> str:
+    for step in STEPS:
+        exit_at(step, new_place(), exits=EXITS)
+    return "what was committed is charged, and a retry pays nothing more"
+
+
+def coverage() -> str:
+    """Intervals of one group and of what is made of many cover the truth."""
+    for output, gaussian in intervals.ONE_GROUP:
+        intervals.cover_one_group(output, gaussian=gaussian, times=INTERVALS, bits=SeededBits(f"soak {output}"))
+    for output, gaussian in itertools.product(intervals.MADE, (False, True)):
+        intervals.cover_many_groups(output, gaussian=gaussian, times=INTERVALS, bits=SeededBits(f"soak {output}"))
+    return f"{len(intervals.ONE_GROUP) + 2 * len(intervals.MADE)} kinds of output, none covered less often than it says"
+
+
+def taxis() -> str:
+    name_every_taxi()
+    return "every taxi named"
 
 
 def state_machine() -> str:
@@ -195,7 +220,10 @@ def soaks(ledgers: dict[str, Callable[[], str]]) -> Iterator[tuple[str, str, Cal
             lambda place=place: races(place),
         )
         yield f"{name}: {KILLS} random kill -9 under load", str(KILLS), lambda place=place: kills(place)
+        yield f"{name}: {EXITS} exits at each labelled point", "none", lambda place=place: exits(place)
     yield from heart()
+    yield f"intervals: each kind drawn {INTERVALS:,} times", "soak", coverage
+    yield f"attack: {MEDALLIONS:,} medallions hashed", "20", taxis
     yield f"service: {SERVER_KILLS} kill -9 under 8 clients", "none", server_kills
     yield "service: every attack of strangers, larger", "none", strangers
     yield (

@@ -1,8 +1,6 @@
 """The curator from end to end: charge before reading, replay for free, honest intervals, nothing private in a refusal."""
 
 import json
-import subprocess
-import sys
 from contextlib import nullcontext
 
 import pytest
@@ -11,6 +9,7 @@ from discreet.algebra.question import Kind
 from discreet.answering.stored import read_stored
 from discreet.errors import BudgetExceeded, DiscreetError, EngineFailure, TooLarge
 from discreet.samples import write_clinic
+from tests import commands
 from tests.inside import exact_groups
 from tests.opening import open_curator
 from tests.sql.checking import run as run_plan
@@ -293,24 +292,14 @@ def test_a_failure_after_the_charge_does_not_claim_that_nothing_was_spent(monkey
 
 
 def run(folder, *arguments, code=0):
-    done = subprocess.run(
-        [sys.executable, "-m", "discreet", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=folder,
-        env={"COLUMNS": "110", "PATH": ""},
-    )
-    assert done.returncode == code, done.stderr
-    return done.stdout + done.stderr
+    return commands.run(*arguments, code=code, cwd=folder)
 
 
-@pytest.mark.slow
 def test_the_command_line_asks_explains_and_refuses(tmp_path):
     write_clinic(tmp_path, patients=1000, visits=10_000)
-    assert "wrote draft.toml" in run(tmp_path, "init", "visits.parquet", "--output", "draft.toml")
+    assert "wrote draft.toml" in commands.run_apart("init", "visits.parquet", "--output", "draft.toml", cwd=tmp_path)
     assert "already" in run(tmp_path, "init", "visits.parquet", code=3)
-    told = run(tmp_path, "explain", WARDS, "--epsilon", "0.5")
+    told = commands.run_apart("explain", WARDS, "--epsilon", "0.5", cwd=tmp_path)
     assert "at most 20 rows of a patient_id" in told
     assert "rows by ward: one person moves it by 20; Laplace, scale 120, ± 359" in " ".join(told.split())
     assert "nothing was spent" in told

@@ -1,9 +1,8 @@
 """Snapshots and data versions: what is kept on disk, who can read it, and when a changed source is noticed."""
 
 import stat
-import subprocess
-import sys
 import time
+from functools import partial
 
 import duckdb
 import pyarrow as pa
@@ -18,6 +17,7 @@ from discreet.errors import AccountFrozen, BadInput, DiscreetError, EngineFailur
 from discreet.ledger import Ledger
 from discreet.ledger.verify import verify
 from discreet.samples import clinic, write_clinic
+from tests import commands
 from tests.inside import exact_groups, read_forever
 from tests.opening import open_curator
 from tests.sources import SeededBits
@@ -191,15 +191,9 @@ def test_the_order_of_rows_and_newcomers_change_nobody_elses_rows(config):
     assert kept(visits) == kept(backwards) == kept(pa.concat_tables([newcomer, visits]))
 
 
-@pytest.mark.slow
 def test_the_command_line_refreshes_imports_and_estimates(config):
-    def run(*arguments, code=0):
-        done = subprocess.run(
-            [sys.executable, "-m", "discreet", *arguments], capture_output=True, text=True, check=False, cwd=config.parent, env={"COLUMNS": "120", "PATH": ""}
-        )  # fmt: skip
-        assert done.returncode == code, done.stderr
-        return done.stdout + done.stderr
-
+    run = partial(commands.run, cwd=config.parent)
+    run_apart = partial(commands.run_apart, cwd=config.parent)
     run("ledger", "new")
     run("ask", COUNT, "--epsilon", "0.5")
     pq.write_table(clinic(patients=200, visits=3000, seed=1)["visits"], config.parent / "visits.parquet")
@@ -210,13 +204,13 @@ def test_the_command_line_refreshes_imports_and_estimates(config):
     )
     assert "Gaussian" in run("explain", COUNT, "--epsilon", "0.5", "--mechanism", "gaussian")
     without_bounds_of_cost(config)
-    assert "wrote lower = " in run("estimate-bounds", "visits", "cost", "--epsilon", "1")
+    assert "wrote lower = " in run_apart("estimate-bounds", "visits", "cost", "--epsilon", "1")
     assert "# bounds: estimated with ε 1 on data version 2" in config.read_text()
     assert "±" in run("ask", "SELECT SUM(cost) AS s FROM visits", "--epsilon", "0.5")
     (config.parent / "meta.yaml").write_text(
         "Clinic:\n  public:\n    visits:\n      id: {type: int, private_id: true}\n      cost: {type: float, lower: 0, upper: 9}\n"
     )
-    assert "wrote new.toml" in run("import", "meta.yaml", "--output", "new.toml")
+    assert "wrote new.toml" in run_apart("import", "meta.yaml", "--output", "new.toml")
     assert 'privacy_unit = "id"' in (config.parent / "new.toml").read_text()
 
 

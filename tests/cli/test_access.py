@@ -1,16 +1,12 @@
 """`discreet key` and `discreet user`, as an owner runs them: what they do is in the books, and a backup does not undo it."""
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 
 import pytest
 
 from discreet.samples import write_clinic
-
-pytestmark = pytest.mark.slow
+from tests import commands
 
 
 @pytest.fixture
@@ -19,12 +15,7 @@ def config(tmp_path):
 
 
 def run(config, *arguments, code=0):
-    done = subprocess.run(
-        [sys.executable, "-m", "discreet", *map(str, arguments), "--config", str(config)],
-        capture_output=True, text=True, check=False, env={**os.environ, "COLUMNS": "200"},
-    )  # fmt: skip
-    assert done.returncode == code, done.stderr
-    return (done.stdout + done.stderr).strip()
+    return commands.run(*arguments, "--config", config, code=code).strip()
 
 
 def test_keys_and_users_are_made_listed_and_stopped_and_who_did_it_is_shown(config):
@@ -35,7 +26,7 @@ def test_keys_and_users_are_made_listed_and_stopped_and_who_did_it_is_shown(conf
     listed = json.loads(run(config, "key", "list", "--json"))
     assert [(facts["name"], facts["role"], facts["revoked"]) for facts in listed] == [("sam", "steward", True)] * 2
     assert "proof" not in listed[0]
-    run(config, "user", "add", "alice", "--role", "auditor")
+    commands.run_apart("user", "add", "alice", "--role", "auditor", "--config", config)
     assert run(config, "user", "list") == "alice  auditor"
     run(config, "user", "remove", "alice")
     assert run(config, "user", "list") == ""

@@ -1,10 +1,7 @@
 """The commands that show and verify the books, as a person runs them."""
 
 import json
-import os
 import sqlite3
-import subprocess
-import sys
 
 import pytest
 
@@ -13,21 +10,7 @@ from discreet.ledger import Ledger, Request
 from discreet.loss import Neighbours
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.samples.clinic import CATALOG
-
-pytestmark = pytest.mark.slow
-
-
-def run(*arguments, code=0, cwd=None):
-    done = subprocess.run(
-        [sys.executable, "-m", "discreet", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=cwd,
-        env={"COLUMNS": "120", "PATH": "", "PYTHONPATH": os.environ.get("PYTHONPATH", "")},
-    )
-    assert done.returncode == code, done.stderr
-    return done.stdout + done.stderr
+from tests.commands import run, run_apart
 
 
 @pytest.fixture
@@ -54,7 +37,7 @@ def books(tmp_path):
 
 
 def test_the_budget_shows_what_is_left_and_who_spent_it_on_what(books):
-    shown = run("budget", "--ledger", books)
+    shown = run_apart("budget", "--ledger", books)
     assert "alice" in shown
     assert "████" in shown
     assert "SELECT AVG(cost) FROM visits" in shown
@@ -80,7 +63,7 @@ def test_the_configuration_says_where_the_ledger_is(books):
 
 
 def test_verify_says_sound_or_what_is_wrong(books):
-    head = run("ledger", "head", "--ledger", books).strip()
+    head = run_apart("ledger", "head", "--ledger", books).strip()
     assert run("ledger", "verify", "--ledger", books, "--anchor", head).startswith("sound: 9 entries")
     wrong = run("ledger", "verify", "--ledger", books, "--anchor", "8:" + "0" * 64, code=5)
     assert "missing or changed" in wrong

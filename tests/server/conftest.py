@@ -60,9 +60,9 @@ class Server:
         self.process.wait(20)
         self.log.close()
 
-    def ask(self, body, *, key=None, **headers):
+    def ask(self, body, *, key=None, timeout=30, **headers):
         bearer = {"Authorization": f"Bearer {self.alice if key is None else key}"}
-        return httpx.post(f"{self.url}/v1/ask", json=body, headers={**bearer, **headers}, timeout=30)
+        return httpx.post(f"{self.url}/v1/ask", json=body, headers={**bearer, **headers}, timeout=timeout)
 
     def get(self, path, *, key=None):
         return httpx.get(f"{self.url}{path}", headers={"Authorization": f"Bearer {key or self.alice}"})

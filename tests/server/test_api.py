@@ -10,7 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.samples import write_clinic
-from discreet.server import KeyBook, create_app
+from discreet.server.app import create_app
+from discreet.server.keys import KeyBook
 from discreet.server.limits import Limits
 from tests.opening import begin_books, open_curator
 

@@ -239,7 +239,7 @@ def lose_nothing(folder, *, kills, clients):
 
 @pytest.mark.slow
 def test_a_killed_collector_loses_no_acknowledged_message(tmp_path):
-    acknowledged, counted, again = lose_nothing(tmp_path, kills=3, clients=6)
-    assert len(acknowledged) > 10
+    acknowledged, counted, again = lose_nothing(tmp_path, kills=2, clients=6)  # `make soak` does a hundred
+    assert len(acknowledged) > 5
     assert len(acknowledged) <= counted <= len(acknowledged) + 6, "one on its way for each client, at most"
     assert again == 0, "an acknowledged message was not in the books"

@@ -5,7 +5,8 @@ import schemathesis
 from hypothesis import HealthCheck, given, settings
 
 from discreet.samples import write_clinic
-from discreet.server import KeyBook, create_app
+from discreet.server.app import create_app
+from discreet.server.keys import KeyBook
 from tests.opening import begin_books, open_curator
 
 pytestmark = pytest.mark.slow

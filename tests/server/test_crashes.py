@@ -48,8 +48,8 @@ def crash(folder, *, kills, clients):
 
 @pytest.mark.slow
 def test_a_killed_server_owes_nobody_an_answer_and_gives_none_for_free(tmp_path):
-    seen, differing, again, paid, sound = crash(tmp_path, kills=4, clients=8)
-    assert len(seen) > 10
+    seen, differing, again, paid, sound = crash(tmp_path, kills=2, clients=8)  # `make soak` does a hundred
+    assert len(seen) > 5
     assert differing == []
     assert all(seen[name] == content for name, content in again.items())
     assert paid >= len(seen)
@@ -58,4 +58,4 @@ def test_a_killed_server_owes_nobody_an_answer_and_gives_none_for_free(tmp_path)
 
 @pytest.mark.slow
 def test_analysts_devices_and_strangers_at_once_lose_nothing_when_it_dies(tmp_path):
-    assert "none lost; 1 kills" in mixed_load(tmp_path, analysts=6, devices=8, strangers=4, seconds=9, kill_every=5)
+    assert "none lost; 1 kills" in mixed_load(tmp_path, analysts=6, devices=8, strangers=4, seconds=7, kill_every=4)

@@ -5,7 +5,8 @@ import logging
 import httpx
 import pytest
 
-from discreet.server import KeyBook, create_app
+from discreet.server.app import create_app
+from discreet.server.keys import KeyBook
 from tests.opening import begin_books, open_curator
 from tests.sql.statements import Writer
 from tests.sql.worlds import CATALOG, HAND_MADE

@@ -14,10 +14,11 @@ from discreet import curator as curators
 from discreet.curator import Asking
 from discreet.errors import Cancelled, EngineFailure, TooMany
 from discreet.samples import write_clinic
-from discreet.server import KeyBook, create_app
+from discreet.server.app import create_app
 from discreet.server.bodies import Question
 from discreet.server.guard import Guard
 from discreet.server.hours import Hours
+from discreet.server.keys import KeyBook
 from discreet.server.questions import Questions
 from discreet.server.roles import Holder
 from tests.inside import read_forever

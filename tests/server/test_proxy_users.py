@@ -5,7 +5,8 @@ import pytest
 
 from discreet.errors import BadInput
 from discreet.samples import write_clinic
-from discreet.server import KeyBook, create_app
+from discreet.server.app import create_app
+from discreet.server.keys import KeyBook
 from discreet.server.limits import Limits
 from tests.opening import begin_books, open_curator
 from tests.server.conftest import Server, client_of

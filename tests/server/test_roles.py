@@ -7,7 +7,8 @@ from fastapi.routing import iter_route_contexts
 
 from discreet.ledger import verify
 from discreet.samples import write_clinic
-from discreet.server import KeyBook, create_app
+from discreet.server.app import create_app
+from discreet.server.keys import KeyBook
 from discreet.server.roles import EVERYBODY, ROLES, ROUTES
 from tests.opening import begin_books, open_curator
 from tests.server.conftest import client_of

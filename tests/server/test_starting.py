@@ -1,24 +1,14 @@
 """A server with a bad configuration says what is wrong and what to do, and serves nothing."""
 
-import os
 import sqlite3
-import subprocess
-import sys
 
 import pytest
 
 from discreet.samples import write_clinic
+from discreet.server import running
+from tests.commands import run, run_apart
 from tests.opening import begin_books, open_curator
 from tests.server.conftest import free_port
-
-
-def start(config):
-    """What `discreet serve` says when it does not come up."""
-    done = subprocess.run(
-        [sys.executable, "-m", "discreet", "serve", str(config), "--port", str(free_port())],
-        capture_output=True, text=True, check=False, timeout=60, env={**os.environ, "COLUMNS": "100"},
-    )  # fmt: skip
-    return done.returncode, done.stderr
 
 
 def missing(config):
@@ -74,29 +64,35 @@ def with_a_secret_that_others_can_read(config):
     (config.parent / "ledger.sqlite.secret").chmod(0o644)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("damage", "words"),
+    ("damage", "code", "words"),
     [
-        (missing, "There is no catalog there"),
-        (without_its_ledger, "discreet ledger new"),
-        (with_an_older_ledger, "entries are missing or changed"),
-        (without_its_anchor, "discreet ledger anchor"),
-        (unreadable, "no valid TOML"),
-        (without_a_budget, "has no epsilon"),
-        (without_a_table, "There is no DuckDB, Parquet or CSV file for the table visits"),
-        (with_another_source, "discreet refresh"),
-        (with_a_ledger_that_does_not_last, "a ledger that lasts"),
-        (with_a_tampered_ledger, "not what its entries add up to"),
-        (with_a_secret_that_others_can_read, "chmod 600"),
+        (missing, 3, "There is no catalog there"),
+        (without_its_ledger, 3, "discreet ledger new"),
+        (with_an_older_ledger, 5, "entries are missing or changed"),
+        (without_its_anchor, 5, "discreet ledger anchor"),
+        (unreadable, 3, "no valid TOML"),
+        (without_a_budget, 3, "has no epsilon"),
+        (without_a_table, 3, "There is no DuckDB, Parquet or CSV file for the table visits"),
+        (with_another_source, 3, "discreet refresh"),
+        (with_a_ledger_that_does_not_last, 3, "a ledger that lasts"),
+        (with_a_tampered_ledger, 5, "not what its entries add up to"),
+        (with_a_secret_that_others_can_read, 3, "chmod 600"),
     ],
 )
-def test_a_bad_configuration_is_told_and_nothing_is_served(damage, words, tmp_path):
+def test_a_bad_configuration_is_told_and_nothing_is_served(damage, code, words, tmp_path, monkeypatch):
+    monkeypatch.setattr(running, "run", lambda *_, **__: pytest.fail("it is served"))
     config = write_clinic(tmp_path, patients=20, visits=50)
     begin_books(config)
     damage(config)
-    code, told = start(config)
-    assert code in (3, 5)
+    told = run("serve", config, code=code)
     assert words in told
+    assert "listening" not in told
+
+
+def test_a_server_that_does_not_come_up_says_so_and_ends(tmp_path):
+    config = write_clinic(tmp_path, patients=20, visits=50)
+    told = run_apart("serve", config, "--port", free_port(), code=3)
+    assert "discreet ledger new" in told
     assert "Traceback" not in told
     assert "listening" not in told

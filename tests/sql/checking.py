@@ -136,10 +136,19 @@ def _selection_loss(priced, a, b):
 
 def check_neighbours(plan, engine, neighbours):
     """No neighbour loses more than what is charged; the furthest that any measure moved."""
-    charged = Composed.of(plan.releases).exact_pure_epsilon
-    whole, furthest = run(plan, engine), 0
-    for neighbour in neighbours:
-        loss, moves = loss_between(plan, whole, run(plan, neighbour))
+    whole = run(plan, engine)
+    return _check_pairs(plan, ((whole, run(plan, neighbour)) for neighbour in neighbours))
+
+
+def check_any_two(plan, engines):
+    """The same where any two are neighbours; a loss is the same in both directions."""
+    return _check_pairs(plan, itertools.combinations([run(plan, engine) for engine in engines], 2))
+
+
+def _check_pairs(plan, pairs):
+    charged, furthest = Composed.of(plan.releases).exact_pure_epsilon, 0
+    for one, other in pairs:
+        loss, moves = loss_between(plan, one, other)
         assert charged is None or loss <= charged + SLACK, "loses more than what is charged"
         furthest = max(furthest, moves)
     return furthest

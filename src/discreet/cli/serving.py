@@ -19,7 +19,6 @@ from discreet.local import Task
 from discreet.local.books import CollectorBooks
 from discreet.noise import RandomBits
 from discreet.samples import write_clinic
-from discreet.server import create_app
 from discreet.server.keys import KeyBook, key_facts
 from discreet.server.limits import Limits
 from discreet.server.roles import ROLES
@@ -70,6 +69,7 @@ def serve(
     demo: Annotated[bool, typer.Option("--demo", help="Serve a generated clinic, with a key for alice.")] = False,
 ) -> None:
     """Serve a catalog over HTTP: an API under /v1 and a page under /."""
+    from discreet.server.app import create_app  # noqa: PLC0415  heavy, and of no use to another command
     from discreet.server.running import run  # noqa: PLC0415
 
     limits = Limits(

@@ -15,7 +15,6 @@ from discreet.local.client import shown, stated
 from discreet.local.shuffle import epsilon_after_shuffling
 from discreet.local.shuffler import ShufflerBooks
 from discreet.server.limits import Limits
-from discreet.server.shuffling import Courier, create_shuffler
 from discreet.store import open_store
 
 
@@ -38,7 +37,8 @@ def shuffle(
     ] = None,
 ) -> None:
     """Mix reports of devices before a collector sees them: batches without senders, numbers and order."""
-    from discreet.server.running import run  # noqa: PLC0415
+    from discreet.server.running import run  # noqa: PLC0415  heavy, and of no use to another command
+    from discreet.server.shuffling import Courier, create_shuffler  # noqa: PLC0415
 
     read_delta(delta)
     limits = Limits(proxies=tuple(proxy or ()))
