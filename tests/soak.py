@@ -42,6 +42,7 @@ from tests.server.test_crashes import crash
 from tests.server.test_fuzz import ask_with_canaries
 from tests.server.test_time import busy, heard, listen
 from tests.sources import SeededBits
+from tests.sql.test_extreme_rows import EXTREMES, change_nothing
 from tests.sql.worlds import WORLDS
 
 PAGE = Path(__file__).parent.parent / "docs" / "soak.md"
@@ -114,6 +115,12 @@ def coverage() -> str:
     for output, gaussian in itertools.product(intervals.MADE, (False, True)):
         intervals.cover_many_groups(output, gaussian=gaussian, times=INTERVALS, bits=SeededBits(f"soak {output}"))
     return f"{len(intervals.ONE_GROUP) + 2 * len(intervals.MADE)} kinds of output, none covered less often than it says"
+
+
+def extreme_rows() -> str:
+    for name in EXTREMES:
+        change_nothing(name)
+    return "nothing that is seen from outside was different"
 
 
 def taxis() -> str:
@@ -223,6 +230,7 @@ def soaks(ledgers: dict[str, Callable[[], str]]) -> Iterator[tuple[str, str, Cal
         yield f"{name}: {EXITS} exits at each labelled point", "none", lambda place=place: exits(place)
     yield from heart()
     yield f"intervals: each kind drawn {INTERVALS:,} times", "soak", coverage
+    yield f"{len(EXTREMES)} extreme rows, 500 questions each", "5", extreme_rows
     yield f"attack: {MEDALLIONS:,} medallions hashed", "20", taxis
     yield f"service: {SERVER_KILLS} kill -9 under 8 clients", "none", server_kills
     yield "service: every attack of strangers, larger", "none", strangers

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import date
 from typing import Any
 
+from discreet.algebra.aggregates import Window
 from discreet.algebra.expressions import Expression, Literal, call
 from discreet.algebra.relations import Relation, Scan
 from discreet.algebra.scanning import scan
@@ -99,3 +100,16 @@ def ids(relation: Relation, person: Any = None) -> list[tuple[Any, ...]]:
 
 def by_ids(relation: Relation, person: Any) -> list[Any]:
     return sorted(ORACLE.rows_of(relation, person), key=lambda row: [(part is None, part) for part in row.ids])
+
+
+def visits():
+    return table("visits")
+
+
+def column(relation, person=1, at=-1):
+    """The values of one column, of one person's rows."""
+    return [row[at] for row in shown(relation, person)]
+
+
+def window(what, *, value=None, offset=0, partition=(), order=(), frame=None):
+    return Window(what, value, offset, partition, order, frame)

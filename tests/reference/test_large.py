@@ -19,7 +19,8 @@ from tests.sql.checking import planned
 from tests.sql.fixtures import accepted
 from tests.sql.worlds import catalog_of
 
-RANDOM, FIXTURES = 100, 300
+RANDOM, FIXTURES = 100, 80
+"""Questions of each kind; `make soak` asks all fixtures of ten crowds."""
 
 
 def hold_together(made, questions_of, *, seed):
@@ -71,7 +72,7 @@ def test_halves_of_a_crowd_add_up_in_the_questions_of_fixtures():
     made = crowd(catalog_of(), 2)
     wrong, count = hold_together(made, fixture_questions(made.catalog, 2, FIXTURES), seed=2)
     assert wrong == []
-    assert count > 100
+    assert count > 50
 
 
 # More rows than fit the memory

@@ -246,6 +246,7 @@ def test_an_answer_that_is_too_large_as_json_is_refused_before_it_is_paid_for_wh
     keys.close()
 
 
+@pytest.mark.usefixtures("_clock_stands_still")
 def test_who_asks_too_often_is_told_to_wait_and_nobody_else_is(tmp_path):
     config = write_clinic(tmp_path, patients=20, visits=50)
     keys = KeyBook.open(begin_books(config))

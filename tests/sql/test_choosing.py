@@ -25,12 +25,21 @@ def _scores(plan, rows):
     return {key: values[question.choose.measure] for key, values in groups(rows[0][0]).items()}
 
 
+@pytest.fixture(scope="module", params=["add-remove", "replace-one"])
+def related(request):
+    """The relation, its catalog, and every world with all its neighbours."""
+    catalog = catalog_of(relation=("[source]", f'neighbours = "{request.param}"\n[source]'))
+    opened = [neighbours_of(world, catalog) for world in WORLDS.values()]
+    yield request.param, catalog, opened
+    for engine, neighbours in opened:
+        for each in (engine, *neighbours):
+            each.close()
+
+
 @pytest.mark.parametrize("sql", COMPETING)
-@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
-def test_a_person_moves_each_score_by_no_more_than_is_paid_for(sql, relation):
-    catalog = catalog_of(relation=("[source]", f'neighbours = "{relation}"\n[source]'))
-    for world in WORLDS.values():
-        engine, neighbours = neighbours_of(world, catalog)
+def test_a_person_moves_each_score_by_no_more_than_is_paid_for(sql, related):
+    relation, catalog, opened = related
+    for engine, neighbours in opened:
         plan = planned(sql, catalog, engine, mechanism="choose")
         whole = _scores(plan, run(plan, engine))
         for choice in plan.priced[0][0].choices:
@@ -39,8 +48,6 @@ def test_a_person_moves_each_score_by_no_more_than_is_paid_for(sql, relation):
                 moves = [whole.get(key, 0) - without.get(key, 0) for key in {*whole, *without}]
                 assert all(0 <= move <= exact(choice.sensitivity) for move in moves)  # a person only adds
             assert choice.monotone == (relation == "add-remove")
-        for opened in (engine, *neighbours):
-            opened.close()
 
 
 def test_only_the_choices_are_paid_for():
