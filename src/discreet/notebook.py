@@ -20,6 +20,7 @@ def _parser() -> _Arguments:
     parser.add_argument("--epsilon", type=float)
     parser.add_argument("--within", type=float)
     parser.add_argument("--confidence", type=float)
+    parser.add_argument("--delta", type=float)
     parser.add_argument("--into", help="the variable that the answer is put into")
     return parser
 
@@ -28,14 +29,20 @@ def register(shell: Any) -> None:
     """Teach a shell the cell magic."""
 
     def ask(line: str, cell: str) -> Any:
-        """%%discreet CURATOR --epsilon 0.5 [--within W --confidence C] [--into NAME]"""
+        """%%discreet CURATOR --epsilon 0.5 | --within 50 --confidence 0.95 [--delta D] [--into NAME]
+
+        The cell is one SELECT, asked of the variable CURATOR: what `discreet.open` or `discreet.connect` gave. `--epsilon` is what it may cost;
+        or `--within` how exact it must be, in the share `--confidence` of all answers. `--delta` is for groups whose values are not declared.
+        The answer is shown, and kept in the variable NAME.
+        """
         given = _parser().parse_args(shlex.split(line))
         curator = shell.user_ns.get(given.curator)
         if curator is None or not hasattr(curator, "ask"):
             raise BadInput(
                 "There is no such curator here.", next_step="Make one with discreet.open or discreet.connect."
             )
-        answer = curator.ask(cell.strip(), epsilon=given.epsilon, within=given.within, confidence=given.confidence)
+        price = {name: getattr(given, name) for name in ("epsilon", "within", "confidence", "delta")}
+        answer = curator.ask(cell.strip(), **price)
         if given.into:
             shell.user_ns[given.into] = answer
         return answer

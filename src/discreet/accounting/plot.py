@@ -20,17 +20,28 @@ _SIZE, _LEFT, _TOP = 320, 64, 24
 _COLOURS = ("#0f766e", "#b45309", "#6d28d9", "#be123c", "#1d4ed8")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Picture:
-    """An SVG that notebooks show by themselves."""
+    """An SVG that notebooks show by themselves.
+
+    Args:
+        svg: Its text.
+    """
 
     svg: str
+
+    def __repr__(self) -> str:
+        return 'Picture: a notebook shows it, .save("picture.svg") keeps it'
 
     def _repr_svg_(self) -> str:
         return self.svg
 
     def save(self, path: str | Path) -> None:
-        """Write it to a file."""
+        """Write it to a file.
+
+        Args:
+            path: Where to.
+        """
         Path(path).write_text(self.svg)
 
 
