@@ -122,23 +122,27 @@ def test_a_restored_backup_does_not_bring_a_revoked_key_back(tmp_path):
 
 def test_keys_of_an_earlier_release_become_entries_once(where):
     ledger = open_ledger(where)
-    hashes = {number: hmac.new(SECRET, number.encode(), hashlib.sha256).hexdigest() for number in ("one", "two")}
+    one, two = "1" * 64, "2" * 64
+    hashes = {
+        number: hmac.new(SECRET, key.encode(), hashlib.sha256).hexdigest()
+        for number, key in (("one", one), ("two", two))
+    }
     table = "CREATE TABLE api_keys (id TEXT PRIMARY KEY, analyst TEXT NOT NULL, role TEXT NOT NULL, hash TEXT NOT NULL, created TEXT NOT NULL, expires TEXT NOT NULL, revoked INTEGER NOT NULL)"
     row = "INSERT INTO api_keys VALUES ('{0}', 'olga', 'owner', '{1}', '2020-01-01T00:00:00+00:00', '2999-01-01T00:00:00+00:00', {2})"
     rows = [row.format("one", hashes["one"], 0), row.format("two", hashes["two"], 1)]
     version = "INSERT INTO schema_versions VALUES ('keys', 1)"
     run(where, table, *rows, version)
     book = a_book(where)
-    assert book.holder("dk_one_one").role == "owner"
+    assert book.holder(f"dk_one_{one}").role == "owner"
     with pytest.raises(NoAccess):
-        book.holder("dk_two_two")
+        book.holder(f"dk_two_{two}")
     assert [entry.body["by"] for entry in ledger.history()] == ["migration"] * 3
     assert book.all()[0].created == "2020-01-01T00:00:00+00:00"
     assert verify(ledger).sound
     book.revoke("one")
     run(where, table, *rows, version.replace("INSERT INTO", "UPDATE").replace("VALUES ('keys', 1)", "SET version = 1 WHERE component = 'keys'"))  # fmt: skip
     with pytest.raises(NoAccess):
-        a_book(where).holder("dk_one_one")
+        a_book(where).holder(f"dk_one_{one}")
 
 
 def test_what_cannot_be_is_refused(where):
