@@ -6,8 +6,11 @@ import json
 import os
 import socket
 import statistics
+import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 
 import httpx
 import pytest
@@ -24,6 +27,7 @@ SOON = 5.0 if SCALE == 1 else 2.0
 HEALTHY = 0.05
 """Seconds for half of all looks at /healthz, in the soak."""
 MOST_MEMORY = 500
+STRANGERS = Path(__file__).with_name("strangers.py")
 
 
 def memory_of(server):
@@ -255,6 +259,67 @@ def test_strangers_who_wait_make_room_for_who_has_a_key(small, request_, source)
             for connection in crowd_of(small, request_, source):
                 stack.enter_context(connection)
             assert small.get("/v1/budget").status_code == 200
+
+
+UNKNOWN = {
+    "no key": heads(method="GET", path="/v1/budget") * 20,
+    "wrong keys": (heads("Authorization: Bearer dk_no_key", "Content-Length: 2") + b"{}") * 10,
+    "public": heads(method="GET", path="/v1/transparency") * 20,
+    "no route": heads(method="GET", path="/nowhere") * 20,
+}
+
+
+@contextlib.contextmanager
+def strangers(server, request, *, connections):
+    """A crowd for as long as this lasts; afterwards the list has how often it was refused."""
+    command = [sys.executable, STRANGERS, str(server.port), str(connections)]
+    refusals = []
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as crowd:
+        crowd.stdin.write(request)
+        crowd.stdin.close()
+        time.sleep(1)
+        try:
+            yield refusals
+        finally:
+            crowd.terminate()
+            refusals.append(int(crowd.stdout.read()))
+
+
+@pytest.mark.parametrize("request_", UNKNOWN.values(), ids=UNKNOWN)
+def test_a_crowd_of_strangers_keeps_nobody_out_who_has_a_key(served, analyst, request_):
+    with strangers(served, request_, connections=600) as refusals:
+        for _ in range(3):
+            analyst.ask()
+    assert sum(refusals)
+
+
+def test_who_is_gone_is_not_waited_for(small):
+    """A refusal that takes its time ends with its connection: else the next would find no room to wait in."""
+    for _ in range(40):
+        with connect(small) as connection:
+            connection.sendall(heads(method="GET", path="/v1/tasks"))
+    assert 429 in {httpx.get(f"{small.url}/v1/tasks").status_code for _ in range(2)}
+    open_ = small.get("/metrics", key=small.owner).text
+    assert "discreet_connections 1" in open_
+
+
+def test_who_sends_more_requests_than_may_wait_is_hung_up_on_after_these(served, analyst):
+    """What arrives in one go would all be kept in memory."""
+    key = f"Authorization: Bearer {served.alice}"
+    for sent, answered in ((500, 5), (5, 5)):
+        with connect(served) as connection:
+            connection.sendall(heads(key, method="GET", path="/v1/budget") * sent)
+            answers = b""
+            while answers.count(b"HTTP/1.1 200") < answered:
+                answers += connection.recv(2**16)
+            assert sent == answered or connection.recv(2**16) == b""
+
+
+def test_headers_that_are_too_long_end_a_connection(served, analyst):
+    for size in (20_000, 400_000):
+        with connect(served) as connection, contextlib.suppress(ConnectionError):
+            connection.sendall(heads(f"X-Long: {'x' * size}", method="GET", path="/healthz"))
+            assert status_of(connection) in (400, None)
 
 
 def test_who_comes_too_often_is_hung_up_on(small):

@@ -1,7 +1,5 @@
 """Limits: so many a second, so many at once, and a memory that does not grow with strangers."""
 
-import asyncio
-
 import pytest
 
 from discreet.errors import TooMany
@@ -11,11 +9,8 @@ from discreet.server.limits import Limits, place_of
 
 
 def admit(guard, name):
-    async def once():
-        async with guard.admit(name):
-            pass
-
-    asyncio.run(once())
+    with guard.admit(name):
+        pass
 
 
 def test_a_bucket_empties_and_fills_again():

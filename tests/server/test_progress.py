@@ -14,6 +14,7 @@ from discreet import curator as curators
 from discreet.curator import Asking
 from discreet.errors import Cancelled, EngineFailure, TooMany
 from discreet.samples import write_clinic
+from discreet.server import questions as questions_module
 from discreet.server.app import create_app
 from discreet.server.bodies import Question
 from discreet.server.guard import Guard
@@ -118,14 +119,15 @@ def test_what_is_taken_back_counts_among_the_questions_at_once_until_its_class_e
     async def free_after(works):
         guard = Guard(rate=1000, at_once=1)
         questions = Questions(works, guard=guard, hours=Hours(unit=0.4, longest=10, a_minute=60))
-        began, task = time.monotonic(), asyncio.ensure_future(questions.ask(asked, holder=holder, name="x", asking=Asking()))  # fmt: skip
+        began = time.monotonic()
+        task = asyncio.ensure_future(questions.ask(asked, holder=holder, name="x", asking=Asking(), then=len))
         await anyio.to_thread.run_sync(works.begun.wait, 30)
         questions.take_back(holder, "x")
         with pytest.raises(Cancelled):
             await task
         while True:
             try:
-                async with guard.admit("alice"):
+                with guard.admit("alice"):
                     return time.monotonic() - began
             except TooMany:
                 await asyncio.sleep(0.01)
@@ -245,9 +247,10 @@ def test_who_takes_a_question_back_is_told_at_once_while_it_still_stops(curator,
     scenario_of(curator, scenario)
 
 
-def test_more_questions_than_there_are_threads_are_refused(curator, late):
-    async def scenario(client, questions, body):
-        questions._threads.total_tokens = 1
+def test_more_questions_than_there_are_threads_are_refused(curator, late, monkeypatch):
+    monkeypatch.setattr(questions_module, "_THREADS", 1)
+
+    async def scenario(client, _questions, body):
         async with anyio.create_task_group() as group:
             group.start_soon(lambda: client.post("/v1/ask", json=body))
             assert await anyio.to_thread.run_sync(lambda: late.begun.acquire(timeout=30))

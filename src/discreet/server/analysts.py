@@ -7,69 +7,82 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, StreamingResponse
 from starlette.exceptions import HTTPException
 
-from discreet.answering.answer import Answer
 from discreet.answering.face import PAGE
 from discreet.answering.wire import facts_of
 from discreet.curator import Asking
-from discreet.server.bodies import Asked, Question
-from discreet.server.bytes_of import answer_response, json_pieces, table_kind
-from discreet.server.gate import Gate
+from discreet.server.bodies import Asked, Question, in_document
+from discreet.server.bytes_of import JSON, Prepared, form_of
+from discreet.server.incoming import LimitedRequest
 from discreet.server.progress import told_as_it_happens
 from discreet.server.refusals import RESPONSES
+from discreet.server.routing import SharedRoute
 from discreet.server.service import holder_of, service_of
 from discreet.server.shares import in_thread
 
-routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=Gate)
+routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=SharedRoute)
+_LONGEST_NAME = 200
+_NAME = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "schema": {"type": "string", "maxLength": _LONGEST_NAME},
+}
 
 
-@routes.post("/ask")
-async def ask(
-    question: Asked, request: Request, idempotency_key: Annotated[str | None, Header(max_length=200)] = None
-) -> Response:
+@routes.post("/ask", openapi_extra={**in_document(Asked), "parameters": [_NAME]})
+async def ask(request: LimitedRequest) -> Response:
     """Ask: pays, answers with intervals at `level`, and never pays twice for the same question.
 
     With `Accept: application/x-ndjson` steps are told as they happen, a line each, the answer last; with
     `application/vnd.apache.parquet`, `text/csv` or `application/vnd.discreet.records+json` the answer is a table for programs.
     """
+    question, name = await request.read(Asked), _name_of(request)
     service, holder = service_of(request), holder_of(request)
     service.check_dataset(question.dataset)
     service.writing.check_room(holder.name)
-    name = idempotency_key or os.urandom(16).hex()
-    accept = request.headers.get("accept", "")
-    kind = table_kind(accept)
-    most = None if kind else service.limits.cells
+    accept, most = request.headers.get("accept", ""), service.limits.cells
+    form = form_of(accept, level=question.level, most=most)
 
-    def asked(hear: Callable[[str], None]) -> Awaitable[Answer]:
-        asking = Asking(hear, most_cells=most)
-        return service.questions.ask(question, holder=holder, name=name, asking=asking)
+    def asked(hear: Callable[[str], None]) -> Awaitable[Prepared]:
+        asking = Asking(hear, most_cells=most if form.kind == JSON else None)
+        return service.questions.ask(question, holder=holder, name=name, asking=asking, then=form.prepare)
 
     if "application/x-ndjson" in accept:
         lines = told_as_it_happens(
             asked,
             hang_up=lambda: service.questions.take_back(holder, name),
-            written=lambda answer: json_pieces(service, answer, question.level, analyst=holder.name),
+            written=lambda prepared: prepared.pieces(service, analyst=holder.name),
             on_refusal=partial(setattr, request.state, "code"),
         )
         return StreamingResponse(lines, media_type="application/x-ndjson")
-    answer = await asked(lambda _: None)
+    prepared = await asked(lambda _: None)
     if await request.is_disconnected():
         raise HTTPException(400)
-    return await answer_response(service, answer, question.level, kind=kind, analyst=holder.name)
+    return await prepared.response(service, analyst=holder.name)
 
 
-@routes.post("/recall")
-async def recall(question: Asked, request: Request) -> Response:
+def _name_of(request: Request) -> str:
+    """What the request calls its question, so that it can be asked again or taken back; else a name that nobody knows."""
+    name = request.headers.get("idempotency-key") or os.urandom(16).hex()
+    if len(name) > _LONGEST_NAME:
+        raise RequestValidationError([])
+    return name
+
+
+@routes.post("/recall", openapi_extra=in_document(Asked))
+async def recall(request: LimitedRequest) -> Response:
     """The answer to a question that you have paid for, as it is stored: nothing is spent, and nothing written down."""
-    service, holder = service_of(request), holder_of(request)
+    question, service, holder = await request.read(Asked), service_of(request), holder_of(request)
     service.check_dataset(question.dataset)
     service.writing.check_room(holder.name)
-    answer = await service.questions.recall(question, holder=holder, paid_by=holder.asks_as)
-    kind = table_kind(request.headers.get("accept", ""))
-    return await answer_response(service, answer, question.level, kind=kind, analyst=holder.name)
+    form = form_of(request.headers.get("accept", ""), level=question.level, most=service.limits.cells)
+    prepared = await service.questions.recall(question, holder=holder, paid_by=holder.asks_as, then=form.prepare)
+    return await prepared.response(service, analyst=holder.name)
 
 
 @routes.delete("/ask/{name}", status_code=204)
@@ -78,21 +91,26 @@ async def take_back(name: str, request: Request) -> None:
     service_of(request).questions.take_back(holder_of(request), name)
 
 
-@routes.post("/explain")
-async def explain(question: Question, request: Request) -> Response:
+@routes.post("/explain", openapi_extra=in_document(Question))
+async def explain(request: LimitedRequest) -> Response:
     """What a question would read, measure and cost. Spends nothing."""
+    question = await request.read(Question)
     service, holder = service_of(request), holder_of(request)
     service.check_dataset(question.dataset)
-    explanation = await service.questions.explain(question, holder=holder)
-    return await in_thread(service.shares.answers, _response, explanation)
+    return await service.questions.explain(question, holder=holder, then=_response)
 
 
 @routes.get("/budget")
-def budget(request: Request) -> dict[str, Any]:
+async def budget(request: LimitedRequest) -> Response:
     """What is left of the dataset's account and of your own; of all for those who keep the books."""
-    holder = holder_of(request)
-    accounts = service_of(request).curator.budget(analyst=holder.sees)
-    return {"role": holder.role, "accounts": facts_of(accounts)}
+    service, holder = service_of(request), holder_of(request)
+
+    def looked() -> Response:
+        accounts = service.curator.budget(analyst=holder.sees)
+        return _response({"role": holder.role, "accounts": accounts})
+
+    with service.guard.admit(holder.name):
+        return await in_thread(service.shares.books, looked)
 
 
 @routes.get("/history")
@@ -115,3 +133,7 @@ def catalog(request: Request) -> Response:
 def _response(thing: Any) -> Response:
     """Written where it is made: FastAPI would write it on the event loop, where all others wait for it."""
     return JSONResponse(facts_of(thing))
+
+
+DIRECT = {"POST /v1/ask": ask, "POST /v1/explain": explain, "POST /v1/recall": recall, "GET /v1/budget": budget}
+"""What is asked for most; the gate calls it."""

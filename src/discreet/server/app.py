@@ -27,6 +27,7 @@ from discreet.server.pages import add_pages
 from discreet.server.proxies import NamedProxies
 from discreet.server.questions import Questions
 from discreet.server.refusals import add_refusals
+from discreet.server.routing import SharedRoute
 from discreet.server.saved import SavedQuestions
 from discreet.server.service import Service, came_through_the_gate, service_of
 from discreet.server.sessions import Sessions
@@ -57,7 +58,7 @@ def create_app(
         openapi_url=None,
         dependencies=[Depends(came_through_the_gate)],
     )
-    app.router.route_class = Gate
+    app.router.route_class = SharedRoute
     guard = Guard(rate=rate, at_once=at_once)
     hours = Hours(unit=class_ms / 1000, longest=curator.declared.seconds, a_minute=seconds_a_minute)
     service = Service(
@@ -73,6 +74,7 @@ def create_app(
         limits=known,
     )
     app.state.service = service
+    app.add_middleware(Gate, service=service, direct=analysts.DIRECT)
     app.add_middleware(Door, telemetry=service.telemetry)
     if known.proxies:
         app.add_middleware(NamedProxies, limits=known)
@@ -97,7 +99,7 @@ def _add_health(app: FastAPI, health: Health) -> None:
         await health.check()
         return {"status": "ok"}
 
-    app.router.add_api_route("/healthz", report, route_class_override=APIRoute)  # no gate: it waits for nobody
+    app.router.add_api_route("/healthz", report, route_class_override=APIRoute)  # no share: it waits for nobody
 
 
 def _add_gauges(service: Service) -> None:

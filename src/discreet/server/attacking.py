@@ -17,12 +17,12 @@ from discreet.attacks import lab
 from discreet.attacks.model import DISCREET
 from discreet.errors import BadInput
 from discreet.server.bodies import Attempt
-from discreet.server.gate import Gate
 from discreet.server.knobs import Console
 from discreet.server.refusals import RESPONSES
+from discreet.server.routing import SharedRoute
 from discreet.server.service import holder_of, service_of
 
-routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=Gate)
+routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=SharedRoute)
 _LONGEST = 10.0
 """Seconds, after which an attack is stopped between two trials."""
 _ONE_AT_A_TIME = CapacityLimiter(1)
@@ -43,7 +43,7 @@ async def play(name: str, body: Attempt, request: Request) -> dict[str, Any]:
     With `earlier`, the scores of trials at the same settings, the success and its interval are those of all together.
     """
     service, holder = service_of(request), holder_of(request)
-    async with service.guard.admit(holder.name):
+    with service.guard.admit(holder.name):
         return await run_sync(_played, name, body, limiter=_ONE_AT_A_TIME)
 
 

@@ -9,12 +9,12 @@ from anyio import CapacityLimiter
 from fastapi import APIRouter, Query, Request
 
 from discreet.ledger import verify
-from discreet.server.gate import Gate
 from discreet.server.refusals import RESPONSES
+from discreet.server.routing import SharedRoute
 from discreet.server.service import holder_of, service_of
 from discreet.server.shares import in_thread
 
-routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=Gate)
+routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=SharedRoute)
 
 
 _ONE_AT_A_TIME = CapacityLimiter(1)
@@ -38,6 +38,6 @@ def entries(
 async def verification(request: Request) -> dict[str, Any]:
     """The books, followed from the first entry on: whether every price, total, receipt and answer is right."""
     service = service_of(request)
-    async with service.guard.admit(holder_of(request).name):
+    with service.guard.admit(holder_of(request).name):
         found = await in_thread(_ONE_AT_A_TIME, verify, service.curator.ledger)
     return {**asdict(found), "sound": found.sound}

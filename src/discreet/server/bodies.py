@@ -13,6 +13,11 @@ Positive = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)]
 Share = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False, strict=True)]
 
 
+def in_document(model: type[BaseModel]) -> dict[str, Any]:
+    """What the API's document says of a route that reads a body of this form by itself."""
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": model.model_json_schema()}}}}
+
+
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -19,64 +20,102 @@ from discreet.answering.wire import answer_text, facts_of
 from discreet.server.service import Service
 from discreet.server.shares import in_thread, piece_by_piece
 
+JSON = "application/json"
 PARQUET = "application/vnd.apache.parquet"
 CSV = "text/csv"
 RECORDS = "application/vnd.discreet.records+json"
 """A list of objects, one a row, without a word about price or method."""
 _PIECE = 2**16
 """Bytes that leave together."""
+_SMALL = 500
+"""Cells that are written where the answer was made, in a moment; more of them wait for a thread of their share."""
 _Begun: TypeAlias = tuple[bytes, bytes | None, Iterator[bytes]]
 """The first piece, the second if there is one, and the others, which are not made yet."""
 
 
-def table_kind(accept: str) -> str | None:
-    """The kind of file that a request accepts, if it is one of `TABLES`."""
-    return next((kind for kind in TABLES if kind in accept), None)
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How an answer is written."""
+
+    kind: str
+    begin: Callable[[Answer], _Begun]
+
+    def prepare(self, answer: Answer) -> Prepared:
+        """Count an answer, in the thread that made it; write it too, if it is small."""
+        cells = len(answer) * len(answer.columns)
+        return Prepared(answer, self, cells, self.begin(answer) if cells <= _SMALL else None)
 
 
-async def answer_response(
-    service: Service, answer: Answer, level: float, *, kind: str | None, analyst: str
-) -> Response:
-    """An answer as a file for programs, or as JSON where no `kind` is wanted."""
-    if kind is not None:
-        return await _response(service, answer, partial(_written, answer, TABLES[kind]), kind, analyst)
-    return await json_response(service, answer, level, analyst=analyst)
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """An answer that may leave."""
+
+    answer: Answer
+    form: Form
+    cells: int
+    begun: _Begun | None
+
+    async def response(self, service: Service, *, analyst: str) -> Response:
+        """What fits into one piece says how long it is; all else counts as the analyst's until it has left."""
+        headers = {"Discreet-Replayed": "true"} if self.answer.replayed else {}
+        with ExitStack() as stack:
+            stack.enter_context(service.writing.held(analyst, self.cells))
+            first, second, rest = await self._begun(service)
+            if second is None:
+                return Response(first, media_type=self.form.kind, headers=headers)
+            pieces = _all(service, first, second, rest)
+            return _Counted(pieces, counted=stack.pop_all(), media_type=self.form.kind, headers=headers)
+
+    async def pieces(self, service: Service, *, analyst: str) -> AsyncIterator[bytes]:
+        """The same, piece by piece."""
+        with service.writing.held(analyst, self.cells):
+            async for piece in _all(service, *await self._begun(service)):
+                yield piece
+
+    async def _begun(self, service: Service) -> _Begun:
+        if self.begun is not None:
+            return self.begun
+        return await in_thread(service.shares.answers, self.form.begin, self.answer)
 
 
-async def json_response(service: Service, answer: Answer, level: float, *, analyst: str) -> Response:
+def form_of(accept: str, *, level: float, most: int) -> Form:
+    """A file for programs, where a request accepts one of `TABLES`; else JSON, which has at most so many cells."""
+    kind = next((kind for kind in TABLES if kind in accept), None)
+    return as_json(level, most=most) if kind is None else Form(kind, partial(_table, write=TABLES[kind]))
+
+
+def as_json(level: float, *, most: int) -> Form:
     """The same bytes for the same answer, whoever asks and however often, with intervals at one level."""
-    return await _response(service, answer, partial(_begun, service, answer, level), "application/json", analyst)
+    return Form(JSON, partial(_json, level=level, most=most))
 
 
-async def json_pieces(service: Service, answer: Answer, level: float, *, analyst: str) -> AsyncIterator[bytes]:
-    """The same, piece by piece."""
-    with service.writing.held(analyst, _cells(answer)):
-        begun = await in_thread(service.shares.answers, _begun, service, answer, level)
-        async for piece in _all(service, *begun):
-            yield piece
-
-
-def _begun(service: Service, answer: Answer, level: float) -> _Begun:
-    """An answer as JSON, or a refusal where it is too large for that; its price is paid, and Parquet has room for it."""
-    if _cells(answer) > service.limits.cells:
-        raise too_large(service.limits.cells, paid=True)
+def _json(answer: Answer, *, level: float, most: int) -> _Begun:
+    """A refusal where it is too large; its price is paid, and Parquet has room for it."""
+    if len(answer) * len(answer.columns) > most:
+        raise too_large(most, paid=True)
     return _first_two(_gathered(text.encode() for text in answer_text(answer, level)))
+
+
+def _table(answer: Answer, *, write: Callable[[pa.Table, pa.BufferOutputStream], None]) -> _Begun:
+    sink = pa.BufferOutputStream()
+    write(answer.to_arrow(), sink)
+    file = memoryview(sink.getvalue())
+    return _first_two(bytes(file[at : at + _PIECE]) for at in range(0, max(len(file), 1), _PIECE))
 
 
 def _first_two(pieces: Iterator[bytes]) -> _Begun:
     return next(pieces), next(pieces, None), pieces
 
 
-async def _response(service: Service, answer: Answer, begin: Callable[[], _Begun], kind: str, analyst: str) -> Response:
-    """What fits into one piece says how long it is; all else counts as the analyst's until it has left."""
-    headers = {"Discreet-Replayed": "true"} if answer.replayed else {}
-    with ExitStack() as stack:
-        stack.enter_context(service.writing.held(analyst, _cells(answer)))
-        first, second, rest = await in_thread(service.shares.answers, begin)
-        if second is None:
-            return Response(first, media_type=kind, headers=headers)
-        pieces = _all(service, first, second, rest)
-        return _Counted(pieces, counted=stack.pop_all(), media_type=kind, headers=headers)
+def _gathered(texts: Iterator[bytes]) -> Iterator[bytes]:
+    waiting = bytearray()
+    for text in texts:
+        waiting += text
+        if len(waiting) >= _PIECE:
+            yield bytes(waiting)
+            waiting.clear()
+    if waiting:
+        yield bytes(waiting)
 
 
 class _Counted(StreamingResponse):
@@ -92,10 +131,6 @@ class _Counted(StreamingResponse):
             await super().__call__(scope, receive, send)
 
 
-def _cells(answer: Answer) -> int:
-    return len(answer) * len(answer.columns)
-
-
 async def _all(service: Service, first: bytes, second: bytes | None, rest: Iterator[bytes]) -> AsyncIterator[bytes]:
     """The two pieces that are made, then all others, each in a thread when the one before has left."""
     yield first
@@ -103,24 +138,6 @@ async def _all(service: Service, first: bytes, second: bytes | None, rest: Itera
         yield second
         async for piece in piece_by_piece(service.shares.answers, rest):
             yield piece
-
-
-def _gathered(texts: Iterator[bytes]) -> Iterator[bytes]:
-    waiting = bytearray()
-    for text in texts:
-        waiting += text
-        if len(waiting) >= _PIECE:
-            yield bytes(waiting)
-            waiting.clear()
-    if waiting:
-        yield bytes(waiting)
-
-
-def _written(answer: Answer, write: Callable[[pa.Table, pa.BufferOutputStream], None]) -> _Begun:
-    sink = pa.BufferOutputStream()
-    write(answer.to_arrow(), sink)
-    file = memoryview(sink.getvalue())
-    return _first_two(bytes(file[at : at + _PIECE]) for at in range(0, max(len(file), 1), _PIECE))
 
 
 def _parquet(table: pa.Table, sink: pa.BufferOutputStream) -> None:

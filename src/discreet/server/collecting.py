@@ -22,13 +22,13 @@ from discreet.local.shuffle import epsilon_in_a_crowd
 from discreet.local.task import Task
 from discreet.local.wire import LONGEST_MESSAGE
 from discreet.server.bodies import NewTask, Rehearsal
-from discreet.server.gate import Gate
 from discreet.server.incoming import LimitedRequest, read_json
 from discreet.server.refusals import RESPONSES
+from discreet.server.routing import SharedRoute
 from discreet.server.service import address_of, holder_of, service_of
 from discreet.server.shares import in_thread
 
-routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=Gate)
+routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=SharedRoute)
 _CONFIDENCE = 0.95
 _MOST_MESSAGES = 1000
 _MOST_SHOWN = 100
@@ -144,7 +144,7 @@ async def receive_batch(
     On disk when acknowledged. Messages of one shuffler are numbered, and one that comes again is refused as replayed.
     """
     service, body = service_of(request), await request.body_within(LONGEST_MESSAGE)
-    async with service.guard.admit(holder_of(request).name):
+    with service.guard.admit(holder_of(request).name):
         task = await in_thread(service.shares.books, service.collections.task, name)
         done = await in_thread(service.shares.books, service.collections.receive_batch, task, body, crowd=crowd)
     if done.refusals[0] is not None:
@@ -178,7 +178,7 @@ async def estimate(
 ) -> dict[str, Any]:
     """What the reports say so far, with intervals; `delta` is for what those that were shuffled give away."""
     service, holder = service_of(request), holder_of(request)
-    async with service.guard.admit(holder.name):
+    with service.guard.admit(holder.name):
         task = await in_thread(service.shares.books, service.collections.task, name)
         collector = await in_thread(service.shares.books, service.collections.collector, task)
         shuffled = await in_thread(service.shares.books, service.collections.shuffled, task)
@@ -201,7 +201,7 @@ async def rehearse(name: str, body: Rehearsal, request: Request) -> dict[str, An
     `tally` is what an earlier rehearsal returned: more people join those.
     """
     service, holder = service_of(request), holder_of(request)
-    async with service.guard.admit(holder.name):
+    with service.guard.admit(holder.name):
         task = await in_thread(service.shares.books, service.collections.task, name)
         return await in_thread(service.shares.books, _rehearsed, task, body)
 

@@ -1,7 +1,7 @@
 """Connections: how many there may be, from one address and in all, and how long each may keep us waiting.
 
 uvicorn closes a connection that is idle after an answer. It has no clock for one that never sends a whole request, nor for one that never reads
-what was sent to it, and no limit for one address; these are here.
+what was sent to it, and no limit for one address, for headers or for requests that wait for the one before them; these are here.
 """
 
 from __future__ import annotations
@@ -10,9 +10,16 @@ import asyncio
 from collections import Counter
 from typing import Any, ClassVar
 
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from discreet.server.limits import Limits, place_of
+
+LONGEST_HEAD = 16_384
+"""Bytes of a request's first line and headers."""
+_MOST_WAITING = 4
+"""Requests that were sent before the one before them was answered; who sends more is hung up on after these."""
+_MOST_UNHEARD = 65_536
+"""Bytes of somebody who is about to be hung up on."""
 
 
 class Crowd:
@@ -61,7 +68,7 @@ class Crowd:
         leaving.transport.abort()
 
 
-class Connection(H11Protocol):
+class Connection(HttpToolsProtocol):
     """One connection, with a clock for each thing that it can keep us waiting for."""
 
     crowd: ClassVar[Crowd]
@@ -73,6 +80,12 @@ class Connection(H11Protocol):
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
         self._clocks: dict[str, asyncio.TimerHandle] = {}
+        self._head = 0
+        """Bytes of headers that are not whole yet."""
+        self._unheard: int | None = None
+        """Bytes that came from somebody to whom we listen no more."""
+        self._gone: asyncio.Future[None] = self.loop.create_future()
+        self._answered: RequestResponseCycle | None = None
         self.app_state = {**self.app_state, "connection": self}  # every request has a copy
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
@@ -84,36 +97,72 @@ class Connection(H11Protocol):
         self.crowd.enter(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End."""
+        """End: also of a request that is answered while others wait behind it."""
         for clock in self._clocks.values():
             clock.cancel()
         self.crowd.leave(self)
+        self._gone.set_result(None)
+        if self._answered is not None and not self._answered.response_complete:
+            self._answered.disconnected = True
+            self._answered.message_event.set()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         """Read on. The clock of the headers runs from their first byte until they are whole, however they trickle."""
+        if self._unheard is not None:
+            self._unheard += len(data)
+            if self._unheard > _MOST_UNHEARD:
+                self.transport.abort()
+            return
+        self._head += len(data)
         super().data_received(data)
+        if self._head > LONGEST_HEAD:
+            self.transport.abort()
         if not self.flow.write_paused:
             self._met("reader")
         if self.cycle is not None and not self.cycle.response_complete:
-            if not self.cycle.more_body:
-                self.waiting_since = None
+            self._has_request()
             self._met("request")
         elif "request" not in self._clocks:
             self._expect("request")
+
+    def on_headers_complete(self) -> None:
+        """A request begins. What is raised here is answered with 400, and ends the connection."""
+        self._head = 0
+        if len(self.url) + sum(len(name) + len(value) for name, value in self.headers) > LONGEST_HEAD:
+            raise ValueError
+        if len(self.pipeline) >= _MOST_WAITING:
+            self._listen_no_more()
+        if self._unheard is None:
+            super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """Part of a body, which is limited elsewhere."""
+        self._head = 0
+        if self._unheard is None:
+            super().on_body(body)
 
     def on_response_complete(self) -> None:
         """An answer was handed over: it must be read, and uvicorn's own clock waits for the next request."""
         self.waiting_since = self.loop.time()
         if self.transport.get_write_buffer_size() > 0:
             self._expect("reader")
+        if self._unheard is not None and not self.pipeline:
+            self.transport.close()
         super().on_response_complete()
-        if not self.cycle.response_complete and not self.cycle.more_body:  # the next request was here already
-            self.waiting_since = None
+        if not self.cycle.response_complete:  # the next request was here already
+            self._has_request()
 
-    def let_wait(self) -> None:
-        """What is answered is a refusal that takes its time: others come first."""
+    async def let_wait(self, seconds: float) -> None:
+        """Before a refusal that ends the connection: nothing more is heard, others come first, and who goes away is not waited for."""
         self.waiting_since = self.loop.time()
+        self._listen_no_more()
+        await asyncio.wait({self._gone}, timeout=seconds)
+
+    def _listen_no_more(self) -> None:
+        """What comes from now on is not looked at; but it is read, as nothing else shows that somebody is gone."""
+        self._unheard = self._unheard or 0
+        self.flow.resume_reading()
 
     def pause_writing(self) -> None:
         """The client does not read as fast as we write."""
@@ -124,6 +173,15 @@ class Connection(H11Protocol):
         """It has read enough to go on."""
         super().resume_writing()
         self._met("reader")
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._answered = cycle
+        super()._start_asgi_task(cycle, app)
+
+    def _has_request(self) -> None:
+        """The one that is answered is whole if others came after it, or no more of it is to come."""
+        if self.pipeline or not self.cycle.more_body:
+            self.waiting_since = None
 
     def _expect(self, what: str) -> None:
         if what not in self._clocks:

@@ -55,8 +55,9 @@ class Door:
             scope["state"]["code"] = "failure"
             if not status:
                 await failed()(scope, counted, labelled)
-        route, state = getattr(scope.get("route"), "path", "other"), scope["state"]
-        self._telemetry.note(route, status, holder=state.get("holder"), code=state.get("code"))
+        state = scope["state"]
+        _, _, path = (state.get("route") or " other").partition(" ")
+        self._telemetry.note(path, status, holder=state.get("holder"), code=state.get("code"))
 
 
 def _has_body(scope: Scope) -> bool:

@@ -1,101 +1,112 @@
-"""The gate of every route: who comes, how often, and which threads they may keep busy; all before a byte of a body is read."""
+"""The gate before every route: who comes, and how often; all before a byte of a body is read, and before anything is routed.
+
+Strangers who come too often meet nothing behind it: neither FastAPI nor a thread.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager, suppress
-from inspect import iscoroutinefunction
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import ExitStack, suppress
+from typing import TypeAlias
 
 from anyio.to_thread import run_sync
-from fastapi import Request, Response
-from fastapi.routing import APIRoute
+from fastapi import Response
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from discreet.errors import Forbidden, NoAccess, TooMany
 from discreet.server.connections import Connection
 from discreet.server.incoming import LimitedRequest
 from discreet.server.proxies import user_named
-from discreet.server.roles import is_public
-from discreet.server.service import Service, address_of, admit, holder_of, route_of, service_of
-from discreet.server.shares import check_room
+from discreet.server.refusals import REFUSALS, refusal
+from discreet.server.roles import has_routes, is_public, route_for
+from discreet.server.service import Service, address_of, admit
 
+Direct: TypeAlias = Callable[[LimitedRequest], Awaitable[Response]]
 _SLOWED = 1.0
 """Seconds that a refusal takes for who comes too often, after which the connection is closed; meanwhile it makes room for any other."""
+_HEALTH = "GET /healthz"
+"""It waits for nobody."""
 
 
-class Gate(APIRoute):
-    """A route for everybody is limited by address; for any other a key is looked at first. Routes that are no coroutines run in a share of the threads."""
+class Gate:
+    """A route for everybody is limited by address; for any other a key is looked at first.
 
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """FastAPI's own handler, behind the gate."""
-        handle = super().get_route_handler()
-        needs_thread, has_body = not iscoroutinefunction(self.endpoint), self.body_field is not None
+    `direct` are routes that are called from here: what FastAPI does for the others takes longer than they do.
+    """
 
-        async def gated(given: Request) -> Response:
-            request = LimitedRequest(given.scope, given.receive)
-            service = service_of(request)
-            async with _let_in(service, request):
-                if has_body:
-                    await request.body()
-                if not needs_thread:
-                    return await handle(request)
-                async with _place(service, request):
-                    return await handle(request)
+    def __init__(self, app: ASGIApp, service: Service, direct: Mapping[str, Direct]) -> None:
+        self._app, self._service, self._direct = app, service, direct
+        self._catching_up: asyncio.Future[None] | None = None
 
-        return gated
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request in, or refuse it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request, route = LimitedRequest(scope, receive), route_for(scope["method"], scope["path"])
+        request.state.route = route
+        answer = None
+        with ExitStack() as counted:
+            try:
+                await self._let_in(request, route, counted)
+                if (direct := self._direct.get(route or "")) is not None:
+                    answer = await direct(request)
+            except REFUSALS as error:
+                answer = refusal(request, error)
+            await (answer or self._app)(scope, receive, send)
 
-
-@asynccontextmanager
-async def _let_in(service: Service, request: Request) -> AsyncIterator[None]:
-    if is_public(route_of(request)):
-        async with _as_stranger(service, request):
-            user_named(request, service.limits.user_header)
-            yield
-        return
-    if not service.keys.is_up_to_date:
-        await run_sync(service.keys.catch_up, limiter=service.shares.keys)
-    try:
-        admit(request)
-    except Forbidden:
-        raise
-    except NoAccess:
-        async with _as_stranger(service, request):  # who may not try keys without end
+    async def _let_in(self, request: LimitedRequest, route: str | None, counted: ExitStack) -> None:
+        """`counted` is what counts strangers as long as they are here."""
+        if route == _HEALTH:
+            return
+        if route is None or is_public(route):
+            await self._as_stranger(request, counted)
+            user_named(request, self._service.limits.user_header)
+            if route is None:
+                raise HTTPException(405 if has_routes(request.scope["path"]) else 404)
+            return
+        if not self._service.keys.is_up_to_date:
+            await self._catch_up()
+        try:
+            admit(request, route)
+        except Forbidden:
             raise
-    if (connection := _connection_of(request)) is not None:
-        connection.has_shown_key = True
-    yield
-
-
-@asynccontextmanager
-async def _as_stranger(service: Service, request: Request) -> AsyncIterator[None]:
-    try:
-        async with service.strangers.admit(address_of(request)):
-            yield
-    except TooMany:
-        request.state.hang_up = True
+        except NoAccess:
+            await self._as_stranger(request, counted)  # who may not try keys without end
+            raise
         if (connection := _connection_of(request)) is not None:
-            connection.let_wait()
-        with suppress(TooMany):  # an address has so many refusals that take their time, through a proxy too
-            async with service.slowed.admit(address_of(request)):
-                await asyncio.sleep(_SLOWED)
-        raise
+            connection.has_shown_key = True
+
+    async def _catch_up(self) -> None:
+        """Read who has keys: once, for all who wait for it."""
+        reading = self._catching_up
+        if reading is None or reading.done():
+            keys, share = self._service.keys, self._service.shares.keys
+            reading = self._catching_up = asyncio.ensure_future(run_sync(keys.catch_up, limiter=share))
+        await asyncio.shield(reading)
+
+    async def _as_stranger(self, request: LimitedRequest, counted: ExitStack) -> None:
+        place = address_of(request)
+        try:
+            counted.enter_context(self._service.strangers.admit(place))
+        except TooMany:
+            request.state.hang_up = True
+            with suppress(TooMany), self._service.slowed.admit(place):  # through a proxy too
+                await _slowed(_connection_of(request))
+            raise
 
 
-def _connection_of(request: Request) -> Connection | None:
+async def _slowed(connection: Connection | None) -> None:
+    """Wait, but not for somebody who is gone."""
+    if connection is None:
+        await asyncio.sleep(_SLOWED)
+    else:
+        await connection.let_wait(_SLOWED)
+
+
+def _connection_of(request: LimitedRequest) -> Connection | None:
     """None where an application is called without a server."""
     connection: Connection | None = getattr(request.state, "connection", None)
     return connection
-
-
-@asynccontextmanager
-async def _place(service: Service, request: Request) -> AsyncIterator[None]:
-    """A place in the share of the route; of the analyst's own limits too, where there is one."""
-    if is_public(route_of(request)):
-        check_room(service.shares.public)
-        async with service.shares.public:
-            yield
-        return
-    check_room(service.shares.books)
-    async with service.guard.admit(holder_of(request).name), service.shares.books:
-        yield

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from discreet.errors import TooMany
 
@@ -19,8 +19,8 @@ class Guard:
         self._buckets: dict[str, tuple[float, float]] = {}
         self._working: dict[str, int] = {}
 
-    @asynccontextmanager
-    async def admit(self, analyst: str) -> AsyncIterator[None]:
+    @contextmanager
+    def admit(self, analyst: str) -> Iterator[None]:
         """Let a request in, or refuse it."""
         if len(self._buckets) > _MOST_REMEMBERED:
             self._forget_the_idle()

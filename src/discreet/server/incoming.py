@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from fastapi import Request
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from discreet.server.limits import Limits
 
+Model = TypeVar("Model", bound=BaseModel)
 _LARGEST = 2**64
 """No number that anybody means is further from zero."""
 _LONGEST_DIGITS = 20
@@ -40,6 +43,16 @@ class LimitedRequest(Request):
             self._json = read_json(await self.body())
         return self._json
 
+    async def read(self, model: type[Model]) -> Model:
+        """The body as a model of `bodies.py`, or 422."""
+        await self.body()
+        if not _is_json(self.headers.get("content-type", "")):
+            raise RequestValidationError([])
+        try:
+            return model.model_validate(await self.json())
+        except (json.JSONDecodeError, ValidationError):
+            raise RequestValidationError([]) from None
+
     @property
     def _limits(self) -> Limits:
         limits: Limits = self.app.state.service.limits
@@ -63,6 +76,11 @@ class LimitedRequest(Request):
             raise HTTPException(408) from None
         except ClientDisconnect:
             raise HTTPException(400) from None
+
+
+def _is_json(kind: str) -> bool:
+    kind = kind.partition(";")[0].strip().lower()
+    return kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json"))
 
 
 def read_json(text: bytes) -> Any:

@@ -14,13 +14,13 @@ from discreet.catalog.warnings import warnings_of
 from discreet.curator import refresh
 from discreet.errors import BadInput
 from discreet.server.bodies import CatalogText, NewCap, NewKey, NewUser
-from discreet.server.gate import Gate
 from discreet.server.keys import key_facts
 from discreet.server.refusals import RESPONSES
 from discreet.server.roles import check_may_grant, check_other
+from discreet.server.routing import SharedRoute
 from discreet.server.service import holder_of, service_of
 
-routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=Gate)
+routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=SharedRoute)
 
 
 @routes.get("/keys")

@@ -59,7 +59,7 @@ def who(request: Request) -> dict[str, str | bool]:
 async def sign_in(key: Annotated[str, Body(embed=True)], request: Request) -> Response:
     """Exchange a key for a session, in a cookie that scripts cannot read and other sites cannot send."""
     service = service_of(request)
-    async with service.sign_ins.admit(address_of(request)):
+    with service.sign_ins.admit(address_of(request)):
         token = await in_thread(service.shares.keys, service.sessions.begin, key)
     response = Response(status_code=204)
     secure = request.url.scheme == "https"

@@ -6,20 +6,21 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import TypeVar
 
-from discreet.answering.answer import Answer
 from discreet.errors import DiscreetError
 from discreet.server.refusals import refusal_facts
 
 _LOG = logging.getLogger("discreet.server")
 _BEAT = 1.0
+T = TypeVar("T")
 
 
 async def told_as_it_happens(
-    ask: Callable[[Callable[[str], None]], Awaitable[Answer]],
+    ask: Callable[[Callable[[str], None]], Awaitable[T]],
     *,
     hang_up: Callable[[], None],
-    written: Callable[[Answer], AsyncIterator[bytes]],
+    written: Callable[[T], AsyncIterator[bytes]],
     on_refusal: Callable[[str], None],
 ) -> AsyncIterator[bytes]:
     """Steps of `ask`, then the answer as `written`, or the refusal, whose code is passed to `on_refusal`.

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from contextlib import AsyncExitStack
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
-
-from anyio import CapacityLimiter
-from anyio.to_thread import run_sync
 
 from discreet.answering.answer import Answer
 from discreet.answering.face import Explanation
@@ -32,7 +30,9 @@ _THREADS = 512
 class _Underway:
     given: Asking
     visit: Visit
-    gone: asyncio.Event = field(default_factory=asyncio.Event)
+    result: asyncio.Future[Any] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    """What whoever asks hears."""
+    is_gone: bool = False
     departure: Departure | None = None
 
     @property
@@ -43,7 +43,23 @@ class _Underway:
         self.departure = self.visit.leaving(seconds)
         return self.departure
 
-    async def over(self, work: asyncio.Future[Answer]) -> None:
+    def done(self, work: asyncio.Future[Any]) -> None:
+        """The work has ended, as it may."""
+        failure = None if work.cancelled() else work.exception()
+        if self.result.done():
+            return  # nobody is there to hear of it
+        if failure is not None:
+            self.result.set_exception(failure)
+        elif not work.cancelled():
+            self.result.set_result(work.result())
+
+    def take_back(self) -> None:
+        """Refuse at once; what is still at work then ends by itself."""
+        self.is_gone = True
+        if not self.result.done():
+            self.result.set_exception(cancelled())
+
+    async def over(self, work: asyncio.Future[Any]) -> None:
         """Wait until work that nobody waits for has ended and, where its class was chosen, until an answer would have left."""
         await asyncio.wait({work})
         if self.departure is not None:
@@ -55,90 +71,91 @@ class Questions:
 
     def __init__(self, curator: Curator, *, guard: Guard, hours: Hours) -> None:
         self._curator, self._guard, self._hours = curator, guard, hours
-        self._threads = CapacityLimiter(_THREADS)
+        self._threads, self._at_work = ThreadPoolExecutor(_THREADS, thread_name_prefix="question"), 0
         self._underway: dict[tuple[str, str], _Underway] = {}
         self._abandoned: set[asyncio.Future[None]] = set()
 
     def __len__(self) -> int:
         return len(self._underway)
 
-    async def ask(self, question: Question, *, holder: Holder, name: str, asking: Asking) -> Answer:
+    async def ask(
+        self, question: Question, *, holder: Holder, name: str, asking: Asking, then: Callable[[Answer], T]
+    ) -> T:
         """The answer at the end of its class, under the Idempotency-Key `name`; or, when it is taken back, a refusal at once.
+
+        `then` makes something of the answer, in the same thread.
 
         Nobody waits for a reading that is taken back to stop: how long that takes would tell whether it was still going on. For the same
         reason, and because it is work, it counts among the analyst's questions at once until its class ends.
         """
-        async with AsyncExitStack() as limits:
-            await limits.enter_async_context(self._guard.admit(holder.name))
+        with ExitStack() as limits:
+            limits.enter_context(self._guard.admit(holder.name))
             mine = _Underway(asking, limits.enter_context(self._hours.visit(holder.name)))
             self._underway[holder.id, name] = mine
-            work = asyncio.ensure_future(self._asked(question, holder, name, mine.asking))
+            work = self._work(partial(self._asked, question, holder, name, mine.asking, then))
+            work.add_done_callback(mine.done)
             try:
-                return await _unless_gone(mine.gone, work)
+                return await mine.result
             except asyncio.CancelledError:  # the server stops: nobody may wait for the end of a class
                 self._curator.take_back(mine.asking)
                 raise
             finally:
                 if self._underway.get((holder.id, name)) is mine:
                     del self._underway[holder.id, name]
-                if mine.gone.is_set():
+                if mine.is_gone:
                     self._abandon(mine.over(work), limits.pop_all())
 
-    def _abandon(self, over: Coroutine[Any, Any, None], limits: AsyncExitStack) -> None:
+    def _abandon(self, over: Coroutine[Any, Any, None], limits: ExitStack) -> None:
         """Keep what counts against an analyst until it is over."""
 
         async def kept() -> None:
-            async with limits:
+            with limits:
                 await over
 
         task = asyncio.ensure_future(kept())
         self._abandoned.add(task)
         task.add_done_callback(self._abandoned.discard)
 
-    async def explain(self, question: Question, *, holder: Holder) -> Explanation:
+    async def explain(self, question: Question, *, holder: Holder, then: Callable[[Explanation], T]) -> T:
         """What a question would read, measure and cost, on the same clock."""
-        async with self._guard.admit(holder.name):
-            with self._hours.visit(holder.name):
-                return await self._work(self._curator.explain, question.sql, analyst=holder.asks_as, **question.details)
 
-    async def recall(self, question: Question, *, holder: Holder, paid_by: str | None) -> Answer:
+        def explained() -> T:
+            return then(self._curator.explain(question.sql, analyst=holder.asks_as, **question.details))
+
+        with self._guard.admit(holder.name), self._hours.visit(holder.name):
+            return await self._work(explained)
+
+    async def recall(
+        self, question: Question, *, holder: Holder, paid_by: str | None, then: Callable[[Answer], T]
+    ) -> T:
         """What is stored for a question that `paid_by` has paid for, looked up for the holder."""
-        async with self._guard.admit(holder.name):
-            with self._hours.visit(holder.name):
-                return await self._work(self._curator.recall, question.sql, analyst=paid_by, **question.details)
+
+        def recalled() -> T:
+            return then(self._curator.recall(question.sql, analyst=paid_by, **question.details))
+
+        with self._guard.admit(holder.name), self._hours.visit(holder.name):
+            return await self._work(recalled)
 
     def take_back(self, holder: Holder, name: str) -> None:
         """Take back a question of the holder's own, if there is one of that name."""
         mine = self._underway.get((holder.id, name))
         if mine is not None:
             self._curator.take_back(mine.asking)
-            mine.gone.set()
+            mine.take_back()
 
-    async def _asked(self, question: Question, holder: Holder, name: str, asking: Asking) -> Answer:
-        return await self._work(
-            self._curator.ask,
-            question.sql,
-            analyst=holder.asks_as,
-            request_id=name,
-            asking=asking,
-            **question.details,
+    def _asked(self, question: Question, holder: Holder, name: str, asking: Asking, then: Callable[[Answer], T]) -> T:
+        answer = self._curator.ask(
+            question.sql, analyst=holder.asks_as, request_id=name, asking=asking, **question.details
         )
+        return then(answer)
 
-    async def _work(self, job: Callable[..., T], *given: Any, **named: Any) -> T:
-        if self._threads.available_tokens < 1:
+    def _work(self, job: Callable[[], T]) -> asyncio.Future[T]:
+        if self._at_work >= _THREADS:
             raise TooMany("Too many questions are being asked.", next_step="Wait a little, and ask again.")
-        return await run_sync(partial(job, *given, **named), limiter=self._threads)
+        self._at_work += 1
+        work = asyncio.get_running_loop().run_in_executor(self._threads, job)
+        work.add_done_callback(self._worked)
+        return work
 
-
-async def _unless_gone(gone: asyncio.Event, work: asyncio.Future[Answer]) -> Answer:
-    """The answer, or a refusal as soon as the question is gone; what is still at work then ends by itself."""
-    leaving = asyncio.ensure_future(gone.wait())
-    either: set[asyncio.Future[Any]] = {work, leaving}
-    try:
-        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        leaving.cancel()
-    if gone.is_set():
-        work.add_done_callback(lambda done: done.exception())  # nobody is there to hear of it
-        raise cancelled()
-    return work.result()
+    def _worked(self, _: asyncio.Future[Any]) -> None:
+        self._at_work -= 1

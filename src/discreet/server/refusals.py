@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import FastAPI, Request, Response
+from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
@@ -84,48 +84,54 @@ _UNREAD = {
 """What is wrong with a request before it is understood."""
 
 
+REFUSALS = (DiscreetError, RequestValidationError, HTTPException)
+"""Errors that are raised on purpose."""
+
+
 def add_refusals(app: FastAPI) -> None:
     """Every error that is raised on purpose becomes an answer that says nothing about data."""
-    app.add_exception_handler(DiscreetError, _refused)
-    app.add_exception_handler(RequestValidationError, _malformed)
-    app.add_exception_handler(HTTPException, _unread)
+
+    async def refused(request: Request, error: Exception) -> JSONResponse:  # no coroutine would need a thread
+        return refusal(request, error)
+
+    for kind in REFUSALS:
+        app.add_exception_handler(kind, refused)
+
+
+def refusal(request: Request, error: Exception) -> JSONResponse:
+    """The answer to a request for which such an error was raised; its code is noted."""
+    status, facts = _of(error)
+    request.state.code = facts["code"]
+    return JSONResponse({"error": facts}, status)
 
 
 def failed() -> JSONResponse:
     """Whatever else happens."""
     problem = "The server failed. If this was a question, its price may have been paid."
-    return _told(500, "failure", problem, "Ask again with the same Idempotency-Key.")
+    return JSONResponse({"error": _facts("failure", problem, "Ask again with the same Idempotency-Key.")}, 500)
 
 
 def refusal_facts(error: DiscreetError) -> dict[str, Any]:
     """An error as JSON: of a question also where in its text, and the names that a misspelt one may have meant."""
-    facts: dict[str, Any] = {"code": error.code, "message": error.problem, "next_step": error.next_step}
+    facts = _facts(error.code, error.problem, error.next_step)
     if isinstance(error, QueryRefused):
         facts |= {"place": error.place._asdict()} if error.place is not None else {}
         facts |= {"instead": list(error.instead)} if error.instead else {}
     return facts
 
 
-def _told(status: int, code: str, message: str, next_step: str) -> JSONResponse:
-    """The body of an error that is none of ours."""
-    return JSONResponse({"error": {"code": code, "message": message, "next_step": next_step}}, status)
+def _facts(code: str, message: str, next_step: str) -> dict[str, Any]:
+    """The same of an error that is none of ours."""
+    return {"code": code, "message": message, "next_step": next_step}
 
 
-def _refused(request: Request, error: Exception) -> Response:
-    assert isinstance(error, DiscreetError)  # noqa: S101
-    request.state.code = error.code
-    status = next(status for kind, status in _STATUS if isinstance(error, kind))
-    return JSONResponse({"error": refusal_facts(error)}, status)
-
-
-def _malformed(request: Request, _: Exception) -> Response:
-    request.state.code = "bad-input"
-    return _told(422, "bad-input", "The request does not have the form that this route takes.", "See /openapi.json.")
-
-
-def _unread(request: Request, error: Exception) -> Response:
+def _of(error: Exception) -> tuple[int, dict[str, Any]]:
+    if isinstance(error, DiscreetError):
+        return next(status for kind, status in _STATUS if isinstance(error, kind)), refusal_facts(error)
+    if isinstance(error, RequestValidationError):
+        return 422, _facts(
+            "bad-input", "The request does not have the form that this route takes.", "See /openapi.json."
+        )
     status = error.status_code if isinstance(error, HTTPException) else 404
     nowhere = ("no-route", "There is no such route, or not with this method.", "See /openapi.json.")
-    code, problem, next_step = _UNREAD.get(status, nowhere)
-    request.state.code = code
-    return _told(status, code, problem, next_step)
+    return status, _facts(*_UNREAD.get(status, nowhere))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from discreet.errors import Forbidden
@@ -85,6 +86,29 @@ class Holder:
         return self.name if self.role == "analyst" else None
 
 
+def _pattern(path: str) -> re.Pattern[str]:
+    return re.compile("[^/]+".join(re.escape(part) for part in re.split(r"{\w+}", path)))
+
+
+_METHODS = frozenset(route.partition(" ")[0] for route in ROUTES)
+_EXACT = frozenset(route for route in ROUTES if "{" not in route)
+_OTHERS = {route: _pattern(route) for route in ROUTES if "{" in route}
+_ROLES = {route: frozenset(roles.split()) for route, roles in ROUTES.items()}
+
+
+def route_for(method: str, path: str) -> str | None:
+    """The route of the table that a request is for, if there is one."""
+    given = f"{method} {path}"
+    if given in _EXACT:
+        return given
+    return next((route for route, pattern in _OTHERS.items() if pattern.fullmatch(given)), None)
+
+
+def has_routes(path: str) -> bool:
+    """Whether a path is in the table, with whichever method."""
+    return any(route_for(method, path) for method in _METHODS)
+
+
 def is_public(route: str) -> bool:
     """Whether a route, `METHOD /path`, asks nobody who they are."""
     return ROUTES.get(route) == EVERYBODY
@@ -92,9 +116,8 @@ def is_public(route: str) -> bool:
 
 def check_may(holder: Holder, route: str) -> None:
     """Refuse a route that is not for this role."""
-    allowed = ROUTES.get(route, "").split()
-    if holder.role not in allowed:
-        whose = " or ".join(allowed) or "nobody"
+    if holder.role not in _ROLES.get(route, ()):
+        whose = " or ".join(ROUTES.get(route, "").split()) or "nobody"
         raise Forbidden(f"This is not for the role {holder.role}.", next_step=f"It is for: {whose}.")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 from typing import Any
 
@@ -13,7 +14,6 @@ from discreet.server.limits import Limits
 
 _BACKLOG = 128
 """Connections that are accepted in one go, before they are counted."""
-_LONGEST_HEADERS = 16_384
 
 
 class NamesOnly(logging.Formatter):
@@ -38,6 +38,8 @@ _LOGS = {
 def run(app: FastAPI, limits: Limits, *, host: str, port: int) -> None:
     """Serve until a signal comes; then wait a little for what is under way, and end."""
     crowd = Crowd(limits)
+    gc.collect()
+    gc.freeze()  # all that was imported stays: looking through it for garbage keeps everybody waiting for a tenth of a second
     app.state.service.telemetry.gauge("discreet_connections", "Open connections.", lambda: len(crowd))
     uvicorn.run(
         app,
@@ -46,7 +48,7 @@ def run(app: FastAPI, limits: Limits, *, host: str, port: int) -> None:
         http=crowd.protocol(),
         ws="none",
         backlog=_BACKLOG,
-        h11_max_incomplete_event_size=_LONGEST_HEADERS,
+        loop="uvloop",
         timeout_keep_alive=max(1, round(limits.patience)),
         timeout_graceful_shutdown=round(limits.stopping),
         proxy_headers=False,  # the application sees to them, for proxies that the owner names

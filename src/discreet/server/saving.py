@@ -8,14 +8,14 @@ from fastapi import APIRouter, Request, Response
 
 from discreet.errors import NotAnswered
 from discreet.server.bodies import Asked, NewSaved
-from discreet.server.bytes_of import answer_response, table_kind
-from discreet.server.gate import Gate
+from discreet.server.bytes_of import form_of
 from discreet.server.refusals import RESPONSES
 from discreet.server.roles import Holder
+from discreet.server.routing import SharedRoute
 from discreet.server.saved import Saved
 from discreet.server.service import holder_of, service_of
 
-routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=Gate)
+routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=SharedRoute)
 
 
 @routes.get("/saved")
@@ -54,14 +54,14 @@ async def saved_answer(number: str, request: Request) -> Response:
     saved = service.saved.find(holder, number)
     service.writing.check_room(holder.name)
     question = Asked.model_validate(saved.question)
+    form = form_of(request.headers.get("accept", ""), level=question.level, most=service.limits.cells)
     try:
-        answer = await service.questions.recall(question, holder=holder, paid_by=saved.paid_by)
+        prepared = await service.questions.recall(question, holder=holder, paid_by=saved.paid_by, then=form.prepare)
     except NotAnswered:
         raise NotAnswered(
             "Its author has no answer to this question on the present data.", next_step="Open the question, and ask it."
         ) from None
-    kind = table_kind(request.headers.get("accept", ""))
-    return await answer_response(service, answer, question.level, kind=kind, analyst=holder.name)
+    return await prepared.response(service, analyst=holder.name)
 
 
 def _facts(saved: Saved, holder: Holder) -> dict[str, Any]:

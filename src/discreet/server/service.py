@@ -8,14 +8,14 @@ from pathlib import Path
 from fastapi import Request
 
 from discreet.curator import Curator
-from discreet.errors import NoAccess, UnknownDataset
+from discreet.errors import Forbidden, NoAccess, UnknownDataset
 from discreet.local.books import CollectorBooks
 from discreet.server.guard import Guard
 from discreet.server.keys import PREFIX, KeyBook
 from discreet.server.limits import Limits, place_of
 from discreet.server.proxies import user_named
 from discreet.server.questions import Questions
-from discreet.server.roles import Holder, check_may, is_public
+from discreet.server.roles import Holder, check_may
 from discreet.server.saved import SavedQuestions
 from discreet.server.sessions import Sessions
 from discreet.server.shares import Shares
@@ -71,11 +71,11 @@ def route_of(request: Request) -> str:
     return f"{request.method} {request.scope['route'].path}"
 
 
-def admit(request: Request) -> None:
+def admit(request: Request, route: str) -> None:
     """Whether a route that is not public is for who asks."""
     holder = _holder(request, service_of(request))
     request.state.holder = holder.id  # for the log, whether or not the route is for them
-    check_may(holder, route_of(request))
+    check_may(holder, route)
     request.state.admitted = holder
 
 
@@ -86,9 +86,9 @@ def holder_of(request: Request) -> Holder:
 
 
 async def came_through_the_gate(request: Request) -> None:
-    """Fail where a route that is not public was reached past the gate: by a router that was made without one."""
-    if not is_public(route_of(request)):
-        holder_of(request)
+    """Fail where a route was reached that is not the one which the gate looked at, or past the gate."""
+    if request.state.route != route_of(request):
+        raise Forbidden("This route was not reached through the gate.", next_step="Tell the owner of the data.")
 
 
 def _holder(request: Request, service: Service) -> Holder:

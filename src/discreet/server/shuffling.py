@@ -71,7 +71,7 @@ def create_shuffler(books: ShufflerBooks, courier: Courier, limits: Limits) -> F
     async def receive(name: str, request: Request) -> dict[str, Any]:
         """Messages from devices: one as bytes, or several as base64. On disk when acknowledged."""
         task, place = books.task(name), address_of(request)
-        async with service.strangers.admit(place):
+        with service.strangers.admit(place):
             body = await LimitedRequest(request.scope, request.receive).body()
             messages, is_single = messages_in(body, request.headers.get("content-type", ""))
             done = await in_thread(service.share, books.receive, task, messages, place=place)
