@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
@@ -21,7 +22,11 @@ def delta_of_rho(rho: float, *, epsilon: float) -> float:
 
 def epsilon_of_rho(rho: float, *, delta: float) -> float:
     """The least epsilon at `delta` of rho-zCDP, rounded up."""
-    amount, most = read_amount(rho, name="rho"), float(read_delta(delta))
+    return _epsilon_of_rho(read_amount(rho, name="rho"), float(read_delta(delta)))
+
+
+@lru_cache(maxsize=1024)  # whoever looks at a balance asks for the same again
+def _epsilon_of_rho(amount: float, most: float) -> float:
     ample = amount + 2 * math.sqrt(amount * math.log(1 / most))  # the looser textbook bound always holds
     if not 2.0**-50 < ample < 2.0**50:
         return ample * (1 + _PAD)

@@ -17,6 +17,7 @@ from discreet.answering.wire import facts_of
 from discreet.curator import Asking
 from discreet.server.bodies import Asked, Question, in_document
 from discreet.server.bytes_of import JSON, Prepared, form_of
+from discreet.server.connections import connection_of
 from discreet.server.incoming import LimitedRequest
 from discreet.server.progress import told_as_it_happens
 from discreet.server.refusals import RESPONSES
@@ -61,7 +62,7 @@ async def ask(request: LimitedRequest) -> Response:
         )
         return StreamingResponse(lines, media_type="application/x-ndjson")
     prepared = await asked(lambda _: None)
-    if await request.is_disconnected():
+    if (connection := connection_of(request)) is not None and connection.is_gone:
         raise HTTPException(400)
     return await prepared.response(service, analyst=holder.name)
 

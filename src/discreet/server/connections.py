@@ -10,6 +10,7 @@ import asyncio
 from collections import Counter
 from typing import Any, ClassVar
 
+from fastapi import Request
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from discreet.server.limits import Limits, place_of
@@ -66,6 +67,12 @@ class Crowd:
         leaving = min(waiting, key=lambda other: (other.has_shown_key, other.waiting_since), default=newcomer)
         self.leave(leaving)
         leaving.transport.abort()
+
+
+def connection_of(request: Request) -> Connection | None:
+    """The connection of a request; None where an application is called without a server."""
+    connection: Connection | None = getattr(request.state, "connection", None)
+    return connection
 
 
 class Connection(HttpToolsProtocol):
@@ -163,6 +170,11 @@ class Connection(HttpToolsProtocol):
         """What comes from now on is not looked at; but it is read, as nothing else shows that somebody is gone."""
         self._unheard = self._unheard or 0
         self.flow.resume_reading()
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether nobody is there any more."""
+        return self._gone.done()
 
     def pause_writing(self) -> None:
         """The client does not read as fast as we write."""

@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from discreet.errors import Forbidden, NoAccess, TooMany
-from discreet.server.connections import Connection
+from discreet.server.connections import Connection, connection_of
 from discreet.server.incoming import LimitedRequest
 from discreet.server.proxies import user_named
 from discreet.server.refusals import REFUSALS, refusal
@@ -76,7 +76,7 @@ class Gate:
         except NoAccess:
             await self._as_stranger(request, counted)  # who may not try keys without end
             raise
-        if (connection := _connection_of(request)) is not None:
+        if (connection := connection_of(request)) is not None:
             connection.has_shown_key = True
 
     async def _catch_up(self) -> None:
@@ -94,7 +94,7 @@ class Gate:
         except TooMany:
             request.state.hang_up = True
             with suppress(TooMany), self._service.slowed.admit(place):  # through a proxy too
-                await _slowed(_connection_of(request))
+                await _slowed(connection_of(request))
             raise
 
 
@@ -104,9 +104,3 @@ async def _slowed(connection: Connection | None) -> None:
         await asyncio.sleep(_SLOWED)
     else:
         await connection.let_wait(_SLOWED)
-
-
-def _connection_of(request: LimitedRequest) -> Connection | None:
-    """None where an application is called without a server."""
-    connection: Connection | None = getattr(request.state, "connection", None)
-    return connection

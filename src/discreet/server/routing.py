@@ -9,7 +9,9 @@ from typing import Any
 
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
 
+from discreet.server.connections import connection_of
 from discreet.server.incoming import LimitedRequest
 from discreet.server.roles import is_public
 from discreet.server.service import Service, holder_of, route_of, service_of
@@ -36,12 +38,20 @@ class SharedRoute(APIRoute):
         return limited
 
 
+def _check_there(request: Request) -> None:
+    """Nothing is made for a stranger who went away while it was queued for."""
+    connection = connection_of(request)
+    if connection is not None and connection.is_gone:
+        raise HTTPException(400)
+
+
 @asynccontextmanager
 async def _place(service: Service, request: Request) -> AsyncIterator[None]:
     """A place in the share of the route; of the analyst's own limits too, where there is one."""
     if is_public(route_of(request)):
         check_room(service.shares.public)
         async with service.shares.public:
+            _check_there(request)
             yield
         return
     check_room(service.shares.books)
