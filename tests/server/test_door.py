@@ -310,9 +310,13 @@ def test_who_sends_more_requests_than_may_wait_is_hung_up_on_after_these(served,
         with connect(served) as connection:
             connection.sendall(heads(key, method="GET", path="/v1/budget") * sent)
             answers = b""
-            while answers.count(b"HTTP/1.1 200") < answered:
-                answers += connection.recv(2**16)
-            assert sent == answered or connection.recv(2**16) == b""
+            with contextlib.suppress(ConnectionError):
+                while answers.count(b"HTTP/1.1 200") < answered or sent > answered:
+                    piece = connection.recv(2**16)
+                    if not piece:
+                        break
+                    answers += piece
+            assert answers.count(b"HTTP/1.1 200") == answered
 
 
 def test_headers_that_are_too_long_end_a_connection(served, analyst):

@@ -86,8 +86,11 @@ class Holder:
         return self.name if self.role == "analyst" else None
 
 
-def _pattern(path: str) -> re.Pattern[str]:
-    return re.compile("[^/]+".join(re.escape(part) for part in re.split(r"{\w+}", path)))
+def _pattern(route: str) -> re.Pattern[str]:
+    """What a route matches; a part in braces is one step of a path, or with `:path` any number of them."""
+    parts = (re.escape(part) for part in re.split(r"{\w+(?::path)?}", route))
+    steps = (".*" if named.endswith(":path}") else "[^/]+" for named in re.findall(r"{[^}]*}", route))
+    return re.compile("".join(part + next(steps, "") for part in parts))
 
 
 _METHODS = frozenset(route.partition(" ")[0] for route in ROUTES)
