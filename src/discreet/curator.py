@@ -27,8 +27,8 @@ from discreet.answering.watching import Watch, begin, watchable
 from discreet.answering.widths import width_of
 from discreet.catalog import Catalog, load_catalog
 from discreet.catalog.public import facts_of
-from discreet.engines import DuckEngine, Engine, Places, fingerprint, with_public_columns
-from discreet.errors import BadInput, NoLedger, NotAnswered, ScaleOutOfRange, TooLarge
+from discreet.engines import DuckEngine, Engine, Places, Tell, fingerprint, with_public_columns
+from discreet.errors import BadInput, NoLedger, NotAnswered, ScaleOutOfRange, SourceChanged, TooLarge
 from discreet.exact import Number, exact, read_sensitivity
 from discreet.ledger import Ledger
 from discreet.ledger.caps import CATALOG
@@ -288,8 +288,9 @@ def open_curator(
     frames: Mapping[str, Any] | None = None,
     catalog: str | Path | Catalog | None = None,
     new_books: bool = False,
+    tell: Tell = lambda *_: None,
 ) -> Curator:
-    """The curator that a catalog describes: its accounts opened, its snapshot at hand.
+    """The curator that a catalog describes: its accounts opened, its snapshot at hand; `tell` hears which table is read for it.
 
     With `frames`, tables are pandas, polars or Arrow frames instead of the catalog's source. With `new_books`, a ledger
     that is missing is begun. The dataset is called as the folder that its catalog is in.
@@ -302,7 +303,7 @@ def open_curator(
         version = ledger.data_version()
         if frames is None:
             ledger.keep_source(fingerprint(declared))
-        engine = DuckEngine(declared, salt=_salt(ledger, version), version=version, frames=frames)
+        engine = DuckEngine(declared, salt=_salt(ledger, version), version=version, frames=frames, tell=tell)
         dataset = "dataset" if place is None else place.resolve().parent.name
         return Curator(declared, ledger, engine, version=version, dataset=dataset)
     except BaseException:
@@ -329,12 +330,21 @@ def curators_with_new_books(catalog: Catalog, *, frames: Mapping[str, Any]) -> G
                 yield Curator(declared, ledger, engine)
 
 
-def refresh(config: str | Path = "discreet.toml", *, by: str = AT_HAND) -> int:
-    """Begin a new data version, for the owner: the source is read anew, and answers of before are not replayed. `by` is who does it."""
+def refresh(config: str | Path = "discreet.toml", *, by: str = AT_HAND, tell: Tell = lambda *_: None) -> int:
+    """Begin a new data version, for the owner: the source is read anew, and answers of before are not replayed. `by` is who does it.
+
+    Where the source is what it was, the version stays as it is, too.
+    """
     catalog = with_public_columns(load_catalog(config))
+    source = fingerprint(catalog)
     with closing(open_books(catalog)) as ledger:
-        version = ledger.refresh(source=fingerprint(catalog), by=by)
-        DuckEngine(catalog, salt=_salt(ledger, version), version=version).close()
+        version = ledger.data_version()
+        try:
+            ledger.keep_source(source)
+            DuckEngine(catalog, salt=_salt(ledger, version), version=version, tell=tell).close()
+        except SourceChanged:
+            version = ledger.refresh(source=source, by=by)
+            DuckEngine(catalog, salt=_salt(ledger, version), version=version, tell=tell).close()
     return version
 
 

@@ -1,7 +1,8 @@
-"""A catalog's text with bounds written into it, and where they come from."""
+"""A catalog's text with something changed in it: bounds and where they come from; or where the data is."""
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
 from discreet.catalog.lines import end_of_table, key_lines
@@ -25,6 +26,20 @@ def with_bounds(text: str, *, table: str, column: str, bounds: tuple[Fraction, F
         raise BadCatalog(
             f"The line of {table}.{column} is written in a way that bounds cannot be put into.",
             next_step=f'Write it on one line, as columns.{column} = {{ type = "{described.type.value}" }}.',
+        )
+    return edited
+
+
+def in_folder(text: str) -> str:
+    """The same catalog for files and books in its own folder, whatever places it names now."""
+    places = re.compile(r"(source|ledger|collector)\.(path|snapshot|anchor)|tables\.[^.]+\.path")
+    named = {line for key, line in key_lines(text).items() if places.fullmatch(key)}
+    edited = "\n".join(line for at, line in enumerate(text.split("\n"), start=1) if at not in named)
+    catalog = parse_catalog(edited)
+    if catalog.source != "." or any(table.path for table in catalog.tables.values()):
+        raise BadCatalog(
+            "The places of the data are written in a way that cannot be changed.",
+            next_step="Write them on lines of their own, as path = … below [source].",
         )
     return edited
 

@@ -19,6 +19,7 @@ def _table(table: Table) -> dict[str, Any]:
         "name": table.name,
         "public": table.is_public,
         "person": None if table.unit is None else table.unit.column,
+        "path": [] if table.unit is None else [[step.column, step.table, step.key] for step in table.unit.path],
         "max_rows": None if table.is_public else table.max_rows,
         "columns": [_column(column) for column in table.columns.values()],
     }

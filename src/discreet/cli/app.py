@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 import discreet
-from discreet.cli import asking, attacking, beginning, books, collecting, custody, data, serving, shuffling
+from discreet.cli import asking, attacking, beginning, books, checking, collecting, custody, data, serving, shuffling
 from discreet.cli.demo import show_demo
 
 app = typer.Typer(
@@ -26,6 +26,8 @@ app.add_typer(collecting.commands, name="collect")
 app.add_typer(attacking.commands, name="attack")
 app.command("init")(beginning.init)
 app.command("import")(beginning.import_metadata)
+app.command("check")(checking.check)
+app.command("dummy")(data.dummy)
 app.command("estimate-bounds")(data.estimate_bounds)
 app.command("refresh")(data.refresh_data)
 app.command("serve")(serving.serve)

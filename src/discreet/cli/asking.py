@@ -16,6 +16,7 @@ from discreet.answering.face import CONFIDENCE, Balance, Explanation, GroupFacts
 from discreet.answering.wire import answer_facts, facts_of
 from discreet.catalog import EACH_ROW
 from discreet.cli.books import AnalystOption, bar
+from discreet.cli.progress import tell_reading
 from discreet.curator import open_curator
 from discreet.errors import BadInput
 from discreet.figures import figure, plus_minus
@@ -47,7 +48,7 @@ def ask(
     """Ask a question: pays, answers with ±, and never pays twice for the same question."""
     price: dict[str, Any] = {"epsilon": epsilon, "within": within, "confidence": confidence, "delta": delta}
     details = {**price, "mechanism": mechanism, "parameters": _parameters(parameter), "analyst": analyst}
-    with open_curator(config) as curator:
+    with open_curator(config, tell=tell_reading) as curator:
         answer = curator.ask(sql, **details)
         if as_json:
             typer.echo(json.dumps({**answer_facts(answer, CONFIDENCE), "replayed": answer.replayed}))
@@ -94,7 +95,7 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Say what a question would read, measure and cost. Spends nothing and looks at no protected row."""
-    with open_curator(config) as curator:
+    with open_curator(config, tell=tell_reading) as curator:
         explanation = curator.explain(
             sql,
             epsilon=epsilon,

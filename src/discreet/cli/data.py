@@ -1,8 +1,9 @@
-"""`discreet estimate-bounds` and `discreet refresh`: what an owner does with the data behind a catalog."""
+"""`discreet dummy`, `estimate-bounds` and `refresh`: what is done without the data of a catalog, or with it."""
 
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated
@@ -11,9 +12,13 @@ import typer
 
 from discreet.answering.estimate import to_be_bounded
 from discreet.catalog import load_catalog
-from discreet.catalog.editing import number, with_bounds
+from discreet.catalog.editing import in_folder, number, with_bounds
+from discreet.catalog.public import facts_of
 from discreet.cli import asking, books
-from discreet.curator import open_curator, refresh
+from discreet.cli.progress import tell_reading
+from discreet.curator import begin_books, open_curator, refresh
+from discreet.errors import BadInput
+from discreet.samples.dummy import dummy_tables, write_dummy
 
 _CATALOG = Path("discreet.toml")
 
@@ -32,7 +37,7 @@ def estimate_bounds(
     with_bounds(  # tried before anything is spent
         config.read_text(), table=table, column=column, bounds=(Fraction(0), Fraction(1)), source=""
     )
-    with open_curator(config) as curator:
+    with open_curator(config, tell=tell_reading) as curator:
         found = curator.estimate_bounds(table, column, epsilon=epsilon, analyst=analyst)
         version = curator.version
     written = None if found.bounds is None else [number(end) for end in found.bounds]
@@ -55,7 +60,45 @@ def estimate_bounds(
 
 
 def refresh_data(*, config: asking.Config = _CATALOG, as_json: books.JsonOption = False) -> None:
-    """Read the source anew, for the owner: a new data version begins, and budgets stay as they are."""
-    version = refresh(config)
-    said = f"data version {version}: the source was read anew, budgets stay as they are"
-    typer.echo(json.dumps({"version": version}) if as_json else said)
+    """Read a source that changed anew, for the owner: a new data version begins, and budgets stay as they are."""
+    with closing(books.place_of(None, config).open()) as ledger:
+        before = ledger.data_version()
+    version = refresh(config, tell=tell_reading)
+    if as_json:
+        typer.echo(json.dumps({"version": version, "changed": version != before}))
+    elif version == before:
+        typer.echo(f"data version {version}: the source is what it was, so nothing was done")
+    else:
+        typer.echo(f"data version {version}: the source was read anew, budgets stay as they are")
+
+
+def dummy(
+    output: Annotated[Path, typer.Argument(help="A new folder.")],
+    *,
+    people: Annotated[int, typer.Option("--people", min=1, help="How many people to invent.")] = 1_000,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="The same seed gives the same tables.")] = 0,
+    kind: Annotated[str, typer.Option("--format", help="csv or parquet.")] = "csv",
+    config: asking.Config = _CATALOG,
+) -> None:
+    """Invent tables of the catalog's shape without looking at the data, with a catalog and books, to try questions on."""
+    if kind not in ("csv", "parquet"):
+        raise BadInput("Tables are written as csv or parquet.", next_step="Give one of them.")
+    if output.exists():
+        raise BadInput("The folder is there already.", next_step="Give the name of a new one.")
+    text = in_folder(config.read_text())
+    catalog = load_catalog(config)
+    undeclared = [table.name for table in catalog.tables.values() if not table.columns]
+    if undeclared:
+        raise BadInput(
+            f"The columns of {', '.join(undeclared)} are not declared, and the data is not looked at.",
+            next_step="Declare them in the catalog: a public table may list its columns, too.",
+        )
+    tables = dummy_tables(facts_of(catalog), people=people, seed=seed)
+    output.mkdir(parents=True)
+    for name, table in tables.items():
+        write_dummy(table, output / f"{name}.{kind}")
+        typer.echo(f"wrote {output / f'{name}.{kind}'}: {table.num_rows:,} rows of nobody")
+    place = output / "discreet.toml"
+    place.write_text(text)
+    begin_books(load_catalog(place)).close()
+    typer.echo(f"try questions with --config {place}")

@@ -12,6 +12,7 @@ import typer
 
 from discreet.catalog import Catalog, load_catalog
 from discreet.cli.books import ConfigOption, JsonOption
+from discreet.cli.progress import tell_reading
 from discreet.curator import open_curator
 from discreet.errors import BadInput, LedgerDamaged
 from discreet.ledger import Ledger, verify
@@ -85,7 +86,7 @@ def serve(
         catalog = load_catalog(place)
         if catalog.ledger.endswith(":memory:"):
             raise BadInput("A server needs a ledger that lasts.", next_step="Give [ledger] path a file or a database.")
-        with open_curator(place, new_books=demo) as curator, closing(_book(place)) as keys:
+        with open_curator(place, new_books=demo, tell=tell_reading) as curator, closing(_book(place)) as keys:
             _check_books(curator.ledger)  # and the snapshot is made, before anybody is let in
             if demo:
                 typer.echo(f"the key of alice, for this page and until it stops: {keys.create('alice')}")

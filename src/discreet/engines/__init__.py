@@ -2,8 +2,21 @@
 
 from discreet.engines.base import Engine
 from discreet.engines.duck import DuckEngine
+from discreet.engines.fitting import ColumnFit, TableFit, fits
 from discreet.engines.looking import look_at
 from discreet.engines.places import Places
+from discreet.engines.snapshot import Tell
 from discreet.engines.sources import fingerprint, with_public_columns
 
-__all__ = ["DuckEngine", "Engine", "Places", "fingerprint", "look_at", "with_public_columns"]
+__all__ = [
+    "ColumnFit",
+    "DuckEngine",
+    "Engine",
+    "Places",
+    "TableFit",
+    "Tell",
+    "fingerprint",
+    "fits",
+    "look_at",
+    "with_public_columns",
+]

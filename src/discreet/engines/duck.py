@@ -24,7 +24,7 @@ from discreet.engines.dialects.duckdb import quoted
 from discreet.engines.exact_rows import ExactRows, Histogram, from_rows, whole
 from discreet.engines.kernel import Grouping, Statement, groupings
 from discreet.engines.public import PublicTables
-from discreet.engines.snapshot import DATA, Snapshot, open_snapshot
+from discreet.engines.snapshot import DATA, Snapshot, Tell, open_snapshot
 from discreet.engines.watch import Watch
 from discreet.errors import Cancelled, EngineFailure, TooLarge
 
@@ -43,11 +43,12 @@ class DuckEngine:
         salt: str | None = None,
         version: int = 1,
         frames: Mapping[str, Any] | None = None,
+        tell: Tell = lambda *_: None,
     ) -> None:
         self._watch = Watch(seconds=catalog.seconds)
         self._binder = Binder(catalog, self._watch)
         try:
-            self._snapshot: Snapshot = open_snapshot(catalog, salt=salt, version=version, frames=frames)
+            self._snapshot: Snapshot = open_snapshot(catalog, salt=salt, version=version, frames=frames, tell=tell)
         except BaseException:
             self._binder.close()
             raise

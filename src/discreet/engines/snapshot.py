@@ -13,10 +13,10 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import duckdb
 
@@ -33,6 +33,8 @@ UNSAFE_OPTIMIZERS = "statistics_propagation"
 """It rewrites conditions by the least and largest values of columns, and fails on some: `CASE WHEN age > 99 THEN 'a' END = 'b'` fails in
 DuckDB 2.0 exactly where nobody is older. Whether a question fails must not depend on the data."""
 _FORMAT = 3
+Tell: TypeAlias = Callable[[str, int, int], None]
+"""Hears that a table is being read: its name, its number, and how many there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +55,14 @@ class Snapshot:
 
 
 def open_snapshot(
-    catalog: Catalog, *, salt: str | None, version: int, frames: Mapping[str, Any] | None = None
+    catalog: Catalog,
+    *,
+    salt: str | None,
+    version: int,
+    frames: Mapping[str, Any] | None = None,
+    tell: Tell = lambda *_: None,
 ) -> Snapshot:
-    """The snapshot of a data version: the file beside the ledger, or made anew; in memory for frames."""
+    """The snapshot of a data version: the file beside the ledger, or made anew; in memory for frames. `tell` hears which table is read."""
     secret = salt or os.urandom(16).hex()
     path = (
         None if frames is not None or salt is None or catalog.snapshot in (None, ":memory:") else Path(catalog.snapshot)
@@ -67,9 +74,9 @@ def open_snapshot(
         connection.execute(f"SET temp_directory = {string(str(spill))}")
         if path is None:
             connection.execute(f"ATTACH ':memory:' AS {DATA}")
-            _fill(connection, catalog, secret, frames or {})
+            _fill(connection, catalog, secret, frames or {}, tell)
         else:
-            _bring_up_to_date(path, catalog, secret, version)
+            _bring_up_to_date(path, catalog, secret, version, tell)
             connection.execute(f"ATTACH {string(str(path))} AS {DATA} (READ_ONLY)")
         return Snapshot(_locked(connection), None if path is None else str(path), secret, spill)
     except duckdb.Error:  # its text may quote a row
@@ -83,7 +90,7 @@ def open_snapshot(
         raise
 
 
-def _bring_up_to_date(path: Path, catalog: Catalog, secret: str, version: int) -> None:
+def _bring_up_to_date(path: Path, catalog: Catalog, secret: str, version: int, tell: Tell) -> None:
     """Make the file anew unless it is of this version, salt and catalog; a source that changed needs a new version."""
     expected = {"format": _FORMAT, "version": version, "salt": secret, "catalog": _digest(catalog)}
     known = _meta(path)
@@ -93,7 +100,7 @@ def _bring_up_to_date(path: Path, catalog: Catalog, secret: str, version: int) -
             next_step="Ask the owner to run `discreet refresh`, which begins a new data version.",
         )
     if known is None or {key: known.get(key) for key in expected} != expected:
-        _write(path, catalog, secret, {**expected, "source": fingerprint(catalog)})
+        _write(path, catalog, secret, {**expected, "source": fingerprint(catalog)}, tell)
 
 
 def _meta(path: Path) -> dict[str, Any] | None:
@@ -109,7 +116,7 @@ def _meta(path: Path) -> dict[str, Any] | None:
     return json.loads(row[0]) if row else None
 
 
-def _write(path: Path, catalog: Catalog, secret: str, facts: Mapping[str, Any]) -> None:
+def _write(path: Path, catalog: Catalog, secret: str, facts: Mapping[str, Any], tell: Tell) -> None:
     """Beside its place first, readable by its owner only, and then moved, so that nobody ever sees a part of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_name(f"{path.name}.{os.getpid()}.new")
@@ -118,7 +125,7 @@ def _write(path: Path, catalog: Catalog, secret: str, facts: Mapping[str, Any]) 
         with duckdb.connect(":memory:", config={"memory_limit": catalog.memory}) as connection:
             connection.execute(f"SET temp_directory = {string(str(f'{new}.tmp'))}")
             connection.execute(f"ATTACH {string(str(new))} AS {DATA}")
-            _fill(connection, catalog, secret, {})
+            _fill(connection, catalog, secret, {}, tell)
             connection.execute(f'CREATE TABLE {DATA}."$snapshot" AS SELECT ? AS facts', [json.dumps(facts)])
             connection.execute(f"DETACH {DATA}")
         new.chmod(0o600)
@@ -166,14 +173,16 @@ def empty_tables(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> Non
         connection.execute(f"CREATE TABLE {DATA}.{quoted(table.name)} ({', '.join([*columns, 'r BIGINT'])})")
 
 
-def _fill(connection: duckdb.DuckDBPyConnection, catalog: Catalog, secret: str, frames: Mapping[str, Any]) -> None:
+def _fill(
+    connection: duckdb.DuckDBPyConnection, catalog: Catalog, secret: str, frames: Mapping[str, Any], tell: Tell
+) -> None:
     connection.execute("SET TimeZone = 'UTC'")  # so that the date of an instant is the same everywhere
     connection.execute(f"SET disabled_optimizers = '{UNSAFE_OPTIMIZERS}'")
     attach(connection, catalog, frames)
-    door = _Door(connection, catalog, frames)
-    for table in sorted(
-        catalog.tables.values(), key=lambda table: not table.lists_people
-    ):  # who is listed decides who is there
+    door = Door(connection, catalog, frames)
+    # Who is listed decides who is there.
+    for at, table in enumerate(sorted(catalog.tables.values(), key=lambda table: not table.lists_people), start=1):
+        tell(table.name, at, len(catalog.tables))
         made = f"CREATE TABLE {DATA}.{quoted(table.name)} AS "
         if table.is_public:
             connection.execute(made + door.public_rows(table))
@@ -183,7 +192,7 @@ def _fill(connection: duckdb.DuckDBPyConnection, catalog: Catalog, secret: str, 
     detach(connection, catalog, frames)
 
 
-class _Door:
+class Door:
     """Statements that read the source."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, catalog: Catalog, frames: Mapping[str, Any]) -> None:
@@ -206,7 +215,7 @@ class _Door:
             for at, column in _numbered(table)
             if column.is_bounded_number
         ]
-        whole = f"SELECT {', '.join(['o', *names, *steps])} FROM ({self._canonical(table, self._owned(table), ('o',))}) WHERE o IS NOT NULL{self._listed(table)}"
+        whole = f"SELECT {', '.join(['o', *names, *steps])} FROM ({self._canonical(table, self.owned(table), ('o',))}) WHERE o IS NOT NULL{self._listed(table)}"
         if table.has_row_people:
             return f"SELECT *, CAST(1 AS BIGINT) AS r FROM ({whole})"
         row = hashed(["$salt", *(_content(at, column) for at, column in _numbered(table))])
@@ -241,7 +250,7 @@ class _Door:
         inside = [f"{within_bounds(f'c{at}', column)} AS c{at}" for at, column in _numbered(table)]
         return f"SELECT {', '.join([*inside, *further])} FROM (SELECT {', '.join([*read, *further])} FROM ({rows}))"
 
-    def _owned(self, table: Table) -> str:
+    def owned(self, table: Table) -> str:
         """The cast rows of a table, each with its owner; one copy for each person that a path of foreign keys reaches."""
         assert table.unit is not None  # noqa: S101  asked of protected tables only
         if (

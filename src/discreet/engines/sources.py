@@ -87,6 +87,17 @@ def read_file(file: Path) -> str:
     return f"{f'read_parquet({string(str(file))})' if file.suffix.lower() == '.parquet' else read_csv(file)} AS s"
 
 
+def left_out_lines(connection: duckdb.DuckDBPyConnection, catalog: Catalog, table: Table) -> list[int]:
+    """The numbers of a CSV file's lines that do not fit its header; for the owner's eyes only."""
+    if (table.path is None and _is_database(catalog)) or (file := _file(catalog, table)).suffix.lower() == ".parquet":
+        return []
+    rejects = ", store_rejects = true, rejects_table = 'lines', rejects_scan = 'scans'"
+    connection.execute("DROP TABLE IF EXISTS lines")
+    connection.execute("DROP TABLE IF EXISTS scans")
+    connection.execute(f"SELECT count(*) FROM (SELECT * FROM {read_csv(file, options=rejects)} OFFSET 0)").fetchall()
+    return [line for (line,) in connection.execute("SELECT DISTINCT line FROM lines ORDER BY 1").fetchall()]
+
+
 def fingerprint(catalog: Catalog) -> str:
     """Sizes and times of the source's files: kept in the ledger and with the snapshot, to notice that the source changed."""
     facts = [f"{file.name}:{file.stat().st_size}:{file.stat().st_mtime_ns}" for file in _files(catalog)]

@@ -1,0 +1,85 @@
+"""`discreet check`: how well the data fits its catalog. Exact numbers of the data, for the owner only."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from datetime import date
+from fractions import Fraction
+from pathlib import Path
+
+import typer
+
+from discreet.catalog import Column, Table, load_catalog
+from discreet.catalog.editing import number
+from discreet.cli import asking, books
+from discreet.cli.exit_codes import ExitCode
+from discreet.engines import ColumnFit, TableFit, fits, with_public_columns
+
+
+def check(*, config: asking.Config = Path("discreet.toml"), as_json: books.JsonOption = False) -> None:
+    """Say how well the data fits the catalog. Not private, for the owner only; spends nothing."""
+    catalog = with_public_columns(load_catalog(config))
+    tables = []
+    for fit in fits(catalog):
+        tables.append(fit)
+        if not as_json:
+            _show(fit, catalog.tables[fit.name], is_first=len(tables) == 1)
+    if as_json:
+        typer.echo(json.dumps({"private": False, "tables": [asdict(fit) for fit in tables]}))
+    if any(fit.missing for fit in tables):
+        raise typer.Exit(ExitCode.REFUSED)
+
+
+def _show(fit: TableFit, table: Table, *, is_first: bool) -> None:
+    if is_first:
+        typer.echo("NOT PRIVATE, for the owner only: these are exact numbers of the data. Nothing was spent.")
+    people = "" if table.is_public or table.has_row_people else f" of {fit.people:,} people"
+    typer.echo(f"\n{fit.name}: {_several(fit.rows, 'row')}{people}")
+    misfits = [*_of_rows(fit, table), *(line for column in fit.columns for line in _of_column(column, table))]
+    for line in misfits or ["everything fits"]:
+        typer.echo(f"  {line}")
+    if fit.undeclared:
+        typer.echo(f"  not declared, so nobody can ask about: {', '.join(fit.undeclared)}")
+
+
+def _of_rows(fit: TableFit, table: Table) -> Iterator[str]:
+    for name in fit.missing:
+        yield f"{name}: is declared, and the source has no such column; nothing is answered before this is mended"
+    if fit.left_out:
+        more = ", …" if fit.left_out > len(fit.first_left_out) else ""
+        lines = ", ".join(map(str, fit.first_left_out)) + more
+        yield f"{_several(fit.left_out, 'line')} not as long as the header, or no UTF-8: left out (line {lines})"
+    if fit.without_owner:
+        yield f"{_several(fit.without_owner, 'row')} of nobody: dropped"
+    if fit.beyond_max_rows and table.is_bounded_once:
+        share = 100 * fit.beyond_max_rows / fit.rows
+        cut = f"{_several(fit.beyond_max_rows, 'row')} ({share:.2g} %) beyond max_rows = {table.max_rows}: cut"
+        yield f"{cut}; somebody has {fit.most_rows:,}"
+
+
+def _of_column(fit: ColumnFit, table: Table) -> Iterator[str]:
+    column = table.columns[fit.name]
+    if fit.not_of_type:
+        cells = f"{fit.not_of_type:,} of {_several(fit.cells, 'cell')}"
+        yield f"{fit.name}: {cells} no {column.type.value}: they count as NULL"
+    if fit.outside_bounds:
+        yield f"{fit.name}: {_several(fit.outside_bounds, 'cell')} outside {_bounds(column)}: clamped"
+    if fit.cut:
+        yield f"{fit.name}: {_several(fit.cut, 'cell')} longer than {column.max_length} characters: cut"
+    if fit.undeclared:
+        values = ", ".join(fit.undeclared_values)
+        yield f"{fit.name}: {_several(fit.undeclared, 'cell')} not among the declared values: dropped where it is grouped ({values})"
+
+
+def _several(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def _bounds(column: Column) -> str:
+    return f"{_end(column.lower)} … {_end(column.upper)}"
+
+
+def _end(end: Fraction | date | None) -> str:
+    return number(end) if isinstance(end, Fraction) else str(end)

@@ -1,0 +1,13 @@
+"""What a command says while it reads a source, which may take long: to people at a terminal, beside what it prints."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+
+def tell_reading(table: str, number: int, tables: int) -> None:
+    """Say that a table is being read into the snapshot, which happens once for each data version."""
+    if sys.stderr.isatty():
+        typer.echo(f"reading {table} into the snapshot ({number} of {tables}) …", err=True)

@@ -1,0 +1,111 @@
+"""Tables of the shape that a catalog's public facts describe, of people who do not exist: to try questions on, and never near the data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+_PUBLIC_ROWS = 20
+_WORDS = 12
+_MOST_ROWS = 8
+"""Of one person in a table, unless its max_rows is lower."""
+_ARROW = {"integer": pa.int64(), "real": pa.float64(), "text": pa.string(), "date": pa.date32(), "boolean": pa.bool_()}
+Facts = Mapping[str, Any]
+
+
+def dummy_tables(tables: Sequence[Facts], *, people: int, seed: int) -> dict[str, pa.Table]:
+    """A table for each of a catalog's public facts (`catalog.public.facts_of`), with so many people. The same seed gives the same tables."""
+    made: dict[str, pa.Table] = {}
+    owners: dict[str, list[int]] = {}
+    keys = {(table, key) for facts in tables for _, table, key in facts["path"][:1]}
+    for at, facts in _referred_first(tables):
+        rng = np.random.default_rng([seed, at])
+        own, owners[facts["name"]] = _rows(facts, made, owners, people, rng)
+        columns = {}
+        for column in facts["columns"]:
+            name = column["name"]
+            if own is not None and own[0] == name:
+                values = own[1]
+            elif (facts["name"], name) in keys:
+                values = [_id(number, column["type"]) for number in range(1, len(owners[facts["name"]]) + 1)]
+            else:
+                values = list(_cells(column, len(owners[facts["name"]]), rng))
+            columns[name] = pa.array(values, _ARROW[column["type"]])
+        made[facts["name"]] = pa.table(columns)
+    return {facts["name"]: made[facts["name"]] for facts in tables}
+
+
+def write_dummy(table: pa.Table, file: Path) -> None:
+    """One table as Parquet or CSV, by the file's name."""
+    if file.suffix == ".parquet":
+        pq.write_table(table, file)
+    else:
+        pa_csv.write_csv(table, file)
+
+
+def _referred_first(tables: Sequence[Facts]) -> list[tuple[int, Facts]]:
+    """Tables with the numbers of their places, those first that others refer to."""
+    return sorted(enumerate(tables), key=lambda pair: len(pair[1]["path"]))
+
+
+def _rows(
+    facts: Facts, made: Mapping[str, pa.Table], owners: Mapping[str, list[int]], people: int, rng: np.random.Generator
+) -> tuple[tuple[str, list[Any]] | None, list[int]]:
+    """The column that names the owner, or leads there, with its cells; and whom each row belongs to."""
+    if facts["public"]:
+        return None, [0] * _PUBLIC_ROWS
+    if facts["person"] not in {column["name"] for column in facts["columns"]} and not facts["path"]:
+        return None, list(range(1, people + 1))
+    most = min(facts["max_rows"], _MOST_ROWS)
+    kinds = {column["name"]: column["type"] for column in facts["columns"]}
+    if not facts["path"]:
+        counts = rng.integers(1, most, people, endpoint=True)
+        whose = [person for person, count in enumerate(counts, start=1) for _ in range(count)]
+        return (facts["person"], [_id(person, kinds[facts["person"]]) for person in whose]), whose
+    column, table, key = facts["path"][0]
+    kept: dict[int, int] = {}
+    cells, whose = [], []
+    for owner, value in zip(owners[table], made[table].column(key).to_pylist(), strict=True):
+        for _ in range(int(rng.integers(0, 2, endpoint=True))):
+            kept[owner] = kept.get(owner, 0) + 1
+            if kept[owner] <= facts["max_rows"]:
+                cells.append(value if kinds[column] != "text" else str(value))
+                whose.append(owner)
+    return (column, cells), whose
+
+
+def _id(number: int, kind: str) -> int | str:
+    return number if kind == "integer" else f"{number:06}"
+
+
+def _cells(column: Facts, rows: int, rng: np.random.Generator) -> Iterator[Any]:
+    """Values of the column's type, evenly within what is declared; now and then nothing, where that is a value."""
+    for _ in range(rows):
+        yield None if column["nullable"] and rng.random() < 1 / 20 else _cell(column, rng)
+
+
+def _cell(column: Facts, rng: np.random.Generator) -> Any:
+    kind, low, high = column["type"], column["lower"], column["upper"]
+    if column["values"] is not None:
+        value = column["values"][rng.integers(len(column["values"]))]
+        return date.fromisoformat(value) if kind == "date" else value
+    match kind:
+        case "integer":
+            first, last = (0, 100) if low is None else (math.ceil(low), math.floor(high))
+            return int(rng.integers(first, last, endpoint=True))
+        case "real":
+            return float(rng.uniform(*((0, 1) if low is None else (low, high))))
+        case "date":
+            begin, end = map(date.fromisoformat, ("2020-01-01", "2025-12-31") if low is None else (low, high))
+            return begin + timedelta(int(rng.integers((end - begin).days, endpoint=True)))
+        case "boolean":
+            return bool(rng.integers(2))
+    return f"{column['name']} {rng.integers(_WORDS) + 1}"
