@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from fractions import Fraction
@@ -27,6 +28,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from scipy import stats
 
 from discreet.noise import RandomBits, bernoulli_exp, discrete_gaussian, discrete_laplace
+from tests import edits
 from tests.answering import test_intervals as intervals
 from tests.attacks.test_linking import MEDALLIONS, name_every_taxi
 from tests.checks import FALSE_ALARM, _binned, children_share_no_noise
@@ -62,6 +64,7 @@ SERVER_KILLS = 100
 CANARIES = 20_000
 LISTENED = 300
 LOAD_MINUTES = 10
+SLIPS = 1_000
 
 
 def follows(draw: Callable[[int, RandomBits], np.ndarray], law: Law) -> str:
@@ -179,6 +182,14 @@ def a_guess_in_the_time(around: AbstractContextManager[None]) -> str:
     return f"medians {medians} ms, Kolmogorov–Smirnov p = {p_value:.3f}"
 
 
+def slips(come_of: Callable[[Path, int], str]) -> str:
+    outcomes: Counter[str] = Counter()
+    for seed in range(SLIPS):
+        with tempfile.TemporaryDirectory() as folder:
+            outcomes[come_of(Path(folder), seed)] += 1
+    return ", ".join(f"{count:,} × {outcome}" for outcome, count in outcomes.most_common())
+
+
 @contextmanager
 def places() -> Iterator[dict[str, Callable[[], str]]]:
     """Where new ledgers can be opened, on both databases."""
@@ -248,6 +259,8 @@ def soaks(ledgers: dict[str, Callable[[], str]]) -> Iterator[tuple[str, str, Cal
             "none",
             lambda around=around: a_guess_in_the_time(around),
         )
+    for what, come_of in (("catalogs", edits.catalog_outcome), ("CSV files", edits.file_outcome)):
+        yield f"{SLIPS:,} {what} with slips in them", "0 …", lambda come_of=come_of: slips(come_of)
     yield f"ledger state machine, {EXAMPLES} runs of 50 steps", "hypothesis", state_machine
 
 

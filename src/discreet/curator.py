@@ -330,21 +330,30 @@ def curators_with_new_books(catalog: Catalog, *, frames: Mapping[str, Any]) -> G
                 yield Curator(declared, ledger, engine)
 
 
-def refresh(config: str | Path = "discreet.toml", *, by: str = AT_HAND, tell: Tell = lambda *_: None) -> int:
+def refresh(
+    config: str | Path = "discreet.toml",
+    *,
+    by: str = AT_HAND,
+    anyway: bool = False,
+    tell: Tell = lambda *_: None,
+) -> int:
     """Begin a new data version, for the owner: the source is read anew, and answers of before are not replayed. `by` is who does it.
 
-    Where the source is what it was, the version stays as it is, too.
+    Where the source is what it was, the version stays as it is, unless one is wanted `anyway`.
     """
     catalog = with_public_columns(load_catalog(config))
     source = fingerprint(catalog)
     with closing(open_books(catalog)) as ledger:
         version = ledger.data_version()
         try:
-            ledger.keep_source(source)
-            DuckEngine(catalog, salt=_salt(ledger, version), version=version, tell=tell).close()
+            if not anyway:
+                ledger.keep_source(source)
+                DuckEngine(catalog, salt=_salt(ledger, version), version=version, tell=tell).close()
+                return version
         except SourceChanged:
-            version = ledger.refresh(source=source, by=by)
-            DuckEngine(catalog, salt=_salt(ledger, version), version=version, tell=tell).close()
+            pass
+        version = ledger.refresh(source=source, by=by)
+        DuckEngine(catalog, salt=_salt(ledger, version), version=version, tell=tell).close()
     return version
 
 

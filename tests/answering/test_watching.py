@@ -91,7 +91,7 @@ def test_a_watch_is_paid_once_in_full_before_anything_is_read(config, monkeypatc
             assert curator.ledger.account().spent.epsilon == curator.ledger.account("alice").spent.epsilon == 0.5
             assert [bit["version"] for bit in bits_in(curator.ledger)] == list(range(1, version + 1))
             assert verify(curator.ledger).sound
-        refresh(config)
+        refresh(config, anyway=True)
 
 
 def test_the_charge_is_the_mechanisms_own_pure_epsilon_and_rho(curator):
@@ -111,7 +111,7 @@ def test_another_threshold_epsilon_run_or_bound_is_another_watch_and_paid_anew(c
         assert watch(curator)._key == first._key
         assert sum(past.epsilon for past in curator.history() if not past.replayed) == 1.75
     config.write_text(config.read_text().replace("max_rows = 20", "max_rows = 10"))
-    refresh(config)
+    refresh(config, anyway=True)
     with open_curator(config) as curator:
         changed = watch(curator)
         assert changed._key != first._key
@@ -139,13 +139,13 @@ def test_it_ends_with_the_first_above_and_keeps_what_it_said(config):
         with open_curator(config) as curator:
             assert watch(curator, threshold=5000).evaluate() is False
         if version == 1:
-            refresh(config)
+            refresh(config, anyway=True)
     pq.write_table(clinic(patients=2000, visits=20_000, seed=1)["visits"], config.parent / "visits.parquet")
-    refresh(config)
+    refresh(config, anyway=True)
     with open_curator(config) as curator:
         assert watch(curator, threshold=5000).evaluate() is True
         assert watch(curator, threshold=5000).evaluate() is True
-    refresh(config)
+    refresh(config, anyway=True)
     with open_curator(config) as curator:
         ended = watch(curator, threshold=5000)
         assert ended.ended == "above"
@@ -307,7 +307,7 @@ def test_the_noisy_threshold_is_drawn_once_and_survives_reopening(config):
     with open_curator(config) as curator:
         drawn = hidden(curator, watch(curator))
     for _ in range(3):
-        refresh(config)
+        refresh(config, anyway=True)
         with open_curator(config) as curator:
             watched = watch(curator)
             watched.evaluate()

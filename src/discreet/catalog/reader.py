@@ -48,7 +48,13 @@ def load_catalog(path: str | Path) -> Catalog:
     file = Path(path)
     if not file.is_file():
         raise BadCatalog("There is no catalog there.", next_step="Write one with `discreet init`, or give its path.")
-    return parse_catalog(file.read_text(), base=file.parent)
+    written = file.read_bytes()
+    try:
+        text = written.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = written[: error.start].count(b"\n") + 1
+        raise BadCatalog(f"Line {line}: is not UTF-8.", next_step="Save the catalog as UTF-8.") from None
+    return parse_catalog(text.replace("\r\n", "\n"), base=file.parent)
 
 
 def parse_catalog(text: str, *, base: Path = Path()) -> Catalog:

@@ -59,11 +59,16 @@ def estimate_bounds(
         typer.echo(f"wrote lower = {written[0]}, upper = {written[1]} for {table}.{column} to {config}")
 
 
-def refresh_data(*, config: asking.Config = _CATALOG, as_json: books.JsonOption = False) -> None:
+def refresh_data(
+    *,
+    config: asking.Config = _CATALOG,
+    anyway: Annotated[bool, typer.Option("--anyway", help="Even if the source is what it was.")] = False,
+    as_json: books.JsonOption = False,
+) -> None:
     """Read a source that changed anew, for the owner: a new data version begins, and budgets stay as they are."""
     with closing(books.place_of(None, config).open()) as ledger:
         before = ledger.data_version()
-    version = refresh(config, tell=tell_reading)
+    version = refresh(config, anyway=anyway, tell=tell_reading)
     if as_json:
         typer.echo(json.dumps({"version": version, "changed": version != before}))
     elif version == before:

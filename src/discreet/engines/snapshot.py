@@ -24,7 +24,7 @@ from discreet.algebra.steps import Steps
 from discreet.catalog import Catalog, Column, Table, Type
 from discreet.engines.dialects.duckdb import TYPES, clamped, content, hashed, quoted, steps_of, string
 from discreet.engines.reading import canonical_as_read, cast, exactly, person, within_bounds
-from discreet.engines.sources import attach, check_columns, detach, fingerprint, source_of, types_of
+from discreet.engines.sources import attach, check_columns, detach, fingerprint, source_of, told_by_us, types_of
 from discreet.errors import BadCatalog, SourceChanged
 
 DATA, WORK = "data", "work"
@@ -183,13 +183,15 @@ def _fill(
     # Who is listed decides who is there.
     for at, table in enumerate(sorted(catalog.tables.values(), key=lambda table: not table.lists_people), start=1):
         tell(table.name, at, len(catalog.tables))
-        made = f"CREATE TABLE {DATA}.{quoted(table.name)} AS "
-        if table.is_public:
-            connection.execute(made + door.public_rows(table))
-        else:
-            rows = door.ranked_rows(table)
-            connection.execute(made + rows, {"salt": secret} if "$salt" in rows else None)
+        with told_by_us(f"The source of {table.name}"):
+            _copy(connection, door, table, secret)
     detach(connection, catalog, frames)
+
+
+def _copy(connection: duckdb.DuckDBPyConnection, door: Door, table: Table, secret: str) -> None:
+    rows = door.public_rows(table) if table.is_public else door.ranked_rows(table)
+    made = f"CREATE TABLE {DATA}.{quoted(table.name)} AS {rows}"
+    connection.execute(made, {"salt": secret} if "$salt" in rows else None)
 
 
 class Door:
@@ -198,9 +200,11 @@ class Door:
     def __init__(self, connection: duckdb.DuckDBPyConnection, catalog: Catalog, frames: Mapping[str, Any]) -> None:
         self._catalog = catalog
         self._sources = {table.name: source_of(catalog, table, frames) for table in catalog.tables.values()}
-        self._types = {name: types_of(connection, source) for name, source in self._sources.items()}
-        for table in catalog.tables.values():
-            check_columns(table, self._types[table.name])
+        self._types = {}
+        for name, source in self._sources.items():
+            with told_by_us(f"The source of {name}"):
+                self._types[name] = types_of(connection, source)
+            check_columns(catalog.tables[name], self._types[name])
 
     def public_rows(self, table: Table) -> str:
         rows = self._canonical(table, self._cast(table, {}), ())

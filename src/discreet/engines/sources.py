@@ -113,7 +113,8 @@ def with_public_columns(catalog: Catalog, frames: Mapping[str, Any] | None = Non
     with duckdb.connect() as connection, told_by_us():
         attach(connection, catalog, frames or {})
         for table in unknown:
-            types = _schema(connection, source_of(catalog, table, frames or {}))
+            with told_by_us(f"The source of {table.name}"):
+                types = _schema(connection, source_of(catalog, table, frames or {}))
             columns = {name: Column(name=name, type=kind) for name, kind in types.items() if "$" not in name}
             tables[table.name] = replace(table, columns=columns)
     return replace(catalog, tables=tables)
