@@ -34,6 +34,12 @@ def open(  # noqa: A001  discreet.open("discreet.toml") is what one types
     """The curator that a catalog describes; with `frames`, over pandas, polars or Arrow frames named as its tables.
 
     A ledger that is missing is refused, and begun only with `new_books`.
+
+    Args:
+        config: The catalog, `discreet.toml` unless another is named.
+        frames: Frames of pandas, polars or Arrow by the names of its tables, instead of its source.
+        catalog: A catalog that was read already, or its path; instead of `config`.
+        new_books: Whether to begin a ledger that is missing.
     """
     from discreet.curator import open_curator  # noqa: PLC0415  heavy, and imported when it is used
 
@@ -41,7 +47,12 @@ def open(  # noqa: A001  discreet.open("discreet.toml") is what one types
 
 
 def connect(url: str, *, key: str) -> RemoteCurator:
-    """The curator behind a server: the same calls, wherever the data is."""
+    """The curator behind a server: the same calls, wherever the data is.
+
+    Args:
+        url: The server's address, such as http://127.0.0.1:8000.
+        key: Who asks: a key that the owner made.
+    """
     from discreet.client import connect as hold  # noqa: PLC0415
 
     return hold(url, key=key)

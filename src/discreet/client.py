@@ -16,6 +16,7 @@ from discreet.answering.face import (
     Balance,
     Card,
     CatalogFacts,
+    CuratorFace,
     Ends,
     Explanation,
     Interval,
@@ -92,8 +93,14 @@ class RemoteAnswer(Shown):
             yield name, read_array([row[name] for row in self.rows], kind), read_ends([row[name] for row in intervals])
 
 
-class RemoteCurator:
-    """Asks a server; the same calls as a curator at hand, for whoever the key is."""
+class RemoteCurator(CuratorFace):
+    """Asks a server; the same calls as a curator at hand, for whoever the key is.
+
+    Args:
+        url: The server's address.
+        key: Who asks.
+        seconds: How long to wait for an answer.
+    """
 
     def __init__(self, url: str, *, key: str, seconds: float = 660) -> None:
         self._http = httpx.Client(base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=seconds)

@@ -17,7 +17,7 @@ from discreet.answering.answer import Answer
 from discreet.answering.books import balances, card, history, holder
 from discreet.answering.estimate import bins_question, ends_of, to_be_bounded
 from discreet.answering.explaining import explained
-from discreet.answering.face import PAGE, Balance, Card, CatalogFacts, Explanation, PastRelease
+from discreet.answering.face import PAGE, Balance, Card, CatalogFacts, CuratorFace, Explanation, PastRelease
 from discreet.answering.pipeline import Asking, Pipeline, SqlRelease
 from discreet.answering.plan import Plan
 from discreet.answering.planning import at_price, digest_of
@@ -55,7 +55,7 @@ class Estimate(NamedTuple):
     answer: Answer
 
 
-class Curator:
+class Curator(CuratorFace):
     """Stands between a database and an analyst who may be hostile."""
 
     def __init__(
@@ -91,12 +91,28 @@ class Curator:
         parameters: Parameters = (),
         taken_back: threading.Event | None = None,
     ) -> Plan:
-        """What a question would read, measure and cost. Spends nothing and looks at no protected row; stops where it is taken back."""
+        """What a question would read, measure and cost. Spends nothing and looks at no protected row; stops where it is taken back.
+
+        Args:
+            sql: One SELECT, or a table with steps.
+            epsilon: What it may cost; or say how exact it must be. There is no default.
+            delta: For groups whose values are not declared.
+            mechanism: "laplace", "gaussian" or "choose".
+            parameters: A mapping for :name, or a sequence for ?.
+            taken_back: Set by whoever takes the question back.
+        """
         reading = self._readings.read(str(sql), parameters, taken_back=taken_back or threading.Event())
         return at_price(reading, self.declared, epsilon=epsilon, delta=delta, mechanism=mechanism)
 
     def epsilon_within(self, sql: str | Table, *, within: Number, confidence: Number, **details: Any) -> float:
-        """The least epsilon at which every number of the answer is within ± `within` in `confidence` of all answers."""
+        """The least epsilon at which every number of the answer is within ± `within` in `confidence` of all answers.
+
+        Args:
+            sql: One SELECT, or a table with steps.
+            within: How exact: every number within ± this much.
+            confidence: In which share of all answers, such as 0.95; goes with `within`.
+            **details: As for `plan`.
+        """
         wanted = read_sensitivity(within)
         with self._engine.one_limit() as until:
 
@@ -148,6 +164,11 @@ class Curator:
 
         Say how much it may cost (`epsilon`, here or in OPTIONS), or how exact it must be (`within` and `confidence`). The books call it by
         its text, or by `label` where nobody wrote one.
+
+        Args:
+            analyst: Who asks; nobody is the owner at hand.
+            asking: How it can be taken back.
+            label: What it is called in the books, instead of its text.
         """
         taken_back = None if asking is None else asking.taken_back
         details = {"delta": delta, "mechanism": mechanism, "parameters": parameters, "taken_back": taken_back}
@@ -184,7 +205,18 @@ class Curator:
         parameters: Parameters = (),
         analyst: str | None = None,
     ) -> Answer:
-        """The stored answer to a question that `analyst` has paid for, or a refusal. Nothing is spent, read or written down."""
+        """The stored answer to a question that `analyst` has paid for, or a refusal. Nothing is spent, read or written down.
+
+        Args:
+            sql: One SELECT, or a table with steps.
+            epsilon: What it may cost; or say how exact it must be. There is no default.
+            within: How exact: every number within ± this much.
+            confidence: In which share of all answers, such as 0.95; goes with `within`.
+            delta: For groups whose values are not declared.
+            mechanism: "laplace", "gaussian" or "choose".
+            parameters: A mapping for :name, or a sequence for ?.
+            analyst: Who asks; nobody is the owner at hand.
+        """
         details = {"delta": delta, "mechanism": mechanism, "parameters": parameters}
         with self._planning(analyst, None):
             plan = self._priced(sql, epsilon=epsilon, within=within, confidence=confidence, **details)
@@ -205,7 +237,11 @@ class Curator:
         parameters: Parameters = (),
         analyst: str | None = None,
     ) -> Explanation:
-        """What a question would read, measure and cost. Spends nothing and looks at no protected row."""
+        """What a question would read, measure and cost. Spends nothing and looks at no protected row.
+
+        Args:
+            analyst: Who asks; nobody is the owner at hand.
+        """
         details = {"delta": delta, "mechanism": mechanism, "parameters": parameters}
         with self._planning(analyst, None):
             plan = self._priced(sql, epsilon=epsilon, within=within, confidence=confidence, **details)
@@ -224,13 +260,20 @@ class Curator:
         )
 
     def budget(self, *, analyst: str | None = None) -> list[Balance]:
-        """The dataset's account and the analyst's; all of them for the owner."""
+        """The dataset's account and the analyst's; all of them for the owner.
+
+        Args:
+            analyst: Who asks; nobody is the owner at hand.
+        """
         return balances(self.ledger, analyst)
 
     def history(self, *, before: int | None = None, limit: int = PAGE, analyst: str | None = None) -> list[PastRelease]:
         """The last questions, newest first, with who paid for them; those of one analyst, or all for the owner.
 
         With `before`, those that came before the one with this number.
+
+        Args:
+            analyst: Who asks; nobody is the owner at hand.
         """
         return history(self.ledger, analyst, before=before, limit=limit)
 
@@ -243,7 +286,14 @@ class Curator:
         return card(self.ledger, self.declared, dataset=self.dataset, version=self.version)
 
     def estimate_bounds(self, table: str, column: str, *, epsilon: Number, analyst: str | None = None) -> Estimate:
-        """Bounds for a numeric column that has none, found privately and paid for; None where all is noise."""
+        """Bounds for a numeric column that has none, found privately and paid for; None where all is noise.
+
+        Args:
+            table: Its name.
+            column: Its name.
+            epsilon: What it may cost.
+            analyst: Who asks; nobody is the owner at hand.
+        """
         kind = to_be_bounded(self.declared, table, column).type
         label = f"bounds of {table}.{column}, estimated"
         answer = self.ask(bins_question(table, column), epsilon=epsilon, analyst=analyst, label=label)
@@ -262,18 +312,34 @@ class Curator:
         """Watch one count or sum over data versions until it is above, noisily: paid for in full now, and once.
 
         `threshold` is in the unit of what is counted. After a watch has ended, another of the same count is run 2, paid for anew.
+
+        Args:
+            sql: One count or sum.
+            threshold: In the unit of what is counted.
+            epsilon: What all of it may cost.
+            parameters: A mapping for :name, or a sequence for ?.
+            analyst: Who asks; nobody is the owner at hand.
+            run: 1, and one more after each that has ended.
         """
         plan = self.plan(sql, epsilon=epsilon, parameters=parameters)
         wanted = watchable(plan, threshold=threshold, neighbours=self.declared.neighbours, run=run, label=str(sql))
         return begin(wanted, self._pipeline, version=self.version, analyst=analyst)
 
     def take_back(self, asking: Asking) -> None:
-        """Stop reading for a question that somebody else is asking; its price stays paid."""
+        """Stop reading for a question that somebody else is asking; its price stays paid.
+
+        Args:
+            asking: What was given to `ask`.
+        """
         self._desks.take_back(asking.taken_back)
         self._pipeline.take_back(asking)
 
     def loss(self, plan: Plan) -> Loss:
-        """What a question costs: its epsilons added up; or, where there are none, at the delta for conversion."""
+        """What a question costs: its epsilons added up; or, where there are none, at the delta for conversion.
+
+        Args:
+            plan: What `plan` gave.
+        """
         cost = Composed.of(plan.releases)
         aside = float(exact(cost.delta))
         if math.isfinite(cost.pure_epsilon):

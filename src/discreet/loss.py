@@ -30,7 +30,12 @@ def read_neighbours(value: object) -> Neighbours:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """An (epsilon, delta) guarantee. Sums are exact in decimals and rounded up, so that they never flatter us."""
+    """An (epsilon, delta) guarantee. Sums are exact in decimals and rounded up, so that they never flatter us.
+
+    Args:
+        epsilon: How much may be learned about a person.
+        delta: The chance that more is learned; 0 unless given.
+    """
 
     epsilon: float
     delta: float = 0.0

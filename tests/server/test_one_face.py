@@ -19,8 +19,8 @@ from tests.opening import open_curator
 
 METHODS = [name for name in vars(face.CuratorFace) if not name.startswith("_")]
 SURFACE = [name for name in vars(face.Shown) if not name.startswith("_") or name == "_repr_html_"]
-NEAR_ONLY = {"analyst", "asking"}
-"""Whom a question is for is in the key of a client; how it is taken back is in the connection."""
+NEAR_ONLY = {"analyst", "asking", "label"}
+"""Whom a question is for is in the key of a client; how it is taken back is in the connection; the books call it by its text."""
 WARDS = "SELECT ward, COUNT(*) AS n, AVG(cost) AS m FROM visits GROUP BY ward"
 
 

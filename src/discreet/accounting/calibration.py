@@ -26,6 +26,11 @@ def calibrate(make: Callable[[float], Made], *, target: Loss, count: int = 1) ->
     """The guarantee `make(x)` with the largest x for which `count` of them together stay within `target`.
 
     `make` takes an epsilon or a rho: more of it is less noise. The count is fixed in advance.
+
+    Args:
+        make: From an epsilon or a rho to a mechanism.
+        target: What all of them together may cost.
+        count: How many of them.
     """
     times, wanted = read_count(count, name="count", most=MOST_USES), read_loss(target)
     if not callable(make):
@@ -41,7 +46,14 @@ def calibrate(make: Callable[[float], Made], *, target: Loss, count: int = 1) ->
 
 
 def epsilon_for(mechanism: Solved, *, error: Number, confidence: Number, **parameters: Any) -> float:
-    """The least epsilon at which a mechanism's answer is within `error` in `confidence` of all releases."""
+    """The least epsilon at which a mechanism's answer is within `error` in `confidence` of all releases.
+
+    Args:
+        mechanism: A mechanism, or its class.
+        error: How far off an answer may be.
+        confidence: In which share of all releases it is no further off.
+        **parameters: The mechanism's own, where a class is given.
+    """
     if not callable(getattr(mechanism, "epsilon_for", None)):
         raise BadInput("No epsilon follows from this one's error.", next_step="Give a mechanism, such as Laplace.")
     return mechanism.epsilon_for(error=error, confidence=confidence, **parameters)

@@ -54,19 +54,31 @@ class Charge:
 
     @classmethod
     def of(cls, releases: Sequence[Guarantee]) -> Charge:
-        """The price of releases that are made together."""
+        """The price of releases that are made together.
+
+        Args:
+            releases: The mechanisms.
+        """
         return cls._of(Composed.of(releases).parts)
 
     @classmethod
     def with_orders(cls, releases: Sequence[Guarantee]) -> Charge:
-        """The same, with the Rényi divergence of each order."""
+        """The same, with the Rényi divergence of each order.
+
+        Args:
+            releases: The mechanisms.
+        """
         parts = Composed.of(releases).parts
         each = [_divergences(part) for part in parts]
         return replace(cls._of(parts), renyi=tuple(map(sum, zip(*each, strict=True))) if each else None)
 
     @classmethod
     def at_first_prices(cls, releases: Sequence[Guarantee]) -> Charge:
-        """What the same cost by the first list of prices."""
+        """What the same cost by the first list of prices.
+
+        Args:
+            releases: The mechanisms.
+        """
         parts = Composed.of(releases).parts
         rho = rounded_up(sum((exact(_first_rho(part)) for part in parts), Fraction(0)))
         return replace(cls._of(parts), rho=units_up(exact(rho)))

@@ -28,7 +28,11 @@ ORDERS = (1.25, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512, 1
 
 @dataclass(frozen=True)
 class Composed(Guarantee):
-    """Several guarantees, all given to the same people, fixed in advance."""
+    """Several guarantees, all given to the same people, fixed in advance.
+
+    Args:
+        parts: The guarantees that hold for the same people.
+    """
 
     parts: tuple[Guarantee, ...]
 
@@ -37,7 +41,11 @@ class Composed(Guarantee):
 
     @classmethod
     def of(cls, parts: Iterable[Guarantee]) -> Composed:
-        """Nested compositions are laid flat."""
+        """Nested compositions are laid flat.
+
+        Args:
+            parts: The guarantees that hold for the same people.
+        """
         flat: list[Guarantee] = []
         for part in read_guarantees(parts):
             flat.extend(part.parts if isinstance(part, Composed) else (part,))
@@ -124,7 +132,12 @@ class Composed(Guarantee):
 
 
 def compose(mechanisms: Iterable[Guarantee], *, delta: float) -> Loss:
-    """The loss of a list that is fixed in advance. For parameters chosen along the way, use an account's filter."""
+    """The loss of a list that is fixed in advance. For parameters chosen along the way, use an account's filter.
+
+    Args:
+        mechanisms: All that is released about the same people, fixed in advance.
+        delta: At which epsilon is wanted.
+    """
     epsilon = Composed.of(mechanisms).epsilon_at(delta)
     if math.isinf(epsilon):
         raise BadDelta(

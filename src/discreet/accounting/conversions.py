@@ -15,13 +15,23 @@ _PAD = 1e-12
 
 
 def delta_of_rho(rho: float, *, epsilon: float) -> float:
-    """The delta at `epsilon` of rho-zCDP (Canonne, Kamath, Steinke 2020, corollary 13)."""
+    """The delta at `epsilon` of rho-zCDP (Canonne, Kamath, Steinke 2020, corollary 13).
+
+    Args:
+        rho: The zCDP.
+        epsilon: At which delta is wanted.
+    """
     amount, at = read_amount(rho, name="rho"), read_epsilon_from_zero(epsilon)
     return float(curves.zcdp_deltas(amount, np.array([at]))[0]) if amount else 0.0
 
 
 def epsilon_of_rho(rho: float, *, delta: float) -> float:
-    """The least epsilon at `delta` of rho-zCDP, rounded up."""
+    """The least epsilon at `delta` of rho-zCDP, rounded up.
+
+    Args:
+        rho: The zCDP.
+        delta: At which epsilon is wanted.
+    """
     return _epsilon_of_rho(read_amount(rho, name="rho"), float(read_delta(delta)))
 
 
@@ -34,7 +44,12 @@ def _epsilon_of_rho(amount: float, most: float) -> float:
 
 
 def rho_of_epsilon(epsilon: float, *, delta: float) -> float:
-    """The largest rho whose delta at `epsilon` is at most `delta`, rounded down."""
+    """The largest rho whose delta at `epsilon` is at most `delta`, rounded down.
+
+    Args:
+        epsilon: Of the guarantee that is wanted.
+        delta: Of the same.
+    """
     at, most = float(read_epsilon(epsilon)), float(read_delta(delta))
     return 1 / least(lambda inverse: delta_of_rho(1 / inverse, epsilon=at) <= most)
 
@@ -43,6 +58,11 @@ def epsilon_of_renyi(divergence: float, *, order: float, delta: float) -> float:
     """The epsilon at `delta` of a Rényi divergence, rounded up.
 
     Citation: Canonne, Kamath, Steinke 2020 (arXiv:2004.00010), proposition 12.
+
+    Args:
+        divergence: Of Rényi.
+        order: Of the divergence, above 1.
+        delta: At which epsilon is wanted.
     """
     at, chance, amount = read_order(order), float(read_delta(delta)), read_amount(divergence, name="divergence")
     if math.isinf(at):
@@ -52,5 +72,11 @@ def epsilon_of_renyi(divergence: float, *, order: float, delta: float) -> float:
 
 
 def renyi_of_epsilon(epsilon: float, *, order: float, delta: float) -> float:
-    """The largest divergence of that order which still gives (epsilon, delta), rounded down; may be negative: none."""
+    """The largest divergence of that order which still gives (epsilon, delta), rounded down; may be negative: none.
+
+    Args:
+        epsilon: Of the guarantee that is wanted.
+        order: Of the divergence, above 1.
+        delta: Of the guarantee.
+    """
     return float(read_epsilon(epsilon)) - epsilon_of_renyi(0.0, order=order, delta=delta)

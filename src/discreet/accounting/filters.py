@@ -34,19 +34,35 @@ class Filter(ABC):
     cap: Loss
 
     def price(self, releases: Sequence[Guarantee]) -> Charge:
-        """What releases that are made together cost here; no more is worked out than this kind of account reads."""
+        """What releases that are made together cost here; no more is worked out than this kind of account reads.
+
+        Args:
+            releases: The mechanisms.
+        """
         return Charge.of(releases)
 
     def kept(self, total: Charge) -> Charge:
-        """What this kind of account keeps of a total."""
+        """What this kind of account keeps of a total.
+
+        Args:
+            total: Of all charges.
+        """
         return replace(total, renyi=None)
 
     def allows(self, total: Charge) -> bool:
-        """Whether a history with these totals is still within the cap."""
+        """Whether a history with these totals is still within the cap.
+
+        Args:
+            total: Of all charges, with the one that is asked for.
+        """
         return self._allows(read_charge(total))
 
     def spent(self, total: Charge) -> Loss:
-        """What people are told was spent: the smallest loss at the cap's delta that covers the history."""
+        """What people are told was spent: the smallest loss at the cap's delta that covers the history.
+
+        Args:
+            total: Of all charges.
+        """
         return self._spent(read_charge(total))
 
     @abstractmethod
@@ -188,7 +204,13 @@ def _renyi_caps(cap: Loss) -> tuple[int, ...]:
 
 
 def open_filter(epsilon: Number, delta: Number = 0.0, *, kind: Kind | None = None) -> Filter:
-    """The account of a cap: pure where delta is 0, otherwise hybrid unless asked for Rényi."""
+    """The account of a cap: pure where delta is 0, otherwise hybrid unless asked for Rényi.
+
+    Args:
+        epsilon: All that may be spent.
+        delta: Beside it; 0 for pure epsilons.
+        kind: "pure", "hybrid" or "renyi"; follows from delta if left out.
+    """
     chance = finite(delta)
     if chance is None or not 0 <= chance < 1:
         raise BadDelta(

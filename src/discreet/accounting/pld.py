@@ -42,7 +42,12 @@ class LossDistribution:
 
     @classmethod
     def of(cls, guarantee: Guarantee, *, step: float) -> LossDistribution:
-        """The distribution that connects the dots of a profile."""
+        """The distribution that connects the dots of a profile.
+
+        Args:
+            guarantee: Of a mechanism.
+            step: How fine losses are told apart.
+        """
         width = finite(step)
         if width is None or not 2**-40 <= width <= 1:
             raise BadInput("A step must be a number from 2**-40 to 1.", next_step="Give a step such as 1e-3.")
@@ -91,7 +96,11 @@ class LossDistribution:
         return LossDistribution(self.step, self.first + bottom, kept, infinite)
 
     def times(self, count: int) -> LossDistribution:
-        """Composed with itself, by repeated squaring."""
+        """Composed with itself, by repeated squaring.
+
+        Args:
+            count: How often it is used.
+        """
         times = read_count(count, name="count", most=_MOST_TIMES)
         if times == 1:
             return self
@@ -99,11 +108,19 @@ class LossDistribution:
         return half @ half @ self if times % 2 else half @ half
 
     def deltas(self, epsilons: Floats) -> Floats:
-        """The hockey-stick curve, at epsilons of at least 0."""
+        """The hockey-stick curve, at epsilons of at least 0.
+
+        Args:
+            epsilons: A numpy array of them.
+        """
         return np.minimum(1.0, deltas_of(self._losses, self.chances[::-1], read_epsilons(epsilons)) + self.infinite)
 
     def epsilon_at(self, delta: float) -> float:
-        """The least epsilon at `delta`; inf where more than that may be lost altogether."""
+        """The least epsilon at `delta`; inf where more than that may be lost altogether.
+
+        Args:
+            delta: From 0 to 1.
+        """
         most = float(read_delta(delta))
         if self.infinite >= most:
             return math.inf

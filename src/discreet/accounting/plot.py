@@ -46,7 +46,11 @@ class Picture:
 
 
 def plot_tradeoff(guarantees: Mapping[str, Guarantee]) -> Picture:
-    """True positives against false positives for each named guarantee; the diagonal is a coin toss."""
+    """True positives against false positives for each named guarantee; the diagonal is a coin toss.
+
+    Args:
+        guarantees: Mechanisms by the names in the legend.
+    """
     rates = np.concatenate([np.linspace(0, 0.05, 100), np.linspace(0.05, 1, 200)])
     lines = {name: (rates, true_positive_rates(guarantee, rates)) for name, guarantee in _read_named(guarantees)}
     ticks = [(value, f"{value:g}") for value in (0, 0.25, 0.5, 0.75, 1)]
@@ -57,7 +61,13 @@ def plot_tradeoff(guarantees: Mapping[str, Guarantee]) -> Picture:
 def plot_profile(
     guarantees: Mapping[str, Guarantee], *, largest_epsilon: float, smallest_delta: float = 1e-12
 ) -> Picture:
-    """Delta against epsilon for each named guarantee, delta on a logarithmic scale."""
+    """Delta against epsilon for each named guarantee, delta on a logarithmic scale.
+
+    Args:
+        guarantees: Mechanisms by the names in the legend.
+        largest_epsilon: Where the axis ends.
+        smallest_delta: Where the other one ends.
+    """
     reach, floor = float(read_epsilon(largest_epsilon, name="largest_epsilon")), float(read_delta(smallest_delta))
     epsilons = np.linspace(0, reach, 300)
     decades = -math.log10(floor)

@@ -20,6 +20,10 @@ def subsampled(loss: Loss, *, rate: Number) -> Loss:
     """(ln(1 + rate (e^epsilon - 1)), rate delta): every person is taken with probability `rate`, secretly and afresh.
 
     Under add-remove. Citation: Balle, Barthe, Gaboardi 2018 (arXiv:1807.01647), theorem 8.
+
+    Args:
+        loss: On those who are sampled.
+        rate: The chance that a person is among them.
     """
     share, loss = float(read_level(rate, name="rate")), read_loss(loss)
     large = loss.epsilon > 700  # then ln(1 + rate (e^epsilon - 1)) is epsilon + ln(rate), less a hair
@@ -29,7 +33,12 @@ def subsampled(loss: Loss, *, rate: Number) -> Loss:
 
 @dataclass(frozen=True, slots=True)
 class Subsampled(Guarantee):
-    """A guarantee whose input is such a sample: its profile at ln(1 + rate (e^epsilon - 1)) is rate times the old one's."""
+    """A guarantee whose input is such a sample: its profile at ln(1 + rate (e^epsilon - 1)) is rate times the old one's.
+
+    Args:
+        original: The guarantee on those who are sampled.
+        rate: The chance that a person is among them.
+    """
 
     original: Guarantee
     rate: Number

@@ -33,7 +33,11 @@ def _read_losses(losses: object) -> list[Loss]:
 
 
 def basic(losses: Iterable[Loss]) -> Loss:
-    """Losses add up. Slide: Sapienza, "Properties of Approximate DP", basic composition."""
+    """Losses add up. Slide: Sapienza, "Properties of Approximate DP", basic composition.
+
+    Args:
+        losses: Of all that was released about the same people.
+    """
     total = Loss(0.0)
     for loss in _read_losses(losses):
         total += loss
@@ -41,7 +45,12 @@ def basic(losses: Iterable[Loss]) -> Loss:
 
 
 def group(loss: Loss, *, k: int) -> Loss:
-    """A group of k people instead of one: (k epsilon, k delta e^((k-1) epsilon)). Slide: Sapienza, group privacy."""
+    """A group of k people instead of one: (k epsilon, k delta e^((k-1) epsilon)). Slide: Sapienza, group privacy.
+
+    Args:
+        loss: For one person.
+        k: How many people.
+    """
     people, loss = read_count(k, name="k"), read_loss(loss)
     growth = (people - 1) * loss.epsilon
     delta = 0.0 if not loss.delta else 1.0 if growth > 700 else people * loss.delta * math.exp(growth) * _PAD
@@ -52,6 +61,11 @@ def advanced(loss: Loss, *, k: int, delta_slack: float) -> Loss:
     """K adaptive uses at (epsilon sqrt(2k ln(1/delta')) + k epsilon (e^epsilon - 1)/(e^epsilon + 1), k delta + delta').
 
     Slide: Sapienza, "Advanced Composition" (Dwork, Rothblum, Vadhan 2010, in the form of Dwork, Roth 2014).
+
+    Args:
+        loss: Of one release.
+        k: How many releases.
+        delta_slack: The delta that is added.
     """
     times, slack, loss = read_count(k, name="k"), float(read_delta(delta_slack)), read_loss(loss)
     spread = loss.epsilon * math.sqrt(2 * times * math.log(1 / slack))
@@ -70,6 +84,9 @@ def binary_ish(loss: Loss) -> BinaryIsh:
     """The pair that every (epsilon, delta)-DP pair is a post-processing of.
 
     Slide: Sapienza, "Advanced Composition", the reduction to binary-ish mechanisms; Kairouz, Oh, Viswanath 2015.
+
+    Args:
+        loss: Of one release.
     """
     odds = math.exp(-read_loss(loss).epsilon)
     one = (loss.delta, (1 - loss.delta) / (1 + odds), (1 - loss.delta) * odds / (1 + odds), 0.0)
@@ -82,6 +99,12 @@ def optimal(losses: Loss | Sequence[Loss], *, delta: float, k: int = 1, precisio
     Composition of the binary-ish pairs themselves: exact for k uses of one loss (Kairouz, Oh, Viswanath 2015,
     arXiv:1311.0776, theorem 3.3); for different losses exact up to `precision` added to epsilon (exactly is #P-hard:
     Murtagh, Vadhan 2016, arXiv:1507.03113), never below the truth.
+
+    Args:
+        losses: Of all releases, or of one that is repeated.
+        delta: At which epsilon is wanted.
+        k: How often one is repeated.
+        precision: How finely epsilons are told apart.
     """
     most, times = float(read_delta(delta)), read_count(k, name="k", most=MOST_USES)
     once = [losses] if isinstance(losses, Loss) else _read_losses(losses)

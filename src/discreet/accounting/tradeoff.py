@@ -16,6 +16,10 @@ def true_positive_rates(guarantee: Guarantee, false_positive_rates: Floats) -> F
 
     For every epsilon, TPR <= e^epsilon FPR + delta(epsilon), and the same with both rates counted from the other end;
     the least over many epsilons. Slide: Toronto, "A Hypothesis Testing Viewpoint"; Wasserman, Zhou 2010.
+
+    Args:
+        guarantee: Of a mechanism.
+        false_positive_rates: From 0 to 1, an array.
     """
     rates = _read_rates(false_positive_rates)
     epsilons, deltas = _dots(read_guarantee(guarantee))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from discreet.answering.shown import Ends, Interval, Shown
+from discreet.documenting import tell_arguments
 from discreet.exact import Number
 from discreet.figures import CONFIDENCE
 from discreet.loss import Loss
@@ -160,7 +161,16 @@ class Card:
 class CuratorFace(Protocol):
     """What an analyst can do, wherever the data is."""
 
-    def table(self, name: str) -> Table: ...
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        tell_arguments(cls)
+
+    def table(self, name: str) -> Table:
+        """A question built step by step instead of written.
+
+        Args:
+            name: Of a table in the catalog.
+        """
 
     def ask(
         self,
@@ -173,7 +183,19 @@ class CuratorFace(Protocol):
         mechanism: str | None = None,
         parameters: Parameters = (),
         request_id: str | None = None,
-    ) -> Shown: ...
+    ) -> Shown:
+        """Ask, pay, and get an answer with its ±.
+
+        Args:
+            sql: One SELECT, or a table with steps.
+            epsilon: What it may cost; or say how exact it must be. There is no default.
+            within: How exact: every number within ± this much.
+            confidence: In which share of all answers, such as 0.95; goes with `within`.
+            delta: For groups whose values are not declared.
+            mechanism: "laplace", "gaussian" or "choose".
+            parameters: A mapping for :name, or a sequence for ?.
+            request_id: A name for this call: repeated under it, it is paid for once.
+        """
 
     def explain(
         self,
@@ -185,12 +207,32 @@ class CuratorFace(Protocol):
         delta: Number | None = None,
         mechanism: str | None = None,
         parameters: Parameters = (),
-    ) -> Explanation: ...
+    ) -> Explanation:
+        """What a question would read, measure and cost. Spends nothing.
 
-    def budget(self) -> list[Balance]: ...
+        Args:
+            sql: One SELECT, or a table with steps.
+            epsilon: What it may cost; or say how exact it must be. There is no default.
+            within: How exact: every number within ± this much.
+            confidence: In which share of all answers, such as 0.95; goes with `within`.
+            delta: For groups whose values are not declared.
+            mechanism: "laplace", "gaussian" or "choose".
+            parameters: A mapping for :name, or a sequence for ?.
+        """
 
-    def history(self, *, before: int | None = None, limit: int = PAGE) -> list[PastRelease]: ...
+    def budget(self) -> list[Balance]:
+        """The accounts that pay, and what is left of them."""
 
-    def catalog(self) -> CatalogFacts: ...
+    def history(self, *, before: int | None = None, limit: int = PAGE) -> list[PastRelease]:
+        """What was asked, newest first.
 
-    def card(self) -> Card: ...
+        Args:
+            before: The number of a release: only what came before it.
+            limit: How many at most.
+        """
+
+    def catalog(self) -> CatalogFacts:
+        """What is public about the data."""
+
+    def card(self) -> Card:
+        """What was spent on what, for everybody."""

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from discreet.accounting.plot import Picture
 from discreet.answering import bars, display, tabular
+from discreet.documenting import tell_arguments
 from discreet.exact import Number
 from discreet.figures import CONFIDENCE
 from discreet.loss import Loss
@@ -25,6 +26,9 @@ Ends: TypeAlias = tuple[pa.Array, pa.Array]
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Shown(ABC):
     """A private answer. ± covers the noise around the bounded, clamped value, not rows that limits cut off."""
+
+    def __init_subclass__(cls) -> None:
+        tell_arguments(cls)
 
     loss: Loss
     replayed: bool

@@ -44,7 +44,11 @@ def names() -> tuple[str, ...]:
 
 
 def find(name: str) -> Attack:
-    """The attack of that name."""
+    """The attack of that name.
+
+    Args:
+        name: Of an attack: see `names()`.
+    """
     if name not in _MODULES:
         raise BadInput("There is no such attack.", next_step=f"Choose one of: {', '.join(_MODULES)}.")
     attacks: tuple[Attack, ...] = import_module(f"discreet.attacks.{_MODULES[name]}").ATTACKS

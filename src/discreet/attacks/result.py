@@ -70,7 +70,11 @@ class Result:
         return confidence.standard_error(self.scores, step=1 / self.people)
 
     def interval(self, level: float = LEVEL) -> tuple[float, float]:
-        """A confidence interval for the success: exact for guesses, Student's over whole runs."""
+        """A confidence interval for the success: exact for guesses, Student's over whole runs.
+
+        Args:
+            level: In which share of all runs the true rate lies inside.
+        """
         if self.counts_guesses:
             return confidence.of_a_rate(round(math.fsum(self.scores)), self.trials, level)
         return confidence.of_a_mean(self.scores, level, step=1 / self.people)
@@ -80,6 +84,10 @@ class Result:
 
         With many comparisons each is made at a stricter level (Bonferroni), so that all of them hold together as often
         as `level` says.
+
+        Args:
+            level: How sure to be.
+            comparisons: How many results are looked at together.
         """
         if self.bound is None:
             return None

@@ -37,6 +37,18 @@ def run(
 
     `epsilon` is the attacker's whole budget for one trial: a pure account, unless `delta` is given. A release that
     promises nothing takes none. `on_progress` hears how many trials are done, and of how many.
+
+    Args:
+        name: Of an attack: see `names()`.
+        against: "weak", a release, a peer package, or "discreet".
+        epsilon: The attacker's whole budget in one trial.
+        delta: Beside it.
+        people: How many the world has.
+        trials: How often to play.
+        size: "small" for a quick look, "full" for the lectures' sizes.
+        seed: Of worlds and attackers; never of Discreet's noise.
+        on_progress: Hears how many trials are done, and of how many.
+        **options: What else can be turned.
     """
     attack = find(name)
     target = attack.weak if against == "weak" else against

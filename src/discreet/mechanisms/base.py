@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.documenting import tell_arguments
 from discreet.errors import BadDelta, BadEpsilon, BadInput, ScaleOutOfRange
 from discreet.exact import Number, exact, finite, read_epsilon_from_zero, read_order, rounded_up
 from discreet.mechanisms import curves
@@ -26,6 +27,9 @@ class Guarantee(ABC):
     """
 
     __slots__ = ()
+
+    def __init_subclass__(cls) -> None:
+        tell_arguments(cls)
 
     delta: Number = 0.0
     """The probability that is set aside, 0 for most."""
@@ -46,16 +50,28 @@ class Guarantee(ABC):
         """Zero-concentrated differential privacy."""
 
     def renyi(self, order: float) -> float:
-        """The Rényi divergence of the given order (above 1) between neighbours, at most."""
+        """The Rényi divergence of the given order (above 1) between neighbours, at most.
+
+        Args:
+            order: Above 1; infinite for the largest divergence of all.
+        """
         return self._renyi(read_order(order))
 
     def deltas(self, epsilons: Floats) -> Floats:
-        """`profile` at many epsilons at once, none of them negative."""
+        """`profile` at many epsilons at once, none of them negative.
+
+        Args:
+            epsilons: A numpy array of them.
+        """
         at = read_epsilons(epsilons)
         return self._deltas(at.reshape(-1)).reshape(at.shape)
 
     def profile(self, epsilon: float) -> float:
-        """The least delta (or a bound above it) for which (epsilon, delta)-DP holds."""
+        """The least delta (or a bound above it) for which (epsilon, delta)-DP holds.
+
+        Args:
+            epsilon: At least 0.
+        """
         return float(self._deltas(np.array([read_epsilon_from_zero(epsilon)]))[0])
 
     @abstractmethod
@@ -67,7 +83,11 @@ class Guarantee(ABC):
         """The same, at epsilons that were read."""
 
     def epsilon_at(self, delta: float) -> float:
-        """The least epsilon with profile(epsilon) <= delta."""
+        """The least epsilon with profile(epsilon) <= delta.
+
+        Args:
+            delta: From 0 to 1.
+        """
         if finite(delta) is None or not 0 <= delta <= 1:
             raise BadDelta("delta must be a number from 0 to 1.", next_step="Give a delta such as 1e-6.")
         if self.profile(0.0) <= delta:
@@ -112,14 +132,27 @@ class Mechanism(Guarantee):
 
     @abstractmethod
     def release(self, exact: Any, bits: RandomBits = SYSTEM_BITS) -> Any:
-        """The private answer."""
+        """The private answer.
+
+        Args:
+            exact: What to protect: integers, scores or categories, as the mechanism says.
+            bits: Where randomness comes from: the system, unless a test says otherwise.
+        """
 
     @abstractmethod
     def error(self, confidence: Number) -> float:
-        """The answer is off by at most this much, in `confidence` of all releases."""
+        """The answer is off by at most this much, in `confidence` of all releases.
+
+        Args:
+            confidence: In which share of all releases, such as 0.95.
+        """
 
     def interval(self, level: Number) -> tuple[float, float]:
-        """(low, high): the exact value lies in [answer + low, answer + high] in `level` of all releases."""
+        """(low, high): the exact value lies in [answer + low, answer + high] in `level` of all releases.
+
+        Args:
+            level: In which share of all releases, such as 0.95.
+        """
         width = self.error(level)
         return -width, width
 

@@ -27,6 +27,11 @@ class Gaussian(Mechanism):
     Guarantee: zCDP with rho = sensitivity**2 / (2 variance) for an integer query, or a vector of `size` of them, whose L2 sensitivity is at most
     `sensitivity`, under the neighbours the sensitivity was computed for.
     Citation: Canonne, Kamath, Steinke 2020 (arXiv:2004.00010), theorem 14; Sapienza slides, "Gaussian Mechanism".
+
+    Args:
+        sensitivity: How far one person can move the values: the length of the difference (L2).
+        variance: Of the noise.
+        size: How many numbers are released at once.
     """
 
     sensitivity: Number
@@ -40,13 +45,26 @@ class Gaussian(Mechanism):
 
     @classmethod
     def for_rho(cls, *, sensitivity: Number, rho: Number, size: int = 1) -> Gaussian:
-        """Noise for a zCDP budget."""
+        """Noise for a zCDP budget.
+
+        Args:
+            sensitivity: How far one person can move the values: the length of the difference (L2).
+            rho: The zCDP that may be spent.
+            size: How many numbers are released at once.
+        """
         wide = read_sensitivity(sensitivity)
         return cls(sensitivity=sensitivity, variance=wide**2 / (2 * read_epsilon(rho, name="rho")), size=size)
 
     @classmethod
     def for_loss(cls, *, sensitivity: Number, epsilon: Number, delta: Number, size: int = 1) -> Gaussian:
-        """The least noise for (epsilon, delta): by the exact discrete sum for one number, by rho for vectors."""
+        """The least noise for (epsilon, delta): by the exact discrete sum for one number, by rho for vectors.
+
+        Args:
+            sensitivity: How far one person can move the values: the length of the difference (L2).
+            epsilon: How much may be learned about a person; smaller is more private.
+            delta: The chance that is set aside, such as 1e-6.
+            size: How many numbers are released at once.
+        """
         at, most = float(read_epsilon(epsilon)), float(read_delta(delta))
         wide = read_sensitivity(sensitivity)
 
@@ -60,6 +78,12 @@ class Gaussian(Mechanism):
         """The lectures' sigma = sensitivity * sqrt(2 ln(1.25/delta)) / epsilon, proved for epsilon < 1 only.
 
         Here for comparison: `for_loss` needs less noise for the same guarantee.
+
+        Args:
+            sensitivity: How far one person can move the values: the length of the difference (L2).
+            epsilon: How much may be learned about a person; smaller is more private. Below 1.
+            delta: The chance that is set aside, such as 1e-6.
+            size: How many numbers are released at once.
         """
         loss, chance = read_epsilon(epsilon), read_delta(delta)
         if loss >= 1:
@@ -120,12 +144,25 @@ class Gaussian(Mechanism):
 
     @solved_for("variance")
     def rho_for(cls: Any, *, error: Number, confidence: Number, **parameters: Any) -> float:  # noqa: N805
-        """The least rho whose error at `confidence` is at most `error`."""
+        """The least rho whose error at `confidence` is at most `error`.
+
+        Args:
+            error: How far off an answer may be.
+            confidence: In which share of all releases it is no further off.
+            **parameters: The mechanism's own.
+        """
         wanted = positive_error(error)
         return least(lambda rho: cls.for_rho(rho=rho, **parameters).error(confidence) <= wanted)
 
     @solved_for("variance")
     def epsilon_for(cls: Any, *, error: Number, confidence: Number, delta: Number, **parameters: Any) -> float:  # noqa: N805
-        """The epsilon at `delta` of the least noise whose error at `confidence` is at most `error`."""
+        """The epsilon at `delta` of the least noise whose error at `confidence` is at most `error`.
+
+        Args:
+            error: How far off an answer may be.
+            confidence: In which share of all releases it is no further off.
+            delta: The chance that is set aside, such as 1e-6.
+            **parameters: The mechanism's own.
+        """
         rho = cls.rho_for(error=error, confidence=confidence, **parameters)
         return float(cls.for_rho(rho=rho, **parameters).epsilon_at(float(read_delta(delta))))

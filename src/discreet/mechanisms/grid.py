@@ -21,13 +21,21 @@ _LARGEST = 2**62
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The multiples of `step`, a power of two. It never depends on data."""
+    """The multiples of `step`, a power of two. It never depends on data.
+
+    Args:
+        step: A power of two.
+    """
 
     step: Fraction
 
     @classmethod
     def given(cls, granularity: Number | None) -> Grid:
-        """The grid that was asked for."""
+        """The grid that was asked for.
+
+        Args:
+            granularity: A power of two.
+        """
         step = finite(granularity)
         if step is None or step <= 0 or step != power_of_two_below(step) or not 2**-1000 <= step <= 2**1000:
             raise BadGranularity(
@@ -37,37 +45,64 @@ class Grid:
 
     @classmethod
     def fine_enough(cls, sensitivity: Fraction, *, roundings: int) -> Grid:
-        """A grid from the sensitivity alone, finer where more roundings add up."""
+        """A grid from the sensitivity alone, finer where more roundings add up.
+
+        Args:
+            sensitivity: Of the values.
+            roundings: How many of them add up.
+        """
         fineness = _SCALAR_FINENESS if roundings <= 1 else _VECTOR_FINENESS * roundings
         return cls.given(power_of_two_below(sensitivity / fineness))
 
     def l1_sensitivity(self, sensitivity: Fraction, *, size: int) -> Fraction:
-        """In steps: one rounding moves by at most ceil(distance / step); each of several may add a step."""
+        """In steps: one rounding moves by at most ceil(distance / step); each of several may add a step.
+
+        Args:
+            sensitivity: Of the values before they are rounded (L1).
+            size: How many values there are.
+        """
         if size == 1:
             return Fraction(math.ceil(sensitivity / self.step))
         return sensitivity / self.step + size
 
     def l2_sensitivity(self, sensitivity: Fraction, *, size: int) -> Fraction:
-        """In steps: likewise, where several roundings together add a vector no longer than sqrt(size) steps."""
+        """In steps: likewise, where several roundings together add a vector no longer than sqrt(size) steps.
+
+        Args:
+            sensitivity: Of the values before they are rounded (L2).
+            size: How many values there are.
+        """
         if size == 1:
             return Fraction(math.ceil(sensitivity / self.step))
         return sensitivity / self.step + math.isqrt(size) + 1
 
     def onto(self, value: float | Fraction) -> int:
-        """floor(value / step + 1/2), exactly. Halves always go up: half-to-even would stretch distances."""
+        """floor(value / step + 1/2), exactly. Halves always go up: half-to-even would stretch distances.
+
+        Args:
+            value: A finite number.
+        """
         numerator, denominator = value.as_integer_ratio()
         numerator, denominator = numerator * self.step.denominator, denominator * self.step.numerator
         return (2 * numerator + denominator) // (2 * denominator)
 
     def back(self, steps: int) -> float:
-        """Steps * step as a float: exact up to 2**53 steps, then the nearest float, which is on the grid too."""
+        """Steps * step as a float: exact up to 2**53 steps, then the nearest float, which is on the grid too.
+
+        Args:
+            steps: How many steps from zero.
+        """
         try:
             return steps * self.step.numerator / self.step.denominator
         except OverflowError:
             return math.copysign(sys.float_info.max, 1 if steps > 0 else -1)
 
     def array_onto(self, values: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
-        """The same for arrays, after clamping to 2**62 steps either way (a public bound)."""
+        """The same for arrays, after clamping to 2**62 steps either way (a public bound).
+
+        Args:
+            values: Finite numbers.
+        """
         with np.errstate(over="ignore"):
             scaled = values.astype(np.float64) * float(1 / self.step)
         scaled = np.clip(scaled, -float(_LARGEST), float(_LARGEST))
@@ -75,7 +110,11 @@ class Grid:
         return floor.astype(np.int64) + (scaled - floor >= 0.5)
 
     def array_back(self, steps: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The same for arrays."""
+        """The same for arrays.
+
+        Args:
+            steps: How many steps from zero.
+        """
         return steps.astype(np.float64) * float(self.step)
 
 

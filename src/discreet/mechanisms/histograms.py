@@ -47,7 +47,11 @@ class Histograms:
 
     @classmethod
     def of(cls, counts: Cells) -> Histograms:
-        """From an array with a row for each group and a column for each candidate."""
+        """From an array with a row for each group and a column for each candidate.
+
+        Args:
+            counts: A row for each group, a column for each candidate.
+        """
         if type(counts) is not np.ndarray or counts.dtype.kind != "i" or counts.ndim != 2 or not counts.shape[1]:
             raise BadData("Histograms are an array of integers, groups by candidates.", next_step="Give int64 counts.")
         size, width = counts.shape
@@ -56,7 +60,15 @@ class Histograms:
 
     @classmethod
     def of_cells(cls, group: Cells, candidate: Cells, count: Cells, *, groups: int, candidates: int) -> Histograms:
-        """From cells in any order: which group, which candidate, how many values; cells named twice are added up."""
+        """From cells in any order: which group, which candidate, how many values; cells named twice are added up.
+
+        Args:
+            group: Of each cell that is not empty.
+            candidate: Of each such cell.
+            count: How many values each such cell has.
+            groups: How many groups there are.
+            candidates: How many candidates there are.
+        """
         size, width = read_count(groups, name="groups", least=0), read_count(candidates, name="candidates")
         if width > _MOST_CANDIDATES or size * width > _MOST_CELLS:
             raise BadData("There are too many groups and candidates.", next_step="Ask for fewer at once.")

@@ -26,6 +26,11 @@ class Laplace(SolvedForEpsilon):
     Guarantee: epsilon-DP for an integer query, or a vector of `size` of them, whose L1 sensitivity is at most
     `sensitivity`, under the neighbours the sensitivity was computed for.
     Citation: Ghosh, Roughgarden, Sundararajan 2009 (arXiv:0811.2841); Sapienza slides, "Laplace Mechanism".
+
+    Args:
+        sensitivity: How far one person can move the values: all of them together (L1).
+        epsilon: How much may be learned about a person; smaller is more private.
+        size: How many numbers are released at once.
     """
 
     sensitivity: Number

@@ -40,6 +40,10 @@ class PartitionSelection(SolvedForEpsilon):
     integers rounded down, so that the inequalities of differential privacy hold exactly between the numbers we use.
     Guarantee: (epsilon, delta)-DP for a person in one group; once delta is set aside, zCDP with epsilon tanh(epsilon / 2).
     Citation: Desfontaines, Voss, Gipson, Mandayam 2020 (arXiv:2006.03684), theorem 1.
+
+    Args:
+        epsilon: How much may be learned about a person; smaller is more private.
+        delta: The chance that is set aside, such as 1e-6.
     """
 
     epsilon: Number
@@ -57,7 +61,11 @@ class PartitionSelection(SolvedForEpsilon):
         return _keep_table(exact(self.epsilon), exact(self.delta))
 
     def keep_probability(self, people: int) -> float:
-        """The chance that a group of so many people is kept."""
+        """The chance that a group of so many people is kept.
+
+        Args:
+            people: How many are in the group.
+        """
         chances = self.keep_table.chances
         return chances[min(read_count(people, name="people", least=0), len(chances) - 1)] / ONE
 

@@ -41,6 +41,18 @@ class Quantile(SolvedForEpsilon):
     many groups at once, if these rows are all that a person has in all groups together and, under replace-one, the
     mechanism is `grouped`.
     Citation: McSherry, Talwar 2007, with the rank score of Smith 2011; Sapienza slides, "Exponential Mechanism".
+
+    Args:
+        q: Which quantile, from 0 to 1; 0.5 is the median.
+        lower: The least that a value can be, from public knowledge.
+        upper: The most that a value can be, likewise.
+        epsilon: How much may be learned about a person; smaller is more private.
+        neighbours: What a person changes: values that come or go, or that are replaced.
+        whole: Whether the values are whole numbers.
+        points: At least so many candidates between the bounds.
+        rows: How many values one person may have.
+        shift: How many ranks above the quantile to aim.
+        grouped: Whether many groups share the rows.
     """
 
     q: Number
@@ -133,7 +145,12 @@ class Quantile(SolvedForEpsilon):
         return self.grid.back(self.candidates[self.choose(self._counts(exact), bits)])
 
     def choose(self, counts: NDArray[np.int64], bits: RandomBits = SYSTEM_BITS) -> int:
-        """The same from how many values each candidate has; which candidate was chosen."""
+        """The same from how many values each candidate has; which candidate was chosen.
+
+        Args:
+            counts: How many values each candidate has.
+            bits: Where randomness comes from: the system, unless a test says otherwise.
+        """
         return self.selection.release(self._scores(counts), bits)
 
     def choose_many(self, counts: NDArray[np.int64] | Histograms, bits: RandomBits = SYSTEM_BITS) -> NDArray[np.int64]:
@@ -141,6 +158,10 @@ class Quantile(SolvedForEpsilon):
 
         Takes a row of counts for each group or, better where several quantiles of the same groups are asked for, their
         `Histograms`, made once.
+
+        Args:
+            counts: A row of counts for each group, or histograms.
+            bits: Where randomness comes from: the system, unless a test says otherwise.
         """
         histograms = counts if isinstance(counts, Histograms) else Histograms.of(counts)
         if histograms.candidates != len(self.candidates):

@@ -48,7 +48,12 @@ class _Response(PureMechanism):
         return np.where(lies, (truth + step) % self.categories, truth)
 
     def unbiased_count(self, *, ones: int, people: int) -> float:
-        """An unbiased estimate of how many of `people` are in a category that `ones` of them reported."""
+        """An unbiased estimate of how many of `people` are in a category that `ones` of them reported.
+
+        Args:
+            ones: How many reported the category.
+            people: How many reported at all.
+        """
         truth = self.truth_probability
         other = (1 - truth) / (self.categories - 1)
         reported, asked = read_count(ones, name="ones", least=0), read_count(people, name="people", least=0)
@@ -66,6 +71,10 @@ class RandomizedResponse(_Response, SolvedForEpsilon):
 
     Guarantee: epsilon-DP for each person's answer, with nobody to trust (local model).
     Citation: Warner 1965; Toronto slides, "Warner's mechanism"; Kairouz, Bonawitz, Ramage 2016 for k categories.
+
+    Args:
+        epsilon: How much may be learned about a person; smaller is more private.
+        categories: How many answers there are to choose among; 2 for yes and no.
     """
 
     epsilon: Number
@@ -88,6 +97,9 @@ class BiasedCoin(_Response):
 
     Guarantee: epsilon-DP with epsilon = ln((1/2 + gamma) / (1/2 - gamma)), rounded up.
     Citation: Sapienza slides, "Randomized Response"; with gamma 1/4, the Chicago slides' two coin flips, epsilon ln 3.
+
+    Args:
+        gamma: How much more often than half of the time the truth is told; below 1/2.
     """
 
     gamma: Number

@@ -106,6 +106,12 @@ class Exponential(_MonotoneSelection):
 
     Guarantee: epsilon-DP, and zCDP with rho = epsilon**2 / 8 by its bounded range.
     Citation: McSherry, Talwar 2007; Cesar, Rogers 2021 (arXiv:2004.07223) for rho; Sapienza slides, "Exponential Mechanism".
+
+    Args:
+        sensitivity: How far one person can move each score.
+        epsilon: How much may be learned about a person; smaller is more private.
+        size: How many candidates there are.
+        monotone: Whether all scores move one way when a person comes, as counts do: half the noise is enough then.
     """
 
     @property
@@ -133,6 +139,12 @@ class PermuteAndFlip(_MonotoneSelection):
     If `monotone`, exp(-epsilon * gap / sensitivity).
     Guarantee: epsilon-DP; never worse than the exponential mechanism at the same epsilon, up to twice as good.
     Citation: McKenna, Sheldon 2020 (arXiv:2010.12603).
+
+    Args:
+        sensitivity: How far one person can move each score.
+        epsilon: How much may be learned about a person; smaller is more private.
+        size: How many candidates there are.
+        monotone: Whether all scores move one way when a person comes, as counts do: half the noise is enough then.
     """
 
     def release(self, exact: Scores, bits: RandomBits = SYSTEM_BITS) -> int:
@@ -153,6 +165,11 @@ class NoisyMax(_Selection):
     Guarantee: epsilon-DP. With the other scores' noise fixed, a candidate wins when its own noise reaches a threshold
     that moves by at most 2 sensitivity; ties go to the lower index, which the threshold takes in (`docs/proofs/choice.md`).
     Citation: Dwork, Roth 2014, claim 3.9 (there for continuous noise).
+
+    Args:
+        sensitivity: How far one person can move each score.
+        epsilon: How much may be learned about a person; smaller is more private.
+        size: How many candidates there are.
     """
 
     def release(self, exact: Scores, bits: RandomBits = SYSTEM_BITS) -> int:

@@ -34,6 +34,11 @@ class Snapping(SolvedForEpsilon):
     scale = (1 + 2**-49 bound) / epsilon, needing scale < bound < 2**46 scale, all in units of the sensitivity brought
     up to a power of two (so that dividing by it is exact).
     Citation: Mironov 2012, "On significance of the least significant bits for differential privacy", theorem 1.
+
+    Args:
+        sensitivity: How far one person can move the value.
+        epsilon: How much may be learned about a person; smaller is more private.
+        bound: Values and answers are clamped to ± this.
     """
 
     sensitivity: Number

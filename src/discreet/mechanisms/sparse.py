@@ -25,6 +25,13 @@ class AboveThreshold(SolvedForEpsilon):
     same way when a person comes, half that noise is enough.) epsilon_1 + epsilon_2 = epsilon.
     Citation: Lyu, Su, Li 2017 (arXiv:1603.01699), algorithm 7 and theorems 4, 5; the variants that they show to be
     broken are in `tests/mutants`, where our checks catch them.
+
+    Args:
+        epsilon: What the whole run costs.
+        sensitivity: How far one person can move each query.
+        threshold: What queries are compared with; public.
+        positives: How many may be above before it ends.
+        monotone: Whether all queries move one way when a person comes.
     """
 
     epsilon: Number
@@ -63,15 +70,29 @@ class AboveThreshold(SolvedForEpsilon):
         return self._moves * exact(self.sensitivity) / (exact(self.epsilon) - self.threshold_epsilon)
 
     def noisy_threshold(self, bits: RandomBits = SYSTEM_BITS) -> int:
-        """The threshold with its noise: drawn once for a run, kept by whoever runs it, and never shown."""
+        """The threshold with its noise: drawn once for a run, kept by whoever runs it, and never shown.
+
+        Args:
+            bits: Where randomness comes from: the system, unless a test says otherwise.
+        """
         return self.threshold + one_discrete_laplace(self.threshold_scale, bits)
 
     def is_above(self, value: int, noisy_threshold: int, bits: RandomBits = SYSTEM_BITS) -> bool:
-        """One comparison with fresh noise. Whoever calls it counts the positives, and stops."""
+        """One comparison with fresh noise. Whoever calls it counts the positives, and stops.
+
+        Args:
+            value: The exact query.
+            noisy_threshold: What `noisy_threshold` gave for this run.
+            bits: Where randomness comes from: the system, unless a test says otherwise.
+        """
         return _reaches(value, noisy_threshold, self.query_scale, bits)
 
     def start(self, bits: RandomBits = SYSTEM_BITS) -> Watch:
-        """Begin: the whole epsilon is spent now, however few queries follow."""
+        """Begin: the whole epsilon is spent now, however few queries follow.
+
+        Args:
+            bits: Where randomness comes from: the system, unless a test says otherwise.
+        """
         return Watch(self, self.noisy_threshold(bits), bits)
 
     def release(self, exact: Iterable[int], bits: RandomBits = SYSTEM_BITS) -> list[bool]:
