@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from playwright.sync_api import expect
 
+from tests.server.browsing import check_accessible
 from tests.server.conftest import Server
 
 pytestmark = pytest.mark.slow
@@ -189,6 +190,56 @@ def test_the_owner_edits_the_catalog_and_is_told_of_mistakes_by_line_and_of_risk
     assert "max_rows = 200" in served.config.read_text()
     page.fill("#toml", good)
     page.click("#save")
+
+
+FAILED = [
+    {"state": "planned"},
+    {"state": "paid"},
+    {"error": {"code": "engine-failure", "message": "The engine could not answer.", "next_step": "Tell the owner."}},
+]
+
+
+def test_a_question_that_fails_says_so_and_stays_and_an_old_answer_is_marked(page, served):
+    sign_in(page, served.alice)
+    ask(page, WARDS, slider="-1")
+    lines = "".join(json.dumps(line) + "\n" for line in FAILED)
+    page.route("**/v1/ask", lambda route: route.fulfill(content_type="application/x-ndjson", body=lines))
+    page.fill("#sql", "SELECT COUNT(*) AS n FROM visits")
+    expect(page.locator("#offer-error")).to_contain_text("n ±")
+    page.click("#go")
+    expect(page.locator("#told")).to_contain_text("Tell the owner.")
+    page.wait_for_timeout(600)  # the price is asked for again, and takes nothing away
+    expect(page.locator("#told")).to_contain_text("Tell the owner.")
+    expect(page.locator("#answer-old")).to_be_visible()
+    check_accessible(page)
+    page.route("**/v1/ask", lambda route: route.abort())
+    page.click("#go")
+    expect(page.locator("#told")).to_contain_text("cannot be reached")
+
+
+@pytest.mark.parametrize(
+    ("who", "width", "theme"), [("stranger", 1200, "light"), ("alice", 390, "dark"), ("owner", 640, "light")]
+)
+def test_every_page_is_accessible_to_everybody_who_may_see_it(browser, served, who, width, theme):
+    context = browser.new_context(viewport={"width": width, "height": 844}, color_scheme=theme, reduced_motion="reduce")
+    page = context.new_page()
+    page.goto(served.url)
+    expect(page.locator("#sign-in")).to_be_visible()
+    check_accessible(page)
+    pages = ["transparency", "collect"]
+    if who != "stranger":
+        sign_in(page, getattr(served, who))
+        ask(page, WARDS, slider="-1")
+        pages += ["budget", "attacks", *(["books", "owner"] if who == "owner" else [])]
+        for view in ("table", "python", "download", "chart"):
+            page.click(f"#tab-{view}")
+            check_accessible(page)
+    for name in pages:
+        page.click(f"nav a[href='#{name}']")
+        expect(page.locator(f"#{name}")).to_be_visible()
+        expect(page.locator("nav a[aria-current]")).to_have_count(1)
+        check_accessible(page)
+    context.close()
 
 
 def test_the_card_needs_no_key_and_nothing_is_cut_off_on_a_phone(browser, served):

@@ -1,7 +1,7 @@
 // Ask: a question, what it would cost before it is paid, and its answer. Prices come from the plan, never from data.
 import { costOf, filesOf, filesOfSaved, markOld, offerViews, showAnswer } from "./answer.js";
 import { balance } from "./budget.js";
-import { $, button, call, epsilonText, lines, make, plusMinus, short } from "./dom.js";
+import { $, button, call, epsilonText, lines, make, personOf, plusMinus, short } from "./dom.js";
 import { QuestionEditor } from "./editor.js";
 import { firstQuestions, fromLink, linkOf, quoted } from "./questions.js";
 import { offerSaving, showSaved } from "./saved.js";
@@ -136,6 +136,7 @@ function showOffer(facts) {
   const error =
     widths.map(([name, width]) => `${name} ${plusMinus(width)}`).join("   ") ||
     (facts.measures.some((measure) => measure.ranks !== null) ? "± depends on how dense the values are" : "± is told with the answer");
+  const later = facts.columns.filter((name) => facts.half_widths[name] === null && !facts.keys.some((key) => key.name === name));
   const left = (account) => account.cap.epsilon - account.spent.epsilon - facts.loss.epsilon;
   const paying = facts.accounts.filter((account) => facts.pays.includes(account.account));
   const leaves = paying.map((account) => `${account.account} ${left(account) < 0.005 ? "nothing" : left(account).toFixed(2)}`);
@@ -144,8 +145,9 @@ function showOffer(facts) {
   const small = isFree
     ? ""
     : `${epsilonText(facts.loss.epsilon)}${facts.loss.delta ? `, δ ${facts.loss.delta.toPrecision(1)}` : ""}${beyond ? "" : ` · leaves ${leaves.join(", ")}`}`;
-  const person = `one person = all rows of one ${facts.person} (at most ${facts.rows_per_person})`;
-  offer(error, small, { can: !beyond, free: isFree, why: [person, ...facts.notes].join(" · ") });
+  const person = `one person = ${personOf(facts.person)}${facts.rows_per_person > 1 ? ` (at most ${facts.rows_per_person})` : ""}`;
+  const unknown = widths.length && later.length ? [`the ± of ${later.join(", ")} comes with the answer`] : [];
+  offer(error, small, { can: !beyond, free: isFree, why: [...unknown, person, ...facts.notes].join(" · ") });
   $("epsilon").setAttribute("aria-valuetext", `${error}, ${epsilonText(facts.loss.epsilon)}`);
   if (beyond && !state.refused) overBudget(facts, paying);
 }

@@ -1,38 +1,37 @@
 // The transparency card: one page that a journalist understands and a printer prints.
-import { $, call, day, epsilonText, fill, make, many, short } from "./dom.js";
+import { $, call, day, epsilonText, fill, make, many, personOf, short } from "./dom.js";
 
-const NEIGHBOURS = {
+const SECRET = {
   "add-remove": "whether somebody is in the data at all",
-  "change-one": "what the data says about somebody",
+  "replace-one": "what the data says about somebody",
 };
-const odds = (epsilon) => Math.exp(epsilon) / (1 + Math.exp(epsilon));
+
+// How sure somebody with even odds can become, rounded against ourselves.
+const sureness = ({ epsilon, delta }) => Math.min(100, Math.ceil((100 * (1 + delta * Math.exp(-epsilon))) / (1 + Math.exp(-epsilon))));
+
+function story(facts, answers) {
+  const who = facts.person.map(personOf).join(" or ");
+  const share = `${Math.ceil((100 * facts.spent.epsilon) / facts.cap.epsilon)} % of the budget`;
+  return [
+    `Whoever asks about this data gets numbers that were blurred on purpose: just enough that nobody can tell ${SECRET[facts.neighbours] ?? "what it says about one person"}, and little enough that the numbers stay useful for many people together. One person is ${who}.`,
+    `Every answer uses up some of a budget that was fixed beforehand, and when it is used up, answers stop. All answers there can ever be stay below ε ${short(facts.cap.epsilon)}: after all of them, ${facts.in_words}.`,
+    answers
+      ? `So far ${many(answers, "answer")} left and used ε ${short(facts.spent.epsilon)}, ${share}: somebody who had given even odds that a given person is in the data can be at most ${sureness(facts.spent)} % sure by now, whatever else they know.`
+      : "No answer has left so far.",
+  ];
+}
 
 export async function showCard() {
   const facts = await call("/v1/transparency");
-  $("dataset").textContent = facts.dataset;
-  const releases = facts.totals.reduce((sum, total) => sum + total.releases, 0),
+  const answers = facts.totals.reduce((sum, total) => sum + total.releases, 0),
     share = facts.spent.epsilon / facts.cap.epsilon;
-  $("card-title").textContent = `What is known about the people in “${facts.dataset}”`;
-  $("card-says").replaceChildren(
-    make(
-      "p",
-      `Questions about this data are answered with numbers that were blurred on purpose, so that nobody can tell ${NEIGHBOURS[facts.neighbours] ?? "what one person's rows say"}. One person is all rows of one ${facts.person.join(" or ")}.`,
-    ),
-    make(
-      "p",
-      `Every answer uses up some of a budget that was fixed beforehand. All answers together stay below ε ${short(facts.cap.epsilon)}: ${facts.in_words}.`,
-    ),
-    make(
-      "p",
-      releases
-        ? `So far ${many(releases, "answer")} left, and ε ${short(facts.spent.epsilon)} is used, ${(100 * share).toFixed(0)} % of the budget: whoever gave even odds that a person is in the data can be at most ${(100 * odds(facts.spent.epsilon)).toFixed(0)} % sure by now, whatever else they know.`
-        : "No answer has left so far.",
-    ),
-  );
+  $("dataset").textContent = facts.dataset;
+  $("card-title").textContent = `How the people in “${facts.dataset}” are protected`;
+  $("card-says").replaceChildren(...story(facts, answers).map((text) => make("p", text)));
   $("card-gauge").firstElementChild.style.width = `${100 * Math.min(1, share)}%`;
   $("card-gauge").setAttribute("aria-valuenow", share.toFixed(2));
   const lines = {
-    protects: `all rows of one ${facts.person.join(" or ")} (${facts.neighbours})`,
+    protects: `${facts.person.map(personOf).join(" or ")} (${facts.neighbours})`,
     "at most": `ε ${facts.cap.epsilon}${facts.cap.delta ? `, δ ${facts.cap.delta}` : ""} for all answers together`,
     used: `ε ${facts.spent.epsilon.toFixed(3)}${facts.spent.delta ? `, δ ${facts.spent.delta.toPrecision(2)}` : ""}`,
     answers: facts.totals.map((total) => `${total.releases} by ${total.mechanisms.join(" and ")}`).join(", ") || "none",

@@ -44,7 +44,7 @@ export function drawBars(box, { title, rows, wide = box.clientWidth }) {
   const room = Math.max(wide, 280),
     left = Math.min(170, room * 0.28, 16 + 7.8 * Math.max(4, ...shown.map(({ label }) => [...label].length)));
   const texts = shown.map((row) => `${number(row.value, row.width)} ${plusMinus(row.width)}`);
-  const right = 12 + 7.4 * Math.max(...texts.map((text) => text.length), 4);
+  const right = 16 + 7.9 * Math.max(...texts.map((text) => text.length), 4);
   const ticks = axis(Math.min(0, ...ends(shown)), Math.max(0, ...ends(shown)), room < 480 ? 2 : 5),
     [from, to] = [ticks[0], ticks.at(-1)];
   const x = (value) => left + ((room - left - right) * (Math.min(to, Math.max(from, value)) - from)) / (to - from);
@@ -75,6 +75,18 @@ export function drawBars(box, { title, rows, wide = box.clientWidth }) {
   return svg;
 }
 
+// Labels below an axis, as many as stand clear of each other.
+function dateTicks(svg, points, { x, y, left, right }) {
+  let free = -Infinity;
+  for (const { at, label } of points) {
+    const half = 3.8 * label.length,
+      middle = Math.min(right - half, Math.max(left + half, x(at)));
+    if (middle - half < free || Math.abs(middle - x(at)) > half) continue;
+    put(svg, "text", { class: "tick", x: middle, y, "text-anchor": "middle" }, label);
+    free = middle + half + 18;
+  }
+}
+
 // points: { at, label, value, low, high, width }, in order of `at`, a number; the band is where the truth lies.
 export function drawLine(box, { title, points, wide = box.clientWidth, high = 240, range = null }) {
   const shown = points.filter((point) => known(point.value)),
@@ -95,17 +107,7 @@ export function drawLine(box, { title, points, wide = box.clientWidth, high = 24
     put(svg, "line", { class: value === 0 ? "axis" : "grid", x1: left, x2: room - right, y1: y(value), y2: y(value) });
     put(svg, "text", { class: "tick", x: left - 8, y: y(value) + 4, "text-anchor": "end" }, tick(value));
   }
-  const widest = 7.4 * Math.max(...shown.map(({ label }) => label.length)) + 16,
-    every = Math.max(1, Math.ceil((shown.length * widest) / (room - left)));
-  shown.forEach((point, i) => {
-    if (i % every || (i && x(point.at) > room - right - widest / 2 + 14)) return;
-    put(
-      svg,
-      "text",
-      { class: "tick", x: Math.min(room - right, Math.max(left, x(point.at))), y: high - 10, "text-anchor": i ? "middle" : "start" },
-      point.label,
-    );
-  });
+  dateTicks(svg, shown, { x, y: high - 10, left, right: room - right });
   const low = ({ low: end }) => (known(end) ? end : from),
     most = ({ high: end }) => (known(end) ? end : to);
   const path = (pick, list = shown) => list.map((point, i) => `${i ? "L" : "M"} ${x(point.at).toFixed(1)} ${y(pick(point)).toFixed(1)}`).join(" ");

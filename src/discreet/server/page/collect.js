@@ -6,6 +6,8 @@ const NAMES = { "😀": "grin", "😂": "tears of joy", "🥰": "hearts", "😎"
 const MOST_VALUES = 24,
   MOST_PEOPLE = 1_000_000,
   MOST_AT_ONCE = 50_000;
+const EARLY = 0.5; // a half width above which a share says nothing
+const onPaper = (share) => Math.min(1.5, Math.max(-0.5, share)); // a longer line runs to the edge
 const PYTHON = "Use the Python client: discreet.local.Client.";
 const percent = (share, digits = 1) => `${(100 * share).toFixed(digits).replace("-", "−")}\u00a0%`; // never broken over two lines
 const points = (share) => (100 * share).toFixed(share < 0.01 ? 2 : 1);
@@ -21,7 +23,8 @@ export async function showCollect() {
   try {
     const { tasks } = await call("/v1/tasks");
     const asked = tasks.filter((task) => task.kind === "frequency");
-    if (!asked.length) throw Object.assign(new Error("Nothing is being collected here."), { next_step: "The owner begins a collection with POST /v1/tasks." });
+    $("collect-none").hidden = asked.length > 0;
+    if (!asked.length) return;
     $("collect-other").hidden = asked.length < 2;
     const before = $("collect-task").value;
     $("collect-task").replaceChildren(...asked.map((task) => make("option", task.name, { value: task.id })));
@@ -213,7 +216,7 @@ const widest = (rows, people) => Math.max(...rows.map((row) => (row.high - row.l
 
 // Rows are kept from one drawing to the next, so that a line can be seen to shrink.
 function draw(table, rows, people, truth = null) {
-  const ends = rows.flatMap((row) => [row.low / people, row.high / people]);
+  const ends = rows.flatMap((row) => [row.low / people, row.high / people]).map(onPaper);
   const span = Math.max(0.2, ...ends) - Math.min(0, ...ends);
   const step = [0.1, 0.2, 0.5, 1, 2, 5].find((size) => span / size <= (table.clientWidth < 450 ? 3.2 : 6)) ?? span / 3;
   const least = Math.floor(Math.min(0, ...ends) / step),
@@ -231,11 +234,14 @@ function draw(table, rows, people, truth = null) {
   }
   rows.forEach((row, i) => {
     const [, track, value, made] = table.rows[i + 1].cells;
-    const [share, low, high] = [row.estimate / people, row.low / people, row.high / people];
+    const [share, low, high] = [row.estimate / people, row.low / people, row.high / people],
+      isEarly = (high - low) / 2 > EARLY;
     const [bar, range, tick] = [".bar", ".range", ".made-up"].map((name) => track.querySelector(name));
-    place(bar, at(Math.min(0, share)), at(Math.max(0, share)));
-    place(range, at(low), at(high));
-    value.textContent = `${percent(share, high - low < 0.02 ? 2 : 1)} ±\u00a0${points((high - low) / 2)}`;
+    place(bar, at(Math.min(0, isEarly ? 0 : share)), at(Math.max(0, isEarly ? 0 : share)));
+    place(range, at(onPaper(low)), at(onPaper(high)));
+    const numbers = `${percent(share, high - low < 0.02 ? 2 : 1)} ±\u00a0${points((high - low) / 2)}`;
+    value.textContent = isEarly ? "too early to tell" : numbers;
+    value.title = numbers;
     if (!truth) return;
     tick.style.left = at(truth[i] / people);
     made.textContent = percent(truth[i] / people);

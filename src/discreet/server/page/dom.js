@@ -100,6 +100,8 @@ export const plusMinus = (width) => (width === null || width === undefined ? "±
 export const short = (value) => Number(value.toPrecision(2)).toLocaleString("en", { maximumSignificantDigits: 3 });
 export const epsilonText = (value) => `ε\u00a0${Number(value.toPrecision(3))}`;
 export const many = (count, one, more = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : more}`;
+// Who one person is, by the column that names them; a catalog where each row is a person has no such column, and says "row".
+export const personOf = (column) => (column === "row" ? "one row" : `all rows of one ${column}`);
 export const day = (time) => time.slice(0, 16).replace("T", " ");
 
 // Work that takes longer than a second is told in words, by the clock.
