@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from discreet import attacks
+from tests.server.browsing import check_accessible
 from tests.server.conftest import Server
 
 pytestmark = pytest.mark.slow
@@ -205,5 +206,6 @@ def test_nothing_is_cut_off_on_a_phone(browser, served):
     wide = """() => [...document.querySelectorAll("#attacks *")].filter((node) => !node.closest(".scroll") && node.getBoundingClientRect().right > 391)
         .map((node) => node.outerHTML)"""
     assert page.evaluate(wide) == []
+    check_accessible(page)
     assert page.complaints == []
     page.context.close()

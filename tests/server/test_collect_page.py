@@ -14,6 +14,7 @@ from discreet.local.books import CollectorBooks
 from discreet.local.client import Draw, canonical, digest_of
 from discreet.local.wire import read_message
 from tests.local.cases import randomizer_for
+from tests.server.browsing import check_accessible
 from tests.server.conftest import Server
 
 pytestmark = pytest.mark.slow
@@ -355,4 +356,5 @@ def test_nothing_is_cut_off_on_a_phone(browser, served):
         || (node.matches(".number, button, code, .name") && node.scrollWidth > node.clientWidth + 1 && node.clientWidth))
         .map((node) => node.outerHTML)"""
     assert page.evaluate(wide) == []
+    check_accessible(page)
     context.close()

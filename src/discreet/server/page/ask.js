@@ -105,7 +105,7 @@ async function price() {
   $("starters").hidden = !isEmpty;
   if (isEmpty) {
     clearTold();
-    offer("", "Write a question, or take one of these.");
+    offer("", "Its error and its price appear here before anything is paid.");
     return null;
   }
   try {

@@ -1,41 +1,16 @@
 // Attacks: one attack, against a release that deserves to fall and against Discreet, side by side; every change of a knob
 // plays a few trials of each, and all points of this visit stay on the curves.
+import { between, EPSILON, inShort, knobs, matters, percent, priced, SIDES, shownNumber, state, target } from "./attack_state.js";
+import { pauseWalk, showSteps } from "./attack_walk.js";
 import { drawCurve } from "./curve.js";
 import { $, call, fill, make, many, told } from "./dom.js";
 
-const SIDES = ["weak", "discreet"];
-const EPSILON = { name: "epsilon", label: "ε: all that the attacker may spend", least: 0.1, most: 10, usual: 1, whole: false, log: true };
 const POSITIONS = 60,
   SWEEP = 9,
   MOST_SCORES = 1900,
-  PATIENCE = 250,
-  PACE = 700,
-  LONGEST_WALK = 7000;
+  PATIENCE = 250;
 const SLOW = 1.5,
   QUICK = 0.6; // seconds of a request, after which fewer or more trials are played
-const state = {
-  attacks: [],
-  attack: null,
-  release: "",
-  values: {},
-  turned: "",
-  points: new Map(),
-  pace: new Map(),
-  last: {},
-  step: 0,
-  walk: 0,
-  fresh: false,
-  sweep: null,
-  wanted: new Set(),
-  busy: false,
-  timer: 0,
-};
-
-const percent = (share) => `${(100 * share).toFixed(share > 0 && share < 0.0995 ? 1 : 0)}\u00a0%`;
-const shownNumber = (value) => (Number.isInteger(value) ? value : Number(value.toPrecision(3))).toLocaleString("en", { maximumFractionDigits: 6 });
-const inShort = (knob) => knob.label.split(/[:,]/)[0];
-const between = ([low, high]) => `${percent(low).slice(0, -2)} to ${percent(high)}`;
-const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 export async function showAttacks(name) {
   $("attack-told").textContent = "";
@@ -73,11 +48,6 @@ function outcome(attack) {
 }
 
 // One attack
-
-const target = (side) => (side === "weak" ? state.release : "discreet");
-const priced = (side) => side === "discreet" || state.attack.priced.includes(state.release) || state.release in state.attack.peers;
-const knobs = () => [...state.attack.knobs, EPSILON].filter((knob) => knob.least < knob.most && SIDES.some((side) => matters(knob, side)));
-const matters = (knob, side) => (knob === EPSILON ? priced(side) : knob.against.includes(target(side)));
 
 function open(attack) {
   const again = state.attack === attack;
@@ -243,7 +213,7 @@ async function play(side) {
     if (attack !== state.attack || against !== target(side)) return;
     say(`Played ${many(result.scores.length, "trial")} in ${result.seconds.toFixed(1)} s. The people are generated; nothing was spent.`);
     show(side);
-    steps();
+    showSteps();
   } catch (error) {
     if (attack !== state.attack) return;
     stop();
@@ -290,7 +260,7 @@ function offer(side) {
 function showAll() {
   $("attack-world").textContent = `${many(state.values.people, "person").replace("persons", "people")}, generated anew for each play`;
   SIDES.forEach(show);
-  steps();
+  showSteps();
 }
 
 // The first rows of the world behind Discreet, table by table; the weak release is made from one like it.
@@ -396,99 +366,6 @@ function facts(side, result) {
   $(`${side}-facts`).replaceChildren(...told.flatMap(([name, value]) => [make("dt", name), make("dd", plain(value))]));
 }
 
-// One trial, step by step
-
-const lines = (side) => (state.last[side]?.against === target(side) ? state.last[side].result.transcript : []);
-const longest = () => Math.max(...SIDES.map((side) => lines(side).length));
-
-// New answers stand there at once, except for the first of an attack: these come one after the other, where motion is welcome.
-function steps() {
-  const both = SIDES.every((side) => lines(side).length);
-  for (const side of SIDES) $(`${side}-steps`).replaceChildren(...lines(side).map((step, _, all) => row(side, step, all)));
-  $("attack-walk").hidden = !both;
-  if (state.fresh && both) {
-    state.fresh = false;
-    state.step = longest();
-    if (!calm()) playWalk();
-  } else if (!state.walk) state.step = longest();
-  reveal();
-}
-
-function row(side, step, all) {
-  const item = make("li", "", { class: step.kind }),
-    text = make("span", "", /^SELECT\b/.test(step.text) ? { class: "sql" } : {});
-  text.append(...(step.kind === "truth" ? compared(all.find((one) => one.kind === "guess")?.text ?? "", step.text) : [step.text]));
-  item.append(make("b", step.kind), text);
-  if (step.kind === "truth") item.append(verdict(state.last[side].result));
-  return item;
-}
-
-// Where a guess is a row of bits, those that are wrong are marked in the truth.
-function compared(guess, truth) {
-  const [guessed, bits] = [guess, truth].map((text) => text.match(/[01]{6,}/)?.[0]);
-  if (!guessed || guessed.length !== bits?.length) return [truth];
-  const at = truth.indexOf(bits);
-  return [truth.slice(0, at), ...[...bits].map((bit, i) => (bit === guessed[i] ? bit : make("mark", bit))), truth.slice(at + bits.length)];
-}
-
-function verdict(result) {
-  const [first] = result.scores,
-    sure = first === 0 || first === 1;
-  const text =
-    sure && !state.attack.whole_runs ? (first ? "the attack succeeds this time" : "the attack fails this time") : `${percent(first)} ${state.attack.measure}`;
-  return make("em", text, { class: first > (1 + result.baseline) / 2 ? "fallen" : "held" });
-}
-
-function reveal() {
-  const all = longest();
-  for (const side of SIDES) for (const [i, item] of [...$(`${side}-steps`).children].entries()) item.classList.toggle("later", i >= state.step);
-  $("walk-at").textContent = `step ${Math.min(state.step, all)} of ${all}`;
-  $("walk-back").setAttribute("aria-disabled", state.step <= 1); // not disabled: the focus would be lost
-  $("walk-next").setAttribute("aria-disabled", state.step >= all);
-  $("walk-play").textContent = state.walk ? "Pause" : "Play from the start";
-}
-
-function walkTo(step) {
-  state.step = Math.max(1, Math.min(longest(), step));
-  reveal();
-}
-
-function playWalk() {
-  const pace = Math.min(PACE, LONGEST_WALK / longest());
-  state.step = 0;
-  const next = () => {
-    walkTo(state.step + 1);
-    state.walk = state.step < longest() ? setTimeout(next, pace) : 0;
-    reveal();
-  };
-  next();
-}
-
-function pauseWalk() {
-  clearTimeout(state.walk);
-  state.walk = 0;
-}
-
-const walkBy = (by) => {
-  pauseWalk();
-  walkTo(state.step + by);
-};
-
-$("walk-back").addEventListener("click", () => walkBy(-1));
-$("walk-next").addEventListener("click", () => walkBy(1));
-$("walk-play").addEventListener("click", () => {
-  if (state.walk) {
-    pauseWalk();
-    reveal();
-  } else playWalk();
-});
-$("attack-walk").addEventListener("keydown", (event) => {
-  const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-  if (by) {
-    event.preventDefault();
-    walkBy(by);
-  }
-});
 $("attack-more").addEventListener("click", () => {
   stop();
   want(SIDES);

@@ -81,7 +81,7 @@ function dateTicks(svg, points, { x, y, left, right }) {
   for (const { at, label } of points) {
     const half = 3.8 * label.length,
       middle = Math.min(right - half, Math.max(left + half, x(at)));
-    if (middle - half < free || Math.abs(middle - x(at)) > half) continue;
+    if (middle - half < free || Math.abs(middle - x(at)) > half + 1) continue;
     put(svg, "text", { class: "tick", x: middle, y, "text-anchor": "middle" }, label);
     free = middle + half + 18;
   }

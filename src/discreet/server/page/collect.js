@@ -239,7 +239,7 @@ function draw(table, rows, people, truth = null) {
     const [bar, range, tick] = [".bar", ".range", ".made-up"].map((name) => track.querySelector(name));
     place(bar, at(Math.min(0, isEarly ? 0 : share)), at(Math.max(0, isEarly ? 0 : share)));
     place(range, at(onPaper(low)), at(onPaper(high)));
-    const numbers = `${percent(share, high - low < 0.02 ? 2 : 1)} ±\u00a0${points((high - low) / 2)}`;
+    const numbers = `${percent(share, high - low < 0.02 ? 2 : 1)}\u00a0±\u00a0${points((high - low) / 2)}`;
     value.textContent = isEarly ? "too early to tell" : numbers;
     value.title = numbers;
     if (!truth) return;
@@ -263,7 +263,7 @@ function headed(ticks, at, truth) {
     scale.append(label);
   });
   cell.append(scale);
-  row.append(make("th", "", { class: "name" }), cell, make("th", "estimate", { class: "number value" }));
+  row.append(make("td", "", { class: "name" }), cell, make("th", "estimate", { class: "number value" }));
   if (truth) row.append(make("th", "made up", { class: "number truth" }));
   return row;
 }
