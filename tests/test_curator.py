@@ -148,7 +148,7 @@ def test_a_question_can_be_asked_by_its_accuracy(curator):
 
 
 def test_the_search_for_an_epsilon_ends_with_the_seconds_of_a_question(curator, monkeypatch):
-    monkeypatch.setattr(curator._engine, "one_limit", lambda: nullcontext(0.0))
+    monkeypatch.setattr(curator._engine, "one_limit", lambda *_: nullcontext(0.0))
     with pytest.raises(TooLarge, match="too long to plan"):
         curator.explain("SELECT COUNT(*) AS n FROM visits", within=300, confidence=0.95)
 

@@ -187,7 +187,8 @@ class Curator(CuratorFace):
     @contextmanager
     def _planning(self, analyst: str | None, taken_back: threading.Event | None) -> Iterator[None]:
         """A place to plan at, and all that is looked up there within the seconds of one question."""
-        with self._desks.held(analyst, taken_back=taken_back or threading.Event()), self._engine.one_limit():
+        asked = taken_back or threading.Event()
+        with self._desks.held(analyst, taken_back=asked), self._engine.one_limit(asked):
             yield
 
     def _release(self, plan: Plan, label: str) -> SqlRelease:
@@ -326,13 +327,22 @@ class Curator(CuratorFace):
         return begin(wanted, self._pipeline, version=self.version, analyst=analyst)
 
     def take_back(self, asking: Asking) -> None:
-        """Stop reading for a question that somebody else is asking; its price stays paid.
+        """Plan no further for a question that somebody else is asking. One that is paid for is read and stored all the same.
 
         Args:
             asking: What was given to `ask`.
         """
         self._desks.take_back(asking.taken_back)
         self._pipeline.take_back(asking)
+
+    def stop(self, asking: Asking) -> None:
+        """Stop a question at once, wherever it is: for a server that goes away. Its price stays paid, and nothing is stored.
+
+        Args:
+            asking: What was given to `ask`.
+        """
+        self.take_back(asking)
+        self._pipeline.stop(asking)
 
     def loss(self, plan: Plan) -> Loss:
         """What a question costs: its epsilons added up; or, where there are none, at the delta for conversion.

@@ -23,10 +23,18 @@ def test_a_class_is_the_first_doubling_with_room_and_never_beyond_the_limit(seco
 
 def test_who_misses_the_end_leaves_at_the_end_of_the_next_doubling():
     now = [100.0]
-    departure = Departure(100.0, 0.4, lambda: now[0])
+    departure = Departure(100.0, 0.4, 0.3, lambda: now[0])
     for since, leaves in [(0, 0.4), (0.39, 0.4), (0.41, 0.8), (0.79, 0.8), (0.81, 1.6), (5, 6.4)]:
+        assert departure.after(100 + since) == pytest.approx(100 + leaves)
+        assert departure.after(departure.after(100 + since)) == departure.after(100 + since)
+
+
+def test_a_place_is_free_after_the_seconds_that_were_expected_or_when_an_answer_that_is_later_leaves():
+    now = [100.0]
+    departure = Departure(100.0, 0.4, 0.2, lambda: now[0])
+    for since, ends in [(0.05, 0.25), (0.1, 0.25), (0.24, 0.25), (0.26, 0.4), (0.41, 0.8)]:
         now[0] = 100 + since
-        assert departure.next() == pytest.approx(100 + leaves)
+        assert departure.place_ends(100.05) == pytest.approx(100 + ends)
 
 
 class Clock:
@@ -57,13 +65,13 @@ class Noticed(threading.Event):
 class Reads:
     """Something to release whose reading takes `seconds`, whatever it was expected to take, and may fail."""
 
-    label, seconds = "reads", 0.3
+    label, seconds, questions = "reads", 0.3, ()
 
     def __init__(self, clock, seconds, *, fails=False, name="a"):
         self.clock, self.took, self.fails, self.digest = clock, seconds, fails, name
         self.releases = (Laplace(sensitivity=1, epsilon=0.01),)
 
-    def read(self, _engine, _taken_back):
+    def read(self, _engine, _stopped):
         self.clock.time += self.took
         if self.fails:
             raise ValueError("a cell")
@@ -79,22 +87,26 @@ def curator(tmp_path):
         yield made
 
 
-def seen(curator, monkeypatch, *, took, taken_back=float("inf"), fails=False, name="a"):
+NEVER = float("inf")
+
+
+def seen(curator, monkeypatch, *, took, taken_back=NEVER, stopped=NEVER, fails=False, name="a"):
     """Everything that can be seen of a question from outside, with the time at which it can be."""
     clock, events = Clock(), []
     pipeline, ledger = curator._pipeline, curator.ledger
-    for method in ("finish", "freeze"):
-        honest = getattr(ledger, method)
+    for room, method in ((ledger, "finish"), (ledger, "freeze"), (pipeline._places, "_leave")):
+        honest = getattr(room, method)
 
         def watched(*given, method=method, honest=honest, **named):
-            events.append((method, clock.time))
+            events.append((method.replace("_leave", "free"), clock.time))
             return honest(*given, **named)
 
-        monkeypatch.setattr(ledger, method, watched)
+        monkeypatch.setattr(room, method, watched)
     asking = Asking(
         lambda step: events.append((step, clock.time)),
         Noticed(clock, 1000 + taken_back),
-        lambda seconds: Departure(1000.0, class_of(seconds, unit=0.05, most=60), clock),
+        Noticed(clock, 1000 + stopped),
+        lambda seconds: Departure(1000.0, class_of(seconds, unit=0.05, most=60), seconds, clock),
     )
     try:
         pipeline.answer(Reads(clock, took, fails=fails, name=name), analyst="alice", asking=asking)
@@ -105,34 +117,54 @@ def seen(curator, monkeypatch, *, took, taken_back=float("inf"), fails=False, na
     return events
 
 
-@pytest.mark.parametrize("took", [0.0, 0.001, 0.2, 0.399])
+FREE = ("free", pytest.approx(1000.3))
+"""A place is given back when the seconds that were expected are over, however long it was read."""
+STORED = [("finish", pytest.approx(1000.4)), ("answer", pytest.approx(1000.4))]
+FAILED = [("freeze", pytest.approx(1000.4)), ("engine-failure", pytest.approx(1000.4))]
+
+
+@pytest.mark.parametrize("took", [0.0, 0.001, 0.2, 0.299])
 def test_an_answer_is_stored_and_leaves_when_its_class_ends_however_long_it_was_read(curator, monkeypatch, took):
-    assert seen(curator, monkeypatch, took=took) == [
-        ("planned", 1000.0), ("paid", 1000.0), ("finish", pytest.approx(1000.4)), ("answer", pytest.approx(1000.4)),
-    ]  # fmt: skip
+    assert seen(curator, monkeypatch, took=took) == [("planned", 1000.0), ("paid", 1000.0), FREE, *STORED]
+
+
+def test_what_is_read_for_longer_than_expected_keeps_its_place_until_it_leaves(curator, monkeypatch):
+    assert seen(curator, monkeypatch, took=0.301)[2:] == [("free", pytest.approx(1000.4)), *STORED]
 
 
 def test_a_failure_is_told_when_the_class_ends_and_not_before(curator, monkeypatch):
-    for took in (0.0, 0.3):
+    for took in (0.0, 0.29):
         events = seen(curator, monkeypatch, took=took, fails=True, name=str(took))
-        assert events[2:] == [("freeze", pytest.approx(1000.4)), ("engine-failure", pytest.approx(1000.4))]
+        assert events[2:] == [FREE, *FAILED]
         curator.ledger.freeze("alice", frozen=False)
 
 
-@pytest.mark.parametrize("fails", [False, True])
-@pytest.mark.parametrize("took", [0.0, 0.1, 0.249])
-def test_a_question_that_is_taken_back_tells_nothing_of_its_reading(curator, monkeypatch, took, fails):
-    """Whether the reading had ended by then, and whether it failed: the same events, at the same time; nothing stored, nobody frozen."""
-    events = seen(curator, monkeypatch, took=took, taken_back=0.25, fails=fails)
-    assert events[2:] == [("cancelled", pytest.approx(1000.25))]
-    assert not curator.ledger.account("alice").frozen
+@pytest.mark.parametrize("taken_back", [0.001, 0.25])
+@pytest.mark.parametrize("took", [0.0, 0.1, 0.249, 0.299])
+def test_what_is_paid_for_is_stored_when_its_class_ends_whether_or_not_it_is_taken_back(
+    curator, monkeypatch, took, taken_back
+):
+    """Else whoever takes questions back and asks them again has the data read as often as they like, for one price."""
+    events = seen(curator, monkeypatch, took=took, taken_back=taken_back)
+    assert events[2:] == [FREE, *STORED]
     again = seen(curator, monkeypatch, took=0.0)
-    assert [name for name, _ in again] == ["planned", "paid", "finish", "answer"]  # read anew: nothing was kept
+    assert [name for name, _ in again] == ["planned", "asked before", "answer"]  # nothing is read anew
+
+
+def test_taking_back_hides_no_failure(curator, monkeypatch):
+    events = seen(curator, monkeypatch, took=0.1, taken_back=0.2, fails=True)
+    assert events[2:] == [FREE, *FAILED]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_curator_who_goes_away_waits_for_nothing_and_stores_nothing(curator, monkeypatch, fails):
+    assert seen(curator, monkeypatch, took=0.1, stopped=0.25, fails=fails)[3:] == [("cancelled", pytest.approx(1000.25))]  # fmt: skip
+    assert not curator.ledger.account("alice").frozen
 
 
 def test_a_question_that_is_slower_than_its_class_leaves_a_doubling_later(curator, monkeypatch):
     assert seen(curator, monkeypatch, took=0.41)[2:] == [
-        ("finish", pytest.approx(1000.8)), ("answer", pytest.approx(1000.8)),
+        ("free", pytest.approx(1000.8)), ("finish", pytest.approx(1000.8)), ("answer", pytest.approx(1000.8)),
     ]  # fmt: skip
 
 
@@ -156,7 +188,7 @@ def test_a_refusal_of_the_clock_comes_before_the_charge(curator):
 
 
 def test_whoever_waits_for_the_end_of_a_class_has_given_their_place_back(curator):
-    """Three wait at the same time though two may read: no place is kept while waiting."""
+    """Three wait at the same time though two may read: a place is kept for the seconds of a reading, and not until the class ends."""
     threads, paid = [], threading.Semaphore(0)
     begun = time.monotonic()
 
@@ -165,7 +197,7 @@ def test_whoever_waits_for_the_end_of_a_class_has_given_their_place_back(curator
             f"SELECT COUNT(*) FROM visits WHERE cost > {number}",
             epsilon=0.01,
             analyst="alice",
-            asking=Asking(lambda step: paid.release() if step == "paid" else None, leaving=lambda _: Departure(begun, 3, time.monotonic)),
+            asking=Asking(lambda step: paid.release() if step == "paid" else None, leaving=lambda _: Departure(begun, 3, 0.1, time.monotonic)),
         )  # fmt: skip
 
     for number in range(3):

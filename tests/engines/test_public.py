@@ -2,6 +2,7 @@
 
 import threading
 import time
+from contextlib import contextmanager
 from fractions import Fraction
 
 import pytest
@@ -9,12 +10,16 @@ import pytest
 from discreet.algebra.aggregates import Aggregate, Fold, Order, Place
 from discreet.algebra.expressions import call
 from discreet.algebra.relations import Compute, How, Join, Keep, PerPerson, Windowed
+from discreet.answering.leaving import Departure
+from discreet.curator import Asking
 from discreet.engines import public
 from discreet.engines.public import PublicTables
 from discreet.engines.render import prepared
 from discreet.engines.watch import Watch
 from discreet.errors import Cancelled, TooLarge
+from discreet.samples import write_clinic
 from tests.engines.small import CATALOG, WARD, asked, opened, scanned, text, values, whole, window
+from tests.opening import open_curator
 
 
 @pytest.fixture
@@ -118,12 +123,12 @@ def test_two_who_want_the_same_wait_for_each_other_and_others_do_not(engine, mon
     going, started, count = threading.Event(), threading.Event(), []
     prepare = PublicTables._prepare
 
-    def slow(self, table, question):
+    def slow(self, table):
         count.append(table.keys)
         if table.keys == (0,):
             started.set()
             assert going.wait(10)
-        return prepare(self, table, question)
+        return prepare(self, table)
 
     monkeypatch.setattr(PublicTables, "_prepare", slow)
     results = []
@@ -141,6 +146,84 @@ def test_two_who_want_the_same_wait_for_each_other_and_others_do_not(engine, mon
     assert sorted(count) == [(0,), (1,)]
 
 
+def test_what_a_question_holds_is_used_and_dropped_as_if_its_readings_never_were(engine, monkeypatch):
+    """A question holds its relations until its answer leaves. When its statements are read meanwhile, and how often, changes neither what is
+    there for others now nor what is dropped later: else an explain would tell, by how long it takes, whether somebody's reading has ended.
+    """
+    monkeypatch.setattr(engine._public._tables, "_most", 2)
+    wards = scanned("wards", engine)
+    ours, *others = (prepared(wards, keys) for keys in [(0,), (1,), (), (0, 1)])
+
+    def left(readings):
+        engine._public._tables._items.clear()
+        seen = []
+        with engine._public.holding([ours]):
+            for number, other in enumerate(others):
+                with engine._public.holding([other]):
+                    pass
+                if number in readings:
+                    with engine._public.holding([ours]):
+                        pass
+                seen.append(set(engine._public._tables._items))
+        return [*seen, list(engine._public._tables._items)]
+
+    never = left(())
+    assert all(left(readings) == never for readings in [(0,), (1,), (2,), (0, 1, 2)])
+    assert all(ours.name in there for there in never)
+
+
+def test_a_question_holds_its_public_relations_from_before_its_turn_until_its_answer_leaves(tmp_path):
+    """By the clock, then, and whether or not it was taken back."""
+    with open_curator(write_clinic(tmp_path, patients=20, visits=50)) as curator:
+        holding, events = curator._engine.holding, []
+
+        @contextmanager
+        def watched(questions):
+            events.append("held")
+            with holding(questions):
+                yield
+            events.append("let go")
+
+        class Stopped(threading.Event):
+            def wait(self, timeout=None):
+                events.append("waits")
+                return super().wait(timeout)
+
+        curator._engine.holding = watched
+        departure = Departure(time.monotonic(), 0.2, 0.1, time.monotonic)
+        asking = Asking(
+            lambda step: step == "paid" and curator.take_back(asking), stopped=Stopped(), leaving=lambda _: departure
+        )
+        curator.ask("SELECT COUNT(*) FROM visits", epsilon=0.1, asking=asking)
+        assert events == ["held", "waits", "waits", "let go"]
+        assert time.monotonic() >= departure.arrived + 0.2
+
+
+def test_who_waits_for_what_another_prepares_can_be_taken_back_and_has_the_seconds_of_one_question(engine, monkeypatch):
+    wards = scanned("wards", engine)
+    going, started = threading.Event(), threading.Event()
+    prepare = PublicTables._prepare
+
+    def slow(self, table):
+        started.set()
+        assert going.wait(30)
+        return prepare(self, table)
+
+    monkeypatch.setattr(PublicTables, "_prepare", slow)
+    first = threading.Thread(target=engine.largest_multiplicity, args=(wards, (0,)))
+    first.start()
+    assert started.wait(10)
+    question = threading.Event()
+    threading.Timer(0.1, question.set).start()
+    with pytest.raises(Cancelled), engine.one_limit(question):
+        engine.largest_multiplicity(wards, (0,))
+    monkeypatch.setattr(engine._watch, "_seconds", 0.1)
+    with pytest.raises(TooLarge), engine.one_limit():
+        engine.largest_multiplicity(wards, (0,))
+    going.set()
+    first.join(10)
+
+
 SLOW = "SELECT count(*) FROM range(10000000000) AS a(x), range(100) AS b(y) WHERE x * y % 7 = 3"
 
 
@@ -153,6 +236,6 @@ def test_what_takes_too_long_is_refused_by_name_and_can_be_taken_back(engine, mo
     tables, question = PublicTables(engine._data, watch), threading.Event()
     threading.Timer(0.2, watch.take_back, [question]).start()
     started = time.monotonic()
-    with pytest.raises(Cancelled), tables._cursor(question) as cursor:
+    with pytest.raises(Cancelled), watch.one_limit(question), tables._cursor() as cursor:
         cursor.execute(SLOW)
     assert time.monotonic() - started < 10

@@ -2,7 +2,9 @@
 
 import pytest
 
-from discreet.errors import TooMany
+from discreet.answering.effort import CHARGE
+from discreet.answering.leaving import AT_ONCE
+from discreet.errors import TooLarge, TooMany
 from discreet.server import hours as rooms
 from discreet.server.hours import Hours
 
@@ -21,7 +23,7 @@ def ask(hours, now, seconds, *, analyst="alice"):
     """A question that is expected to take so long, and leaves when its class ends."""
     with hours.visit(analyst) as visit:
         departure = visit.leaving(seconds)
-        now[0] = departure.next()
+        now[0] = departure.after(now[0])
     return departure.length
 
 
@@ -47,7 +49,7 @@ def test_what_leaves_a_doubling_later_is_counted_in_full(hours, now):
     with hours.visit("alice") as visit:
         departure = visit.leaving(40)
         now[0] += 60
-        now[0] = departure.next()
+        now[0] = departure.after(now[0])
         assert now[0] == pytest.approx(1102.4)
     with pytest.raises(TooMany), hours.visit("alice") as visit:
         visit.leaving(40)
@@ -83,7 +85,7 @@ def test_the_class_counts_what_planning_took(hours, now):
 def test_without_a_unit_nothing_waits_and_the_time_that_it_took_is_counted(now):
     hours = Hours(unit=0, longest=60, a_minute=60, now=lambda: now[0])
     with hours.visit("alice") as visit:
-        assert visit.leaving(1) is None
+        assert visit.leaving(1) is AT_ONCE
     hours.settle("alice", 100)
     with pytest.raises(TooMany), hours.visit("alice"):
         pass
@@ -97,50 +99,9 @@ def test_analysts_with_all_their_seconds_are_forgotten(hours, now, monkeypatch):
     assert len(hours._buckets) <= 21
 
 
-def test_who_must_wait_for_a_place_leaves_in_a_class_that_has_room_for_the_wait(hours, now):
-    """By the seconds that the questions before it are expected to take, whenever their readings really end."""
-    with hours.visit("alice") as visit:
-        first, second = (visit.leaving(seconds).in_turn() for seconds in (3, 5))
-        assert (first.length, second.length) == (pytest.approx(3.2), pytest.approx(6.4))
-        third = visit.leaving(0.02)
-        assert third.length == 0.05
-        assert third.in_turn().length == pytest.approx(3.2)  # after the first, as an analyst has two places
-        with hours.visit("bob") as other:
-            assert other.leaving(0.02).in_turn().length == 0.05
-    now[0] += 10
-    with hours.visit("alice") as visit:
-        assert visit.leaving(0.02).in_turn().length == 0.05
-
-
-def test_when_all_places_are_taken_everybody_s_class_has_room_for_that(hours, now):
-    for number in range(4):
-        with hours.visit(f"a{number}") as visit:
-            for _ in range(2):
-                visit.leaving(0.8).in_turn()
-    with hours.visit("bob") as visit:
-        assert visit.leaving(0.02).in_turn().length == pytest.approx(1.6)
-
-
-def test_long_questions_wait_for_each_other_and_short_ones_do_not_wait_for_them(hours, now):
-    for number in range(3):
-        with hours.visit(f"a{number}") as visit:
-            for _ in range(2):
-                visit.leaving(20).in_turn()
-    with hours.visit("bob") as visit:
-        assert visit.leaving(0.02).in_turn().length == 0.05
-        assert visit.leaving(20).in_turn().length == pytest.approx(51.2)
-
-
-def test_what_waits_for_an_analyst_s_own_places_keeps_no_other_from_theirs(hours, now):
-    with hours.visit("alice") as visit:
-        lengths = [visit.leaving(6).in_turn().length for _ in range(8)]
-    assert lengths == pytest.approx([6.4, 6.4, 12.8, 12.8, 25.6, 25.6, 25.6, 25.6])
-    with hours.visit("bob") as visit:
-        assert visit.leaving(0.02).in_turn().length == 0.05
-
-
-def test_turns_that_are_over_are_forgotten(hours, now):
-    for number in range(20):
-        now[0] += 1
-        hours.departure(f"a{number}", now[0], 0.02).in_turn()
-    assert len(hours._turns._readings) == 1
+def test_a_place_is_kept_for_what_a_reading_is_expected_to_take_and_nobody_keeps_one_beyond_the_seconds_of_one(hours):
+    for seconds, kept in [(0.02, 0.0125), (1 + CHARGE, 1), (40 + CHARGE, 40)]:
+        assert hours.departure(1000.0, seconds).reading == pytest.approx(kept)
+    with pytest.raises(TooLarge, match="122,895 seconds, and has 60"), hours.visit("alice") as visit:
+        visit.leaving(122_895)
+    assert hours._left("alice") == 60

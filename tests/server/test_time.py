@@ -119,7 +119,7 @@ def test_a_guess_about_a_person_is_not_heard_in_the_time(tmp_path):
 
 @pytest.fixture
 def crowded(tmp_path):
-    server = Clinic(tmp_path, about=10**6, people=200_000).start("--seconds-a-minute", "10000")
+    server = Clinic(tmp_path, about=50_000, people=200_000).start("--seconds-a-minute", "10000")
     yield server
     server.stop(kill=True)
 

@@ -33,6 +33,10 @@ _DRAW, _CELL = 150.0, 1000.0
 """For a number that noise is drawn for, and for a cell of a histogram that a quantile is drawn from."""
 
 
+CHARGE = SAFETY * _CHARGE / 1e9
+"""Seconds of what a question is expected to take that pass before it is read."""
+
+
 def seconds_of(plan: Plan) -> float:
     """What the charge, the reading and the noise of a plan take on tables of the declared sizes, doubled for safety; with room for one
     person all of whose rows are as dear as rows can be, so that nobody's rows decide when an answer leaves.

@@ -2,7 +2,8 @@
 
 What is released brings its own reading and its own noise; this is the one place that charges, and the one place that holds both the engine
 and the randomness. The charge is on disk before anything is read, the answer before it leaves. Between noise and store it waits for the end
-of its class of time: until then nothing tells, to anybody, whether its reading has ended and how.
+of its class of time: until then nothing tells, to anybody, whether its reading has ended and how. What was charged is read, waits and is
+stored, whether or not anybody still wants it: so nobody has it read a second time for one price.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -19,7 +20,7 @@ from discreet.algebra.digest import FORMAT
 from discreet.algebra.question import Question
 from discreet.answering.answer import stored_form
 from discreet.answering.effort import seconds_of
-from discreet.answering.leaving import Departure
+from discreet.answering.leaving import AT_ONCE, Departure
 from discreet.answering.plan import Plan
 from discreet.answering.release import above, release
 from discreet.engines import Engine, Places
@@ -41,21 +42,24 @@ def _no_step(_: str) -> None:
     """Nobody looks on."""
 
 
-def _at_once(_: float) -> None:
+def _at_once(_: float) -> Departure:
     """Whoever has the data at hand may know how long it is read."""
+    return AT_ONCE
 
 
 @dataclass(frozen=True, slots=True)
 class Asking:
     """A question on its way: who wants to hear of its steps (planned, then paid or asked before), how it can be taken back, and when its answer leaves.
 
-    `leaving` is told how many seconds the question is expected to take, before anything is charged, and may refuse it. An answer that is certain
-    to have more than `most_cells` is refused before that.
+    `taken_back` ends what comes before the charge, and nothing after it; `stopped` ends everything: the curator goes away. `leaving` is told
+    how many seconds the question is expected to take, before anything is charged, and may refuse it. An answer that is certain to have more
+    than `most_cells` is refused before that.
     """
 
     on_step: Callable[[str], None] = _no_step
     taken_back: threading.Event = field(default_factory=threading.Event)
-    leaving: Callable[[float], Departure | None] = _at_once
+    stopped: threading.Event = field(default_factory=threading.Event)
+    leaving: Callable[[float], Departure] = _at_once
     most_cells: int | None = None
 
 
@@ -75,10 +79,14 @@ class Releasable(Protocol):
         """How the books call it."""
 
     @property
+    def questions(self) -> Sequence[Question]:
+        """What is read."""
+
+    @property
     def seconds(self) -> float:
         """How long reading and noise are expected to take: public, whatever the data is."""
 
-    def read(self, engine: Engine, taken_back: threading.Event) -> Any:
+    def read(self, engine: Engine, stopped: threading.Event) -> Any:
         """Exact integers, which stay between this and `noisy`."""
 
     def noisy(self, exact: Any, bits: RandomBits) -> bytes:
@@ -98,11 +106,15 @@ class SqlRelease:
         return self.plan.releases
 
     @property
+    def questions(self) -> Sequence[Question]:
+        return self.plan.questions
+
+    @property
     def seconds(self) -> float:
         return seconds_of(self.plan)
 
-    def read(self, engine: Engine, taken_back: threading.Event) -> Any:
-        return [engine.run(question, taken_back=taken_back) for question in self.plan.questions]
+    def read(self, engine: Engine, stopped: threading.Event) -> Any:
+        return [engine.run(question, taken_back=stopped) for question in self.plan.questions]
 
     def noisy(self, exact: Any, bits: RandomBits) -> bytes:
         return stored_form(release(self.plan, exact, bits))
@@ -166,18 +178,29 @@ class Pipeline:
         return None if found is None or found.answer is None else Paid(found.answer, found)
 
     def take_back(self, asking: Asking) -> None:
-        """Stop reading for a question that somebody else is asking; its price stays paid."""
-        self._places.take_back(asking.taken_back)
+        """Plan no further for a question that somebody else is asking. What is charged is read all the same."""
         self._engine.take_back(asking.taken_back)
 
-    def _fresh(self, wanted: Releasable, analyst: str | None, asking: Asking, departure: Departure | None) -> bytes:
+    def stop(self, asking: Asking) -> None:
+        """Stop reading for a question at once, because the curator goes away; its price stays paid, and nothing is stored."""
+        self._places.take_back(asking.stopped)
+        self._engine.take_back(asking.stopped)
+
+    def _fresh(self, wanted: Releasable, analyst: str | None, asking: Asking, departure: Departure) -> bytes:
         """Read, add noise, and wait. Whatever fails past the charge may hang on somebody's row, so it is one sentence and a bit about the
-        data: it stops the analyst until the owner looks. Who takes the question back before it leaves learns neither.
+        data: it stops the analyst until the owner looks.
+
+        Public relations are taken before there is a place and held until the answer leaves; a place is kept until a time that was known when
+        it was taken. Neither tells when the reading has really ended.
         """
-        leaves = None if departure is None else departure.in_turn()
-        noisy, failure = self._read(wanted, analyst, asking)
-        if _waited(leaves, asking.taken_back):
-            raise cancelled()
+        with self._held(wanted, asking):
+            with self._places.held(analyst, taken_back=asking.stopped, is_long=wanted.seconds > LONG):
+                begun = departure.now()
+                noisy, failure = self._read(wanted, asking)
+                ends = departure.place_ends(begun)
+                asking.stopped.wait(max(0.0, ends - departure.now()))
+            if asking.stopped.wait(max(0.0, departure.after(ends) - departure.now())):
+                raise cancelled()
         if noisy is not None:
             return noisy
         _LOG.error("a release failed past its charge: %s", failure)
@@ -186,21 +209,20 @@ class Pipeline:
                 self.ledger.freeze(analyst, by="a reading that failed")
         raise EngineFailure("The engine could not answer. The price was paid.", next_step="Tell the owner of the data.")
 
-    def _read(self, wanted: Releasable, analyst: str | None, asking: Asking) -> tuple[bytes | None, str]:
+    @contextmanager
+    def _held(self, wanted: Releasable, asking: Asking) -> Iterator[None]:
+        with ExitStack() as held:
+            with self._engine.one_limit(asking.stopped):
+                held.enter_context(self._engine.holding(wanted.questions))
+            yield
+
+    def _read(self, wanted: Releasable, asking: Asking) -> tuple[bytes | None, str]:
         """What may leave, or the name of what went wrong: its text quotes cells."""
-        place = self._places.held(analyst, taken_back=asking.taken_back, is_long=wanted.seconds > LONG)
         try:
-            with place, self._engine.one_limit():
-                return wanted.noisy(wanted.read(self._engine, asking.taken_back), self._bits), ""
+            with self._engine.one_limit():
+                return wanted.noisy(wanted.read(self._engine, asking.stopped), self._bits), ""
         except Exception as failure:  # noqa: BLE001  not only what engines are known to raise
             return None, type(failure).__name__
-
-
-def _waited(departure: Departure | None, taken_back: threading.Event) -> bool:
-    """Wait until an answer may leave; whether it was taken back by then, which ends the waiting."""
-    if departure is None:
-        return taken_back.is_set()
-    return taken_back.wait(max(0.0, departure.next() - departure.now()))
 
 
 def cancelled() -> Cancelled:

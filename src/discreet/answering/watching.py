@@ -79,11 +79,16 @@ class Watchable:
         return Request(id="watch", question=self.digest, releases=self.releases, format=FORMAT).key
 
     @property
+    def questions(self) -> tuple[Question, ...]:
+        """Nothing is read."""
+        return ()
+
+    @property
     def seconds(self) -> float:
         """Nothing is read."""
         return 0.0
 
-    def read(self, _engine: Engine, _taken_back: threading.Event) -> None:
+    def read(self, _engine: Engine, _stopped: threading.Event) -> None:
         """Nothing: the threshold is drawn before any data is looked at."""
 
     def noisy(self, _exact: Any, bits: RandomBits) -> bytes:

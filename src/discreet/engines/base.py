@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -23,8 +24,14 @@ class Engine(PublicFacts, Protocol):
     def take_back(self, question: threading.Event) -> None:
         """Stop reading for a question, now or when its turn comes; no other question is disturbed."""
 
-    def one_limit(self) -> AbstractContextManager[float]:
-        """While it lasts, everything that this thread reads together has the seconds of one question; when they end, by the monotonic clock."""
+    def holding(self, questions: Sequence[Question]) -> AbstractContextManager[None]:
+        """While it lasts, what these questions read of public relations is there. Ended when the answer leaves."""
+
+    def one_limit(self, question: threading.Event | None = None) -> AbstractContextManager[float]:
+        """While it lasts, everything that this thread reads together has the seconds of one question; when they end, by the monotonic clock.
+
+        Whoever takes `question` back ends it.
+        """
 
     def close(self) -> None:
         """Let go of the data."""

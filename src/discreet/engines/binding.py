@@ -7,6 +7,7 @@ import re
 import threading
 from collections import OrderedDict
 from contextlib import ExitStack, suppress
+from functools import partial
 
 import duckdb
 
@@ -62,12 +63,18 @@ class Binder:
         """On a cursor of its own: nobody waits for a statement that takes long to prepare."""
         with ExitStack() as held:
             cursor = held.enter_context(self._connection.cursor())
-            held.enter_context(self._watch.reading(cursor, threading.Event()))
+            held.enter_context(self._watch.reading(cursor, self._watch.asked()))
             for table in statement.tables:
                 create = f"CREATE OR REPLACE TABLE {table.name} AS {table.sql}"
-                held.enter_context(self._tables.held(table.name, lambda create=create: self._run(cursor, create)))  # type: ignore[misc]
+                held.enter_context(
+                    self._tables.held(table.name, partial(self._run, cursor, create), check=self._check_wanted)
+                )
             # It is run, too: optimizers refuse things that were bound.
             cursor.execute(statement.sql, dict(statement.values) or None).fetchall()
+
+    def _check_wanted(self) -> None:
+        if self._watch.is_over():
+            raise duckdb.InterruptException
 
     @staticmethod
     def _run(cursor: duckdb.DuckDBPyConnection, sql: str) -> None:

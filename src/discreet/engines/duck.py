@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from fractions import Fraction
 from typing import Any
@@ -84,7 +84,7 @@ class DuckEngine:
             everybody = ExactRows((), tuple(self._people.copy() for _ in question.measures), None, {})
             return [everybody] * len(question.sets)
         try:
-            with self._watch.one_limit(), self._cursor() as cursor:
+            with self._watch.one_limit(asked), self._cursor() as cursor:
                 return [self._grouping(cursor, question, grouping, asked) for grouping in self._groupings(question)]
         except (duckdb.Error, MemoryError, TooLarge, Cancelled):
             if asked.is_set():
@@ -97,8 +97,13 @@ class DuckEngine:
         """Stop reading for a question, now or when its turn comes; no other question is disturbed."""
         self._watch.take_back(question)
 
-    def one_limit(self) -> AbstractContextManager[float]:
-        return self._watch.one_limit()
+    def one_limit(self, question: threading.Event | None = None) -> AbstractContextManager[float]:
+        return self._watch.one_limit(question)
+
+    def holding(self, questions: Sequence[Question]) -> AbstractContextManager[None]:
+        """While it lasts, the public relations that these questions read are there: prepared now, where they are not."""
+        written = [self._groupings(question) for question in questions if not question.is_everybody]
+        return self._public.holding([table for each in written for one in _statements(each) for table in one.tables])
 
     # Public tables
 
@@ -164,7 +169,7 @@ class DuckEngine:
     def _reading(
         self, cursor: duckdb.DuckDBPyConnection, statement: Statement, asked: threading.Event
     ) -> Iterator[None]:
-        with self._public.holding(statement.tables, asked), self._watch.reading(cursor, asked):
+        with self._public.holding(statement.tables), self._watch.reading(cursor, asked):
             if asked.is_set():
                 raise _taken_back()
             yield

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import date
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import duckdb
@@ -30,7 +31,7 @@ _LISTED = MOST_GROUPS + 1
 
 
 class PublicTables:
-    """Implements `PublicFacts`, and holds prepared relations while a question reads them."""
+    """Implements `PublicFacts`, and holds prepared relations while a question is under way."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, watch: Watch) -> None:
         self._connection, self._watch = connection, watch
@@ -40,11 +41,17 @@ class PublicTables:
         self._facts: Kept[list[Any]] = Kept(_FACTS, most_weight=5 * _LISTED, weigh=len, drop=lambda _: None)
 
     @contextmanager
-    def holding(self, tables: Sequence[Prepared], question: threading.Event | None = None) -> Iterator[None]:
-        """While it lasts, these relations are there."""
+    def holding(self, tables: Sequence[Prepared]) -> Iterator[None]:
+        """While it lasts, these relations are there.
+
+        A question takes them before it waits for a place to be read at, and lets them go when its answer leaves: how long somebody else's
+        planning takes hangs on what is there, and may not hang on when a reading ends.
+        """
         with ExitStack() as held:
             for table in tables:
-                held.enter_context(self._tables.held(table.name, lambda table=table: self._prepare(table, question)))  # type: ignore[misc]
+                held.enter_context(
+                    self._tables.held(table.name, partial(self._prepare, table), check=self._check_wanted)
+                )
             yield
 
     # PublicFacts
@@ -79,14 +86,14 @@ class PublicTables:
 
     def _looked_up(self, sql: str) -> list[Any]:
         def read() -> list[Any]:
-            with self._cursor(None) as cursor:
+            with self._cursor() as cursor:
                 return cursor.execute(checked(sql)).fetchall()
 
-        with self._facts.held(sql, read) as rows:
+        with self._facts.held(sql, read, check=self._check_wanted) as rows:
             return rows
 
-    def _prepare(self, table: Prepared, question: threading.Event | None) -> int:
-        with self._cursor(question) as cursor:
+    def _prepare(self, table: Prepared) -> int:
+        with self._cursor() as cursor:
             cursor.execute(f"CREATE OR REPLACE TABLE {table.name} AS {table.sql}")
             row = cursor.execute(f"SELECT count(*) FROM {table.name}").fetchone()
             return int(row[0]) if row else 0
@@ -96,19 +103,28 @@ class PublicTables:
             cursor.execute(f"DROP TABLE IF EXISTS {name}")
 
     @contextmanager
-    def _cursor(self, question: threading.Event | None) -> Iterator[duckdb.DuckDBPyConnection]:
+    def _cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
         """A cursor of one's own, within the limits of a question. Nothing of people is read, so the refusal may say what it is."""
-        asked = question or threading.Event()
+        asked = self._watch.asked()
         try:
             with self._connection.cursor() as cursor, self._watch.reading(cursor, asked):
                 yield cursor
         except (duckdb.Error, MemoryError):
-            if asked.is_set():
-                raise Cancelled("The question was taken back.", next_step="Ask again.") from None
-            raise TooLarge(
-                "The public tables of the question cannot be prepared in the time and memory of one question.",
-                next_step="Join them on a key, or keep fewer of their rows.",
-            ) from None
+            raise _not_prepared(asked) from None
+
+    def _check_wanted(self) -> None:
+        """Whoever waits for what another question prepares does so within the limits of their own."""
+        if self._watch.is_over():
+            raise _not_prepared(self._watch.asked())
+
+
+def _not_prepared(asked: threading.Event) -> Cancelled | TooLarge:
+    if asked.is_set():
+        return Cancelled("The question was taken back.", next_step="Ask again.")
+    return TooLarge(
+        "The public tables of the question cannot be prepared in the time and memory of one question.",
+        next_step="Join them on a key, or keep fewer of their rows.",
+    )
 
 
 def _values(relation: Relation, expression: Expression) -> str:

@@ -16,6 +16,9 @@ _AGAIN = 0.02
 _IDLE = 5.0
 """Seconds after which a thread that has nothing to look at ends; the next reading starts another."""
 
+_ENDING = 10.0
+"""Seconds that what is being read has to end when nobody watches any more."""
+
 
 @dataclass(slots=True, eq=False)
 class Reading:
@@ -39,14 +42,26 @@ class Watch:
         self._is_closed = False
 
     @contextmanager
-    def one_limit(self) -> Iterator[float]:
-        """While it lasts, everything that this thread reads ends at one time, which is told: the limit is a question's, not a statement's."""
-        outer = self._until()
-        self._shared.until = min(outer, time.monotonic() + self._seconds)
+    def one_limit(self, question: threading.Event | None = None) -> Iterator[float]:
+        """While it lasts, everything that this thread reads ends at one time, which is told: the limit is a question's, not a statement's.
+
+        `question` is what it reads for, that of the limit around this one unless said.
+        """
+        outer, asked = self._until(), self.asked()
+        self._shared.until, self._shared.asked = min(outer, time.monotonic() + self._seconds), question or asked
         try:
             yield self._shared.until
         finally:
-            self._shared.until = outer
+            self._shared.until, self._shared.asked = outer, asked
+
+    def asked(self) -> threading.Event:
+        """What this thread reads for; something that nobody takes back where that was not said."""
+        question: threading.Event | None = getattr(self._shared, "asked", None)
+        return question or threading.Event()
+
+    def is_over(self) -> bool:
+        """Whether this thread's time is up, or its question taken back."""
+        return self.asked().is_set() or time.monotonic() > self._until()
 
     def _until(self) -> float:
         until: float = getattr(self._shared, "until", math.inf)
@@ -64,6 +79,8 @@ class Watch:
         finally:
             with self._change:
                 self._readings.discard(entry)
+                if self._is_closed:
+                    self._change.notify_all()
 
     def take_back(self, question: threading.Event) -> None:
         """Nothing is read for this question any longer."""
@@ -83,14 +100,17 @@ class Watch:
             self._change.notify()
 
     def close(self) -> None:
-        """End the thread, if there is one."""
+        """End what is being read, and the thread, if there is one."""
         with self._change:
             self._is_closed = True
-            self._change.notify()
+            for entry in self._readings:
+                entry.until = 0.0
+            self._change.notify_all()
+            self._change.wait_for(lambda: not self._readings, timeout=_ENDING)
 
     def _look(self) -> None:
         with self._change:
-            while not self._is_closed and (self._readings or self._last_seen + _IDLE > time.monotonic()):
+            while self._readings or not (self._is_closed or self._last_seen + _IDLE < time.monotonic()):
                 self._next_look = self._interrupt_late()
                 self._change.wait(self._next_look - time.monotonic())
             self._thread = None

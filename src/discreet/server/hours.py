@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from discreet.answering.leaving import Departure, Turns, class_of
-from discreet.answering.pipeline import LONG, PLACES, PLACES_EACH, PLACES_LONG
-from discreet.errors import TooMany
+from discreet.answering.effort import CHARGE
+from discreet.answering.leaving import AT_ONCE, Departure, class_of
+from discreet.errors import TooLarge, TooMany
 
 _MOST_REMEMBERED = 10_000
 
@@ -28,7 +28,6 @@ class Hours:
         self._unit, self._longest, self._a_minute, self._now = unit, longest, a_minute, now
         self._buckets: dict[str, tuple[float, float]] = {}
         self._lock = threading.Lock()
-        self._turns = Turns(PLACES, each=PLACES_EACH, long=PLACES_LONG, now=now)
 
     @contextmanager
     def visit(self, analyst: str) -> Iterator[Visit]:
@@ -40,12 +39,19 @@ class Hours:
         finally:
             self.settle(analyst, self._now() - visit.arrived - visit.taken)
 
-    def departure(self, analyst: str, arrived: float, seconds: float) -> Departure | None:
-        """When an answer leaves whose question arrived then, and will be read for about so many seconds."""
+    def departure(self, arrived: float, seconds: float) -> Departure:
+        """When an answer leaves whose question arrived then, and will take about so many seconds; or a refusal, where they are more than one
+        question has: nobody keeps a place for longer, and an engine may be slow to notice that time is up.
+        """
         if self._unit <= 0:
-            return None
+            return AT_ONCE
+        if seconds > self._longest:
+            raise TooLarge(
+                f"The question is expected to take {seconds:,.0f} seconds, and has {self._longest:g}.",
+                next_step="Let fewer rows meet, look at fewer or shorter texts, or ask the owner for more (`[engine] seconds`).",
+            )
         length = class_of(self._now() - arrived + seconds, unit=self._unit, most=max(self._unit, self._longest))
-        return Departure(arrived, length, self._now, lambda: self._turns.end(analyst, seconds, is_long=seconds > LONG))
+        return Departure(arrived, length, max(seconds - CHARGE, self._unit / 4), self._now)
 
     def take(self, analyst: str, seconds: float) -> None:
         """Take seconds out of a bucket that has them, or refuse."""
@@ -80,10 +86,9 @@ class Visit:
         self._hours, self._analyst, self.arrived = hours, analyst, arrived
         self.taken = 0.0
 
-    def leaving(self, seconds: float) -> Departure | None:
+    def leaving(self, seconds: float) -> Departure:
         """Choose the class of a question that will be read for about so long, and take its time from the analyst's; or refuse."""
-        departure = self._hours.departure(self._analyst, self.arrived, seconds)
-        if departure is not None:
-            self._hours.take(self._analyst, departure.length)
-            self.taken = departure.length
+        departure = self._hours.departure(self.arrived, seconds)
+        self._hours.take(self._analyst, departure.length)
+        self.taken = departure.length
         return departure

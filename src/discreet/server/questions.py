@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -12,13 +12,12 @@ from typing import Any, TypeVar
 
 from discreet.answering.answer import Answer
 from discreet.answering.face import Explanation
-from discreet.answering.leaving import Departure
 from discreet.answering.pipeline import cancelled
 from discreet.curator import Asking, Curator
 from discreet.errors import TooMany
 from discreet.server.bodies import Question
 from discreet.server.guard import Guard
-from discreet.server.hours import Hours, Visit
+from discreet.server.hours import Hours
 from discreet.server.roles import Holder
 
 T = TypeVar("T")
@@ -28,20 +27,10 @@ _THREADS = 512
 
 @dataclass(slots=True, eq=False)
 class _Underway:
-    given: Asking
-    visit: Visit
+    asking: Asking
     result: asyncio.Future[Any] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     """What whoever asks hears."""
     is_gone: bool = False
-    departure: Departure | None = None
-
-    @property
-    def asking(self) -> Asking:
-        return replace(self.given, leaving=self._leaving)
-
-    def _leaving(self, seconds: float) -> Departure | None:
-        self.departure = self.visit.leaving(seconds)
-        return self.departure
 
     def done(self, work: asyncio.Future[Any]) -> None:
         """The work has ended, as it may."""
@@ -58,12 +47,6 @@ class _Underway:
         self.is_gone = True
         if not self.result.done():
             self.result.set_exception(cancelled())
-
-    async def over(self, work: asyncio.Future[Any]) -> None:
-        """Wait until work that nobody waits for has ended and, where its class was chosen, until an answer would have left."""
-        await asyncio.wait({work})
-        if self.departure is not None:
-            await asyncio.sleep(self.departure.next() - self.departure.now())
 
 
 class Questions:
@@ -85,32 +68,37 @@ class Questions:
 
         `then` makes something of the answer, in the same thread.
 
-        Nobody waits for a reading that is taken back to stop: how long that takes would tell whether it was still going on. For the same
-        reason, and because it is work, it counts among the analyst's questions at once until its class ends.
+        Who takes a question back only stops waiting. Where it is paid for, it goes on as if nothing had happened: it is read, waits for the
+        end of its class, is stored, and counts among the analyst's questions at once until then.
         """
         with ExitStack() as limits:
             limits.enter_context(self._guard.admit(holder.name))
-            mine = _Underway(asking, limits.enter_context(self._hours.visit(holder.name)))
+            visit = limits.enter_context(self._hours.visit(holder.name))
+            mine = _Underway(replace(asking, leaving=visit.leaving))
             self._underway[holder.id, name] = mine
             work = self._work(partial(self._asked, question, holder, name, mine.asking, then))
             work.add_done_callback(mine.done)
             try:
                 return await mine.result
             except asyncio.CancelledError:  # the server stops: nobody may wait for the end of a class
-                self._curator.take_back(mine.asking)
+                self._curator.stop(mine.asking)
                 raise
             finally:
                 if self._underway.get((holder.id, name)) is mine:
                     del self._underway[holder.id, name]
                 if mine.is_gone:
-                    self._abandon(mine.over(work), limits.pop_all())
+                    self._abandon(mine.asking, work, limits.pop_all())
 
-    def _abandon(self, over: Coroutine[Any, Any, None], limits: ExitStack) -> None:
-        """Keep what counts against an analyst until it is over."""
+    def _abandon(self, asking: Asking, work: asyncio.Future[Any], limits: ExitStack) -> None:
+        """Keep what counts against an analyst until work that nobody waits for has ended."""
 
         async def kept() -> None:
             with limits:
-                await over
+                try:
+                    await asyncio.wait({work})
+                except asyncio.CancelledError:  # the server stops
+                    self._curator.stop(asking)
+                    raise
 
         task = asyncio.ensure_future(kept())
         self._abandoned.add(task)
