@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from discreet.errors import BadProbability
 from discreet.noise import Probability, bernoulli, bernoulli_exp, flip
 from discreet.noise.coins import flip_each_exp_minus
-from discreet.noise.enclosure import exp_minus
+from discreet.noise.enclosure import exp_minus, exp_minus_doubled
 from discreet.noise.floats import LARGEST_EXPONENT, RELATIVE_ERROR, exp_minus_float
 from tests.checks import samples_follow
 from tests.laws import exp_of
@@ -137,3 +137,19 @@ def test_probabilities_out_of_range_are_refused():
             bernoulli(p, 1, bits)
     with pytest.raises(BadProbability):
         bernoulli_exp(Fraction(-1), 1, bits)
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 2**40), Fraction(1, 3), Fraction(7), Fraction(1000, 3), Fraction(2**56)])
+def test_coins_whose_exponents_double_are_the_same_as_each_by_itself(scale):
+    together = Probability.logistics_minus(1 / scale, doublings=20)
+    apart = [Probability.logistic_minus(2**times / scale) for times in range(21)]
+    for width in (16, 64, 128):
+        assert [coin.prefix(width) for coin in together] == [coin.prefix(width) for coin in apart]
+
+
+def test_bounds_of_doubled_exponents_enclose_them():
+    for times, (low, high) in enumerate(exp_minus_doubled(Fraction(1, 1000), 16, 96)):
+        finer_low, finer_high = exp_minus(Fraction(2**times, 1000), 300)
+        assert low << 204 <= finer_low
+        assert finer_high <= high << 204
+        assert high - low <= 2

@@ -72,6 +72,9 @@ class Laplace(SolvedForEpsilon):
         scale = self.scale
         guess = float(scale) * math.log(2 / float(beta) / (1 + math.exp(-1 / scale)))
         low, high = -1, max(0, math.ceil(guess * (1 + 1e-9))) + 1  # too heavy a tail at `low`, light enough at `high`
+        near = math.floor(guess * (1 - 1e-9)) - 2  # nearly always too heavy still, so that few are left to try
+        if near > low and not _tail_at_most(scale, near, beta):
+            low = near
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (low, middle) if _tail_at_most(scale, middle, beta) else (middle, high)
@@ -83,9 +86,14 @@ def _scale(sensitivity: Number, epsilon: Number) -> Fraction:
     return exact(sensitivity) / exact(epsilon)
 
 
+@lru_cache(maxsize=256)
+def _ratio(scale: Fraction, bits: int) -> tuple[int, int]:
+    return exp_minus(1 / scale, bits)
+
+
 def _tail_at_most(scale: Fraction, width: int, beta: Fraction) -> bool:
     """Whether P(|Z| > width) <= beta, decided in integers; undecidable only by 128 bits, and then no."""
     bits = 128 + beta.denominator.bit_length()
     _, tail = exp_minus((width + 1) / scale, bits)
-    q, _ = exp_minus(1 / scale, bits)
+    q, _ = _ratio(scale, bits)
     return 2 * tail * beta.denominator <= beta.numerator * ((1 << bits) + q)

@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 from discreet.errors import BadProbability
 from discreet.exact import finite
 from discreet.noise.bits import RandomBits, Width
-from discreet.noise.enclosure import Bounds, exp_minus
+from discreet.noise.enclosure import Bounds, exp_minus, exp_minus_doubled
 from discreet.noise.floats import RELATIVE_ERROR, exp_minus_float
 
 _LONG_VECTOR = 1024
+_GUARD = 32
+"""Bits beyond those that are wanted, so that these are almost always certain."""
 
 
 def word_width(count: int) -> Width:
@@ -48,13 +50,15 @@ class Probability:
     @classmethod
     def logistic_minus(cls, x: Fraction, *, weight: int = 1) -> Probability:
         """Weight / (weight + exp(x)): the chance of `weight` things when another is exp(x) times as likely as each."""
+        return cls(lambda bits: _logistic(exp_minus(x, bits), bits, weight))
 
-        def bounds(bits: int) -> Bounds:
-            low, high = (weight * end for end in exp_minus(x, bits))
-            one = 1 << bits
-            return (low << bits) // (one + low), -(-(high << bits) // (one + high))
-
-        return cls(bounds)
+    @classmethod
+    def logistics_minus(cls, x: Fraction, *, doublings: int) -> list[Probability]:
+        """1 / (1 + exp(x)), the same for 2x, for 4x and so on; their first 64 bits are found together, in a fraction of the time."""
+        coins = [cls.logistic_minus(x * 2**times) for times in range(doublings + 1)]
+        for coin, ends in zip(coins, exp_minus_doubled(x, doublings, 64 + _GUARD), strict=True):
+            coin._learn(64, _logistic(ends, 64 + _GUARD, 1))  # noqa: SLF001  one of our own
+        return coins
 
     def prefix(self, width: int) -> int:
         """floor(p * 2**width), exactly."""
@@ -65,8 +69,14 @@ class Probability:
             self._prefixes[width] = known
         return known
 
+    def _learn(self, width: int, bounds: Bounds) -> None:
+        """Keep the first bits, where bounds of so many and the guard bits agree on them."""
+        low, high = bounds
+        if low >> _GUARD == high >> _GUARD:
+            self._prefixes[width] = low >> _GUARD
+
     def _floor(self, width: int) -> int:
-        guard = 32
+        guard = _GUARD
         while True:
             low, high = self._bounds(width + guard)
             if low >> guard == high >> guard or low == high:
@@ -79,6 +89,12 @@ class Probability:
             word = word << 64 | int(bits.words(1, 64)[0])
             width += 64
         return word < self.prefix(width)
+
+
+def _logistic(ends: Bounds, bits: int, weight: int) -> Bounds:
+    """Weight / (weight + exp(x)), from the ends of exp(-x)."""
+    low, high, one = weight * ends[0], weight * ends[1], 1 << bits
+    return (low << bits) // (one + low), -(-(high << bits) // (one + high))
 
 
 def flip(p: Probability, count: int, bits: RandomBits) -> NDArray[np.bool_]:

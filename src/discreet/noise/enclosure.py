@@ -35,6 +35,17 @@ def exp_minus(x: Fraction, bits: int) -> Bounds:
     return low >> work - bits, ceil_shift(high, work - bits)
 
 
+def exp_minus_doubled(x: Fraction, times: int, bits: int) -> list[Bounds]:
+    """The same for x, 2x, 4x and so on, x doubled so many times: each is the square of the one before."""
+    work = bits + 2 * times + 16
+    low, high = exp_minus(x, work)
+    bounds = [(low, high)]
+    for _ in range(times):
+        low, high = low * low >> work, ceil_shift(high * high, work)
+        bounds.append((low, high))
+    return [(low >> work - bits, ceil_shift(high, work - bits)) for low, high in bounds]
+
+
 def _exp_below(y: int, work: int) -> int:
     """A lower bound on exp(y / 2**work) * 2**work: the series, every term rounded down, the tail left out."""
     total = term = 1 << work

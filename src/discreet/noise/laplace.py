@@ -57,11 +57,8 @@ def _digits(scale: Fraction) -> _Digits:
     check_scale(scale)
     # The flag says G >= 2**count, which has probability q**(2**count); 45 > 64 ln 2 makes it rarer than 2**-64.
     count = int(45 * scale).bit_length()
-    coins = (
-        Probability.logistic_minus(1 / scale),
-        *(Probability.logistic_minus(2**i / scale) for i in range(count)),
-        Probability.exp_minus(2**count / scale),
-    )
+    digits = Probability.logistics_minus(1 / scale, doublings=max(0, count - 1))
+    coins = (digits[0], *digits[:count], Probability.exp_minus(2**count / scale))
     prefixes = tuple(coin.prefix(64) for coin in coins)  # first: shorter ones are read off them
     thresholds: dict[Width, Words] = {
         16: np.array([[coin.prefix(16)] for coin in coins], np.uint16),
