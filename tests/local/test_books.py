@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import os
 import threading
 from contextlib import contextmanager
 
@@ -22,6 +23,8 @@ from discreet.store.postgres import PostgresStore
 from discreet.store.sqlite import SQLiteStore
 from tests.local.earlier import keep_as_before
 from tests.local.test_collector import EMOJI, WRONG
+
+DAY = 86400
 
 
 def task(**rules):
@@ -113,15 +116,71 @@ def test_folding_forgets_payloads_and_changes_no_estimate(where):
         one.close()
 
 
-def test_numbers_are_assigned_once_and_used_once(where):
+NUMBERED = Task.frequency(
+    "sites", domain=range(50), epsilon=2.0, protocol="olh", assigned=True, lifetime=3, per_epoch=1, epoch_seconds=DAY
+)
+
+
+def codes_of(done):
+    return [refusal and refusal.code for refusal in done.refusals]
+
+
+def test_a_number_serves_the_device_that_has_its_ticket_and_nobody_else(where):
     books = CollectorBooks.open(where)
-    asked = Task.frequency("sites", domain=range(50), epsilon=2.0, protocol="olh", assigned=True)
+    books.publish(NUMBERED)
+    tickets = [books.assign(NUMBERED) for _ in range(3)]
+    assert [int(ticket[:8], 16) for ticket in tickets] == [0, 1, 2]
+    with_anothers_number = tickets[0][:8] + tickets[1][8:]
+    made_up = [f"{number:08x}{os.urandom(16).hex()}" for number in range(3)]
+    strangers = [Client(NUMBERED, slot=ticket).report(3) for ticket in (with_anothers_number, *made_up)]
+    assert set(codes_of(books.receive(NUMBERED, strangers))) == {"out-of-domain"}
+    honest = [Client(NUMBERED, slot=ticket).report(3) for ticket in tickets]
+    assert codes_of(books.receive(NUMBERED, honest)) == [None] * 3
+    books.close()
+
+
+def test_a_device_with_a_number_is_counted_whenever_it_reports_and_when_it_sends_again_it_is_told_so(where, clock):
+    books = CollectorBooks(open_store(where), clock=clock)
+    books.publish(NUMBERED)
+    ticket = books.assign(NUMBERED)
+    client = Client(NUMBERED, slot=ticket, clock=clock)
+    messages = []
+    for _ in range(3):
+        messages.append(client.report(3))
+        assert codes_of(books.receive(NUMBERED, messages[-1:] * 2)) == [None, "replayed"]
+        clock.now += DAY
+    clock.now += 100 * DAY
+    greedy = Client(NUMBERED, slot=ticket, clock=clock).report(3)
+    assert codes_of(books.receive(NUMBERED, [greedy])) == ["too-many-reports"], "its life is over"
+    books.close()
+
+
+def test_one_address_has_so_many_numbers_a_day(where, clock):
+    books = CollectorBooks(open_store(where), clock=clock, quota=Quota(slots_a_day_per_address=2, numbers=4))
+    books.publish(NUMBERED)
+    for place in "aab":
+        books.assign(NUMBERED, place=place)
+    with pytest.raises(errors.OverQuota, match="tomorrow"):
+        books.assign(NUMBERED, place="a")
+    clock.now += DAY
+    books.assign(NUMBERED, place="a")
+    with pytest.raises(errors.OverQuota, match="all its numbers"):
+        books.assign(NUMBERED, place="a")
+    books.close()
+
+
+def test_what_is_old_is_forgotten_in_pieces_and_the_count_of_numbers_stays_true(where, clock, monkeypatch):
+    for name in ("_OLD_NUMBERS", "_OLD_SENDERS"):
+        monkeypatch.setattr(intake, name, getattr(intake, name).replace("1000", "4"))
+    asked = task(epoch_seconds=DAY)
+    books = CollectorBooks(open_store(where), clock=clock, quota=Quota(numbers=12))
     books.publish(asked)
-    slots = [books.assign(asked) for _ in range(3)]
-    assert len(set(slots)) == 3
-    clients = [Client(asked, slot=slot) for slot in (slots[0], slots[0], 99)]
-    done = books.receive(asked, [client.report(3) for client in clients])
-    assert [refusal and refusal.code for refusal in done.refusals] == [None, "out-of-domain", "out-of-domain"]
+    books.receive(asked, [Client(asked).report("😀") for _ in range(10)])
+    clock.now += 5 * DAY
+    for left in (7, 4, 3):
+        assert books.receive(asked, [Client(asked).report("😀")]).reports == 1
+        assert rows_in(where)["intake_numbers"] == rows_in(where)["intake_senders"] == left
+    assert books.receive(asked, [Client(asked).report("😀") for _ in range(12)]).reports == 9
     books.close()
 
 
@@ -144,9 +203,6 @@ def test_many_threads_and_two_processes_worth_of_books_lose_and_double_nothing(w
     assert {shard.collector(task()).reports for shard in shards} == {120}
     for shard in shards:
         shard.close()
-
-
-DAY = 86400
 
 
 class Clock:
@@ -451,7 +507,7 @@ def test_folded_and_deleted_messages_leave_no_bytes_in_the_file(tmp_path):
 def test_collections_in_a_ledger_of_the_release_before_move_and_count_once(where, tmp_path, cut_short):
     assigned = Task.frequency("sites", domain=range(50), epsilon=2.0, protocol="olh", assigned=True)
     messages = [Client(task()).report(EMOJI[i % 3]) for i in range(50)]
-    with_slots = [Client(assigned, slot=slot).report(3) for slot in range(4)]
+    with_slots = [Client(assigned, slot=f"{slot:08x}{os.urandom(16).hex()}").report(3) for slot in range(4)]
     keep_as_before(where, [(task(), messages), (assigned, with_slots)], folded=30, slots=6)
     place = str(tmp_path / "reports.sqlite")
     if cut_short:
@@ -473,9 +529,10 @@ def test_collections_in_a_ledger_of_the_release_before_move_and_count_once(where
             t.run("INSERT INTO intake_refusals VALUES (?, 'replayed', 7)", task().id)
         books.close()
     books = CollectorBooks.open(place, earlier=where)
-    again = books.receive(assigned, [Client(assigned, slot=slot).report(3) for slot in (3, 5)])
-    assert [refusal and refusal.code for refusal in again.refusals] == ["out-of-domain", None]
-    assert books.assign(assigned) == 6
+    tickets = ["00000005" + os.urandom(16).hex(), books.assign(assigned)]
+    again = books.receive(assigned, [Client(assigned, slot=ticket).report(3) for ticket in tickets])
+    assert codes_of(again) == ["out-of-domain", None], "numbers of the release before could be guessed"
+    assert tickets[1].startswith("00000006")
     assert not open_store(where).has("collector")
     books.close()
 

@@ -150,15 +150,19 @@ def test_nothing_is_estimated_from_fewer_reports_than_promised():
     assert collector.estimate().reports == 3
 
 
-def test_a_task_that_assigns_numbers_takes_each_of_them_once_and_no_other():
-    asked = Task.frequency("sites", domain=range(50), epsilon=2.0, protocol="olh", assigned=True)
+def test_a_task_that_assigns_numbers_takes_those_on_its_tickets_for_a_life_and_no_other():
+    asked = Task.frequency("sites", domain=range(50), epsilon=2.0, protocol="olh", assigned=True, lifetime=2)
     collector = Collector(asked)
-    slot = collector.assign()
-    collector.add(Client(asked, slot=slot).report(7))
-    for bad in (slot, slot + 1):
+    ticket = collector.assign()
+    client = Client(asked, slot=ticket)
+    for _ in range(2):
+        collector.add(client.report(7))
+    with pytest.raises(errors.TooManyReports):
+        collector.add(Client(asked, slot=ticket).report(7))
+    for bad in (Collector(asked).assign(), "00000001" + ticket[8:]):
         with pytest.raises(errors.OutOfDomain):
             collector.add(Client(asked, slot=bad).report(7))
-    assert collector.reports == 1
+    assert collector.reports == 2
 
 
 def test_devices_and_the_simulation_agree_on_a_crowd():

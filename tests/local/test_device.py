@@ -72,10 +72,18 @@ def test_a_slot_of_ones_own_is_fresh_for_every_fresh_report_and_an_assigned_one_
         len({int(read_message(asked, client.report("x")).reports[0]) >> client.randomizer.slot_at for _ in range(9)})
         == 9
     )
-    client = Client(asked, slot=77)
-    assert {int(read_message(asked, client.report("x")).reports[0]) >> client.randomizer.slot_at for _ in range(9)} == {
-        77
-    }
+    numbered = Task.frequency("o", epsilon=1, protocol="olh", assigned=True)
+    client = Client(numbered, slot=f"{77:08x}{'ab' * 16}")
+    messages = [read_message(numbered, client.report("x")) for _ in range(9)]
+    assert {int(message.reports[0]) >> client.randomizer.slot_at for message in messages} == {77}
+    assert {message.sender for message in messages} == {b"\xab" * 16}
+
+
+@pytest.mark.parametrize("ticket", [None, 77, "77", "g" * 40])
+def test_a_device_without_a_ticket_pays_for_no_report_that_is_refused(ticket):
+    with pytest.raises(ClientRefused) as refused:
+        Client(Task.frequency("o", epsilon=1, protocol="olh", assigned=True), slot=ticket)
+    assert refused.value.code == "bad-slot"
 
 
 # ── clocks ──────────────────────────────────────────────────────────────────────────────────────────────────────────

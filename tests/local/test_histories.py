@@ -20,6 +20,7 @@ from tests.laws import exp_of
 from tests.local.cases import LN_3
 from tests.local.laws import Law, PlayedDraw, law_of
 
+TICKET = "00000005" + 16 * "ab"
 NEAR = Fraction(1, 10**9)
 OUTSIDE = object()
 EPOCH = 100
@@ -97,7 +98,7 @@ def law_of_history(client: Client, store: Again, history: tuple) -> Law:
 def worst_of(task: Task, values, times: tuple, kind: type[Client] = Client) -> tuple[Fraction, Fraction, Client]:
     """The largest ratio of the laws of two histories, what the device said it had spent, and the device."""
     store, now = Again(), itertools.cycle(times)
-    client = kind(task, store=store, clock=lambda: next(now), slot=5, budget=1000)
+    client = kind({**task.spec, "assigned": True}, store=store, clock=lambda: next(now), slot=TICKET, budget=1000)
     laws = [law_of_history(client, store, history) for history in itertools.product(values, repeat=len(times))]
     assert all(sum(law.values()) == 1 for law in laws)
     assert all(law.keys() == laws[0].keys() for law in laws), "some report gives a history away"

@@ -10,8 +10,10 @@ from scipy.stats import chi2
 
 from discreet import errors
 from discreet.local import Client, Collector, Task
+from discreet.local import shuffler as shuffler_module
 from discreet.local.books import CollectorBooks
 from discreet.local.client import Draw, message_of
+from discreet.local.intake import Quota
 from discreet.local.shuffle import epsilon_after_shuffling
 from discreet.local.shuffler import ShufflerBooks, permutation
 from discreet.local.wire import HEADER, NO_SENDER, read_message
@@ -48,15 +50,16 @@ def reports(count, task=TASK):
 
 
 def batches(books):
-    while batch := books.next_batch():
-        yield batch
-        books.delivered(batch)
+    while waiting := books.next_batches():
+        for batch in waiting:
+            yield batch
+            books.delivered(batch)
 
 
 def test_nothing_leaves_before_the_crowd_is_together(shuffler):
     assert send(shuffler, reports(9)) == 9
     assert shuffler.mix() == []
-    assert shuffler.next_batch() is None
+    assert shuffler.next_batches() == []
     send(shuffler, reports(3))
     assert shuffler.mix() == [(TASK, 12, 12)]
     assert shuffler.mix() == []
@@ -173,7 +176,7 @@ def test_a_batch_that_is_sent_again_counts_once(shuffler, tmp_path):
     for _ in range(3):
         send(shuffler, reports(10))
         shuffler.mix()
-        batch = shuffler.next_batch()
+        (batch,) = shuffler.next_batches()
         counted += collector.receive_batch(TASK, batch.message, crowd=batch.crowd).reports
         again = collector.receive_batch(TASK, batch.message, crowd=batch.crowd)  # killed before it was noted
         assert again.refusals[0].code == "replayed"
@@ -227,7 +230,7 @@ def test_once_a_crowd_has_left_no_file_tells_whose_report_is_whose(tmp_path, cou
     assert told() == 0
     late = Client(sent, budget=100).report(1)
     shuffler.receive(sent, [late], place="b")
-    assert shuffler.next_batch() is not None
+    assert shuffler.next_batches()
     shuffler.close()
 
 
@@ -238,7 +241,7 @@ def test_one_address_has_its_share_of_a_crowd_and_is_one_of_those_that_are_state
     assert shuffler.mix() == [], "one address made up the rest"
     send(shuffler, reports(1))
     assert shuffler.mix() == [(TASK, 40, 39)]
-    assert shuffler.next_batch().crowd == 39
+    assert shuffler.next_batches()[0].crowd == 39
     shuffler.close()
 
 
@@ -247,3 +250,64 @@ def test_a_batch_is_a_head_and_reports_and_nothing_else(shuffler):
     shuffler.mix()
     (batch,) = batches(shuffler)
     assert len(batch.message) == HEADER + 4 + 4
+
+
+DAILY = Task.frequency("emoji", domain=EMOJI, epsilon=4.0, epoch_seconds=86400)
+
+
+@pytest.fixture
+def now():
+    return [86400.0 * 20_000]
+
+
+def daily_shuffler(tmp_path, now, **options):
+    return ShufflerBooks(open_store(tmp_path / "shuffler.sqlite"), [DAILY], clock=lambda: now[0], **options)
+
+
+def waiting_in(books):
+    with books._store.transaction() as t:
+        kept = t.run("SELECT waiting, bytes FROM shuffler_counts")
+        assert kept == t.run("SELECT COUNT(*), SUM(LENGTH(payload)) FROM shuffler_waiting"), "the count is true"
+    return kept[0][0]
+
+
+def test_what_waits_has_an_end_for_an_address_and_for_a_task(tmp_path, now, monkeypatch):
+    monkeypatch.setattr(shuffler_module, "_LEAST_AHEAD", 8)
+    monkeypatch.setattr(shuffler_module, "_CROWDS_AHEAD", 2)
+    books = daily_shuffler(tmp_path, now, batch=100, quota=Quota(bytes_in_all=16))
+    for _ in range(5):
+        done = books.receive(DAILY, reports(6, DAILY), place="a")
+        now[0] += 86400
+    assert {refusal.code for refusal in done.refusals} == {"over-quota"}
+    assert waiting_in(books) == 10
+    assert send(books, reports(9, DAILY), DAILY) == 6, "others go on, to the end of the quota"
+    assert waiting_in(books) == 16
+    books.close()
+
+
+def test_a_message_that_waits_is_known_however_long_it_waits(tmp_path, now):
+    books = daily_shuffler(tmp_path, now, batch=100)
+    message, *others = reports(3, DAILY)
+    for number, another in enumerate([None, *others]):
+        done = books.receive(DAILY, [message, *([another] if another else [])], place="a")
+        assert [refusal and refusal.code for refusal in done.refusals] == ([None] if not number else ["replayed", None])
+        now[0] += 10 * 86400
+    assert waiting_in(books) == 3
+    books.close()
+
+
+def test_a_neighbour_cannot_keep_a_device_out_of_all_crowds_by_its_choice_of_numbers(tmp_path):
+    books = ShufflerBooks(open_store(tmp_path / "shuffler.sqlite"), [TASK], batch=10, per_address=1)
+    victim = reports(1)[0]
+    books.receive(TASK, [victim], place="shared")
+    for crowd in range(64):
+        first = message_of(TASK.digest, os.urandom(16), bytes(1), count=1, message_id=crowd.to_bytes(16, "big"))
+        books.receive(TASK, [first], place="shared")
+        send(books, reports(10))
+        assert len(books.mix()) == 1
+        with books._store.transaction() as t:
+            if not t.run("SELECT 1 FROM shuffler_waiting WHERE message = ?", victim[17:33]):
+                break
+    else:
+        raise AssertionError("it waits for ever")  # by chance: 2 ** -64
+    books.close()

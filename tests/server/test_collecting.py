@@ -204,9 +204,9 @@ def test_numbers_for_devices(served):
     assigned = Task.frequency("sites", domain=range(50), epsilon=2.0, protocol="olh", assigned=True)
     publish(served, assigned)
     slots = [httpx.post(f"{served.url}/v1/tasks/{assigned.id}/slots").json()["slot"] for _ in range(2)]
-    assert slots == [0, 1]
-    assert send(served, Client(assigned, slot=1).report(7), assigned).status_code == 202
-    assert send(served, Client(assigned, slot=1).report(7), assigned).status_code == 422
+    assert [int(slot[:8], 16) for slot in slots] == [0, 1]
+    assert send(served, Client(assigned, slot=slots[1]).report(7), assigned).status_code == 202
+    assert send(served, Client(assigned, slot=slots[1][:8] + "0" * 31 + "1").report(7), assigned).status_code == 422
     assert httpx.post(f"{served.url}/v1/tasks/{TASK.id}/slots").status_code == 422
 
 

@@ -8,15 +8,21 @@ import subprocess
 import sys
 import threading
 import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import IPv4Address
 
 import httpx
 import pytest
 
 from discreet.catalog import load_catalog
+from discreet.errors import StoreUnavailable
 from discreet.local import Client, Collector, Task
 from discreet.local.books import CollectorBooks
+from discreet.local.client import stated
 from discreet.local.shuffle import epsilon_after_shuffling
+from discreet.local.shuffler import ShufflerBooks
+from discreet.server.shuffling import Courier
+from discreet.store import open_store
 from tests.local.test_collector import EMOJI
 from tests.server.conftest import Server, free_port
 from tests.server.test_collecting import owner, publish
@@ -156,6 +162,91 @@ def test_a_shuffler_says_what_it_hides_keeps_its_file_to_itself_and_waits_for_th
     wait_for(lambda: counted(served, QUIET) == 40)
     shuffler.stop()
     said = (shuffler.folder / "shuffler.log").read_text()
-    hidden, fewer = (f"{epsilon_after_shuffling(QUIET, crowd, 1e-6):.3g}" for crowd in (40, 32))
+    hidden, fewer = (stated(epsilon_after_shuffling(QUIET, crowd, 1e-6)) for crowd in (40, 32))
     assert f"among 40 honest people, one report each, ε {hidden} at δ 1e-06" in said
     assert f"quiet: 40 reports of 40 addresses mixed, at most ε {fewer} each at δ 1e-06" in said
+
+
+class OddCollector:
+    """Answers by task, whatever a test likes; a real socket."""
+
+    def __init__(self, answers):
+        self.asked = asked = []
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self):
+                self.rfile.read(int(self.headers["content-length"]))
+                task = self.path.split("/")[3]
+                asked.append(task)
+                status, body = answers[task]
+                self.send_response(status)
+                self.send_header("content-length", str(len(body)))
+                self.end_headers()
+                with contextlib.suppress(OSError):  # nobody reads so much
+                    self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+
+
+ODD = {
+    "over its quota": (429, b'{"error": {"code": "over-quota"}}'),
+    "deep": (500, b"[" * 200_000),
+    "endless": (500, b" " * 50_000_000),
+    "no error": (500, b'{"error": {"code": "\\u001b[2J"}}'),
+}
+
+
+@pytest.mark.parametrize("answer", ODD.values(), ids=ODD)
+def test_a_task_whose_batch_is_refused_again_and_again_keeps_no_other_waiting(tmp_path, answer):
+    collector = OddCollector({TASK.id: answer, QUIET.id: (202, b"{}")})
+    books = ShufflerBooks(open_store(tmp_path / "shuffler.sqlite"), [TASK, QUIET], batch=3)
+    courier = Courier(books, collector=collector.url, key="k", wait=0.05, delta=1e-6)
+    courier.start()
+    for crowd in range(2):
+        for task in (TASK, QUIET):
+            for _ in range(3):
+                assert books.receive(task, [Client(task).report(EMOJI[0])], place=os.urandom(8).hex()).reports == 1
+        for _ in range(200):
+            if collector.asked.count(QUIET.id) > crowd:
+                break
+            time.sleep(0.05)
+        assert collector.asked.count(QUIET.id) == crowd + 1
+        courier.check()
+    assert 1 <= collector.asked.count(TASK.id) <= 8, "it is tried again, and ever more seldom"
+    assert {batch.task for batch in books.next_batches()} == {TASK.id}
+    courier.stop()
+    with pytest.raises(StoreUnavailable):
+        courier.check()
+    collector.server.shutdown()
+    collector.server.server_close()
+    books.close()
+
+
+def test_whatever_fails_in_between_the_courier_goes_on(tmp_path, monkeypatch):
+    collector = OddCollector({TASK.id: (202, b"{}")})
+    books = ShufflerBooks(open_store(tmp_path / "shuffler.sqlite"), [TASK], batch=1)
+    failures = iter([RecursionError, MemoryError, KeyError])
+
+    def failing(real=books.mix):
+        for failure in failures:
+            raise failure
+        return real()
+
+    monkeypatch.setattr(books, "mix", failing)
+    courier = Courier(books, collector=collector.url, key="k", wait=0.05, delta=1e-6)
+    courier.start()
+    books.receive(TASK, [Client(TASK).report(EMOJI[0])], place="a")
+    for _ in range(200):
+        if collector.asked:
+            break
+        time.sleep(0.05)
+    assert collector.asked == [TASK.id]
+    courier.stop()
+    collector.server.shutdown()
+    collector.server.server_close()
+    books.close()

@@ -33,7 +33,10 @@ from discreet.loss import Neighbours
 _LARGEST_REAL = 2**100
 VERSION = 1
 _MEMORY = ":memory:"
-_QUOTAS = ("messages_a_day", "bytes_a_day", "numbers", "bytes_in_all", "messages_a_day_per_address")
+_QUOTAS = (
+    *("messages_a_day", "bytes_a_day", "numbers", "bytes_in_all"),
+    *("messages_a_day_per_address", "slots_a_day_per_address"),
+)
 _PYTHON_TYPES: dict[Type, tuple[type, ...]] = {
     Type.INTEGER: (int,),
     Type.REAL: (int, float),

@@ -45,9 +45,15 @@ class Allowances:
         self._in_all = Allowance(a_day=quota.messages_a_day_per_address, clock=clock)
         self._messages = Allowance(a_day=max(1, quota.messages_a_day // SHARES), clock=clock)
         self._bytes = Allowance(a_day=max(1, quota.bytes_a_day // SHARES), clock=clock)
+        self._slots = Allowance(a_day=quota.slots_a_day_per_address, clock=clock)
 
     def take(self, place: str, task: str, size: int) -> None:
         """Let a message of so many bytes in, or refuse it by name."""
         own = f"{place} {task}"
         if not (self._in_all.take(place) and self._messages.take(own) and self._bytes.take(own, size)):
             raise OverQuota("This address has sent all it may send in a day.", next_step="Send the message tomorrow.")
+
+    def take_slot(self, place: str) -> None:
+        """Let a device have a number, or refuse it by name."""
+        if not self._slots.take(place):
+            raise OverQuota("This address has all numbers it may have in a day.", next_step="Ask again tomorrow.")

@@ -22,6 +22,7 @@ from discreet.local.intake import Quota
 from discreet.local.moving import move_collections
 from discreet.local.records import Record
 from discreet.local.rules import check_unlinkable
+from discreet.local.slots import MOST_NUMBERS
 from discreet.local.task import Task
 from discreet.store import Store, Transaction, open_store
 
@@ -109,15 +110,17 @@ class CollectorBooks:
             records.delete(t, name)
         self._store.scrub()
 
-    def assign(self, task: Task) -> int:
-        """A number for one more device."""
+    def assign(self, task: Task, *, place: str | None = None) -> str:
+        """A ticket with a number for one more device; `place` is where it asks from."""
+        if place is not None:
+            self._allowances.take_slot(place)
         with self._store.transaction() as t:
             self._check_open(t, task)
             counts = read_counts(t, task.id)
-            if counts.slots >= self._quota.bytes_in_all:
+            if counts.slots >= min(self._quota.numbers, MOST_NUMBERS):
                 raise OverQuota("This task has given out all its numbers.", next_step="Report to another task.")
             write_counts(t, task.id, counts._replace(slots=counts.slots + 1))
-        return counts.slots
+            return intake.slots_of(t, task).ticket(counts.slots)
 
     def receive(self, task: Task, messages: Sequence[bytes], *, place: str | None = None) -> Received:
         """Count messages of devices, all in one commit; on disk when this returns. `place` is where they come from."""

@@ -93,15 +93,9 @@ class Draw:
         """0, 1, ..., bound - 1, each equally likely: as many words as the bound needs, drawn again with chance < 1/2."""
         words = -(-(bound - 1).bit_length() // 64) or 1
         whole_rounds = WORD**words - WORD**words % bound
-        while (drawn := self._joined(words)) >= whole_rounds:
+        while (drawn := sum(self.word() << 64 * place for place in reversed(range(words)))) >= whole_rounds:
             pass
         return drawn % bound
-
-    def _joined(self, count: int) -> int:
-        drawn = 0
-        for _ in range(count):
-            drawn = drawn * WORD + self.word()
-        return drawn
 
 
 # ── probabilities ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -923,15 +917,9 @@ def check_spec(spec: Mapping[str, Any]) -> None:
 
 def check_parameters(kind: type[Randomizer], parameters: Mapping[str, Any]) -> None:
     """A task names the parameters of its protocol and no others: what is not used would only mislead."""
-    known = {
-        name: parameter.default is inspect.Parameter.empty
-        for name, parameter in inspect.signature(kind.prepare).parameters.items()
-        if name != "self"
-    }
-    if unknown := set(parameters) - set(known):
+    known = set(inspect.signature(kind.prepare).parameters) - {"self"}
+    if unknown := set(parameters) - known:  # what is missing, Python says when it is called
         raise _unsound(f"The protocol has no parameter {min(unknown)!r}.")
-    if missing := {name for name, needed in known.items() if needed} - set(parameters):
-        raise _unsound(f"The protocol needs the parameter {min(missing)!r}.")
 
 
 def randomizer_of(spec: Mapping[str, Any]) -> Randomizer:
@@ -1253,8 +1241,8 @@ class Client:
 
     `store` is a file that outlives the process and is shared by all tasks of the device; without one, caps hold as
     long as the object lives. `budget` is the epsilon that the device's owner gives away at most, to all tasks of the
-    store together; no task can raise it. `slot` is the number that the collector assigned; without one the device draws
-    another for every report, or every epoch where it remembers its answer.
+    store together; no task can raise it. `slot` is the ticket with a number that the collector handed out, where the task
+    says so; else the device draws a number for every report, or every epoch where it remembers its answer.
     """
 
     def __init__(
@@ -1263,7 +1251,7 @@ class Client:
         *,
         store: str | os.PathLike[str] | Store | None = None,
         budget: float | str | Fraction = BUDGET,
-        slot: int | None = None,
+        slot: str | None = None,
         clock: Callable[[], float] = time.time,
         draw: Draw | None = None,
     ) -> None:
@@ -1274,7 +1262,7 @@ class Client:
         self._code_of = coder_of(self.spec)
         self._store = store if isinstance(store, Store) else FileStore(store) if store is not None else Store()
         self._clock, self._draw = clock, draw or Draw()
-        self._assigned = slot
+        self._ticket = ticket_of(slot) if self.spec["assigned"] and self.randomizer.slot_at is not None else None
 
     @property
     def reports(self) -> int:
@@ -1330,7 +1318,7 @@ class Client:
             except Exception:  # noqa: BLE001  whatever a value brings about, a message leaves: silence would tell it
                 report = self._randomized(epoch, self._code_of(given))
             payload = packed(report, self.randomizer.bits)
-            sender = bytes.fromhex(epoch["sender"])
+            sender = self._ticket[1] if self._ticket is not None else bytes.fromhex(epoch["sender"])
             message = message_of(self.digest, sender, payload, count=1, message_id=secrets.token_bytes(16))
             account["pending"].append(message.hex())
         return message
@@ -1389,7 +1377,7 @@ class Client:
 
     def _slot(self) -> int:
         """The number that was assigned; or one drawn for this report, or this epoch's answer: it links nothing else."""
-        return self._assigned if self._assigned is not None else secrets.randbelow(1 << 32)
+        return self._ticket[0] if self._ticket is not None else secrets.randbelow(1 << 32)
 
 
 def _account_in(book: dict[str, Any], digest: bytes) -> dict[str, Any]:
@@ -1415,6 +1403,17 @@ def _epoch_in(account: dict[str, Any], number: int) -> dict[str, Any]:
         del epochs[str(oldest)]
         account["first_epoch"] = oldest + 1
     return epoch
+
+
+def ticket_of(given: object) -> tuple[int, bytes]:
+    """The number that a collector handed to this device, and the mark that shows it: the sender of its messages."""
+    if not isinstance(given, str) or not re.fullmatch("[0-9a-f]{40}", given):
+        raise ClientRefused(
+            "bad-slot",
+            "The collector of this task hands each device a number on a ticket.",
+            "Ask for one (POST /v1/tasks/ID/slots, or collector.assign()), and give it as slot.",
+        )
+    return int(given[:8], 16), bytes.fromhex(given[8:])
 
 
 def budget_of(given: float | str | Fraction) -> Fraction:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
@@ -22,33 +23,27 @@ from discreet.exact import read_count
 from discreet.local.draws import Codes
 from discreet.local.estimate import Estimate, MeanEstimate
 from discreet.local.protocols.base import PureProtocol, Reports, Tally, TextProtocol
+from discreet.local.slots import Slots, most_of_a_sender
 from discreet.local.task import Task, Value
 from discreet.local.wire import NO_SENDER, Message, read_message
 
 
-def check_message(task: Task, message: Message, *, seen: bool, sent: int, from_shuffler: bool) -> None:
-    """Whether a sound message may be counted: not seen before, and within what its sender may send."""
+def check_message(
+    task: Task, message: Message, *, seen: bool, sent: int, from_shuffler: bool, slots: Slots | None
+) -> None:
+    """Whether a sound message may be counted: not seen before, with its own number, and within what its sender may send.
+
+    `slots` are the tickets of a task that hands out numbers.
+    """
     if seen:
         raise ReplayedReport("This message was counted before.", next_step="Nothing needs to be done.")
+    if slots is not None:
+        slots.check(message)
     if message.sender == NO_SENDER:
         if not from_shuffler:
             raise OutOfDomain("The message names no sender.", next_step="Use the client that comes with Discreet.")
-    elif sent + len(message.reports) > int(task.spec["caps"]["per_epoch"]):
+    elif sent + len(message.reports) > most_of_a_sender(task):
         raise TooManyReports("This device has sent all it may send.", next_step="Wait for the next epoch.")
-
-
-def slots_of(task: Task, reports: Reports) -> list[int]:
-    """The numbers of the devices, where the task wants them to be assigned."""
-    slot_at = task.randomizer.slot_at
-    if not task.spec["assigned"] or slot_at is None:
-        return []
-    return [int(slot) for slot in reports >> np.uint64(slot_at)]
-
-
-def check_slots(slots: Sequence[int], *, free: bool) -> None:
-    """A device that picks its own hash function can pick one that favours what it wants to promote."""
-    if slots and (not free or len(set(slots)) < len(slots)):
-        raise OutOfDomain("This number was given to no device, or was used.", next_step="Ask for a number first.")
 
 
 class Collector:
@@ -64,8 +59,7 @@ class Collector:
         self._tally: Tally = task.protocol.tally(self.none())
         self._messages: set[bytes] = set()
         self._senders: Counter[bytes] = Counter()
-        self._assigned = 0
-        self._used_slots: set[int] = set()
+        self._slots, self._assigned = Slots(os.urandom(32), task), 0
 
     def none(self) -> Reports:
         """No reports, in the shape of this task's."""
@@ -84,10 +78,10 @@ class Collector:
         """The sufficient statistics: all that is kept of the reports."""
         return self._tally
 
-    def assign(self) -> int:
-        """A number for one more device: it decides which hash function the device uses."""
+    def assign(self) -> str:
+        """A ticket for one more device: its number decides which hash function the device uses."""
         self._assigned += 1
-        return self._assigned - 1
+        return self._slots.ticket(self._assigned - 1)
 
     def add(self, message: bytes, *, from_shuffler: bool = False) -> int:
         """Count a message; how many reports it carried. A message without a sender is taken from a shuffler only."""
@@ -111,10 +105,7 @@ class Collector:
     def _check(self, message: Message, *, from_shuffler: bool) -> None:
         sent = self._senders[message.sender]
         seen = message.id in self._messages
-        check_message(self.task, message, seen=seen, sent=sent, from_shuffler=from_shuffler)
-        slots = slots_of(self.task, message.reports)
-        check_slots(slots, free=all(slot < self._assigned and slot not in self._used_slots for slot in slots))
-        self._used_slots.update(slots)
+        check_message(self.task, message, seen=seen, sent=sent, from_shuffler=from_shuffler, slots=self._slots)
 
     def merge(self, other: Collector) -> None:
         """Take over what another shard collected."""
@@ -127,7 +118,6 @@ class Collector:
         self.refused.update(other.refused)
         self._messages |= other._messages
         self._senders.update(other._senders)
-        self._used_slots |= other._used_slots
         if self.invited is not None and other.invited is not None:
             self.invited += other.invited
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from discreet.errors import OverQuota, ReportRefused
-from discreet.local.collector import check_slots, slots_of
+from discreet.errors import ReportRefused
 from discreet.local.intake import Intake, Quota
-from discreet.local.slots import Slots
 from discreet.local.task import Task
 from discreet.local.wire import NO_SENDER, Message, payload_of, read_message
 from discreet.store import Transaction
@@ -45,9 +43,10 @@ class Counting:
     """Messages of one task on their way in."""
 
     def __init__(self, t: Transaction, task: Task, *, quota: Quota, now: float) -> None:
-        self._t, self._task, self._quota = t, task, quota
-        self._door = Intake(t, task, quota=quota, now=now)
+        self._t, self._task = t, task
         self.counts = read_counts(t, task.id)
+        kept = self.counts.waiting_bytes + self.counts.tally_bytes
+        self._door = Intake(t, task, quota=quota, now=now, kept=kept)
         self.reports = 0
 
     def add(self, message: bytes, *, from_shuffler: bool, crowd: int = 0) -> ReportRefused | None:
@@ -55,7 +54,7 @@ class Counting:
         try:
             read = read_message(self._task, message)
             payload = payload_of(message)
-            self._admit(read, len(payload), from_shuffler=from_shuffler)
+            self._door.admit(read, len(payload), from_shuffler=from_shuffler)
         except ReportRefused as refusal:
             return self.refuse(refusal)
         self._note(read, payload, crowd)
@@ -65,14 +64,6 @@ class Counting:
         """Count a refusal."""
         self._door.refused(refusal)
         return refusal
-
-    def _admit(self, message: Message, size: int, *, from_shuffler: bool) -> None:
-        if self.counts.waiting_bytes + self.counts.tally_bytes + size > self._quota.bytes_in_all:
-            raise OverQuota("This task has taken all it ever takes.", next_step="Report to another task.")
-        slots, wanted = Slots(self._t, self._task.id, given=self.counts.slots), slots_of(self._task, message.reports)
-        check_slots(wanted, free=all(slots.is_free(slot) for slot in wanted))
-        self._door.admit(message, size, from_shuffler=from_shuffler)
-        slots.use(wanted)
 
     def _note(self, message: Message, payload: bytes, crowd: int) -> None:
         counts, reports = self.counts, len(message.reports)

@@ -8,11 +8,13 @@ shuffler's batches, which are few, are kept so in every task.
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from dataclasses import dataclass
 
 from discreet.errors import OverQuota, ReportRefused
 from discreet.local.collector import check_message
+from discreet.local.slots import Slots, is_numbered
 from discreet.local.task import Task
 from discreet.local.wire import NO_SENDER, Message
 from discreet.store import Store, Transaction
@@ -43,7 +45,24 @@ _SCHEMA = [
     INSERT INTO intake_batches SELECT task, batch FROM intake_last;
     DROP TABLE intake_last;
     """,
+    "CREATE TABLE intake_key (number BIGINT PRIMARY KEY, key {blob} NOT NULL);",
 ]
+_NUMBERS_AHEAD = """
+UPDATE intake_numbers SET day = ? WHERE task = ? AND message IN (
+    SELECT message FROM intake_numbers WHERE task = ? AND day > ? LIMIT 1000)
+"""
+_SENDERS_AHEAD = """
+UPDATE intake_senders SET day = ? WHERE task = ? AND sender IN (
+    SELECT sender FROM intake_senders WHERE task = ? AND day > ? LIMIT 1000)
+"""
+_OLD_NUMBERS = """
+DELETE FROM intake_numbers WHERE task = ? AND message IN (
+    SELECT message FROM intake_numbers WHERE task = ? AND day < ? LIMIT 1000) RETURNING 1
+"""
+_OLD_SENDERS = """
+DELETE FROM intake_senders WHERE task = ? AND sender IN (
+    SELECT sender FROM intake_senders WHERE task = ? AND day < ? LIMIT 1000)
+"""
 _TABLES = ("intake_counts", "intake_numbers", "intake_senders", "intake_batches", "intake_refusals")
 
 
@@ -58,43 +77,67 @@ class Quota:
     bytes_in_all: int = 1_000_000_000
     """What is kept of the reports themselves: those that wait to be added up, and the tally."""
     messages_a_day_per_address: int = 100_000
+    slots_a_day_per_address: int = 1_000
+    """Numbers for devices, where a task hands them out."""
 
 
 def prepare(store: Store) -> None:
-    """Make the tables, where they are missing."""
+    """Make the tables, and the secret by which tickets of devices are known, where they are missing."""
     store.migrate("intake", _SCHEMA)
+    with store.transaction() as t:
+        t.run("INSERT INTO intake_key VALUES (1, ?) ON CONFLICT (number) DO NOTHING", os.urandom(32))
+
+
+def slots_of(t: Transaction, task: Task) -> Slots:
+    """The tickets of a task."""
+    return Slots(bytes(t.run("SELECT key FROM intake_key")[0][0]), task)
 
 
 class Intake:
-    """One task's door, inside one transaction; `close` writes down what came of it."""
+    """One task's door, inside one transaction; `close` writes down what came of it.
 
-    def __init__(self, t: Transaction, task: Task, *, quota: Quota, now: float) -> None:
-        self._t, self._task, self._quota = t, task, quota
+    `kept` is how many bytes of its reports are kept already.
+    """
+
+    def __init__(self, t: Transaction, task: Task, *, quota: Quota, now: float, kept: int) -> None:
+        self._t, self._task, self._quota, self._kept = t, task, quota, kept
+        self._slots = slots_of(t, task) if is_numbered(task) else None
         self._day = int(now // DAY)
         self._refused: Counter[str] = Counter()
-        sql = "SELECT numbers, messages, bytes FROM intake_counts WHERE task = ? AND day = ?"
-        rows = t.run(sql, task.id, self._day)
-        self._numbers, self._messages, self._bytes = map(int, rows[0]) if rows else (self._forget(), 0, 0)
+        rows = t.run("SELECT day, numbers, messages, bytes FROM intake_counts WHERE task = ?", task.id)
+        day, numbers, messages, size = map(int, rows[0]) if rows else (self._day, self._count(), 0, 0)
+        self._messages, self._bytes = (messages, size) if day == self._day else (0, 0)
+        self._numbers = numbers - self._forget()
+
+    def _count(self) -> int:
+        """How many numbers are kept, where nobody has counted."""
+        tables = ("intake_numbers", "intake_batches")
+        counts = [self._t.run(f"SELECT COUNT(*) FROM {table} WHERE task = ?", self._task.id) for table in tables]  # noqa: S608
+        return sum(int(rows[0][0]) for rows in counts)
 
     def _forget(self) -> int:
-        """Drop what is old; how many numbers are left. What a clock that ran ahead has dated later is of today."""
+        """Drop some of what is old, whenever the door is used, so that nobody waits for all of it; how many numbers.
+
+        What a clock that ran ahead has dated later is of today. A ticket's sender is known as long as the task is open.
+        """
         task, today = self._task.id, self._day
-        if (days := days_kept(self._task)) is not None:
-            self._t.run("DELETE FROM intake_numbers WHERE task = ? AND day < ?", task, today - days)
-            self._t.run("DELETE FROM intake_senders WHERE task = ? AND day < ?", task, today - days)
-        self._t.run("UPDATE intake_numbers SET day = ? WHERE task = ? AND day > ?", today, task, today)
-        self._t.run("UPDATE intake_senders SET day = ? WHERE task = ? AND day > ?", today, task, today)
-        tables = ("intake_numbers", "intake_batches")
-        counts = [self._t.run(f"SELECT COUNT(*) FROM {table} WHERE task = ?", task) for table in tables]  # noqa: S608
-        return sum(int(rows[0][0]) for rows in counts)
+        if (days := days_kept(self._task)) is None:
+            return 0
+        for ahead in (_NUMBERS_AHEAD, _SENDERS_AHEAD):
+            self._t.run(ahead, today, task, task, today)
+        if not is_numbered(self._task):
+            self._t.run(_OLD_SENDERS, task, task, today - days)
+        return len(self._t.run(_OLD_NUMBERS, task, task, today - days))
 
     def admit(self, message: Message, size: int, *, from_shuffler: bool) -> None:
         """Note a message of so many bytes, or refuse it by name."""
         sent = 0 if message.sender == NO_SENDER else self._sent(message.sender)
-        check_message(self._task, message, seen=self._has_seen(message), sent=sent, from_shuffler=from_shuffler)
+        seen, slots = self._has_seen(message), self._slots
+        check_message(self._task, message, seen=seen, sent=sent, from_shuffler=from_shuffler, slots=slots)
         self._check_quota(size)
         self._messages += 1
         self._bytes += size
+        self._kept += size
         self._numbers += 1
         if message.sender == NO_SENDER:
             self._t.run("INSERT INTO intake_batches VALUES (?, ?)", self._task.id, message.id)
@@ -115,6 +158,8 @@ class Intake:
 
     def _check_quota(self, size: int) -> None:
         quota = self._quota
+        if self._kept + size > quota.bytes_in_all:
+            raise OverQuota("This task has taken all it ever takes.", next_step="Report to another task.")
         if self._messages >= quota.messages_a_day or self._bytes + size > quota.bytes_a_day:
             raise OverQuota("This task has taken all it takes in a day.", next_step="Send the message tomorrow.")
         if self._numbers >= quota.numbers:

@@ -8,7 +8,6 @@ from pathlib import Path
 from discreet.local.counting import Counts, write_counts
 from discreet.local.intake import DAY, add_refusals, remember
 from discreet.local.records import insert_record
-from discreet.local.slots import Slots
 from discreet.local.wire import payload_of
 from discreet.store import Row, Store, Transaction, open_store
 
@@ -35,7 +34,7 @@ def move_collections(ledger: str, store: Store, *, now: float) -> None:
                     if not new.run("SELECT 1 FROM collection_tasks WHERE task = ?", task):
                         insert_record(new, task, name, spec, expires=None)
                         _move_messages(old, new, task, now=now)
-                        _move_rest(old, new, task)
+                        _move_refusals(old, new, task)
             for table in _OLD_TABLES:
                 old.run(f"DROP TABLE collector_{table}")
             old.run("DELETE FROM schema_versions WHERE component = ?", _OLD)
@@ -73,8 +72,6 @@ def _messages(old: Transaction, task: str) -> Iterator[Row]:
         number = rows[-1][0]
 
 
-def _move_rest(old: Transaction, new: Transaction, task: str) -> None:
-    used = [slot for (slot,) in old.run("SELECT slot FROM collector_slots WHERE task = ? AND used = 1", task)]
-    Slots(new, task, given=0).use(used)
+def _move_refusals(old: Transaction, new: Transaction, task: str) -> None:
     for code, count in old.run("SELECT code, count FROM collector_refusals WHERE task = ?", task):
         add_refusals(new, task, code, count)

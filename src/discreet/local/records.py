@@ -43,8 +43,9 @@ _SCHEMA = [
     INSERT INTO collection_tallies SELECT task, number, reports, tally FROM collection_whole;
     DROP TABLE collection_whole;
     """,
+    "DROP TABLE collection_slots;",  # numbers that anybody could guess; tickets are known by their mark
 ]
-_DATA = ("collection_counts", "collection_waiting", "collection_tallies", "collection_slots")
+_DATA = ("collection_counts", "collection_waiting", "collection_tallies")
 _MOST_DAYS = 36500
 
 

@@ -14,12 +14,13 @@ from __future__ import annotations
 import hashlib
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from discreet.errors import OutOfDomain, ReportRefused, UnknownTask
+from discreet.errors import OutOfDomain, OverQuota, ReplayedReport, ReportRefused, UnknownTask
 from discreet.local import intake
 from discreet.local.allowance import SHARES, Allowances
 from discreet.local.books import Received
@@ -47,17 +48,20 @@ _SCHEMA = [
     ALTER TABLE shuffler_waiting ADD COLUMN place {blob};
     UPDATE shuffler_waiting SET place = sender;
     """,
+    # What waits is counted, so that it has an end.
+    """
+    CREATE INDEX shuffler_places ON shuffler_waiting (task, place);
+    CREATE TABLE shuffler_counts (task TEXT PRIMARY KEY, waiting BIGINT NOT NULL, bytes BIGINT NOT NULL);
+    INSERT INTO shuffler_counts SELECT task, COUNT(*), SUM(LENGTH(payload)) FROM shuffler_waiting GROUP BY task;
+    """,
 ]
-_CROWD = """
-SELECT message, payload, place FROM (
-    SELECT message, payload, place, ROW_NUMBER() OVER (PARTITION BY place ORDER BY message) AS rank FROM (
-        SELECT MIN(message) AS message, payload, place FROM shuffler_waiting WHERE task = ? GROUP BY sender))
-WHERE rank <= ? LIMIT ?
-"""
-"""SQLite takes payload and place of the row with the least number, of each sender: any would do."""
 _LONGEST_BATCH = 64_000
 """Bytes: what a collector reads in one piece."""
-_LARGEST_CROWD = 1_000_000
+_MOST_WAITING = 1_000_000
+"""Messages of a task; as many bytes as a quota says."""
+_CROWDS_AHEAD = 20
+_LEAST_AHEAD = 1_000
+"""Messages of one place that wait: what it has in so many crowds, or this many, where that is more."""
 
 
 class Crowd(NamedTuple):
@@ -80,7 +84,8 @@ class Batch(NamedTuple):
 class ShufflerBooks:
     """Messages of some tasks that wait for a crowd of at least `batch`, one from each sender.
 
-    `per_address` is how many of a crowd may come from one place; a twentieth of `batch` unless it is said.
+    `per_address` is how many of a crowd may come from one place; a twentieth of `batch` unless it is said. Which ones
+    leave, where there are more, is drawn anew for every crowd: no sender can choose it.
     """
 
     def __init__(
@@ -120,27 +125,41 @@ class ShufflerBooks:
         """Take messages of devices, all in one commit; on disk when this returns."""
         refusals: list[ReportRefused | None] = []
         with self._store.transaction() as t:
-            door = Intake(t, task, quota=self._quota, now=self._clock())
+            waiting, size = _counts(t, task)
+            door = Intake(t, task, quota=self._quota, now=self._clock(), kept=size)
             for message in messages:
                 try:
-                    self._take(t, task, door, message, place)
+                    size += self._take(t, task, door, message, place=place, waiting=waiting)
+                    waiting += 1
                     refusals.append(None)
                 except ReportRefused as refusal:
                     door.refused(refusal)
                     refusals.append(refusal)
             door.close()
+            _count(t, task, waiting, size)
         return Received(refusals.count(None), refusals)
 
-    def _take(self, t: Transaction, task: Task, door: Intake, message: bytes, place: str) -> None:
+    def _take(self, t: Transaction, task: Task, door: Intake, message: bytes, *, place: str, waiting: int) -> int:
+        """Let a message wait; how many bytes."""
         self._allowances.take(place, task.id, len(message))
         read, payload = read_message(task, message), payload_of(message)
         if len(read.reports) != 1:
             raise OutOfDomain("A device sends one report at a time.", next_step="Use the client of Discreet.")
-        door.admit(read, len(payload), from_shuffler=False)
+        if t.run("SELECT 1 FROM shuffler_waiting WHERE task = ? AND message = ?", task.id, read.id):
+            raise ReplayedReport("This message waits already.", next_step="Nothing needs to be done.")
         # Not the address, but whether two are the same: in the file for as long as the message waits.
         hashed = hashlib.blake2b(place.encode(), key=self._key, digest_size=16).digest()
+        self._check_room(t, task, hashed, waiting)
+        door.admit(read, len(payload), from_shuffler=False)
         values = (task.id, read.id, read.sender, payload, hashed)
         t.run("INSERT INTO shuffler_waiting VALUES (?, ?, ?, ?, ?)", *values)
+        return len(payload)
+
+    def _check_room(self, t: Transaction, task: Task, place: bytes, waiting: int) -> None:
+        most = max(_LEAST_AHEAD, _CROWDS_AHEAD * self._per_address)
+        sql = "SELECT COUNT(*) FROM (SELECT 1 FROM shuffler_waiting WHERE task = ? AND place = ? LIMIT ?) AS ahead"
+        if waiting >= _MOST_WAITING or t.run(sql, task.id, place, most)[0][0] >= most:
+            raise OverQuota("Too many reports wait here for a crowd.", next_step="Send the message another day.")
 
     def mix(self) -> list[Crowd]:
         """Let the crowds leave that are large enough."""
@@ -150,15 +169,34 @@ class ShufflerBooks:
 
     def _mix(self, task: Task) -> Crowd | None:
         with self._store.transaction() as t:
-            rows = t.run(_CROWD, task.id, self._per_address, _LARGEST_CROWD)
-            if len(rows) < self._batch:
+            chosen = self._drawn(t, task)
+            if len(chosen) < self._batch:
                 return None
-            crowd = Crowd(task, len(rows), len({place for _, _, place in rows}))
-            reports = np.concatenate([read_payload(task, bytes(payload), 1) for _, payload, _ in rows])
-            self._write_batches(t, crowd, reports[permutation(len(rows), self._draw)])
-            for number, _, _ in rows:
-                t.run("DELETE FROM shuffler_waiting WHERE task = ? AND message = ?", task.id, number)
+            crowd = Crowd(task, len(chosen), len(set(chosen.values())))
+            sql = "DELETE FROM shuffler_waiting WHERE task = ? AND message = ? RETURNING payload"
+            payloads = [bytes(t.run(sql, task.id, number)[0][0]) for number in chosen]
+            reports = np.concatenate([read_payload(task, payload, 1) for payload in payloads])
+            self._write_batches(t, crowd, reports[permutation(len(chosen), self._draw)])
+            waiting, size = _counts(t, task)
+            _count(t, task, waiting - len(payloads), size - sum(map(len, payloads)))
         return crowd
+
+    def _drawn(self, t: Transaction, task: Task) -> dict[bytes, bytes]:
+        """Messages of a crowd, with their places: one of each sender, no more of a place than its share."""
+        rows = t.run("SELECT message, sender, place FROM shuffler_waiting WHERE task = ?", task.id)
+        if len(rows) < self._batch:
+            return {}
+        key = os.urandom(32)  # for this crowd alone
+        rows.sort(key=lambda row: hashlib.blake2b(row[0], key=key, digest_size=16).digest())
+        chosen: dict[bytes, bytes] = {}
+        senders: set[bytes] = set()
+        of_place: Counter[bytes] = Counter()
+        for message, sender, place in rows:
+            if sender not in senders and of_place[place] < self._per_address:
+                chosen[message] = place
+                senders.add(sender)
+                of_place[place] += 1
+        return chosen
 
     def _write_batches(self, t: Transaction, crowd: Crowd, reports: np.ndarray) -> None:
         last = t.run("SELECT MAX(number) FROM shuffler_batches")[0][0] or 0
@@ -168,11 +206,12 @@ class ShufflerBooks:
             values = (number, crowd.task.id, crowd.places, message)
             t.run("INSERT INTO shuffler_batches VALUES (?, ?, ?, ?)", *values)
 
-    def next_batch(self) -> Batch | None:
-        """The oldest batch that the collector does not have yet, as far as is known here."""
+    def next_batches(self) -> list[Batch]:
+        """Of each task the oldest batch that the collector does not have yet, as far as is known here."""
+        sql = "SELECT MIN(number) FROM shuffler_batches GROUP BY task"
         with self._store.transaction() as t:
-            rows = t.run("SELECT number, task, crowd, message FROM shuffler_batches ORDER BY number LIMIT 1")
-        return Batch(*rows[0]) if rows else None
+            rows = t.run(f"SELECT number, task, crowd, message FROM shuffler_batches WHERE number IN ({sql})")  # noqa: S608
+        return [Batch(*row) for row in rows]
 
     def delivered(self, batch: Batch) -> None:
         """The collector has it."""
@@ -182,6 +221,17 @@ class ShufflerBooks:
     def close(self) -> None:
         """Let go of the file."""
         self._store.close()
+
+
+def _counts(t: Transaction, task: Task) -> tuple[int, int]:
+    """How many messages of a task wait, and their bytes."""
+    rows = t.run("SELECT waiting, bytes FROM shuffler_counts WHERE task = ?", task.id)
+    return (int(rows[0][0]), int(rows[0][1])) if rows else (0, 0)
+
+
+def _count(t: Transaction, task: Task, waiting: int, size: int) -> None:
+    t.run("DELETE FROM shuffler_counts WHERE task = ?", task.id)
+    t.run("INSERT INTO shuffler_counts VALUES (?, ?, ?)", task.id, waiting, size)
 
 
 def permutation(count: int, draw: Draw) -> list[int]:

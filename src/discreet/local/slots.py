@@ -1,34 +1,54 @@
-"""Numbers that a collector assigned to devices, and which of them were used: a bit each."""
+"""Numbers that a collector hands out to devices, each on a ticket that nobody else can write.
+
+The number picks the hash function of a device's reports; the ticket's mark, a MAC over task and number, stands as sender
+in all its messages. So a number that was given to nobody, or to another device, is refused, and what a number has sent is
+counted as what a sender has sent.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import hmac
 
-from discreet.store import Transaction
+import numpy as np
 
-_PART = 8192
+from discreet.errors import OutOfDomain
+from discreet.local.task import Task
+from discreet.local.wire import Message
+
+MOST_NUMBERS = 1 << 32
+"""As many as fit into a report."""
+_MARK = 16
+
+
+def is_numbered(task: Task) -> bool:
+    """Whether devices of a task report with numbers that its collector hands out."""
+    return bool(task.spec["assigned"]) and task.randomizer.slot_at is not None
+
+
+def most_of_a_sender(task: Task) -> int:
+    """Reports of one sender: in an epoch, or, as a ticket is for all epochs, in its life."""
+    return int(task.spec["caps"]["lifetime" if is_numbered(task) else "per_epoch"])
 
 
 class Slots:
-    """The numbers of one task, inside one transaction: those below `given` were given out."""
+    """The tickets of one task; `key` is the collector's secret."""
 
-    def __init__(self, t: Transaction, task: str, *, given: int) -> None:
-        self._t, self._task, self._given = t, task, given
+    def __init__(self, key: bytes, task: Task) -> None:
+        self._key, self._task = key, task
 
-    def is_free(self, slot: int) -> bool:
-        """Whether a number was given to a device that has not used it."""
-        return slot < self._given and not self._used(slot // _PART)[slot % _PART // 8] >> slot % 8 & 1
+    def ticket(self, number: int) -> str:
+        """What a device is handed: its number and its mark, in hexadecimal digits."""
+        return f"{number:08x}{self._mark(number).hex()}"
 
-    def use(self, slots: Sequence[int]) -> None:
-        """Each number serves once."""
-        for slot in slots:
-            used = self._used(slot // _PART)
-            used[slot % _PART // 8] |= 1 << slot % 8
-            self._t.run(
-                "INSERT INTO collection_slots VALUES (?, ?, ?) ON CONFLICT (task, part) DO UPDATE SET used = excluded.used",
-                *(self._task, slot // _PART, bytes(used)),
-            )
+    def check(self, message: Message) -> None:
+        """Whoever picks a hash function can pick one that favours what it wants to promote, or take another's place."""
+        if not is_numbered(self._task):
+            return
+        numbers = np.unique(message.reports >> np.uint64(self._task.randomizer.slot_at or 0)).tolist()
+        if len(numbers) > 1 or not hmac.compare_digest(self._mark(numbers[0]), message.sender):
+            raise OutOfDomain("The message has no number of its device's own.", next_step="Ask for a number first.")
 
-    def _used(self, part: int) -> bytearray:
-        rows = self._t.run("SELECT used FROM collection_slots WHERE task = ? AND part = ?", self._task, part)
-        return bytearray(rows[0][0]) if rows else bytearray(_PART // 8)
+    def _mark(self, number: int) -> bytes:
+        given = self._task.digest + number.to_bytes(8, "big")
+        return hashlib.blake2b(given, key=self._key, digest_size=_MARK, person=b"discreet slots").digest()

@@ -19,6 +19,7 @@ from discreet.local.estimate import Estimate, MeanEstimate
 from discreet.local.records import Record
 from discreet.local.rules import sound_task
 from discreet.local.shuffle import epsilon_in_a_crowd
+from discreet.local.slots import is_numbered
 from discreet.local.task import Task
 from discreet.local.wire import LONGEST_MESSAGE
 from discreet.server.bodies import NewTask, Rehearsal
@@ -100,13 +101,13 @@ def delete(name: str, request: Request) -> None:
 
 
 @routes.post("/tasks/{name}/slots", status_code=201)
-def assign(name: str, request: Request) -> dict[str, int]:
-    """A number for one device, where the task wants numbers to be assigned."""
+def assign(name: str, request: Request) -> dict[str, str]:
+    """A ticket with a number for one device, where the task hands them out."""
     collections = service_of(request).collections
     task = collections.task(name)
-    if not task.spec["assigned"]:
+    if not is_numbered(task):
         raise BadTask("Devices of this task draw their own numbers.", next_step="Report without one.")
-    return {"slot": collections.assign(task)}
+    return {"slot": collections.assign(task, place=address_of(request))}
 
 
 @routes.post("/tasks/{name}/reports", status_code=202, openapi_extra=_BODY)

@@ -16,11 +16,12 @@ from fastapi import FastAPI, Request
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from discreet.errors import StoreUnavailable
+from discreet.local.client import shown, stated
 from discreet.local.shuffle import epsilon_in_a_crowd
 from discreet.local.shuffler import Batch, ShufflerBooks
 from discreet.server.collecting import acknowledged, messages_in
 from discreet.server.guard import Guard
-from discreet.server.incoming import LimitedRequest
+from discreet.server.incoming import LimitedRequest, read_json
 from discreet.server.limits import Limits
 from discreet.server.refusals import add_refusals
 from discreet.server.service import address_of
@@ -29,7 +30,11 @@ from discreet.server.telemetry import Telemetry
 
 log = logging.getLogger(__name__)
 _AGAIN = 1.0
-"""Seconds between two attempts to deliver."""
+"""Seconds between two attempts to deliver; doubled for a task whose batch is refused again and again."""
+_LATEST = 60.0
+_LONGEST_CODE = 40
+_LONGEST_ANSWER = 10_000
+"""Bytes that are read of what a collector says."""
 _DONE = {"replayed", "task-closed", "unknown-task", "bad-task"}
 """Refusals after which a batch need not be sent again: it was counted before, or nobody collects it any more."""
 
@@ -79,8 +84,9 @@ def create_shuffler(books: ShufflerBooks, courier: Courier, limits: Limits) -> F
 
     @app.get("/healthz")
     def health() -> dict[str, str]:
-        """Whether the file can be read."""
-        books.next_batch()
+        """Whether the file can be read, and somebody brings away what was mixed."""
+        books.next_batches()
+        courier.check()
         return {"status": "ok"}
 
     return app
@@ -91,7 +97,10 @@ class Courier:
 
     def __init__(self, books: ShufflerBooks, *, collector: str, key: str, wait: float, delta: float) -> None:
         self._books, self._wait, self._delta = books, wait, delta
-        self._http = httpx.Client(base_url=collector, headers={"Authorization": f"Bearer {key}"}, timeout=30)
+        headers = {"Authorization": f"Bearer {key}", "Accept-Encoding": "identity"}
+        self._http = httpx.Client(base_url=collector, headers=headers, timeout=30)
+        self._delays: dict[str, float] = {}
+        self._due: dict[str, float] = {}
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._work, daemon=True)
 
@@ -105,6 +114,11 @@ class Courier:
         self._thread.join()
         self._http.close()
 
+    def check(self) -> None:
+        """Nothing, or a refusal where nobody brings anything away."""
+        if not self._thread.is_alive():
+            raise StoreUnavailable("Nothing is mixed any more.", next_step="Restart the shuffler; nothing is lost.")
+
     def _work(self) -> None:
         mixed = time.monotonic()
         while not self._stopped.is_set():
@@ -116,26 +130,32 @@ class Courier:
                     pass
             except StoreUnavailable:  # a full disk is no reason to stop: nothing that was acknowledged is lost
                 log.warning("the shuffler's file cannot be read or written")
+            except Exception as error:  # noqa: BLE001  nor is anything else, while reports are acknowledged
+                log.warning("mixing or delivering failed: %s; it is tried again", type(error).__name__)
             self._stopped.wait(min(_AGAIN, self._wait))
 
     def _mix(self) -> None:
         for task, reports, places in self._books.mix():
             # What holds for fewer holds for more, and a power of two was worked out before.
             epsilon = epsilon_in_a_crowd(task, 1 << places.bit_length() - 1, self._delta)
-            text = "%s: %d reports of %d addresses mixed, at most ε %.3g each at δ %g"
-            log.info(text, task.name, reports, places, epsilon, self._delta)
+            text = "%s: %d reports of %d addresses mixed, at most ε %s each at δ %g"
+            log.info(text, shown(task.name), reports, places, stated(epsilon), self._delta)
 
     def _deliver(self) -> bool:
-        """Whether the oldest batch is at the collector; not if there is none."""
-        batch = self._books.next_batch()
-        if batch is None:
-            return False
+        """Send the oldest batch of each task whose turn it is; whether one of them is at the collector now."""
+        due = [batch for batch in self._books.next_batches() if time.monotonic() >= self._due.get(batch.task, 0)]
+        return sum(map(self._is_delivered, due)) > 0
+
+    def _is_delivered(self, batch: Batch) -> bool:
         code = self._send(batch)
         if code is not None and code not in _DONE:
+            delay = self._delays[batch.task] = min(_LATEST, 2 * self._delays.get(batch.task, _AGAIN / 2))
+            self._due[batch.task] = time.monotonic() + delay
             log.warning("the collector does not take a batch: %s; it is kept and sent again", code)
             return False
         if code not in (None, "replayed"):
             log.warning("a batch is dropped: %s", code)
+        self._delays.pop(batch.task, None)
         self._books.delivered(batch)
         return True
 
@@ -143,9 +163,21 @@ class Courier:
         """None once it is there, or the name of what is wrong."""
         place = f"/v1/tasks/{batch.task}/batches"
         try:
-            response = self._http.post(place, params={"crowd": batch.crowd}, content=batch.message)
-            return None if response.status_code == 202 else str(response.json()["error"]["code"])
+            with self._http.stream("POST", place, params={"crowd": batch.crowd}, content=batch.message) as response:
+                if response.status_code == 202:
+                    return None
+                return shown(str(read_json(_beginning(response))["error"]["code"]))[:_LONGEST_CODE]
         except httpx.HTTPError:
             return "no-answer"
         except (ValueError, LookupError, TypeError):
             return "no-collector"
+
+
+def _beginning(response: httpx.Response) -> bytes:
+    """What a collector says, as far as anybody would read it."""
+    said = b""
+    for piece in response.iter_raw(_LONGEST_ANSWER):
+        said += piece
+        if len(said) >= _LONGEST_ANSWER:
+            break
+    return said[:_LONGEST_ANSWER]
