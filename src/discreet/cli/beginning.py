@@ -71,6 +71,7 @@ def init(
     text = write_draft(tables, origin=f"Written by `discreet init`: {origin}.", source=seen.source, budget=budget)
     catalog = parse_catalog(text, base=output.parent)
     kept = Path(catalog.ledger).exists()
+    output.parent.mkdir(parents=True, exist_ok=True)
     if not kept:
         begin_books(catalog).close()
     output.write_text(text)
@@ -90,7 +91,7 @@ def _tell_next(catalog: Catalog) -> None:
     table = next((table for table in catalog.tables.values() if not table.is_public), None)
     unbounded = [said for said in warnings_of(catalog) if "no bounds" in said]
     if unbounded:
-        typer.echo(f"{len(unbounded)} columns have no bounds, and cannot be summed or averaged until they have")
+        typer.echo(f"without bounds, and so without SUM and AVG: {len(unbounded)} of its columns")
     typer.echo("next:")
     typer.echo("  discreet check     how well the data fits the catalog, for you alone")
     if table is not None:

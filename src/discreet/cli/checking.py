@@ -21,20 +21,20 @@ from discreet.engines import ColumnFit, TableFit, fits, with_public_columns
 def check(*, config: asking.Config = Path("discreet.toml"), as_json: books.JsonOption = False) -> None:
     """Say how well the data fits the catalog. Not private, for the owner only; spends nothing."""
     catalog = with_public_columns(load_catalog(config))
+    if not as_json:
+        typer.echo("NOT PRIVATE, for the owner only: these are exact numbers of the data. Nothing was spent.")
     tables = []
     for fit in fits(catalog):
         tables.append(fit)
         if not as_json:
-            _show(fit, catalog.tables[fit.name], is_first=len(tables) == 1)
+            _show(fit, catalog.tables[fit.name])
     if as_json:
         typer.echo(json.dumps({"private": False, "tables": [asdict(fit) for fit in tables]}))
     if any(fit.missing for fit in tables):
         raise typer.Exit(ExitCode.REFUSED)
 
 
-def _show(fit: TableFit, table: Table, *, is_first: bool) -> None:
-    if is_first:
-        typer.echo("NOT PRIVATE, for the owner only: these are exact numbers of the data. Nothing was spent.")
+def _show(fit: TableFit, table: Table) -> None:
     people = "" if table.is_public or table.has_row_people else f" of {fit.people:,} people"
     typer.echo(f"\n{fit.name}: {_several(fit.rows, 'row')}{people}")
     misfits = [*_of_rows(fit, table), *(line for column in fit.columns for line in _of_column(column, table))]

@@ -140,11 +140,11 @@ class Interview:
 
     def _asked_person(self, table: SeenTable, suggested: Person) -> Person | None:
         columns = [name for name, column in table.columns.items() if column.type in (Type.INTEGER, Type.TEXT)]
-        names = list(dict.fromkeys([suggested.column, EACH_ROW.column, *columns, PUBLIC]))
-        shown = ", ".join(names[:_MANY])
+        names = [name for name in (*columns, EACH_ROW.column, PUBLIC) if name != suggested.column]
+        shown = ", ".join(names[:_MANY]) + (", …" if len(names) > _MANY else "")
         self._say(f"Who is one person in {table.name}? A column, row (each row is a person), or public (nobody).")
         self._say(f"  suggested: {suggested.column}, because {suggested.why}. Others: {shown}")
-        said = self._until(lambda: _known(typer.prompt("person", default=suggested.column), [*table.columns, *names]))
+        said = self._until(lambda: _known(typer.prompt("person", default=suggested.column), [*table.columns, EACH_ROW.column, PUBLIC]))
         if said in table.columns and said != suggested.column and looks_like_row_number(table, said):
             self._say(f"  {said} is different in every row that was looked at: it numbers rows, and protects no person")
             self._say("  who has several of them.")
@@ -235,8 +235,10 @@ def _known(text: str, names: Sequence[str]) -> str:
 
 def _said_person(table: SeenTable, said: str, suggested: Person) -> Person | None:
     """What the owner says; a column that was suggested as a step towards the person stays one."""
+    if said == suggested.column:
+        return suggested
     if said in table.columns:
-        return suggested if said == suggested.column else Person(said, "the owner says so")
+        return Person(said, "the owner says so")
     if said not in (EACH_ROW.column, PUBLIC):
         raise BadInput(f"{table.name} has no column {said}.", next_step="Give --person TABLE=COLUMN, row or public.")
     return Person(EACH_ROW.column, "the owner says so") if said == EACH_ROW.column else None

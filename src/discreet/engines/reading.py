@@ -13,9 +13,10 @@ from fractions import Fraction
 from discreet.catalog import Column, Type
 from discreet.engines.dialects.duckdb import TYPES, canonical, clamped, day, integer, quoted, real
 
-_INTEGERS = frozenset(
+INTEGERS = frozenset(
     f"{sign}{size}" for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 )
+"""The engine's types of whole numbers."""
 _DOUBLES = frozenset({"FLOAT", "DOUBLE"})
 _LARGEST, _SMALLEST = 2.0**100, 2.0**-100
 _WHOLE_NUMBER = "' *[+-]?[0-9]+([.]0*)? *'"
@@ -50,7 +51,7 @@ def _as_boolean(raw: str, given: str) -> str:
     """True or false; of numbers 1 and 0 alone."""
     if given == "BOOLEAN":
         return raw
-    if given in _INTEGERS | _DOUBLES or given.startswith("DECIMAL"):
+    if given in INTEGERS | _DOUBLES or given.startswith("DECIMAL"):
         return f"(CASE {raw} WHEN 1 THEN true WHEN 0 THEN false END)"
     if given != "VARCHAR":
         return f"TRY_CAST({raw} AS BOOLEAN)"
@@ -98,7 +99,7 @@ def exactly(column: Column, types: Mapping[str, str], *, as_column: Column) -> s
         return (
             f"(CASE WHEN length({value}) <= {as_column.max_length} AND NOT contains({value}, chr(0)) THEN {value} END)"
         )
-    if given in _INTEGERS:
+    if given in INTEGERS:
         return canonical(f"TRY_CAST({raw} AS BIGINT)", kind)
     if given in _DOUBLES:
         return f"(CASE WHEN {raw} = floor({raw}) AND abs({raw}) < {real(2.0**53)} THEN TRY_CAST({raw} AS BIGINT) END)"

@@ -17,6 +17,7 @@ from discreet.catalog import EACH_ROW, Catalog, Column, Table, Type
 from discreet.engines.csv_files import read_csv
 from discreet.engines.dialects.duckdb import quoted, string
 from discreet.engines.frames import as_arrow
+from discreet.engines.reading import INTEGERS
 from discreet.errors import BadCatalog, BadInput
 
 DATABASES = (".duckdb", ".db")
@@ -143,7 +144,7 @@ def nearest_type(kind: str) -> Type:
         return known[kind]
     if kind.startswith("DECIMAL"):
         return Type.REAL
-    return Type.DATE if kind.startswith("TIMESTAMP") else Type.INTEGER if "INT" in kind else Type.TEXT
+    return Type.DATE if kind.startswith("TIMESTAMP") else Type.INTEGER if kind in INTEGERS else Type.TEXT
 
 
 def _files(catalog: Catalog) -> Iterator[Path]:
