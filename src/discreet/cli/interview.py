@@ -144,7 +144,9 @@ class Interview:
         shown = ", ".join(names[:_MANY]) + (", …" if len(names) > _MANY else "")
         self._say(f"Who is one person in {table.name}? A column, row (each row is a person), or public (nobody).")
         self._say(f"  suggested: {suggested.column}, because {suggested.why}. Others: {shown}")
-        said = self._until(lambda: _known(typer.prompt("person", default=suggested.column), [*table.columns, EACH_ROW.column, PUBLIC]))
+        said = self._until(
+            lambda: _known(typer.prompt("person", default=suggested.column), [*table.columns, EACH_ROW.column, PUBLIC])
+        )
         if said in table.columns and said != suggested.column and looks_like_row_number(table, said):
             self._say(f"  {said} is different in every row that was looked at: it numbers rows, and protects no person")
             self._say("  who has several of them.")
