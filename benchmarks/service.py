@@ -75,8 +75,14 @@ async def _to_the_last_chunk(reader: asyncio.StreamReader) -> None:
     await reader.readline()
 
 
-def served(source: Path, options: list[str], kind: str, seconds: float) -> list[float]:
-    """The same load on the server of one release, on books of its own; every answer is in them."""
+def _cpu_seconds(process: int) -> float:
+    """What a process has used of all cores, by itself and for the system."""
+    used = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(used[11]) + int(used[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def served(source: Path, options: list[str], kind: str, seconds: float) -> tuple[list[float], float]:
+    """The same load on the server of one release, on books of its own; every answer is in them. Also its CPU seconds for each."""
     environment = {**os.environ, "PYTHONPATH": str(source / "src")}
     with tempfile.TemporaryDirectory() as folder:
         made = subprocess.run(
@@ -93,7 +99,9 @@ def served(source: Path, options: list[str], kind: str, seconds: float) -> list[
                 except httpx.TransportError:
                     time.sleep(0.1)
             asyncio.run(over_http(keys, kind, 2))
+            began = _cpu_seconds(server.pid)
             times, refused = asyncio.run(over_http(keys, kind, seconds))
+            used = (_cpu_seconds(server.pid) - began) / len(times)
         finally:
             server.terminate()
             server.wait()
@@ -101,7 +109,7 @@ def served(source: Path, options: list[str], kind: str, seconds: float) -> list[
             paid = books.execute("SELECT COUNT(*) FROM ledger_paid").fetchone()[0]
     assert refused == 0, refused
     assert paid >= len(times), (paid, len(times))
-    return times
+    return times, used
 
 
 _CLINIC = """
@@ -135,8 +143,8 @@ def main() -> None:
     here = Path(__file__).parent.parent
     rows = []
     for kind in KINDS:
-        before = served(options.before, BEFORE, kind, options.seconds) if options.before else []
-        now = served(here, AS_FAST_AS_IT_CAN, kind, options.seconds)
+        before, used_before = served(options.before, BEFORE, kind, options.seconds) if options.before else ([], 0.0)
+        now, used = served(here, AS_FAST_AS_IT_CAN, kind, options.seconds)
         rate, median = len(now) / options.seconds, 1000 * statistics.median(now)
         rows.append(
             [
@@ -147,12 +155,27 @@ def main() -> None:
                 _spread(before)[0] if before else "–",
                 f"{median:,.0f} (< {MEDIAN}: {'yes' if median < MEDIAN else 'NO'})",
                 _spread(now)[1],
+                f"{1000 * used_before:.1f}" if before else "–",
+                f"{1000 * used:.1f}",
             ]
         )
     body = (
         f"{where()} {ANALYSTS} analysts over loopback, on the same two cores as the server; answers leave as soon as they are ready (`--class-ms 0`). Every question is "
         "charged, read and stored, and every answer was found in the books.\n\n"
-        + table(["", "questions a second, before", "now", "faster", "ms, median, before", "now", "ms, 99 %, now"], rows)
+        + table(
+            [
+                "",
+                "questions a second, before",
+                "now",
+                "faster",
+                "ms, median, before",
+                "now",
+                "ms, 99 %, now",
+                "CPU ms of the server, before",
+                "now",
+            ],
+            rows,
+        )
     )
     if options.dry_run:
         print(body)
