@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_ROOMS = {"accounting", "attacks", "catalog", "curator", "ledger", "local", "mechanisms", "samples"}
+_ROOMS = {"accounting", "attacks", "catalog", "curator", "dbapi", "ledger", "local", "mechanisms", "samples"}
 """Imported when they are first used, so that `import discreet` stays light."""
 
 

@@ -99,9 +99,7 @@ def connect(
 class Connection:
     """Asks for one key. There are no transactions: a question that is paid for is paid for."""
 
-    def __init__(
-        self, curator: RemoteCurator, *, epsilon: Number | None, delta: Number | None, level: Number
-    ) -> None:  # fmt: skip
+    def __init__(self, curator: RemoteCurator, *, epsilon: Number | None, delta: Number | None, level: Number) -> None:
         self.curator, self.epsilon, self.delta, self.level = curator, epsilon, delta, level
 
     def cursor(self) -> Cursor:

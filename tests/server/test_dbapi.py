@@ -2,6 +2,7 @@
 
 import datetime
 import tomllib
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pandas
@@ -14,10 +15,15 @@ COLUMNS = ["ward", "n", "n_low", "n_high", "d", "d_low", "d_high"]
 
 
 @pytest.fixture
-def connection(server):
-    held = dbapi.connect(server.url, key=server.alice, epsilon=0.05)
-    yield held
-    held.close()
+def connect():
+    """dbapi.connect, and all of it closed afterwards."""
+    with ExitStack() as stack:
+        yield lambda *given, **named: stack.enter_context(closing(dbapi.connect(*given, **named)))
+
+
+@pytest.fixture
+def connection(server, connect):
+    return connect(server.url, key=server.alice, epsilon=0.05)
 
 
 def test_an_answer_is_rows_with_the_ends_of_their_intervals(connection):
@@ -42,8 +48,8 @@ def test_parameters_are_named_or_in_order(connection):
     assert named == placed  # the same question: free, and the same answer
 
 
-def test_no_statement_has_a_price_that_nobody_named(server):
-    unpriced = dbapi.connect(server.url, key=server.alice)
+def test_no_statement_has_a_price_that_nobody_named(server, connect):
+    unpriced = connect(server.url, key=server.alice)
     with pytest.raises(dbapi.ProgrammingError) as caught:
         unpriced.cursor().execute("SELECT COUNT(*) AS n FROM visits")
     assert caught.value.code == "bad-epsilon"
@@ -57,7 +63,7 @@ def test_no_statement_has_a_price_that_nobody_named(server):
         unpriced.cursor().execute("/* epsilon=much */ SELECT COUNT(*) AS n FROM visits")
 
 
-def test_errors_are_those_of_the_standard_and_keep_their_codes(connection, server):
+def test_errors_are_those_of_the_standard_and_keep_their_codes(connection, server, connect):
     for sql, kind, code in (
         ("SELECT COUNT(*) FROM visits a JOIN visits b ON a.ward = b.ward", dbapi.ProgrammingError, "joins-people"),
         ("SELECT COUNT(*) AS n FROM nowhere", dbapi.ProgrammingError, "unknown-name"),
@@ -70,21 +76,21 @@ def test_errors_are_those_of_the_standard_and_keep_their_codes(connection, serve
         assert caught.value.next_step
         assert isinstance(caught.value, dbapi.Error)
     with pytest.raises(dbapi.OperationalError):
-        dbapi.connect(server.url, key="dk_nobody", epsilon=1).cursor().execute("SELECT COUNT(*) FROM visits")
+        connect(server.url, key="dk_nobody", epsilon=1).cursor().execute("SELECT COUNT(*) FROM visits")
     with pytest.raises(dbapi.OperationalError, match="reached"):
-        dbapi.connect("http://127.0.0.1:9", key="dk_nobody", epsilon=1).cursor().execute("SELECT COUNT(*) FROM visits")
+        connect("http://127.0.0.1:9", key="dk_nobody", epsilon=1).cursor().execute("SELECT COUNT(*) FROM visits")
     with pytest.raises(dbapi.NotSupportedError):
         connection.cursor().executemany(WARDS, [])
     with pytest.raises(dbapi.InterfaceError):
         connection.cursor().fetchall()
 
 
-def test_a_key_comes_from_the_environment_or_not_at_all(server, monkeypatch):
+def test_a_key_comes_from_the_environment_or_not_at_all(server, connect, monkeypatch):
     monkeypatch.delenv("DISCREET_KEY", raising=False)
     with pytest.raises(dbapi.InterfaceError, match="DISCREET_KEY"):
         dbapi.connect(server.url)
     monkeypatch.setenv("DISCREET_KEY", server.alice)
-    assert dbapi.connect(server.url).catalog().tables
+    assert connect(server.url).catalog().tables
 
 
 @pytest.fixture

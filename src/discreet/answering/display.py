@@ -33,9 +33,7 @@ def text_of(answer: Shown, widths: Widths, *, level: float) -> str:
     return "\n".join([*lines, "", *(f"  {line}" for line in _words(answer, _MOST_ROWS, level=level))])
 
 
-def html_of(
-    answer: Shown, widths: Widths, intervals: Sequence[Mapping[str, Any]], *, level: float
-) -> str:  # fmt: skip
+def html_of(answer: Shown, widths: Widths, intervals: Sequence[Mapping[str, Any]], *, level: float) -> str:
     """The same for a notebook, with a bar and its interval beside every number; nothing is loaded from anywhere."""
     noisy = noisy_columns(answer.columns, widths)
     scales = {name: Scale.of([row[name] for row in answer.rows], [row[name] for row in intervals]) for name in noisy}
