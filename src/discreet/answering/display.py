@@ -23,9 +23,9 @@ _NUMBER = "text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap
 def text_of(answer: Shown, widths: Widths, *, level: float) -> str:
     """A table with aligned columns, and below it what ± means, what it cost and what should be known."""
     noisy = noisy_columns(answer.columns, widths)
+    shown = list(zip(answer.rows, widths, strict=True))[:_MOST_ROWS]
     columns = []
     for name in answer.columns:
-        shown = list(zip(answer.rows, widths, strict=True))[:_MOST_ROWS]
         columns.append(_aligned([name, *(figure(row[name], width[name]) for row, width in shown)], right=name in noisy))
         if name in noisy:
             columns.append(_aligned(["", *(plus_minus(row[name], width[name]) for row, width in shown)], right=False))
