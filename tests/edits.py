@@ -51,7 +51,9 @@ FILES = {
 }
 PIECES = ['"', "'", "=", ".", ",", "[", "]", "{", "}", "#", "\n", "\r\n", "\r", "-", "0", "1e999", "nan", "true", "$", "\0", "é", "\u2028", " ", "\t", "x", "\\", ";", "|"]  # fmt: skip
 WORDS = ["type", "lower", "upper", "values", "privacy_unit", "public", "row", "max_rows", "integer", "text", "date", "patient_id", "people", "bounding", "-1", "2020-01-01", "[]", "{}", '""', "1979-05-27T07:32:00Z", "inf"]  # fmt: skip
-NAMED = re.compile(r"[Ll]ine \d+|end of document|is missing|no known|for the table .|(patients|visits|staff|wards)\b", re.IGNORECASE)
+NAMED = re.compile(
+    r"[Ll]ine \d+|end of document|is missing|no known|for the table .|(patients|visits|staff|wards)\b", re.IGNORECASE
+)
 
 
 def edited(text: str, rng: random.Random) -> bytes:
