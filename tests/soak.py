@@ -42,7 +42,7 @@ from tests.server.mixed_load import mixed_load
 from tests.server.test_collecting import lose_nothing
 from tests.server.test_crashes import crash
 from tests.server.test_fuzz import ask_with_canaries
-from tests.server.test_time import busy, heard, listen
+from tests.server.test_time import busy, dear_guess, heard, listen
 from tests.sources import SeededBits
 from tests.sql.test_extreme_rows import EXTREMES, change_nothing
 from tests.sql.worlds import WORLDS
@@ -175,8 +175,10 @@ def canaries() -> str:
 
 def a_guess_in_the_time(around: AbstractContextManager[None]) -> str:
     with tempfile.TemporaryDirectory() as folder, around:
-        sides = listen(Path(folder), count=LISTENED)
+        sides = listen(Path(folder) / "classes", count=LISTENED)
+        unhidden = listen(Path(folder) / "none", count=LISTENED, options=("--class-ms", "0"), guess=dear_guess)
     p_value = heard(sides)
+    assert heard(unhidden) < FALSE_ALARM, "the listening would notice nothing"
     assert p_value > FALSE_ALARM, f"Kolmogorov–Smirnov p = {p_value:.1e}"
     medians = " and ".join(f"{1000 * np.median(side):.1f}" for side in sides)
     return f"medians {medians} ms, Kolmogorov–Smirnov p = {p_value:.3f}"

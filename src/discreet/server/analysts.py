@@ -63,6 +63,7 @@ async def ask(request: LimitedRequest) -> Response:
         return StreamingResponse(lines, media_type="application/x-ndjson")
     prepared = await asked(lambda _: None)
     if (connection := connection_of(request)) is not None and connection.is_gone:
+        prepared.file.close()
         raise HTTPException(400)
     return await prepared.response(service, analyst=holder.name)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -15,6 +16,7 @@ from fastapi.responses import JSONResponse
 from discreet import attacks
 from discreet.attacks import lab
 from discreet.attacks.model import DISCREET
+from discreet.engines import Places
 from discreet.errors import BadInput
 from discreet.server.bodies import Attempt
 from discreet.server.knobs import Console
@@ -25,7 +27,9 @@ from discreet.server.service import holder_of, service_of
 routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=SharedRoute)
 _LONGEST = 10.0
 """Seconds, after which an attack is stopped between two trials."""
-_ONE_AT_A_TIME = CapacityLimiter(1)
+_TURNS = Places(1, each=1, long=0)
+"""One is played at a time, and who plays next goes round: many of one analyst keep another waiting for one of them."""
+_WAITING = CapacityLimiter(64)
 _EPSILONS = tuple(10 ** (step / 20 - 1) for step in range(41))
 """From 0.1 to 10: where the line that privacy allows is drawn."""
 
@@ -44,7 +48,12 @@ async def play(name: str, body: Attempt, request: Request) -> dict[str, Any]:
     """
     service, holder = service_of(request), holder_of(request)
     with service.guard.admit(holder.name):
-        return await run_sync(_played, name, body, limiter=_ONE_AT_A_TIME)
+        return await run_sync(_in_turn, name, body, holder.name, limiter=_WAITING)
+
+
+def _in_turn(name: str, body: Attempt, analyst: str) -> dict[str, Any]:
+    with _TURNS.held(analyst, taken_back=threading.Event()):
+        return _played(name, body)
 
 
 def _about(attack: attacks.Attack) -> dict[str, Any]:

@@ -1,13 +1,15 @@
-"""An answer as bytes: the same for the same answer, made piece by piece in threads, and no larger than is allowed."""
+"""An answer as bytes: the same for the same answer, made in the thread that made the answer, and no larger than is allowed."""
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Iterator
+import tempfile
+from collections.abc import AsyncIterator, Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeAlias
+from typing import IO, Any
 
 import pyarrow as pa
 from fastapi import Response
@@ -18,7 +20,8 @@ from discreet.answering.answer import Answer
 from discreet.answering.sizes import too_large
 from discreet.answering.wire import answer_text, facts_of
 from discreet.server.service import Service
-from discreet.server.shares import in_thread, piece_by_piece
+from discreet.server.shares import piece_by_piece
+from discreet.server.writing import no_room
 
 JSON = "application/json"
 PARQUET = "application/vnd.apache.parquet"
@@ -26,11 +29,9 @@ CSV = "text/csv"
 RECORDS = "application/vnd.discreet.records+json"
 """A list of objects, one a row, without a word about price or method."""
 _PIECE = 2**16
-"""Bytes that leave together."""
-_SMALL = 500
-"""Cells that are written where the answer was made, in a moment; more of them wait for a thread of their share."""
-_Begun: TypeAlias = tuple[bytes, bytes | None, Iterator[bytes]]
-"""The first piece, the second if there is one, and the others, which are not made yet."""
+"""Bytes that leave together; an answer that is longer waits in a file."""
+_SLOWEST, _GRACE = 2**17, 60.0
+"""Bytes a second that a client reads of a long answer, on the whole, and seconds that it has besides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,44 +39,60 @@ class Form:
     """How an answer is written."""
 
     kind: str
-    begin: Callable[[Answer], _Begun]
+    write: Callable[[Answer, IO[bytes]], None]
 
     def prepare(self, answer: Answer) -> Prepared:
-        """Count an answer, in the thread that made it; write it too, if it is small."""
-        cells = len(answer) * len(answer.columns)
-        return Prepared(answer, self, cells, self.begin(answer) if cells <= _SMALL else None)
+        """Write an answer, in the thread that made it: what waits to be read is bytes, in a file that has no name where they are many."""
+        file = tempfile.SpooledTemporaryFile(_PIECE)  # noqa: SIM115  closed when it has left
+        try:
+            self.write(answer, file)
+        except OSError:
+            file.close()
+            raise no_room() from None
+        except BaseException:
+            file.close()
+            raise
+        size = file.tell()
+        file.seek(0)
+        return Prepared(self.kind, answer.replayed, file, size)
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """An answer that may leave."""
+    """An answer that may leave, as bytes."""
 
-    answer: Answer
-    form: Form
-    cells: int
-    begun: _Begun | None
+    kind: str
+    replayed: bool
+    file: IO[bytes]
+    size: int
 
     async def response(self, service: Service, *, analyst: str) -> Response:
         """What fits into one piece says how long it is; all else counts as the analyst's until it has left."""
-        headers = {"Discreet-Replayed": "true"} if self.answer.replayed else {}
+        headers = {"Discreet-Replayed": "true"} if self.replayed else {}
         with ExitStack() as stack:
-            stack.enter_context(service.writing.held(analyst, self.cells))
-            first, second, rest = await self._begun(service)
-            if second is None:
-                return Response(first, media_type=self.form.kind, headers=headers)
-            pieces = _all(service, first, second, rest)
-            return _Counted(pieces, counted=stack.pop_all(), media_type=self.form.kind, headers=headers)
+            stack.callback(self.file.close)
+            if self.size <= _PIECE:
+                return Response(self.file.read(), media_type=self.kind, headers=headers)
+            stack.enter_context(service.writing.held(analyst, self.size))
+            return _Counted(self._read(service), counted=stack.pop_all(), media_type=self.kind, headers=headers)
 
     async def pieces(self, service: Service, *, analyst: str) -> AsyncIterator[bytes]:
         """The same, piece by piece."""
-        with service.writing.held(analyst, self.cells):
-            async for piece in _all(service, *await self._begun(service)):
+        with ExitStack() as stack:
+            stack.callback(self.file.close)
+            if self.size > _PIECE:
+                stack.enter_context(service.writing.held(analyst, self.size))
+            async for piece in self._read(service):
                 yield piece
 
-    async def _begun(self, service: Service) -> _Begun:
-        if self.begun is not None:
-            return self.begun
-        return await in_thread(service.shares.answers, self.form.begin, self.answer)
+    async def _read(self, service: Service) -> AsyncIterator[bytes]:
+        """Each piece when the one before has left. Who reads too slowly is hung up on: what waits for them is somebody's disk."""
+        clock = asyncio.get_running_loop().time
+        until = clock() + _GRACE + self.size / _SLOWEST
+        async for piece in piece_by_piece(service.shares.answers, iter(partial(self.file.read, _PIECE), b"")):
+            yield piece
+            if clock() > until:
+                raise TimeoutError
 
 
 def form_of(accept: str, *, level: float, most: int) -> Form:
@@ -89,33 +106,16 @@ def as_json(level: float, *, most: int) -> Form:
     return Form(JSON, partial(_json, level=level, most=most))
 
 
-def _json(answer: Answer, *, level: float, most: int) -> _Begun:
+def _json(answer: Answer, file: IO[bytes], *, level: float, most: int) -> None:
     """A refusal where it is too large; its price is paid, and Parquet has room for it."""
     if len(answer) * len(answer.columns) > most:
         raise too_large(most, paid=True)
-    return _first_two(_gathered(text.encode() for text in answer_text(answer, level)))
+    for text in answer_text(answer, level):
+        file.write(text.encode())
 
 
-def _table(answer: Answer, *, write: Callable[[pa.Table, pa.BufferOutputStream], None]) -> _Begun:
-    sink = pa.BufferOutputStream()
-    write(answer.to_arrow(), sink)
-    file = memoryview(sink.getvalue())
-    return _first_two(bytes(file[at : at + _PIECE]) for at in range(0, max(len(file), 1), _PIECE))
-
-
-def _first_two(pieces: Iterator[bytes]) -> _Begun:
-    return next(pieces), next(pieces, None), pieces
-
-
-def _gathered(texts: Iterator[bytes]) -> Iterator[bytes]:
-    waiting = bytearray()
-    for text in texts:
-        waiting += text
-        if len(waiting) >= _PIECE:
-            yield bytes(waiting)
-            waiting.clear()
-    if waiting:
-        yield bytes(waiting)
+def _table(answer: Answer, file: IO[bytes], *, write: Callable[[pa.Table, IO[bytes]], None]) -> None:
+    write(answer.to_arrow(), file)
 
 
 class _Counted(StreamingResponse):
@@ -131,28 +131,19 @@ class _Counted(StreamingResponse):
             await super().__call__(scope, receive, send)
 
 
-async def _all(service: Service, first: bytes, second: bytes | None, rest: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """The two pieces that are made, then all others, each in a thread when the one before has left."""
-    yield first
-    if second is not None:
-        yield second
-        async for piece in piece_by_piece(service.shares.answers, rest):
-            yield piece
-
-
-def _parquet(table: pa.Table, sink: pa.BufferOutputStream) -> None:
+def _parquet(table: pa.Table, sink: IO[bytes]) -> None:
     import pyarrow.parquet as pq  # noqa: PLC0415
 
     pq.write_table(table, sink)
 
 
-def _csv(table: pa.Table, sink: pa.BufferOutputStream) -> None:
+def _csv(table: pa.Table, sink: IO[bytes]) -> None:
     from pyarrow import csv  # noqa: PLC0415
 
     csv.write_csv(table, sink, csv.WriteOptions(quoting_style="needed"))
 
 
-def _records(table: pa.Table, sink: pa.BufferOutputStream) -> None:
+def _records(table: pa.Table, sink: IO[bytes]) -> None:
     """One object a row, on a line of its own; dates as text, and an end that nothing bounds as null."""
     lines = (json.dumps(facts_of(row), ensure_ascii=False, default=str) for row in table.to_pylist())
     sink.write(("[" + ",\n".join(lines) + "]\n").encode())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -14,6 +15,7 @@ from discreet.answering.answer import Answer
 from discreet.answering.face import Explanation
 from discreet.answering.pipeline import cancelled
 from discreet.curator import Asking, Curator
+from discreet.engines import Places
 from discreet.errors import TooMany
 from discreet.server.bodies import Question
 from discreet.server.guard import Guard
@@ -21,6 +23,10 @@ from discreet.server.hours import Hours
 from discreet.server.roles import Holder
 
 T = TypeVar("T")
+_DESKS = 4
+"""Answers that are written at the same time, one of each who asks; one desk is for short ones."""
+_LONG = 2**18
+"""Stored bytes of an answer that is long."""
 _THREADS = 512
 """Most of them wait for the end of a class; the curator has places for the few that plan or read."""
 
@@ -54,6 +60,7 @@ class Questions:
 
     def __init__(self, curator: Curator, *, guard: Guard, hours: Hours) -> None:
         self._curator, self._guard, self._hours = curator, guard, hours
+        self._desks = Places(_DESKS, each=1, long=_DESKS - 1)
         self._threads, self._at_work = ThreadPoolExecutor(_THREADS, thread_name_prefix="question"), 0
         self._underway: dict[tuple[str, str], _Underway] = {}
         self._abandoned: set[asyncio.Future[None]] = set()
@@ -119,7 +126,8 @@ class Questions:
         """What is stored for a question that `paid_by` has paid for, looked up for the holder."""
 
         def recalled() -> T:
-            return then(self._curator.recall(question.sql, analyst=paid_by, **question.details))
+            answer = self._curator.recall(question.sql, analyst=paid_by, **question.details)
+            return self._written(answer, holder, then)
 
         with self._guard.admit(holder.name), self._hours.visit(holder.name):
             return await self._work(recalled)
@@ -135,7 +143,14 @@ class Questions:
         answer = self._curator.ask(
             question.sql, analyst=holder.asks_as, request_id=name, asking=asking, **question.details
         )
-        return then(answer)
+        if asking.taken_back.is_set():
+            raise cancelled()
+        return self._written(answer, holder, then)
+
+    def _written(self, answer: Answer, holder: Holder, then: Callable[[Answer], T]) -> T:
+        """What is made of an answer, in turn: a long one takes seconds and memory."""
+        with self._desks.held(holder.name, taken_back=threading.Event(), is_long=len(answer.stored) > _LONG):
+            return then(answer)
 
     def _work(self, job: Callable[[], T]) -> asyncio.Future[T]:
         if self._at_work >= _THREADS:

@@ -30,7 +30,7 @@ class Shares:
     books: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(4))
     """Balances, history, the catalog; what the owner does."""
     answers: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(2))
-    """Writing answers as JSON or Parquet."""
+    """Pieces of long answers, off the disk."""
 
 
 async def in_thread(share: CapacityLimiter, job: Callable[..., T], *given: Any, **named: Any) -> T:

@@ -1,4 +1,4 @@
-"""Answers that are being written: so many bytes of them in all and of one analyst, until the last piece has left or the client is gone."""
+"""Long answers on their way: so many bytes of one analyst wait in files, until the last piece has left or the client is gone."""
 
 from __future__ import annotations
 
@@ -8,30 +8,27 @@ from contextlib import contextmanager
 
 from discreet.errors import TooMany
 
-_CELL = 64
-"""Bytes that a cell takes as JSON, about; Parquet takes less."""
-_SMALLEST = 2**16
-
 
 class Writing:
-    """At most `most` bytes at the same time, and `each` of one analyst; what is larger than that is written when nothing else is."""
+    """At most `each` bytes of one analyst at the same time; an answer that is longer when nothing else of theirs is.
 
-    def __init__(self, most: int = 2**26, each: int = 2**24) -> None:
-        self._most, self._each = most, each
+    Nobody's answers use up what others have, and short ones, which wait nowhere, are not counted.
+    """
+
+    def __init__(self, each: int = 2**28) -> None:
+        self._each = each
         self._sizes: Counter[str] = Counter()
 
     def check_room(self, analyst: str) -> None:
         """Refuse who has not read what they asked for before."""
-        if self._sizes[analyst] >= self._each or self._sizes.total() >= self._most:
-            raise _too_many()
+        if self._sizes[analyst] >= self._each:
+            raise no_room()
 
     @contextmanager
-    def held(self, analyst: str, cells: int) -> Iterator[None]:
-        """While an answer of so many cells is written and leaves; or a refusal."""
-        size = max(_SMALLEST, _CELL * cells)
-        for others, limit in ((self._sizes[analyst], self._each), (self._sizes.total(), self._most)):
-            if others and others + size > limit:
-                raise _too_many()
+    def held(self, analyst: str, size: int) -> Iterator[None]:
+        """While an answer of so many bytes leaves; or a refusal."""
+        if self._sizes[analyst] and self._sizes[analyst] + size > self._each:
+            raise no_room()
         self._sizes[analyst] += size
         try:
             yield
@@ -40,8 +37,9 @@ class Writing:
             self._sizes += Counter()  # forgets who has none
 
 
-def _too_many() -> TooMany:
+def no_room() -> TooMany:
+    """The refusal of a long answer that has no room to wait in."""
     return TooMany(
-        "Too many large answers are on their way.",
+        "Too many long answers are on their way.",
         next_step="Read those that you asked for, and ask again: what was paid for costs nothing more.",
     )
