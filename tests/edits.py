@@ -100,8 +100,8 @@ def outcome(config: Path) -> str:
     """`served`, or the code of a refusal that names its place; anything else is an error, and so is a price that was said to be unpaid."""
     try:
         catalog = load_catalog(config)
-        if catalog.ledger != ":memory:":
-            return "elsewhere"
+        if catalog.ledger != ":memory:" and Path(catalog.ledger).parent != config.parent:
+            return "elsewhere"  # which might be anywhere on this machine
         curator = open_curator(config, new_books=True)
     except DiscreetError as error:
         return _named(error)

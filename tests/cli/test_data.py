@@ -9,6 +9,7 @@ import pyarrow.csv as pa_csv
 import pytest
 
 from discreet.catalog import load_catalog
+from discreet.curator import Curator
 from discreet.samples import write_clinic
 from discreet.samples.dummy import dummy_tables
 
@@ -161,3 +162,19 @@ def test_bounds_of_the_documented_catalog_are_written_once_and_have_a_name_in_th
     bill = run("budget")
     assert "bounds of visits.cost, estimated" in bill
     assert "CASE WHEN" not in bill
+
+
+def test_bounds_that_were_paid_for_are_told_where_the_catalog_changed_meanwhile(tmp_path, run, monkeypatch):
+    config = documented(tmp_path)
+    config.write_text(config.read_text().replace(", lower = 0, upper = 10000", ""))
+    run("ledger", "new")
+    estimate = Curator.estimate_bounds
+
+    def and_somebody_edits(self, *given, **details):
+        config.write_text(config.read_text().replace("cost", "price"))
+        return estimate(self, *given, **details)
+
+    monkeypatch.setattr(Curator, "estimate_bounds", and_somebody_edits)
+    told = run("estimate-bounds", "visits", "cost", "--epsilon", 2)
+    assert "paid ε 2" in told
+    assert "the catalog changed meanwhile: write lower = " in told

@@ -21,11 +21,12 @@ def with_bounds(text: str, *, table: str, column: str, bounds: tuple[Fraction, F
     elif at is not None and lines[at - 1].lstrip().startswith("["):
         lines[at - 1] += f"\nlower = {lower}\nupper = {upper}  # bounds: {source}"
     edited = "\n".join(lines)
-    described = parse_catalog(edited).tables[table].columns[column]
-    if described.lower is None:
+    owned = parse_catalog(edited).tables.get(table)
+    described = None if owned is None else owned.columns.get(column)
+    if described is None or described.lower is None:
         raise BadCatalog(
-            f"The line of {table}.{column} is written in a way that bounds cannot be put into.",
-            next_step=f'Write it on one line, as columns.{column} = {{ type = "{described.type.value}" }}.',
+            f"{table}.{column} is not in the catalog, or written in a way that bounds cannot be put into.",
+            next_step=f'Write it on one line, as columns.{column} = {{ type = "real" }}.',
         )
     return edited
 

@@ -74,7 +74,7 @@ def init(
     output.parent.mkdir(parents=True, exist_ok=True)
     if not kept:
         begin_books(catalog).close()
-    output.write_text(text)
+    output.write_text(text, "utf-8")
     typer.echo(f"\nwrote {output}, and {'keeps the books that are' if kept else 'began new books'} in {catalog.ledger}")
     _tell_next(catalog)
 
@@ -111,7 +111,7 @@ def import_metadata(
     kept = Path(books).exists()
     if not kept:
         Ledger.new(books, anchor=anchor_beside(books)).close()
-    output.write_text(text)
+    output.write_text(text, "utf-8")
     typer.echo(f"wrote {output}: name the person of each table, declare bounds and values, set the budget")
     typer.echo(f"{'keeps the books that are' if kept else 'began new books'} in {books}")
 

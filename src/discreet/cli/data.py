@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
@@ -17,7 +18,7 @@ from discreet.catalog.public import facts_of
 from discreet.cli import asking, books
 from discreet.cli.progress import tell_reading
 from discreet.curator import begin_books, open_curator, refresh
-from discreet.errors import BadInput
+from discreet.errors import BadInput, DiscreetError
 from discreet.samples.dummy import dummy_tables, write_dummy
 
 _CATALOG = Path("discreet.toml")
@@ -34,29 +35,36 @@ def estimate_bounds(
 ) -> None:
     """Find bounds privately: spends budget, and writes what it found into the catalog with where it comes from."""
     to_be_bounded(load_catalog(config), table, column)
-    with_bounds(  # tried before anything is spent
-        config.read_text(), table=table, column=column, bounds=(Fraction(0), Fraction(1)), source=""
-    )
+    _write_bounds(config, table, column, (Fraction(0), Fraction(1)), source="", is_trial=True)  # before it is paid for
     with open_curator(config, tell=tell_reading) as curator:
         found = curator.estimate_bounds(table, column, epsilon=epsilon, analyst=analyst)
         version = curator.version
-    written = None if found.bounds is None else [number(end) for end in found.bounds]
-    if found.bounds is not None:
-        source = f"estimated with ε {epsilon:g} on data version {version}, receipt {found.answer.receipt[:12]}"
-        text = with_bounds(config.read_text(), table=table, column=column, bounds=found.bounds, source=source)
-        config.write_text(text)
     paid = 0.0 if found.answer.replayed else found.answer.loss.epsilon
-    if as_json:
-        low, high = (None, None) if found.bounds is None else map(float, found.bounds)
-        typer.echo(json.dumps({"epsilon": paid, "lower": low, "upper": high}))
-        return
-    typer.echo("free: asked before" if found.answer.replayed else f"paid ε {paid:g}")
-    if written is None:
-        typer.echo(
-            "nothing stands out from the noise: give a larger --epsilon, or declare bounds from public knowledge"
-        )
+    if not as_json:
+        typer.echo("free: asked before" if found.answer.replayed else f"paid ε {paid:g}")
+    if found.bounds is None:
+        said = "nothing stands out from the noise: give a larger --epsilon, or declare bounds from public knowledge"
     else:
-        typer.echo(f"wrote lower = {written[0]}, upper = {written[1]} for {table}.{column} to {config}")
+        low, high = map(number, found.bounds)
+        source = f"estimated with ε {epsilon:g} on data version {version}, receipt {found.answer.receipt[:12]}"
+        try:
+            _write_bounds(config, table, column, found.bounds, source=source)
+            said = f"wrote lower = {low}, upper = {high} for {table}.{column} to {config}"
+        except DiscreetError:  # whose words would say that nothing was spent
+            said = f"the catalog changed meanwhile: write lower = {low}, upper = {high} for {table}.{column} yourself"
+    ends = (None, None) if found.bounds is None else tuple(map(float, found.bounds))
+    typer.echo(json.dumps({"epsilon": paid, "lower": ends[0], "upper": ends[1]}) if as_json else said)
+
+
+def _write_bounds(
+    config: Path, table: str, column: str, bounds: tuple[Fraction, Fraction], *, source: str, is_trial: bool = False
+) -> None:
+    """Put bounds into the catalog; on trial only see that it could be done."""
+    text = with_bounds(config.read_text("utf-8"), table=table, column=column, bounds=bounds, source=source)
+    if not os.access(config, os.W_OK):
+        raise BadInput("The catalog cannot be written to.", next_step="Run this as its owner.")
+    if not is_trial:
+        config.write_text(text, "utf-8")
 
 
 def refresh_data(
@@ -90,7 +98,7 @@ def dummy(
         raise BadInput("Tables are written as csv or parquet.", next_step="Give one of them.")
     if output.exists():
         raise BadInput("The folder is there already.", next_step="Give the name of a new one.")
-    text = in_folder(config.read_text())
+    text = in_folder(config.read_text("utf-8"))
     catalog = load_catalog(config)
     undeclared = [table.name for table in catalog.tables.values() if not table.columns]
     if undeclared:
@@ -104,6 +112,6 @@ def dummy(
         write_dummy(table, output / f"{name}.{kind}")
         typer.echo(f"wrote {output / f'{name}.{kind}'}: {table.num_rows:,} rows of nobody")
     place = output / "discreet.toml"
-    place.write_text(text)
+    place.write_text(text, "utf-8")
     begin_books(load_catalog(place)).close()
     typer.echo(f"try questions with --config {place}")
