@@ -97,12 +97,21 @@ def test_orders_belong_to_customers_and_items_by_way_of_orders(tmp_path, run):
     assert json.loads(run("ask", sql, "--epsilon", 1, "--delta", 1e-7, "--json"))["columns"] == ["city", "n"]
 
 
+def test_where_the_orders_name_nobody_their_items_do_not_either(tmp_path, run):
+    write_shop(tmp_path)
+    told = run("init", ".", "--epsilon", 3, "--person", "orders=row")
+    assert "order_items: each row is a person, since orders names nobody" in told
+    tables = load_catalog(tmp_path / "discreet.toml").tables
+    assert [name for name, table in tables.items() if table.has_row_people] == ["order_items", "orders"]
+
+
 def test_nothing_is_written_where_something_is_wrong(tmp_path, run):
     write_salaries(tmp_path)
     for flags, problem in {
         (): "There is no default",
         ("--epsilon", 2, "--person", "nobody=x"): "no such table",
         ("--epsilon", 2, "--person", "salaries=who"): "no column who",
+        ("--epsilon", 2, "--person", "who"): "no such column",
         ("--epsilon", 2, "--bounds", "pay=0:1"): "no such column",
         ("--epsilon", 2, "--bounds", "age=0"): "two ends",
         ("--epsilon", 2, "--type", "age=number"): "no type",

@@ -56,6 +56,8 @@ class Interview:
         for table in self._tables:
             self._show(table)
             people[table.name] = self._person(table, suggested[table.name])
+        for table in self._tables:
+            people[table.name] = self._reached(table, people)
         drafts = [self._table(table, people[table.name]) for table in self._tables]
         return _with_ids_of_one_type(drafts)
 
@@ -98,8 +100,11 @@ class Interview:
             for said in given:
                 if all(self._flag([said], *place) is None for place in columns):
                     raise BadInput(f"{flag} {said}: there is no such column.", next_step=f"Write {flag} TABLE.COLUMN=…")
+        named = {*(column for _, column in columns), EACH_ROW.column, PUBLIC}
         for flag, given in {"--person": flags.person, "--max-rows": flags.max_rows}.items():
             for said in given:
+                if "=" not in said and flag == "--person" and said not in named:
+                    raise BadInput(f"{flag} {said}: there is no such column.", next_step=f"Write {flag} TABLE=COLUMN.")
                 if "=" in said and all(self._flag([said], table.name) is None for table in self._tables):
                     raise BadInput(f"{flag} {said}: there is no such table.", next_step=f"Write {flag} TABLE=…")
 
@@ -153,6 +158,20 @@ class Interview:
             if not typer.confirm("Is each of these values a person all the same?", default=False):
                 return self._asked_person(table, suggested)
         return _said_person(table, said, suggested)
+
+    def _reached(self, table: SeenTable, people: Mapping[str, Person | None]) -> Person | None:
+        """Whom rows belong to; each row is a person where the table that they refer to names nobody, as was decided."""
+        person = people[table.name]
+        step, seen = person, {table.name}
+        while step is not None and step.refers_to is not None and step.refers_to[0] not in seen:
+            seen.add(step.refers_to[0])
+            step = people[step.refers_to[0]]
+            if step is None or step.is_row:
+                self._say(
+                    f"  {table.name}: each row is a person, since {' and '.join(sorted(seen - {table.name}))} names nobody"
+                )
+                return Person(EACH_ROW.column, "what it refers to names nobody")
+        return person
 
     # What is public about columns
 
