@@ -1,12 +1,14 @@
 // Ask: a question, what it would cost before it is paid, and its answer. Prices come from the plan, never from data.
 import { costOf, filesOf, filesOfSaved, markOld, offerViews, showAnswer } from "./answer.js";
 import { balance } from "./budget.js";
-import { $, button, call, epsilonText, lines, make, personOf, plusMinus, short } from "./dom.js";
+import { $, button, call, epsilonText, lines, make, personOf, plusMinus, short, withWords } from "./dom.js";
 import { QuestionEditor } from "./editor.js";
 import { firstQuestions, fromLink, linkOf, quoted } from "./questions.js";
 import { offerSaving, showSaved } from "./saved.js";
 
-const PATIENCE = 250;
+const PATIENCE = 250,
+  LATER = 3000;
+const PASSING = [0, 429, 503]; // the price is asked for again by itself
 const CONFIDENCE = 0.95;
 const WORDS = {
   planned: "Planned; the price is being written down",
@@ -14,7 +16,7 @@ const WORDS = {
   "asked before": "Asked before; looking it up",
   reading: "Reading the data",
 };
-const state = { editor: null, epsilon: 0.5, within: null, turn: 0, timer: 0, answered: null, refused: null, shown: null, asking: false };
+const state = { editor: null, epsilon: 0.5, within: null, turn: 0, timer: 0, answered: null, refused: null, saved: null, asking: false };
 
 const question = () => ({ sql: state.editor.text.trim(), ...(state.within ? { within: state.within } : { epsilon: state.epsilon }) });
 const body = (asked = question()) => (asked.within ? { ...asked, confidence: CONFIDENCE } : asked);
@@ -28,14 +30,13 @@ export async function showAsk(link, savedNumber) {
   state.editor.tables = facts.tables;
   showCatalog(facts.tables);
   showStarters(firstQuestions(facts.tables));
-  showSaved(open);
+  showSaved();
   if (savedNumber) {
     await openSaved(savedNumber);
     return;
   }
   const linked = fromLink(link ?? "");
-  if (linked && !same(linked, state.shown)) {
-    state.shown = linked;
+  if (linked) {
     await open(linked);
     return;
   }
@@ -57,6 +58,7 @@ async function openSaved(number) {
     const saved = await call(`/v1/saved/${encodeURIComponent(number)}`);
     setPrice(saved.question);
     state.editor.text = saved.question.sql;
+    state.saved = question();
     $("saved-title").hidden = false;
     $("saved-title").textContent = saved.yours ? saved.name : `${saved.name}, shared by ${saved.by}`;
     await price();
@@ -89,6 +91,8 @@ function changed() {
   state.timer = setTimeout(price, PATIENCE);
   if (state.refused && !same(state.refused, question())) clearTold();
   if (state.answered) markOld(!same(state.answered, question()));
+  if (!same(state.saved, question())) $("saved-title").hidden = true;
+  $("go").disabled = true; // until the price of what now stands there is known
 }
 
 function clearTold() {
@@ -109,7 +113,7 @@ async function price() {
     return null;
   }
   try {
-    const facts = await call("/v1/explain", { method: "POST", body: body(asked) });
+    const facts = await withWords($("progress"), "Working out the price", () => call("/v1/explain", { method: "POST", body: body(asked) }));
     if (mine !== state.turn) return null;
     if (!state.refused) clearTold();
     if (state.within) setPrice({ within: state.within, epsilon: facts.loss.epsilon || state.epsilon });
@@ -119,6 +123,10 @@ async function price() {
     if (mine !== state.turn) return null;
     offer("", `${asked.within ? plusMinus(asked.within) : epsilonText(asked.epsilon)} · it has no price as it stands`);
     refuse(error, asked);
+    if (PASSING.includes(error.status)) {
+      state.refused = null;
+      state.timer = setTimeout(price, LATER);
+    }
     return null;
   }
 }
@@ -200,7 +208,9 @@ function refuse(error, asked = question()) {
 // Asking
 
 async function ask() {
-  if (state.asking || $("go").disabled) return;
+  if (state.asking) return;
+  if ($("go").disabled) await price(); // what was just typed has no price yet
+  if ($("go").disabled) return;
   const asked = question(),
     name = crypto.randomUUID(),
     begun = Date.now();
@@ -226,7 +236,6 @@ async function ask() {
     });
     settle(found, asked, costOf(found, { replayed: step === "asked before" }), filesOf(body(asked)));
     history.replaceState(null, "", linkOf(asked));
-    state.shown = fromLink(location.hash.split("?")[1]);
   } catch (error) {
     refuse(error, asked);
   } finally {
@@ -322,9 +331,12 @@ export function offerAsking() {
   });
   $("answer-link").addEventListener("click", async () => {
     const url = `${location.origin}/${$("answer-link").dataset.link}`;
-    await navigator.clipboard?.writeText(url).catch(() => {});
     history.replaceState(null, "", url);
-    $("answer-said").textContent = "The address of this page is a link to it, copied.";
+    const copied = await navigator.clipboard?.writeText(url).then(
+      () => true,
+      () => false,
+    );
+    $("answer-said").textContent = copied ? "Copied. Whoever may ask can open it." : "The address of this page is the link now.";
   });
   offerSaving(() => ({ question: body(state.answered) }));
 }

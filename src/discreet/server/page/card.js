@@ -16,8 +16,8 @@ function story(facts, answers) {
     `Whoever asks about this data gets numbers that were blurred on purpose: just enough that nobody can tell ${SECRET[facts.neighbours] ?? "what it says about one person"}, and little enough that the numbers stay useful for many people together. One person is ${who}.`,
     `Every answer uses up some of a budget that was fixed beforehand, and when it is used up, answers stop. All answers there can ever be stay below ε ${short(facts.cap.epsilon)}: after all of them, ${facts.in_words}.`,
     answers
-      ? `So far ${many(answers, "answer")} left and used ε ${short(facts.spent.epsilon)}, ${share}: somebody who had given even odds that a given person is in the data can be at most ${sureness(facts.spent)} % sure by now, whatever else they know.`
-      : "No answer has left so far.",
+      ? `So far ${many(answers, "answer was", "answers were")} given, which used ε ${short(facts.spent.epsilon)}, ${share}: somebody who had given even odds that a given person is in the data can be at most ${sureness(facts.spent)} % sure by now, whatever else they know.`
+      : "No answer was given so far.",
   ];
 }
 
