@@ -11,7 +11,7 @@ import pytest
 
 from discreet import errors
 from discreet.catalog.reader import _QUOTAS
-from discreet.local import Client, Collector, Task, intake
+from discreet.local import Client, Collector, Task, folding, intake
 from discreet.local.allowance import Allowance
 from discreet.local.books import CollectorBooks
 from discreet.local.intake import Quota
@@ -485,7 +485,7 @@ def test_a_fold_of_reports_that_are_appended_writes_what_is_new(where):
 
 
 def test_folded_and_deleted_messages_leave_no_bytes_in_the_file(tmp_path):
-    asked = Task.frequency("numbers", domain=range(2**24), epsilon=30.0, protocol="olh")
+    asked = Task.frequency("numbers", domain=range(2**16), epsilon=30.0, protocol="olh")
     books = CollectorBooks(open_store(tmp_path / "reports.sqlite"), fold_after=40)
     books.publish(asked)
     messages = [Client(asked, budget=100).report(i) for i in range(40)]
@@ -563,3 +563,102 @@ def die_before(words):
 def test_nothing_is_moved_from_a_ledger_that_is_not_there(tmp_path):
     CollectorBooks.open(str(tmp_path / "reports.sqlite"), earlier=str(tmp_path / "ledger.sqlite")).close()
     assert not (tmp_path / "ledger.sqlite").exists()
+
+
+def published(**changes):
+    spec = {**NUMBERED.spec, "assigned": False, **changes}
+    return sound_task({**spec, "name": spec.get("name", "t")})
+
+
+MUCH = {
+    "candidates for every report": {"domain": {"range": 1 << 32}, "parameters": {"buckets": 4, "size": 1 << 32}},
+    "hashes of every value": {
+        "protocol": "cms",
+        "domain": {"range": 1 << 32},
+        "parameters": {"rows": 2, "columns": 2, "size": 1 << 32},
+    },
+    "no values": {"domain": {"values": []}, "parameters": {"buckets": 4, "size": 0}},
+    "a distribution's matrix": {
+        "kind": "distribution",
+        "protocol": "square-wave",
+        "domain": {"lower": "0", "upper": "1"},
+        "parameters": {"steps": 1 << 12, "width": 1 << 12},
+    },
+    "bounds beyond doubles": {
+        "kind": "mean",
+        "protocol": "duchi",
+        "domain": {"lower": "0", "upper": "1" + "0" * 399},
+        "parameters": {"steps": 8},
+    },
+    "bounds apart beyond doubles": {
+        "kind": "mean",
+        "protocol": "duchi",
+        "domain": {"lower": "-1" + "0" * 308, "upper": "1" + "0" * 308},
+        "parameters": {"steps": 8},
+    },
+    "a regression": {
+        "protocol": "rappor",
+        "domain": {"range": 1 << 26},
+        "parameters": {"size": 1 << 26, "filter_bits": 16, "hashes": 2, "cohorts": 2, "first": "1/2"},
+    },
+    **{
+        f"prefixes {prefixes}": {
+            "kind": "heavy-hitters",
+            "protocol": "pem",
+            "domain": {"length": 8},
+            "parameters": {"length": 8, "prefixes": prefixes, "buckets": 4},
+        }
+        for prefixes in ([40], [64], [16, 8], [16, 32, 48, 64], [8, 8, 64])
+    },
+    "long pieces": {
+        "kind": "heavy-hitters",
+        "protocol": "sfp",
+        "domain": {"length": 8},
+        "parameters": {"length": 8, "piece": 8, "rows": 2, "columns": 2},
+    },
+    "the number of another": {"name": "0123456789abcdef" * 2},
+}
+
+
+@pytest.mark.parametrize("changes", MUCH.values(), ids=MUCH)
+def test_a_task_that_cannot_be_estimated_or_found_is_not_published(changes):
+    with pytest.raises(errors.BadTask):
+        published(**changes)
+
+
+def test_tasks_as_they_are_written_can_be_published():
+    for asked in (
+        NUMBERED,
+        *(
+            Task.frequency("f", domain=range(1000), epsilon=2, protocol=name)
+            for name in ("grr", "pgr", "rappor", "cms")
+        ),
+        Task.frequency("million", domain=range(1_000_000), epsilon=2),
+        Task.mean("m", lower=-1e300, upper=1e300, epsilon=1),
+        Task.distribution("d", lower=0, upper=1, epsilon=1, bins=1024),
+        *(Task.heavy_hitters("w", epsilon=2, length=20, protocol=name) for name in ("pem", "sfp")),
+    ):
+        sound_task(asked.spec)
+
+
+@pytest.mark.parametrize("protocol", ["grr", "olh"])
+def test_messages_that_wait_are_added_up_piece_by_piece(where, protocol, monkeypatch):
+    monkeypatch.setattr(folding, "_BYTES_AT_ONCE", 64)
+    monkeypatch.setattr(folding, "_MESSAGES_AT_ONCE", 3)
+    asked = Task.frequency("emoji", domain=EMOJI, epsilon=4.0, protocol=protocol)
+    books, expected = CollectorBooks(open_store(where), fold_after=40), Collector(asked)
+    books.publish(asked)
+    for _ in range(2):
+        messages = [Client(asked).report("😀") for _ in range(40)]
+        for message in messages:
+            expected.add(message)
+        books.receive(asked, messages[:30])
+        books.collector(asked)
+        books.receive(asked, messages[30:])
+        assert rows_in(where)["collection_waiting"] == 0
+        fresh = CollectorBooks.open(where)
+        for one in (books, fresh):
+            assert sorted(one.collector(asked).tally.tolist()) == sorted(expected.tally.tolist())
+            assert one.collector(asked).reports == expected.reports
+        fresh.close()
+    books.close()

@@ -6,6 +6,7 @@ import json
 import time
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -334,6 +335,28 @@ def test_a_malformed_task_is_refused_and_nothing_else_happens(change):
     assert refused.value.code == "bad-task"
     with pytest.raises(BadTask):
         sound_task(spec)
+
+
+TABLE = json.loads((Path(__file__).parent / "tasks_for_devices.json").read_text())
+"""Changes to one task, for this device and for the page's."""
+
+
+@pytest.mark.parametrize("change", TABLE["malformed"], ids=str)
+def test_what_the_page_refuses_is_refused_here(change):
+    with pytest.raises(ClientRefused) as refused:
+        Client({**TABLE["task"], **change})
+    assert refused.value.code == "bad-task"
+
+
+@pytest.mark.parametrize("change", TABLE["sound"], ids=str)
+def test_what_the_page_takes_is_taken_here(change):
+    Client({**TABLE["task"], **change}, budget=100).report("a")
+
+
+@pytest.mark.parametrize("left_out", TABLE["task"])
+def test_a_task_without_one_of_its_parts_is_refused(left_out):
+    with pytest.raises(ClientRefused):
+        Client({part: said for part, said in TABLE["task"].items() if part != left_out})
 
 
 @pytest.mark.parametrize("text", ["", "{", b"\xff", "[" * 100_000, "5", "null", 5, None])

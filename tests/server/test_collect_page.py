@@ -14,6 +14,7 @@ from discreet.local.books import CollectorBooks
 from discreet.local.client import Draw, canonical, digest_of
 from discreet.local.wire import read_message
 from tests.local.cases import randomizer_for
+from tests.local.test_device import TABLE
 from tests.server.browsing import check_accessible
 from tests.server.conftest import Server
 
@@ -145,6 +146,20 @@ def test_a_message_can_be_read_by_the_collector_and_says_what_the_device_said(pa
         assert read.reports.tolist() == [report]
         numbers |= {read.id, read.sender}
     assert len(numbers) == 2 * len(made)
+
+
+def test_the_page_refuses_what_the_python_client_refuses_and_takes_what_it_takes(page, served):
+    script = """const opened = async (spec) => {
+        try { await device.Device.open({ id: device.hex(await device.digestOf(spec)), spec }, { getItem: () => null, setItem: () => {} }); }
+        catch (error) { return error instanceof device.Refused ? "refused" : `${error}`; }
+        return "taken";
+    }; return Promise.all(given.map(opened));"""
+    whole = TABLE["task"]
+    parts = [{name: said for name, said in whole.items() if name != left_out} for left_out in whole]
+    malformed = [*({**whole, **change} for change in TABLE["malformed"]), *parts]
+    said = run(page, served, script, malformed)
+    assert [spec for spec, told in zip(malformed, said, strict=True) if told != "refused"] == []
+    assert set(run(page, served, script, [{**whole, **change} for change in TABLE["sound"]])) == {"taken"}
 
 
 def test_checksums_and_the_names_of_tasks_are_those_of_python(page, served):

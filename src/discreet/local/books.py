@@ -181,16 +181,18 @@ class CollectorBooks:
             raise TaskClosed("What this task collected is deleted, as it promised.", next_step="Begin a new task.")
         number, collector = self._known.get(record.life) or (0, Collector(task))
         number, collector = read_tally(t, task, number, collector)
-        number, reports = read_waiting(t, task, after=number)
-        collector.add_reports(reports)
         self._known[record.life] = (number, collector)
-        return number, collector
+        for last, reports in read_waiting(t, task, after=number):
+            collector.add_reports(reports)
+            self._known[record.life] = (last, collector)  # at once: what comes next may fail
+        return self._known[record.life]
 
     def _fold(self, task: Task) -> None:
         """Put a tally in the place of the messages that it counts. Others may have folded them meanwhile."""
         with self._store.transaction() as t:
             if task.protocol.appends:
-                append_piece(t, task, *read_waiting(t, task, after=0))
+                for number, reports in read_waiting(t, task, after=0):
+                    append_piece(t, task, number, reports)
             else:
                 replace_tally(t, task, *self._caught_up(t, task))
         self._store.scrub()

@@ -158,7 +158,7 @@ class Collector:
         task = self.task
         if task.kind == "distribution":
             places = int(task.spec["parameters"]["steps"]) + 1
-            lower, upper = _bounds_of(task)
+            lower, upper = bounds_of(task)
             return np.linspace(lower, upper, places).tolist(), np.arange(places)
         values = task.values if candidates is None else candidates
         if not values:
@@ -169,7 +169,7 @@ class Collector:
         return values, np.array(codes, np.uint64 if max(codes) >= 2**63 else np.int64)
 
     def _mean(self) -> MeanEstimate:
-        lower, upper = _bounds_of(self.task)
+        lower, upper = bounds_of(self.task)
         step = (upper - lower) / int(self.task.spec["parameters"]["steps"])
         none = np.zeros(0, np.int64)
         protocol = self.task.protocol
@@ -196,5 +196,6 @@ class Collector:
         )
 
 
-def _bounds_of(task: Task) -> tuple[float, float]:
+def bounds_of(task: Task) -> tuple[float, float]:
+    """Between which numbers devices clamp, where the task is about a number."""
     return float(Fraction(task.spec["domain"]["lower"])), float(Fraction(task.spec["domain"]["upper"]))

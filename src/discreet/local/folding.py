@@ -7,6 +7,7 @@ So a fold costs what is new, and a process that knows a part of a piece already 
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -18,13 +19,26 @@ from discreet.local.task import Task
 from discreet.local.wire import read_payload
 from discreet.store import Transaction
 
+_WAITING = """
+SELECT number, reports, payload FROM collection_waiting WHERE task = ? AND number > ? ORDER BY number LIMIT ?
+"""
+_MESSAGES_AT_ONCE = 50
+_BYTES_AT_ONCE = 1 << 20
+"""Of reports that are unpacked together: a few messages of one device may carry millions."""
 
-def read_waiting(t: Transaction, task: Task, *, after: int) -> tuple[int, Reports]:
-    """The reports of messages beyond a number that wait to be folded, and the last one's number."""
-    sql = "SELECT number, reports, payload FROM collection_waiting WHERE task = ? AND number > ? ORDER BY number"
-    rows = t.run(sql, task.id, after)
-    reports = [read_payload(task, bytes(payload), count) for _, count, payload in rows]
-    return (rows[-1][0], np.concatenate(reports)) if rows else (after, Collector(task).none())
+
+def read_waiting(t: Transaction, task: Task, *, after: int) -> Iterator[tuple[int, Reports]]:
+    """The reports of messages beyond a number that wait to be folded, some at a time, each with the last one's number."""
+    parts: list[Reports] = []
+    while rows := t.run(_WAITING, task.id, after, _MESSAGES_AT_ONCE):
+        for number, count, payload in rows:
+            after = number
+            parts.append(read_payload(task, bytes(payload), count))
+            if sum(part.nbytes for part in parts) >= _BYTES_AT_ONCE:
+                yield after, np.concatenate(parts)
+                parts = []
+    if parts:
+        yield after, np.concatenate(parts)
 
 
 def read_tally(t: Transaction, task: Task, number: int, known: Collector) -> tuple[int, Collector]:
@@ -51,8 +65,6 @@ def replace_tally(t: Transaction, task: Task, number: int, collector: Collector)
 
 def append_piece(t: Transaction, task: Task, number: int, reports: Reports) -> None:
     """Keep the reports of messages up to a number beside what was folded before."""
-    if not len(reports):
-        return
     rows = t.run("SELECT MAX(reports) FROM collection_tallies WHERE task = ?", task.id)
     stored = _bytes_of(task.protocol.tally(reports))
     _insert(t, task, number, (rows[0][0] or 0) + len(reports), stored)

@@ -13,6 +13,7 @@ import bisect
 import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -136,8 +137,8 @@ class PrefixExtension(TextProtocol[Prefixes]):
         With the given confidence all of them exist: their estimates are beyond what chance makes of any candidate. Of
         those that were picked among many, the largest are a little too large on average.
         """
-        if (bits := self.randomizer.prefixes)[-1] != 8 * self.randomizer.length:
-            raise BadInput("The last group reports no whole texts.", next_step="Let the prefixes end with the length.")
+        self.candidates(keep)
+        bits = self.randomizer.prefixes
         candidates = self._extended([b""], 0, bits[0])
         for group in range(self.groups - 1):
             support = self.hashing.support(self.group(tally, group), self._codes_of(candidates, bits[group]))
@@ -153,15 +154,24 @@ class PrefixExtension(TextProtocol[Prefixes]):
         texts = [candidates[i].rstrip(b"\0") for i in sure]
         return list(zip(texts, counts.tolist(), variances.tolist(), strict=True))
 
+    def candidates(self, keep: int = 32) -> int:
+        """How many texts a group is asked about at most, where so many are kept; refused where no whole text is found."""
+        bits = self.randomizer.prefixes
+        if bits[-1] != 8 * self.randomizer.length:
+            raise BadInput("The last group reports no whole texts.", next_step="Let the prefixes end with the length.")
+        new = [more - before for before, more in pairwise((0, *bits))]
+        if min(new) < 1 or max(new) > _MOST_NEW_BITS:
+            raise BadInput(
+                "The lengths of the prefixes do not grow, or are too far apart.",
+                next_step="Let them grow by 1 to 16 bits each.",
+            )
+        return max(1 << new[0], *(keep << step for step in new[1:]), 1)
+
     def _extended(self, prefixes: Sequence[bytes], bits: int, more: int) -> list[bytes]:
         """Every way to go on from `bits` to `more` bits, as texts padded with zeros.
 
         Texts hold no zero byte, and are not empty: a zero byte is padding, and only padding follows it.
         """
-        if more - bits > _MOST_NEW_BITS:
-            raise BadInput(
-                "The lengths of the prefixes are too far apart.", next_step="Let them grow by 16 bits or less."
-            )
         length = self.randomizer.length
         grown = []
         for prefix in prefixes:

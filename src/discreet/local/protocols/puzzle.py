@@ -138,6 +138,11 @@ class FragmentPuzzle(TextProtocol[Puzzle]):
         standing_out = counts[best] > _reach(min(keep / len(names), 0.5)) * errors
         return [names[i] for i in best[standing_out].tolist()]
 
+    def candidates(self) -> int:
+        """How many pieces with hashes are judged at all places together, over an alphabet as long as the usual one."""
+        r = self.randomizer
+        return r.pieces * _HASHES * sum(len(LOWERCASE) ** letters for letters in range(1, r.piece + 1))
+
     def _possible(self, place: int, alphabet: bytes) -> Iterator[bytes]:
         """Letters, and padding after them; the first letter of a word is not padding."""
         piece = self.randomizer.piece

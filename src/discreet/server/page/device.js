@@ -8,7 +8,9 @@ const VERSION = 1,
   LEAST_EPSILON = 1n << 20n,
   MOST_EPSILON = 100n,
   MOST_COUNTED = 2 ** 32 - 1,
-  EPOCHS_KEPT = 8;
+  EPOCHS_KEPT = 8,
+  LONGEST_NAME = 200,
+  MOST_VALUES = 2 ** 16;
 const SPOKEN = ["coin", "warner", "grr"];
 const KEYS = "assigned caps domain epoch_seconds epsilon kind memoize min_batch name parameters protocol seed version";
 export const BUDGET = 20; // what this browser gives away in all, for all tasks of this site
@@ -25,7 +27,7 @@ const another = (problem) => new Refused(problem, "Use the Python client: discre
 // Chances
 
 export function fractionOf(text) {
-  const [, whole, below, digits] = /^(\d{1,40})(?:\/(\d{1,40})|\.(\d{1,40}))?$/.exec(text) ?? [];
+  const [, whole, below, digits] = (typeof text === "string" && /^(\d{1,400})(?:\/(\d{1,400})|\.(\d{1,400}))?$/.exec(text)) || [];
   const [top, bottom] = digits ? [BigInt(whole + digits), 10n ** BigInt(digits.length)] : [BigInt(whole ?? 0), BigInt(below ?? 1)];
   if (top <= 0n || bottom <= 0n || top > MOST_EPSILON * bottom) throw unsound(`A task needs an epsilon between 0 and ${MOST_EPSILON}.`);
   return [top, bottom];
@@ -122,6 +124,7 @@ export function canonical(given) {
       .map((key) => `${JSON.stringify(key)}:${canonical(given[key])}`)
       .join(",")}}`;
   }
+  if (typeof given === "string" && /\p{Surrogate}/u.test(given)) throw unsound("A text of the task has half a letter.");
   if (typeof given === "number" && !Number.isSafeInteger(given)) throw another("This browser cannot read the task's numbers exactly.");
   return JSON.stringify(given);
 }
@@ -145,7 +148,7 @@ export class Device {
 
   static #read(spec) {
     if (spec.version !== VERSION || !SPOKEN.includes(spec.protocol)) throw another(`This page does not speak the protocol ${spec.protocol}.`);
-    if (spec.memoize !== false) throw another("This task wants answers to be remembered, which this page does not do.");
+    if (spec.memoize === true) throw another("This task wants answers to be remembered, which this page does not do.");
     const named = (object, keys) => Object.keys(object).sort().join(" ") === keys;
     // What the protocol does not have would only mislead about what a report costs.
     if (!named(spec, KEYS) || !named(spec.caps, "lifetime per_epoch") || !named(spec.parameters, "size"))
@@ -154,17 +157,28 @@ export class Device {
     const { size } = spec.parameters,
       { per_epoch, lifetime } = spec.caps,
       { range } = spec.domain;
-    const values = spec.domain.values ?? Array.from({ length: Math.min(range, 2 ** 16) }, (_, i) => i);
+    Device.#checkWords(spec);
+    if (range > MOST_VALUES) throw another(`This page lists at most ${MOST_VALUES} values.`);
+    const values = spec.domain.values ?? Array.from({ length: Number.isSafeInteger(range) ? range : 0 }, (_, i) => i);
+    const areValues = Array.isArray(values) && values.every((value) => typeof value === "string" || Number.isSafeInteger(value));
     // With fewer outputs than values the randomizer would name some values outright.
-    if (!(size >= 2) || values.length !== size || new Set(values.map(String)).size !== size) throw unsound("The task's values do not fit its randomizer.");
+    const areAll = Number.isSafeInteger(size) && size >= 2 && values.length === size && areValues && new Set(values.map(String)).size === size;
+    if (!areAll) throw unsound("The task's values do not fit its randomizer.");
     const counts = [
       [1, per_epoch],
       [1, lifetime],
+      [1, spec.min_batch],
       [0, spec.epoch_seconds],
     ];
     if (!counts.every(([least, count]) => Number.isSafeInteger(count) && count >= least && count <= MOST_COUNTED))
       throw unsound("The task's caps cannot be read.");
     return { values, keep: keepThreshold(spec.epsilon, size, spec.protocol), bits: bitsFor(size) };
+  }
+
+  static #checkWords({ name, seed, memoize, assigned }) {
+    if (typeof memoize !== "boolean" || typeof assigned !== "boolean") throw unsound("A rule of the task is neither true nor false.");
+    if (typeof name !== "string" || !name || [...name].length > LONGEST_NAME) throw unsound(`The name of a task has 1 to ${LONGEST_NAME} letters.`);
+    if (!Number.isSafeInteger(seed) || seed < 0) throw unsound("The seed of a task is a whole number of 64 bits.");
   }
 
   get told() {
