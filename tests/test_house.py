@@ -80,3 +80,25 @@ def test_the_lock_files_name_every_dependency_of_the_project():
 def test_the_rooms_are_there_when_they_are_first_used():
     code = "import sys, discreet; assert 'discreet.ledger' not in sys.modules; print(discreet.ledger.Ledger.__name__)"
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "Ledger"
+
+
+def test_what_is_vendored_has_its_licence_beside_it_and_names_no_registry():
+    files = [
+        path
+        for folder in ("src/discreet/server/page/vendor", "tests/server/vendor")
+        for path in (ROOT / folder).glob("*.js")
+    ]
+    assert len(files) == 2
+    for file in files:
+        assert list(file.parent.glob(f"{file.name.split('.')[0]}.LICENSE*.txt"))
+    assert '"resolved"' not in (ROOT / "frontend" / "package-lock.json").read_text()
+
+
+def test_the_page_loads_nothing_from_elsewhere_and_has_nothing_inline():
+    page = ROOT / "src" / "discreet" / "server" / "page"
+    for file in page.glob("*.html"):
+        text = file.read_text()
+        assert not re.search(r"<script(?![^>]*\bsrc=)|\son\w+=|\sstyle=|(src|href)=\"https?:", text), file.name
+    for file in page.glob("*.js"):
+        assert len(file.read_text().splitlines()) <= 400, file.name
+        assert "innerHTML" not in file.read_text(), file.name
