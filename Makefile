@@ -11,7 +11,7 @@ PEERS_VENV := .venv-peers
 PEERS := qrlew smartnoise opendp_polars pure_ldp multi_freq_ldpy
 PEERS_READY := $(PEERS:%=$(PEERS_VENV)/%/.installed)
 
-.PHONY: help demo serve chromium test test-fast setup soak lint lint-page vendor bench docs lock clean
+.PHONY: help demo serve shell chromium test test-fast setup soak lint lint-page vendor bench docs lock clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -21,6 +21,10 @@ demo: $(RUNTIME)  ## a first taste: one true count, ten private answers
 
 serve: $(RUNTIME)  ## the service and its page on a generated clinic, at http://127.0.0.1:8000
 	@$(BIN)/discreet serve --demo
+
+shell: $(RUNTIME)  ## a shell in which the command is `discreet`, not .venv/bin/discreet
+	@echo "discreet --help lists what there is; exit leaves this shell"
+	@PATH="$(abspath $(BIN)):$$PATH" exec bash
 
 test: $(DEV) chromium  ## the whole test suite, at most 10 minutes on 2 cores
 	$(BIN)/pytest -n 2 --dist worksteal --durations 15

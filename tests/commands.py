@@ -13,6 +13,7 @@ import sys
 from unittest import mock
 
 from discreet.__main__ import main
+from discreet.cli.app import command
 
 COLUMNS = "120"
 
@@ -33,6 +34,15 @@ def run(*arguments, code=0, cwd=None):
         except SystemExit as leaving:
             ended = leaving.code or 0
     assert ended == code, written.getvalue()
+    return written.getvalue()
+
+
+def call(*arguments):
+    """What a command writes, in this process; its errors are raised as they are."""
+    written = io.StringIO()
+    with contextlib.redirect_stdout(written), contextlib.redirect_stderr(written):
+        ended = command()(list(map(str, arguments)), prog_name="discreet", standalone_mode=False)
+    assert not ended, written.getvalue()
     return written.getvalue()
 
 

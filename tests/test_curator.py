@@ -279,10 +279,10 @@ def test_a_failure_after_the_charge_does_not_claim_that_nothing_was_spent(monkey
         (BudgetExceeded("Too much.", next_step="Ask less."), 4, "(nothing was spent)"),
     ):
 
-        def app(error=error):
+        def refuse(*, prog_name, error=error):
             raise error
 
-        monkeypatch.setattr(command, "app", app)
+        monkeypatch.setattr(command, "command", lambda: refuse)
         with pytest.raises(SystemExit) as caught:
             command.main()
         shown = capsys.readouterr().err

@@ -98,17 +98,15 @@ def test_the_figures_beside_the_examples_are_right():
 
 
 def test_every_command_is_in_the_docs():
-    from typer.main import get_command
-
-    from discreet.cli.app import app
+    from discreet.cli.app import command
 
     text = "\n".join(page.read_text() for page in PAGES)
 
-    def names(command, path):
-        for name, below in getattr(command, "commands", {}).items():
+    def names(group, path):
+        for name, below in getattr(group, "commands", {}).items():
             yield from names(below, f"{path} {name}") if hasattr(below, "commands") else [f"{path} {name}"]
 
-    found = list(names(get_command(app), "discreet"))
+    found = list(names(command(), "discreet"))
     assert "discreet ledger verify" in found
     for name in found:
         assert name in text or name == "discreet demo", name

@@ -5,23 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import DiscreetError
 from discreet.loss import Loss, Neighbours
-from discreet.mechanisms.bounded import histogram, mean, sum, variance  # noqa: A004  discreet.sum is what one types
-from discreet.mechanisms.plain import choose, gaussian, laplace, quantile, randomized_response
 
 if TYPE_CHECKING:
     from discreet.catalog import Catalog
     from discreet.client import RemoteCurator
     from discreet.curator import Curator
+    from discreet.mechanisms.bounded import histogram, mean, sum, variance  # noqa: A004  discreet.sum is what one types
+    from discreet.mechanisms.plain import choose, gaussian, laplace, quantile, randomized_response
 
 __version__ = "0.1.0"
 
 _ROOMS = {"accounting", "attacks", "catalog", "curator", "dbapi", "ledger", "local", "mechanisms", "samples"}
-"""Imported when they are first used, so that `import discreet` stays light."""
+_FUNCTIONS = {
+    "discreet.mechanisms.bounded": {"histogram", "mean", "sum", "variance"},
+    "discreet.mechanisms.plain": {"choose", "gaussian", "laplace", "quantile", "randomized_response"},
+}
+"""Both are imported when they are first used, so that `import discreet` and every command begin at once."""
 
 
 def open(  # noqa: A001  discreet.open("discreet.toml") is what one types
@@ -65,11 +68,18 @@ def load_ipython_extension(shell: Any) -> None:
     register(shell)
 
 
-def __getattr__(name: str) -> ModuleType:
+def __getattr__(name: str) -> Any:
     if name in _ROOMS:
         return import_module(f"discreet.{name}")
+    for room, names in _FUNCTIONS.items():
+        if name in names:
+            return getattr(import_module(room), name)
     message = f"module 'discreet' has no attribute {name!r}"
     raise AttributeError(message)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_ROOMS, *__all__})
 
 
 __all__ = [

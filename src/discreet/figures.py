@@ -13,6 +13,7 @@ _DIGITS = 2
 _MOST_DECIMALS, _MOST_WHOLE = 9, 18
 _PLAIN_DIGITS = 6
 """Of a number without a ±."""
+_AMOUNT_DIGITS, _SMALLEST_AMOUNT = 3, 1e-3
 
 
 def figure(value: Any, width: float | None = None) -> str:
@@ -38,6 +39,14 @@ def plus_minus(value: Any, width: float | None) -> str:
         return "± 0"
     days = " days" if isinstance(value, str) else ""
     return f"± {_written(width, _decimals(value, width), rounding=ROUND_CEILING)}{days}"
+
+
+def amount(number: float) -> str:
+    """A price, a budget or a scale for people to read: three digits or its whole part, 0.284 and not 0.28436011245154963."""
+    if number and abs(number) < _SMALLEST_AMOUNT:
+        digits, _, power = f"{number:.{_AMOUNT_DIGITS - 1}e}".partition("e")
+        return f"{digits.rstrip('0').rstrip('.')}e{int(power)}"
+    return _written(number, _decimals_of(number, _AMOUNT_DIGITS), cut=True)
 
 
 def _decimals(value: Any, width: float) -> int:

@@ -3,10 +3,9 @@
 import json
 
 import pytest
-from typer.testing import CliRunner
 
-from discreet.cli.app import app
 from discreet.errors import DiscreetError
+from tests.commands import call, run
 
 
 @pytest.fixture
@@ -14,11 +13,7 @@ def discreet(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments):
-        result = CliRunner().invoke(app, ["attack", *arguments])
-        if isinstance(result.exception, DiscreetError):
-            raise result.exception
-        assert result.exit_code == 0, result.output
-        return result.output
+        return call("attack", *arguments)
 
     return run
 
@@ -107,7 +102,7 @@ def test_a_guarantee_that_is_violated_is_an_exit_code_of_its_own(monkeypatch):
         monkeypatch.setattr(attacking, "run", lambda *_, played=played, **__: played)
         monkeypatch.setattr(attacking, "run_all", lambda *_, played=played, **__: [played])
         for arguments in (["run", "differencing"], ["run", "differencing", "--json"], ["all"], ["all", "--json"]):
-            assert CliRunner().invoke(app, ["attack", *arguments]).exit_code == code
+            run("attack", *arguments, code=code)
 
 
 def test_an_option_that_is_a_whole_number_is_never_cut_to_one(discreet):

@@ -5,13 +5,12 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from typer.testing import CliRunner
 
 from discreet.catalog import load_catalog
-from discreet.cli.app import app
 from discreet.errors import DiscreetError
 from discreet.local import Client
 from discreet.local.books import CollectorBooks
+from tests.commands import call
 from tests.server.conftest import Server
 
 
@@ -21,11 +20,7 @@ def discreet(tmp_path, monkeypatch):
     monkeypatch.setenv("DISCREET_DEVICE", str(tmp_path / "device.json"))
 
     def run(*arguments):
-        result = CliRunner().invoke(app, ["collect", *arguments], catch_exceptions=True)
-        if isinstance(result.exception, DiscreetError):
-            raise result.exception
-        assert result.exit_code == 0, result.output
-        return result.output
+        return call("collect", *arguments)
 
     return run
 

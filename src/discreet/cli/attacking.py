@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,22 +16,21 @@ from rich.text import Text
 from discreet.attacks import Result, find, list_attacks, run
 from discreet.attacks.lab import EPSILONS, not_run
 from discreet.attacks.report import html_report, markdown_table, run_all
-from discreet.cli.books import JsonOption
 from discreet.cli.exit_codes import ExitCode
+from discreet.cli.options import JsonOption
+from discreet.cli.printing import print_json
 from discreet.errors import BadInput
 
-commands = typer.Typer(help="Attack what deserves to fall, and Discreet.", no_args_is_help=True, rich_markup_mode=None)
 _BEGIN, _END = "<!-- the lab's table begins -->", "<!-- the lab's table ends -->"
 
 Small = Annotated[bool, typer.Option("--small", help="Sizes for a quick look instead of the lectures'.")]
 Seed = Annotated[int | None, typer.Option("--seed", help="Of worlds and attackers; Discreet's noise is always fresh.")]
 
 
-@commands.command("list")
 def list_all(*, as_json: JsonOption = False) -> None:
     """List the attacks: what each wants, and what it plays against."""
     if as_json:
-        typer.echo(json.dumps([attack.as_dict() for attack in list_attacks()], ensure_ascii=False))
+        print_json([attack.as_dict() for attack in list_attacks()])
         return
     table = Table(box=None, padding=(0, 1), header_style="dim")
     for heading, share in ((" attack", None), ("what it wants", 3), ("what falls to it", 2)):
@@ -42,7 +40,6 @@ def list_all(*, as_json: JsonOption = False) -> None:
     Console(highlight=False).print("", table, "", sep="\n")
 
 
-@commands.command("run")
 def run_one(
     name: Annotated[str, typer.Argument(help="An attack: see `discreet attack list`.")],
     *,
@@ -90,7 +87,7 @@ def run_one(
         results[-1].plot().save(plot)
     if as_json:
         facts = [result.as_dict() for result in results]
-        typer.echo(json.dumps(facts if len(facts) > 1 else facts[0], ensure_ascii=False))
+        print_json(facts if len(facts) > 1 else facts[0])
         _end(results)
         return
     attack = find(name)
@@ -105,7 +102,6 @@ def run_one(
     _end(results)
 
 
-@commands.command("all")
 def run_everything(
     *,
     report: Annotated[Path | None, typer.Option("--report", help="Write a page about all of it here.")] = None,
@@ -128,7 +124,7 @@ def run_everything(
     if table is not None:
         _write_table(table, markdown_table(results))
     if as_json:
-        typer.echo(json.dumps([result.as_dict() for result in results], ensure_ascii=False))
+        print_json([result.as_dict() for result in results])
         _end(results)
         return
     console.print("", _table(results, several=True), "", sep="\n")

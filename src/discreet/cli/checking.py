@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import date
 from fractions import Fraction
-from pathlib import Path
 
 import typer
 
 from discreet.catalog import Column, Table, load_catalog
 from discreet.catalog.editing import number
-from discreet.cli import asking, books
 from discreet.cli.exit_codes import ExitCode
+from discreet.cli.options import CATALOG, ConfigOption, JsonOption
+from discreet.cli.printing import print_json
 from discreet.engines import ColumnFit, TableFit, fits, with_public_columns
 
 
-def check(*, config: asking.Config = Path("discreet.toml"), as_json: books.JsonOption = False) -> None:
+def check(*, config: ConfigOption = CATALOG, as_json: JsonOption = False) -> None:
     """Say how well the data fits the catalog. Not private, for the owner only; spends nothing."""
     catalog = with_public_columns(load_catalog(config))
     if not as_json:
@@ -29,7 +28,7 @@ def check(*, config: asking.Config = Path("discreet.toml"), as_json: books.JsonO
         if not as_json:
             _show(fit, catalog.tables[fit.name])
     if as_json:
-        typer.echo(json.dumps({"private": False, "tables": [asdict(fit) for fit in tables]}))
+        print_json({"private": False, "tables": [asdict(fit) for fit in tables]})
     if any(fit.missing for fit in tables):
         raise typer.Exit(ExitCode.REFUSED)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import time
 from contextlib import closing
 from fractions import Fraction
@@ -18,19 +17,15 @@ from rich.table import Table
 from rich.text import Text
 
 from discreet.catalog import load_catalog
-from discreet.cli import keeping
-from discreet.cli.books import JsonOption
-from discreet.cli.devices import TaskFile, read_task, report, send
+from discreet.cli.devices import TaskFile, read_task
+from discreet.cli.options import JsonOption
+from discreet.cli.printing import print_json
 from discreet.errors import BadTask, ReportRefused
 from discreet.local import Collector, Estimate, MeanEstimate, Task, collect
 from discreet.local.books import CollectorBooks
 from discreet.local.compare import compare
 from discreet.samples.crowd import bell_numbers, zipf_numbers
 
-commands = typer.Typer(
-    help="Collect answers that people randomize themselves.", no_args_is_help=True, rich_markup_mode=None
-)
-keeping.add_to(commands)
 _CONFIDENCE = 0.95
 _MOST_ROWS = 20
 
@@ -38,7 +33,6 @@ Epsilon = Annotated[float, typer.Option("--epsilon", help="What one report may c
 Confidence = Annotated[float, typer.Option("--confidence", help="In which share of all collections ± holds.")]
 
 
-@commands.command("new")
 def new(
     name: Annotated[str, typer.Argument(help="What to call it.")],
     *,
@@ -92,18 +86,12 @@ def new(
         with closing(CollectorBooks.of(load_catalog(publish))) as books:
             books.publish(task, retention_days=retention_days)
     if as_json:
-        typer.echo(json.dumps({"id": task.id, "spec": task.spec}))
+        print_json({"id": task.id, "spec": task.spec})
         return
     typer.echo("\n" + "\n".join(f"  {line}" for line in task.explain().splitlines()))
     typer.echo(f"\n  wrote {output}; its name in every message is {task.id}\n")
 
 
-# A value that begins with a minus is a value: a complaint about it would be silence, which tells it.
-commands.command("report", context_settings={"ignore_unknown_options": True})(report)
-commands.command("send")(send)
-
-
-@commands.command("estimate")
 def estimate(
     task_file: TaskFile,
     reports: Annotated[list[Path] | None, typer.Argument(help="Files of messages, a line each.")] = None,
@@ -127,7 +115,7 @@ def estimate(
                 _add(collector, line)
     estimates = collector.estimate()
     if as_json:
-        typer.echo(json.dumps(_facts(estimates, confidence, collector)))
+        print_json(_facts(estimates, confidence, collector))
         return
     console = Console(highlight=False)
     console.print()
@@ -137,7 +125,6 @@ def estimate(
     console.print()
 
 
-@commands.command("simulate")
 def simulate(
     task_file: TaskFile,
     *,
@@ -167,7 +154,7 @@ def simulate(
     estimates = collector.estimate()
     took = time.perf_counter() - began
     if as_json:
-        typer.echo(json.dumps({**_facts(estimates, confidence, collector), "seconds": took}))
+        print_json({**_facts(estimates, confidence, collector), "seconds": took})
         return
     console.print()
     _show(console, estimates, confidence, truth=_true_counts(task, truth, estimates))
@@ -178,7 +165,6 @@ def simulate(
     )
 
 
-@commands.command("compare")
 def compare_models(
     *,
     epsilon: Epsilon,
@@ -191,7 +177,7 @@ def compare_models(
     if output is not None:
         comparison.plot().save(output)
     if as_json:
-        typer.echo(json.dumps({"people": comparison.people, "central": comparison.central, "local": comparison.local}))
+        print_json({"people": comparison.people, "central": comparison.central, "local": comparison.local})
         return
     table = Table(box=None, padding=(0, 2), header_style="dim")
     for heading in ("people", "central error", "local error", "local / central"):

@@ -9,14 +9,16 @@ from typing import Annotated
 import typer
 
 from discreet.catalog import anchor_beside, load_catalog
-from discreet.cli.books import ConfigOption, LedgerOption, Place, place_of, tell
+from discreet.cli.books import Place, place_of, tell
+from discreet.cli.options import CATALOG, ConfigOption, JsonOption, LedgerOption
+from discreet.cli.printing import say_done
 from discreet.curator import begin_books
 from discreet.errors import BadInput
 from discreet.ledger import Anchor, Ledger, verify
 from discreet.ledger.opening import seal_books
 
 
-def new(*, where: LedgerOption = None, config: ConfigOption = Path("discreet.toml")) -> None:
+def new(*, where: LedgerOption = None, config: ConfigOption = CATALOG, as_json: JsonOption = False) -> None:
     """Begin new books: the only command beside `init` that makes a ledger."""
     if where is None:
         place = place_of(None, config)
@@ -24,22 +26,24 @@ def new(*, where: LedgerOption = None, config: ConfigOption = Path("discreet.tom
     else:
         place = Place(where, anchor_beside(where))
         Ledger.new(where, anchor=place.anchor).close()
-    typer.echo(f"began new books; their head is noted in {place.anchor}" if place.anchor else "began new books")
+    line = f"began new books; their head is noted in {place.anchor}" if place.anchor else "began new books"
+    say_done(line, place._asdict(), as_json=as_json)
 
 
 def backup(
     place: Annotated[Path, typer.Argument(help="A new file.")],
     *,
     where: LedgerOption = None,
-    config: ConfigOption = Path("discreet.toml"),
+    config: ConfigOption = CATALOG,
+    as_json: JsonOption = False,
 ) -> None:
     """Copy the books at one moment, while they are used, into a new file. Keep the secret apart from it."""
     with closing(place_of(where, config).open()) as books:
         books.copy_to(str(place))
-    typer.echo(f"copied the books to {place}")
+    say_done(f"copied the books to {place}", {"copy": str(place)}, as_json=as_json)
 
 
-def renew_anchor(*, where: LedgerOption = None, config: ConfigOption = Path("discreet.toml")) -> None:
+def renew_anchor(*, where: LedgerOption = None, config: ConfigOption = CATALOG) -> None:
     """Verify the whole books and note their head, where the note is gone or was never made; print it."""
     place = place_of(where, config)
     target = place.anchor or (anchor_beside(where) if where else None)
@@ -56,7 +60,7 @@ def renew_anchor(*, where: LedgerOption = None, config: ConfigOption = Path("dis
 def seal(
     *,
     where: LedgerOption = None,
-    config: ConfigOption = Path("discreet.toml"),
+    config: ConfigOption = CATALOG,
     earlier: Annotated[
         Path | None, typer.Option("--earlier", help="A file with the secret that the books are sealed with now.")
     ] = None,

@@ -15,13 +15,12 @@ from discreet.answering.estimate import to_be_bounded
 from discreet.catalog import load_catalog
 from discreet.catalog.editing import in_folder, number, with_bounds
 from discreet.catalog.public import facts_of
-from discreet.cli import asking, books
+from discreet.cli import books
+from discreet.cli.options import CATALOG, AnalystOption, ConfigOption, JsonOption
 from discreet.cli.progress import tell_reading
 from discreet.curator import begin_books, open_curator, refresh
 from discreet.errors import BadInput, DiscreetError
 from discreet.samples.dummy import dummy_tables, write_dummy
-
-_CATALOG = Path("discreet.toml")
 
 
 def estimate_bounds(
@@ -29,9 +28,9 @@ def estimate_bounds(
     column: Annotated[str, typer.Argument(help="A numeric column without bounds.")],
     *,
     epsilon: Annotated[float, typer.Option("--epsilon", help="What it may cost; there is no default.")],
-    analyst: books.AnalystOption = None,
-    config: asking.Config = _CATALOG,
-    as_json: books.JsonOption = False,
+    analyst: AnalystOption = None,
+    config: ConfigOption = CATALOG,
+    as_json: JsonOption = False,
 ) -> None:
     """Find bounds privately: spends budget, and writes what it found into the catalog with where it comes from."""
     to_be_bounded(load_catalog(config), table, column)
@@ -69,9 +68,9 @@ def _write_bounds(
 
 def refresh_data(
     *,
-    config: asking.Config = _CATALOG,
+    config: ConfigOption = CATALOG,
     anyway: Annotated[bool, typer.Option("--anyway", help="Even if the source is what it was.")] = False,
-    as_json: books.JsonOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Read a source that changed anew, for the owner: a new data version begins, and budgets stay as they are."""
     with closing(books.place_of(None, config).open()) as ledger:
@@ -91,7 +90,7 @@ def dummy(
     people: Annotated[int, typer.Option("--people", min=1, help="How many people to invent.")] = 1_000,
     seed: Annotated[int, typer.Option("--seed", min=0, help="The same seed gives the same tables.")] = 0,
     kind: Annotated[str, typer.Option("--format", help="csv or parquet.")] = "csv",
-    config: asking.Config = _CATALOG,
+    config: ConfigOption = CATALOG,
 ) -> None:
     """Invent tables of the catalog's shape without looking at the data, with a catalog and books, to try questions on."""
     if kind not in ("csv", "parquet"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import re
 from collections.abc import Callable
 from fractions import Fraction
@@ -13,7 +12,8 @@ from typing import Annotated, Any
 import httpx
 import typer
 
-from discreet.cli.books import JsonOption
+from discreet.cli.options import JsonOption
+from discreet.cli.printing import print_json, say_done
 from discreet.errors import BadInput, BadTask, ReportRefused
 from discreet.local import Client, ClientRefused, Task
 from discreet.local.client import BUDGET, HEADER, shown, stated
@@ -62,7 +62,7 @@ def report(
         client.acknowledge(message)
     if as_json:
         facts = {"message": base64.b64encode(message).decode(), "reports": client.reports, "spent": client.spent}
-        typer.echo(json.dumps({**facts, "spent_in_all": client.spent_in_all}))
+        print_json({**facts, "spent_in_all": client.spent_in_all})
     else:
         typer.echo(f"  leaves this device: {message.hex()}")
         typer.echo(f"  of which the report: {message[HEADER:-4].hex()} ({task.randomizer.bits} bits)")
@@ -77,12 +77,13 @@ def send(
     *,
     to: Annotated[str, typer.Option("--to", help="The address of a service.")],
     store: StoreFile = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Send the messages of a task that wait on this device, as they were made; that costs nothing more."""
     client = _client(read_task(task_file), store, BUDGET)
     waiting = len(client.pending())
     client.send(_deliver(to, client))
-    typer.echo(f"  {waiting:,} sent" if waiting else "  nothing waits")
+    say_done(f"  {waiting:,} sent" if waiting else "  nothing waits", {"sent": waiting}, as_json=as_json)
 
 
 def read_task(path: Path) -> Task:

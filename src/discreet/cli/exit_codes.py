@@ -16,7 +16,21 @@ class ExitCode(IntEnum):
     BUDGET = 4
     FAILURE = 5
     VIOLATED = 6
-    """An attack did better than the guarantee allows."""
+
+    @property
+    def meaning(self) -> str:
+        """In a few words."""
+        return _MEANINGS[self]
+
+
+_MEANINGS = {
+    ExitCode.ANSWERED: "done",
+    ExitCode.USAGE: "the command was not understood",
+    ExitCode.REFUSED: "refused, nothing was spent",
+    ExitCode.BUDGET: "the budget does not allow it, nothing was spent",
+    ExitCode.FAILURE: "failed, perhaps after the charge",
+    ExitCode.VIOLATED: "an attack did better than the guarantee allows",
+}
 
 
 def exit_code(error: DiscreetError) -> ExitCode:

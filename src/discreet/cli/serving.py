@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from discreet.catalog import Catalog, load_catalog
-from discreet.cli.books import ConfigOption, JsonOption
+from discreet.cli.options import ConfigOption, JsonOption
 from discreet.cli.progress import tell_reading
 from discreet.curator import open_curator
 from discreet.errors import BadInput, LedgerDamaged

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -11,8 +12,8 @@ from rich.padding import Padding
 from rich.text import Text
 
 from discreet.answering.books import asked
-from discreet.cli.asking import show_answer, show_table
-from discreet.cli.books import show_bill
+from discreet.cli.answers import show_answer, show_table
+from discreet.cli.budget import show_bill
 from discreet.curator import Curator, open_curator
 from discreet.errors import BudgetExceeded, DiscreetError, QueryRefused
 from discreet.loss import Loss
@@ -47,6 +48,7 @@ _MORE = (
     "SELECT zip, COUNT(*) AS patients FROM patients GROUP BY zip ORDER BY patients DESC LIMIT 3",
     "SELECT ward, COUNT(DISTINCT patient_id) AS patients FROM visits GROUP BY ROLLUP (ward)",
 )
+_WHERE = "" if shutil.which("discreet") else " (make shell puts discreet on your path)"
 _ATTACKS = {
     "pairs of patients": "SELECT COUNT(*) FROM visits a JOIN visits b ON a.ward = b.ward",
     "one row": "SELECT * FROM visits LIMIT 1",
@@ -74,13 +76,13 @@ def tell_story(console: Console) -> None:
             _say(console, sql, style="cyan")
             show_table(console, curator.ask(sql, epsilon=0.1, analyst="alice"))
         _run_out(console, curator)
-        show_bill(console, curator.budget(), curator.history(limit=10), asked(curator.ledger, None))
+        show_bill(console, curator.budget(), curator.history(), asked(curator.ledger, None))
         _refused(console, curator)
         curator.close()
         _difference(console, catalog)
     _say(
         console,
-        "Your own data: discreet init visits.parquet, then discreet ask.\n"
+        f"Your own data: discreet init visits.parquet, then discreet ask{_WHERE}.\n"
         "More attacks: discreet attack list. People who trust nobody: discreet collect new. "
         "The page: discreet serve --demo.",
     )

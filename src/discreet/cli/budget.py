@@ -1,0 +1,85 @@
+"""`discreet budget`: what is left, who spent it, and on what."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from discreet.answering.books import asked, balances, history
+from discreet.answering.face import Balance, PastRelease
+from discreet.answering.wire import facts_of
+from discreet.cli.books import place_of
+from discreet.cli.options import CATALOG, AnalystOption, ConfigOption, JsonOption, LedgerOption
+from discreet.cli.printing import print_json
+from discreet.cli.tables import add_row, bar, console, indented, plain_table, printable
+from discreet.figures import amount
+from discreet.ledger.running import Asked
+
+
+def budget(
+    *,
+    where: LedgerOption = None,
+    config: ConfigOption = CATALOG,
+    analyst: AnalystOption = None,
+    last: Annotated[int, typer.Option("--last", help="How many questions to list.")] = 10,
+    before: Annotated[int | None, typer.Option("--before", help="Only questions with a lower number.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what is left, who spent it, and on what; with --analyst, of the dataset and of one analyst."""
+    with closing(place_of(where, config).open()) as books:
+        accounts, counts = balances(books, analyst), asked(books, analyst)
+        questions = history(books, analyst, before=before, limit=last)
+    if as_json:
+        print_json({"accounts": facts_of(accounts), "asked": asdict(counts), "questions": facts_of(questions)})
+        return
+    show_bill(console(), accounts, questions, counts)
+
+
+def show_bill(screen: Console, accounts: Sequence[Balance], questions: Sequence[PastRelease], counts: Asked) -> None:
+    """The accounts, the last questions with who paid for them, and how many there were."""
+    screen.print()
+    screen.print(_account_table(accounts))
+    if questions:
+        screen.print()
+        for question in reversed(questions):
+            screen.print(_paid(question))
+            screen.print(indented(printable(question.sql or "—"), by=6, style="dim"))
+        screen.print()
+        screen.print(indented(_counted(counts, len(questions))))
+    screen.print()
+
+
+def _account_table(accounts: Sequence[Balance]) -> Table:
+    table = plain_table("account", "", "ε spent", "of", "δ spent", "kept by", right=("ε spent", "of"))
+    for account in accounts:
+        add_row(
+            table,
+            account.account + (" (frozen)" if account.frozen else ""),
+            bar(account.spent.epsilon, account.cap.epsilon),
+            amount(account.spent.epsilon),
+            amount(account.cap.epsilon),
+            f"{amount(account.spent.delta)} of {amount(account.cap.delta)}" if account.cap.delta else "none",
+            account.kept_by,
+        )
+    return table
+
+
+def _paid(question: PastRelease) -> Text:
+    """Which question, when, by whom, and who paid how much for it."""
+    when, who = question.time[:16].replace("T", " "), question.analyst or "owner"
+    price = f"ρ {amount(question.rho)}" if question.epsilon is None else f"ε {amount(question.epsilon)}"
+    payers = f"{price} paid by {', '.join(question.paid_by)}" if question.paid_by else f"{price} asked before: free"
+    return printable(f"  {question.number:<3} {when}  {who}  {payers}")
+
+
+def _counted(counts: Asked, shown: int) -> str:
+    asked_in_all = "1 question was asked" if counts.questions == 1 else f"{counts.questions:,} questions were asked"
+    free = f", {counts.free:,} of them free because they were asked before" if counts.free else ""
+    return f"{asked_in_all}{free}" + (f"; the last {shown:,} are shown" if shown < counts.questions else "")

@@ -1,0 +1,78 @@
+"""`discreet help`: what an error code means and what to do about it, or how a command is called."""
+
+from __future__ import annotations
+
+import re
+from difflib import get_close_matches
+from functools import cache
+from importlib.resources import files
+from typing import Annotated, Any
+
+import typer
+
+from discreet.cli.options import JsonOption
+from discreet.cli.printing import INDENT, fill, print_json
+from discreet.errors import BadInput
+
+_LIST_WIDTH = 79
+_LINK = re.compile(r"\[([^\]]+)\]\([^)]+\)")
+
+
+@cache
+def meanings() -> dict[str, str]:
+    """Every error code with what docs/errors.md says about it, as plain paragraphs."""
+    page = files("discreet.cli").joinpath("errors.md").read_text(encoding="utf-8")
+    sections = [section.partition("\n") for section in page.split("\n## ")[1:]]
+    return {code: _LINK.sub(r"\1", text).strip() for code, _, text in sections}
+
+
+def _complete(incomplete: str) -> list[str]:
+    return [code for code in meanings() if code.startswith(incomplete)]
+
+
+def explain_code(
+    context: typer.Context,
+    topic: Annotated[
+        list[str] | None,
+        typer.Argument(help="An error code or a command; without, all codes.", autocompletion=_complete),
+    ] = None,
+    *,
+    as_json: JsonOption = False,
+) -> None:
+    """Say what an error code means and what to do about it; of a command, how it is called."""
+    if not topic:
+        _list_codes(as_json=as_json)
+        return
+    code = " ".join(topic)
+    text = meanings().get(code)
+    if text is None:
+        _show_command(context, topic)
+    elif as_json:
+        print_json({"code": code, "meaning": text})
+    else:
+        typer.echo("\n".join(["", f"  {code}", *map(fill, text.split("\n\n")), ""]))
+
+
+def _list_codes(*, as_json: bool) -> None:
+    if as_json:
+        print_json(meanings())
+        return
+    longest = max(map(len, meanings()))
+    for code, text in meanings().items():
+        line = f"{INDENT}{code:{longest}}{INDENT}{' '.join(text.split())}"
+        typer.echo(line if len(line) <= _LIST_WIDTH else f"{line[: _LIST_WIDTH - 1]}…")
+
+
+def _show_command(context: typer.Context, names: list[str]) -> None:
+    """The help of a command, or who has no such name is told what comes close."""
+    here: Any = context.find_root()
+    for name in names:
+        command = getattr(here.command, "commands", {}).get(name)
+        if command is None:
+            near = get_close_matches(names[0], [*meanings(), *context.find_root().command.commands], n=1)  # type: ignore[attr-defined]
+            raise BadInput(
+                "There is no such error code and no such command.",
+                next_step=f"Did you mean `discreet help {near[0]}`?" if near else "Run `discreet help` for all codes.",
+            )
+        here = command.make_context(name, [], parent=here, resilient_parsing=True)
+    typer.echo(here.get_help())

@@ -1,0 +1,48 @@
+"""Lines and JSON. A terminal's lines break where it ends; in a pipe or a file they are as long as they are."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import textwrap
+from typing import Any, TextIO
+
+import typer
+
+_NARROWEST, _ENDLESS = 40, 100_000
+INDENT = "  "
+
+
+def print_json(facts: Any) -> None:
+    """Facts as one line that a program reads."""
+    typer.echo(json.dumps(facts, ensure_ascii=False))
+
+
+def say_done(line: str, facts: dict[str, Any], *, as_json: bool) -> None:
+    """What was done: in words, or as JSON."""
+    if as_json:
+        print_json(facts)
+    else:
+        typer.echo(line)
+
+
+def width_of(stream: TextIO) -> int:
+    """How many columns a line may have."""
+    if not stream.isatty() and "COLUMNS" not in os.environ:
+        return _ENDLESS
+    return max(_NARROWEST, shutil.get_terminal_size().columns)
+
+
+def fill(text: str, *, first: str = INDENT, stream: TextIO | None = None) -> str:
+    """One paragraph in lines that begin below each other, the first after `first`."""
+    lines = textwrap.wrap(
+        " ".join(text.split()),
+        width_of(stream or sys.stdout),
+        initial_indent=first,
+        subsequent_indent=" " * len(first),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return "\n".join(lines)

@@ -1,0 +1,61 @@
+"""Tables and bars in a terminal."""
+
+from __future__ import annotations
+
+import sys
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from discreet.cli.printing import INDENT, width_of
+
+_BAR = 16
+
+
+def console(*, on_stderr: bool = False) -> Console:
+    """Where things are shown; as wide as the terminal, or as they need where there is none."""
+    return Console(highlight=False, stderr=on_stderr, width=width_of(sys.stderr if on_stderr else sys.stdout))
+
+
+def plain_table(*columns: str, right: tuple[str, ...] = ()) -> Table:
+    """A table without lines, whose headings are dim; the columns in `right` hold numbers."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("", width=0)
+    for column in columns:
+        table.add_column(column, justify="right" if column in right else "left")
+    return table
+
+
+def add_row(table: Table, *cells: str | Text) -> None:
+    """Cells as plain text: what an analyst wrote must not be read as markup, nor move the cursor."""
+    table.add_row("", *(cell if isinstance(cell, Text) else printable(cell) for cell in cells))
+
+
+def printable(text: str) -> Text:
+    """A text that cannot move the cursor."""
+    return Text("".join(sign if sign.isprintable() else " " for sign in text))
+
+
+def indented(text: str | Text, *, by: int = len(INDENT), style: str = "") -> Padding:
+    """A paragraph whose lines begin below each other."""
+    return Padding(text if isinstance(text, Text) else Text(text), (0, 0, 0, by), style=style, expand=False)
+
+
+def labelled(facts: dict[str, list[str]]) -> Table:
+    """What is said about something: the label once, dim, and its lines beside it."""
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(width=0)
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column()
+    for label, lines in facts.items():
+        for number, line in enumerate(lines):
+            grid.add_row("", "" if number else label, Text(line))
+    return grid
+
+
+def bar(spent: float, cap: float) -> Text:
+    """How much of a cap is gone: ████░░░░."""
+    full = min(_BAR, round(_BAR * spent / cap))
+    return Text("█" * full, style="cyan") + Text("░" * (_BAR - full), style="dim")
