@@ -28,17 +28,27 @@ from discreet.answering.widths import width_of
 from discreet.catalog import Catalog, load_catalog
 from discreet.catalog.public import facts_of
 from discreet.engines import DuckEngine, Engine, Places, Tell, fingerprint, with_public_columns
-from discreet.errors import BadInput, NoLedger, NotAnswered, ScaleOutOfRange, SourceChanged, TooLarge
+from discreet.errors import BadInput, NotAnswered, ScaleOutOfRange, SourceChanged, TooLarge
 from discreet.exact import Number, exact, read_sensitivity
 from discreet.ledger import Ledger
-from discreet.ledger.caps import CATALOG
+from discreet.ledger.declared import begin_books, open_accounts, open_books
 from discreet.ledger.entries import AT_HAND
 from discreet.loss import Loss
 from discreet.mechanisms.base import least
 from discreet.sql import Table
 from discreet.sql.text import Parameters
 
-__all__ = ["Asking", "Curator", "Estimate", "begin_books", "curators_with_new_books", "open_curator", "refresh"]
+__all__ = [
+    "Asking",
+    "Curator",
+    "Estimate",
+    "begin_books",
+    "curators_with_new_books",
+    "open_books",
+    "open_curator",
+    "refresh",
+    "successor",
+]
 
 _DESKS = 8
 """Questions that are planned at the same time, one for each who asks: planning takes milliseconds, unless public tables are large."""
@@ -74,8 +84,12 @@ class Curator(CuratorFace):
 
     def close(self) -> None:
         """Let go of the engine and the books."""
-        self._engine.close()
+        self.close_data()
         self.ledger.close()
+
+    def close_data(self) -> None:
+        """Let go of the engine alone: another curator goes on with the books."""
+        self._engine.close()
 
     def table(self, name: str) -> Table:
         """A question built step by step instead of written: `table("visits").where("cost > 5").group_by("ward").count()`."""
@@ -376,15 +390,60 @@ def open_curator(
     declared = with_public_columns(given, frames)
     ledger = open_books(declared, new_books=new_books)
     try:
-        version = ledger.data_version()
-        if frames is None:
-            ledger.keep_source(fingerprint(declared))
-        engine = DuckEngine(declared, salt=_salt(ledger, version), version=version, frames=frames, tell=tell)
         dataset = "dataset" if place is None else place.resolve().parent.name
-        return Curator(declared, ledger, engine, version=version, dataset=dataset)
+        return _over(ledger, declared, dataset=dataset, frames=frames, tell=tell)
     except BaseException:
         ledger.close()
         raise
+
+
+def successor(curator: Curator, catalog: Catalog, *, refreshed_by: str | None = None) -> Curator:
+    """Another curator over the same books, for what is newer than `curator`: the catalog, or the data version.
+
+    Both can answer; whoever is done with one closes its data. With `refreshed_by`, who wants it, a data version begins if the source changed.
+    What the catalog says of caps counts once everything else is there.
+    """
+    declared, ledger = with_public_columns(catalog), curator.ledger
+    ledger.keep_neighbours(declared.neighbours)
+    if refreshed_by is None:
+        following = _over(ledger, declared, dataset=curator.dataset)
+    else:
+        following = _refreshed(ledger, declared, dataset=curator.dataset, by=refreshed_by)
+    try:
+        open_accounts(ledger, declared)
+    except BaseException:
+        following.close_data()
+        raise
+    return following
+
+
+def _over(
+    ledger: Ledger,
+    declared: Catalog,
+    *,
+    dataset: str,
+    frames: Mapping[str, Any] | None = None,
+    tell: Tell = lambda *_: None,
+) -> Curator:
+    """The curator of the ledger's data version."""
+    version = ledger.data_version()
+    if frames is None:
+        ledger.keep_source(fingerprint(declared))
+    engine = DuckEngine(declared, salt=_salt(ledger, version), version=version, frames=frames, tell=tell)
+    return Curator(declared, ledger, engine, version=version, dataset=dataset)
+
+
+def _refreshed(
+    ledger: Ledger, declared: Catalog, *, dataset: str, by: str, anyway: bool = False, tell: Tell = lambda *_: None
+) -> Curator:
+    """The curator of a new data version; of the present one where the source is what it was, unless a new one is wanted `anyway`."""
+    try:
+        if not anyway:
+            return _over(ledger, declared, dataset=dataset, tell=tell)
+    except SourceChanged:
+        pass
+    ledger.refresh(source=fingerprint(declared), by=by)
+    return _over(ledger, declared, dataset=dataset, tell=tell)
 
 
 def curators_with_new_books(catalog: Catalog, *, frames: Mapping[str, Any]) -> Generator[Curator, None, None]:
@@ -418,47 +477,10 @@ def refresh(
     Where the source is what it was, the version stays as it is, unless one is wanted `anyway`.
     """
     catalog = with_public_columns(load_catalog(config))
-    source = fingerprint(catalog)
     with closing(open_books(catalog)) as ledger:
-        version = ledger.data_version()
-        try:
-            if not anyway:
-                ledger.keep_source(source)
-                DuckEngine(catalog, salt=_salt(ledger, version), version=version, tell=tell).close()
-                return version
-        except SourceChanged:
-            pass
-        version = ledger.refresh(source=source, by=by)
-        DuckEngine(catalog, salt=_salt(ledger, version), version=version, tell=tell).close()
-    return version
-
-
-def open_books(catalog: Catalog, *, new_books: bool = False) -> Ledger:
-    """The ledger, with an account for the dataset and one for each analyst who has a cap; one that is missing is refused, or begun."""
-    try:
-        ledger = Ledger.open(catalog.ledger, neighbours=catalog.neighbours, anchor=catalog.anchor)
-    except NoLedger:
-        if not new_books:
-            raise
-        return begin_books(catalog)
-    return _with_accounts(ledger, catalog)
-
-
-def begin_books(catalog: Catalog) -> Ledger:
-    """A new ledger with the accounts of a catalog; refused where there is one."""
-    ledger = Ledger.new(catalog.ledger, neighbours=catalog.neighbours, anchor=catalog.anchor)
-    return _with_accounts(ledger, catalog)
-
-
-def _with_accounts(ledger: Ledger, catalog: Catalog) -> Ledger:
-    try:
-        ledger.open_account(catalog.cap, by=CATALOG)
-        for analyst, cap in catalog.analysts.items():
-            ledger.open_account(cap, analyst=analyst, by=CATALOG)
-    except BaseException:
-        ledger.close()
-        raise
-    return ledger
+        curator = _refreshed(ledger, catalog, dataset="dataset", by=by, anyway=anyway, tell=tell)
+        curator.close_data()
+    return curator.version
 
 
 def _salt(ledger: Ledger, version: int) -> str:

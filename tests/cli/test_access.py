@@ -36,6 +36,19 @@ def test_keys_and_users_are_made_listed_and_stopped_and_who_did_it_is_shown(conf
     assert run(config, "key", "create", "eve", "--role", "king", code=3).endswith("Take one of: owner, steward, analyst, auditor, metrics, shuffler.")  # fmt: skip
 
 
+def test_an_analyst_gets_no_key_without_an_account_and_both_in_one_step(config):
+    run(config, "ledger", "new")
+    assert "--epsilon 2" in run(config, "key", "create", "bob", code=3)
+    assert run(config, "key", "list") == ""
+    run(config, "key", "create", "bob", "--epsilon", "1.5")
+    run(config, "key", "create", "bob")
+    accounts = json.loads(run(config, "budget", "--json"))["accounts"]
+    assert [account["cap"]["epsilon"] for account in accounts if account["account"] == "bob"] == [1.5]
+    assert "already" in run(config, "key", "create", "bob", "--epsilon", "9", code=3)
+    config.write_text(config.read_text() + "\n[budget.analysts.carol]\nepsilon = 1.0\n")
+    run(config, "key", "create", "carol")
+
+
 def test_a_backup_that_brings_a_revoked_key_back_is_refused(config):
     ledger = config.parent / "ledger.sqlite"
     config.write_text(config.read_text().replace("[ledger]", '[ledger]\nanchor = "elsewhere/head"'))

@@ -11,6 +11,7 @@ from discreet.ledger import Ledger, verify
 from discreet.server.keys import KeyBook
 from discreet.store import open_store
 from tests.ledger.asking import open_ledger
+from tests.opening import CAP
 
 SECRET = b"s" * 32
 
@@ -52,7 +53,7 @@ def test_keys_and_users_are_entries_which_open_nothing(where):
 
 def test_a_revocation_that_is_taken_out_of_the_database_is_not_forgotten_while_it_runs(where):
     book = a_book(where)
-    key = book.create("alice")
+    key = book.create("alice", cap=CAP)
     book.revoke(number_of(key))
     run(where, "DELETE FROM ledger_entries WHERE kind = 'revoke'")
     for lately in (1.0, -1.0):
@@ -72,8 +73,8 @@ def test_a_revocation_that_is_taken_out_of_the_database_is_not_forgotten_while_i
 )
 def test_an_edited_entry_opens_nothing_and_is_noticed(where, change):
     book = a_book(where)
-    key = book.create("alice")
-    other = book.create("bob")
+    key = book.create("alice", cap=CAP)
+    other = book.create("bob", cap=CAP)
     book.revoke(number_of(other))
     run(where, change)
     with pytest.raises(LedgerDamaged):
@@ -83,9 +84,9 @@ def test_an_edited_entry_opens_nothing_and_is_noticed(where, change):
 
 def test_a_revocation_that_was_taken_out_is_noticed_by_who_verifies(where):
     book = a_book(where)
-    key = book.create("alice")
+    key = book.create("alice", cap=CAP)
     book.revoke(number_of(key))
-    book.create("bob")
+    book.create("bob", cap=CAP)
     run(where, "DELETE FROM ledger_entries WHERE kind = 'revoke'")
     assert not verify(Ledger.open(where)).sound
 
@@ -94,9 +95,9 @@ def test_a_revocation_that_was_taken_out_is_still_in_the_signed_checkpoint(tmp_p
     where = str(tmp_path / "ledger.sqlite")
     Ledger.new(where).close()
     book = KeyBook.open(where)
-    key, other = book.create("alice"), book.create("bob")
+    key, other = book.create("alice", cap=CAP), book.create("bob", cap=CAP)
     book.revoke(number_of(key))
-    book.create("carol")
+    book.create("carol", cap=CAP)
     assert verify(book._ledger).sound  # which leaves a checkpoint
     book.close()
     run(where, "DELETE FROM ledger_entries WHERE kind = 'revoke'")
@@ -110,7 +111,7 @@ def test_a_revocation_that_was_taken_out_is_still_in_the_signed_checkpoint(tmp_p
 def test_a_restored_backup_does_not_bring_a_revoked_key_back(tmp_path):
     where, anchor = str(tmp_path / "ledger.sqlite"), tmp_path / "anchor"
     book = a_book(where, anchor=anchor)
-    key = book.create("alice")
+    key = book.create("alice", cap=CAP)
     book.close()
     shutil.copy(where, tmp_path / "backup")
     book.revoke(number_of(key))
@@ -157,9 +158,9 @@ def test_what_cannot_be_is_refused(where):
         book.revoke("none")
     with pytest.raises(BadInput):
         book.set_user("bob", None)
-    number = number_of(book.create("alice"))
+    number = number_of(book.create("alice", cap=CAP))
     book.revoke(number)
     book.revoke(number)
     with pytest.raises(BadInput):
         book.rotate(number)
-    assert [entry.kind for entry in book._ledger.history()] == ["key", "revoke"]
+    assert [entry.kind for entry in book._ledger.history()] == ["cap", "key", "revoke"]

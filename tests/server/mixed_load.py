@@ -14,6 +14,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from discreet.accounting import open_filter
 from discreet.catalog import load_catalog
 from discreet.ledger import Ledger
 from discreet.ledger.verify import verify
@@ -178,11 +179,9 @@ async def _played(server, keys, *, devices, strangers, seconds, kill_every, seen
 def mixed_load(folder, *, analysts, devices, strangers, seconds, kill_every):
     """A sentence of what was seen; fails if anything was lost, doubled or grew."""
     server = Server(folder, epsilon="1e6")
-    accounts = "".join(f"\n[budget.analysts.a{number}]\nepsilon = 1e6\n" for number in range(analysts))
-    text = server.config.read_text().replace("epsilon = 500.0", "epsilon = 1e6")
-    server.config.write_text(text.replace("\n[tables.patients]", f"{accounts}\n[tables.patients]"))
+    server.config.write_text(server.config.read_text().replace("epsilon = 500.0", "epsilon = 1e6"))
     book = KeyBook.open(str(server.config.parent / "ledger.sqlite"))
-    keys = [book.create(f"a{number}") for number in range(analysts)]
+    keys = [book.create(f"a{number}", cap=open_filter(1e6)) for number in range(analysts)]
     book.close()
     server.start()
     assert publish(server, TASK).status_code == 201

@@ -103,11 +103,14 @@ def test_an_idempotency_key_belongs_to_one_question(server):
 def test_only_the_owner_makes_keys_and_caps(server):
     assert server.get("/v1/keys").status_code == 403
     owner = {"Authorization": f"Bearer {server.owner}"}
-    made = httpx.post(f"{server.url}/v1/keys", json={"name": "bob"}, headers=owner)
+    none = httpx.post(f"{server.url}/v1/keys", json={"name": "bob"}, headers=owner)
+    assert none.json()["error"]["code"] == "unknown-account"
+    assert "bob" not in server.get("/v1/keys", key=server.owner).text
+    made = httpx.post(f"{server.url}/v1/keys", json={"name": "bob", "cap": {"epsilon": 0.05}}, headers=owner)
     assert made.status_code == 201
     bob = made.json()["key"]
     question = {"sql": "SELECT COUNT(*) FROM patients WHERE age > 60", "epsilon": 0.1}
-    assert server.ask(question, key=bob).json()["error"]["code"] == "unknown-account"
+    assert server.ask(question, key=bob).json()["error"]["code"] == "budget-exceeded"
     assert (
         httpx.put(f"{server.url}/v1/analysts/bob", json={"epsilon": 1, "delta": 1e-6}, headers=owner).status_code == 204
     )
@@ -179,8 +182,9 @@ def answered(server):
 
 def test_an_analyst_sees_their_own_questions_and_account_and_the_owner_all_of_them(server):
     owner = {"Authorization": f"Bearer {server.owner}"}
-    carol = httpx.post(f"{server.url}/v1/keys", json={"name": "carol"}, headers=owner).json()["key"]
-    httpx.put(f"{server.url}/v1/analysts/carol", json={"epsilon": 1}, headers=owner)
+    carol = httpx.post(f"{server.url}/v1/keys", json={"name": "carol", "cap": {"epsilon": 1}}, headers=owner).json()[
+        "key"
+    ]
     hers = {"sql": "SELECT COUNT(*) FROM patients WHERE age > 41", "epsilon": 0.01}
     server.ask(WARDS)
     assert server.ask(hers, key=carol).status_code == 200

@@ -24,8 +24,8 @@ TASK = Task.frequency("emoji", domain=EMOJI, epsilon=4.0)
 BYTES = {"Content-Type": "application/octet-stream"}
 
 
-def publish(server, task=TASK):
-    body = {"spec": dict(task.spec)}
+def publish(server, task=TASK, **details):
+    body = {"spec": dict(task.spec), **details}
     return httpx.post(f"{server.url}/v1/tasks", json=body, headers={"Authorization": f"Bearer {server.owner}"})
 
 

@@ -9,6 +9,7 @@ from discreet.errors import NoAccess
 from discreet.ledger import Ledger
 from discreet.server.keys import KeyBook
 from discreet.store.sqlite import SQLiteStore
+from tests.opening import CAP
 
 
 class CountingStore(SQLiteStore):
@@ -30,7 +31,7 @@ def store(tmp_path):
 
 def test_wrong_keys_neither_reach_the_database_nor_are_remembered(store):
     book = KeyBook(Ledger(store, secret=b"x" * 32), b"x" * 32)
-    good = book.create("alice")
+    good = book.create("alice", cap=CAP)
     before = store.transactions
     for number in range(2000):
         with pytest.raises(NoAccess):
@@ -45,7 +46,7 @@ def test_a_key_that_another_book_makes_or_revokes_is_heard_of(store, monkeypatch
         KeyBook(Ledger(store, secret=b"x" * 32), b"x" * 32),
         KeyBook(Ledger(store, secret=b"x" * 32), b"x" * 32),
     )
-    key = other.create("alice")
+    key = other.create("alice", cap=CAP)
     assert book.holder(key).name == "alice"
     other.revoke(key.split("_")[1])
     monkeypatch.setattr("discreet.server.keys._REMEMBERED", -1.0)  # a second later
@@ -55,7 +56,7 @@ def test_a_key_that_another_book_makes_or_revokes_is_heard_of(store, monkeypatch
 
 def test_a_key_that_is_revoked_here_stops_at_once(store):
     book = KeyBook(Ledger(store, secret=b"x" * 32), b"x" * 32)
-    key = book.create("alice")
+    key = book.create("alice", cap=CAP)
     book.holder(key)
     book.revoke(key.split("_")[1])
     with pytest.raises(NoAccess):
@@ -66,7 +67,7 @@ def test_a_proof_that_is_copied_into_another_entry_opens_nothing(store):
     """Who writes to the database and has a key of their own would otherwise be the owner."""
     ledger = Ledger(store, secret=b"x" * 32)
     book = KeyBook(ledger, b"x" * 32)
-    key = book.create("mallory")
+    key = book.create("mallory", cap=CAP)
     number, secret = key.split("_")[1:]
     (mine,) = book.all()
     forged = {"key": "0123456789ab", "name": "olga", "role": "owner", "expires": mine.expires, "proof": mine.proof}

@@ -17,13 +17,14 @@ from discreet.samples import write_clinic
 from discreet.server import questions as questions_module
 from discreet.server.app import create_app
 from discreet.server.bodies import Question
+from discreet.server.current import Current
 from discreet.server.guard import Guard
 from discreet.server.hours import Hours
 from discreet.server.keys import KeyBook
 from discreet.server.questions import Questions
 from discreet.server.roles import Holder
 from tests.inside import read_forever
-from tests.opening import open_curator
+from tests.opening import CAP, open_curator
 
 
 def test_steps_are_told_and_the_last_line_is_the_answer(server):
@@ -106,7 +107,7 @@ def test_what_is_taken_back_counts_among_the_questions_at_once_until_its_class_e
     """The caller is told at once. The question goes on, as its seconds do, until its answer would have left, and is stored then."""
     holder, asked = Holder("key 1", "alice", "analyst"), Question(sql="SELECT COUNT(*) FROM visits", epsilon=0.1)
     guard, hours = Guard(rate=1000, at_once=1), Hours(unit=0.8, longest=10, a_minute=60)
-    questions, paid = Questions(curator, guard=guard, hours=hours), threading.Event()
+    questions, paid = Questions(Current(curator), guard=guard, hours=hours), threading.Event()
 
     async def free_after():
         asking, began = Asking(lambda step: paid.set() if step == "paid" else None), time.monotonic()
@@ -143,7 +144,7 @@ class ReadsUntilTakenBack:
 
 def test_only_ones_own_questions_can_be_taken_back(curator, monkeypatch):
     keys = KeyBook.open(curator.declared.ledger)
-    alice, bob, olga = keys.create("alice"), keys.create("bob"), keys.create("olga", role="owner")
+    alice, bob, olga = keys.create("alice"), keys.create("bob", cap=CAP), keys.create("olga", role="owner")
     reading = ReadsUntilTakenBack()
     monkeypatch.setattr(curator, "ask", reading)
     refusals = []

@@ -10,7 +10,7 @@ from discreet.server.keys import KeyBook
 from discreet.server.roles import Holder
 from discreet.server.saved import SavedQuestions
 from discreet.store import open_store
-from tests.opening import begin_books
+from tests.opening import CAP, begin_books
 from tests.server.conftest import client_of
 
 WARDS = {"sql": "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward", "epsilon": 0.5}
@@ -26,7 +26,7 @@ def clinic(tmp_path):
         book = KeyBook.open(ledger)
         app = create_app(curator, book, class_ms=0)
         keys = {"alice": book.create("alice"), "bob": book.create("bob"), "olga": book.create("olga", role="owner")}
-        keys["named-olga"] = book.create("olga")
+        keys["named-olga"] = book.create("olga", cap=CAP)
 
         def send(who, method, path, body=None, **headers):
             with client_of(app) as client:

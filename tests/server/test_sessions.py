@@ -7,6 +7,7 @@ from discreet.ledger import Ledger
 from discreet.server.keys import KeyBook
 from discreet.server.sessions import Sessions
 from discreet.store import open_store
+from tests.opening import CAP
 
 
 class Clock:
@@ -26,7 +27,7 @@ def book(tmp_path):
 def test_a_session_ends_when_it_is_idle_and_after_a_working_day_however_busy(book):
     clock = Clock()
     sessions = Sessions(book, now=clock)
-    key = book.create("alice")
+    key = book.create("alice", cap=CAP)
     idle, busy = sessions.begin(key), sessions.begin(key)
     while clock.now < 8 * 3600 - 1000:
         clock.now += 1000
@@ -40,7 +41,7 @@ def test_a_session_ends_when_it_is_idle_and_after_a_working_day_however_busy(boo
 
 def test_one_key_has_a_few_sessions_and_never_ends_those_of_others(book):
     sessions = Sessions(book)
-    alice, bob = book.create("alice"), book.create("bob")
+    alice, bob = book.create("alice", cap=CAP), book.create("bob", cap=CAP)
     of_bob = sessions.begin(bob)
     first, *_, last = [sessions.begin(alice) for _ in range(100)]
     assert sessions.holder(of_bob).name == "bob"
@@ -52,7 +53,7 @@ def test_one_key_has_a_few_sessions_and_never_ends_those_of_others(book):
 
 def test_a_token_is_not_kept(book):
     sessions = Sessions(book)
-    token = sessions.begin(book.create("alice"))
+    token = sessions.begin(book.create("alice", cap=CAP))
     assert token not in str(sessions._open)
     assert sessions.holder(token).role == "analyst"
     for wrong in ("", token[:-1], token + "0"):
@@ -60,9 +61,25 @@ def test_a_token_is_not_kept(book):
             sessions.holder(wrong)
 
 
+def test_a_link_signs_the_owner_in_once_and_soon_and_is_not_kept(book):
+    clock = Clock()
+    sessions = Sessions(book, now=clock)
+    link, late = sessions.link(), sessions.link()
+    assert link not in str(sessions._links)
+    token = sessions.begin_by_link(link)
+    assert (sessions.holder(token).id, sessions.holder(token).role) == ("sign-in link", "owner")
+    clock.now += 10 * 60
+    for used_up in (link, late, "", token):
+        with pytest.raises(NoAccess):
+            sessions.begin_by_link(used_up)
+    sessions.end(token)
+    with pytest.raises(NoAccess):
+        sessions.holder(token)
+
+
 def test_nobody_signs_in_with_a_key_that_opens_nothing(book):
     sessions = Sessions(book)
-    key = book.create("alice")
+    key = book.create("alice", cap=CAP)
     book.revoke(key.split("_")[1])
     with pytest.raises(NoAccess):
         sessions.begin(key)

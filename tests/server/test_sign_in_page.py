@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from discreet.server.keys import KeyBook
+from tests.opening import CAP
 from tests.server.conftest import Server
 
 pytestmark = pytest.mark.slow
@@ -62,9 +63,10 @@ def test_the_browser_never_keeps_the_key_and_signing_out_ends_the_session(page, 
 
 
 def test_a_revoked_key_ends_the_session_that_it_began(page, served):
-    key = served.book.create("bob")
+    key = served.book.create("bob", cap=CAP)
     page.wait_for_timeout(300)  # until a key of another process is heard of
     sign_in(page, key)
+    expect(page.locator("#offer-error")).to_contain_text("±")
     served.book.revoke(key.split("_")[1])
     page.wait_for_timeout(1200)  # and a revocation
     page.reload()

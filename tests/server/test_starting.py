@@ -1,5 +1,6 @@
 """A server with a bad configuration says what is wrong and what to do, and serves nothing."""
 
+import socket
 import sqlite3
 
 import pytest
@@ -87,6 +88,16 @@ def test_a_bad_configuration_is_told_and_nothing_is_served(damage, code, words, 
     damage(config)
     told = run("serve", config, code=code)
     assert words in told
+    assert "listening" not in told
+
+
+def test_a_busy_port_is_named_and_nothing_says_that_it_listens(tmp_path):
+    config = write_clinic(tmp_path, patients=20, visits=50)
+    begin_books(config)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        told = run("serve", config, "--port", port, code=3)
+    assert f"Port {port} is taken" in told
     assert "listening" not in told
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import tempfile
 from contextlib import closing
 from pathlib import Path
@@ -10,10 +11,11 @@ from typing import Annotated
 
 import typer
 
+from discreet.accounting import open_filter
 from discreet.catalog import Catalog, load_catalog
 from discreet.cli.options import ConfigOption, JsonOption
 from discreet.cli.progress import tell_reading
-from discreet.curator import open_curator
+from discreet.curator import open_books, open_curator
 from discreet.errors import BadInput, LedgerDamaged
 from discreet.ledger import Ledger, verify
 from discreet.local import Task
@@ -23,6 +25,7 @@ from discreet.samples import write_clinic
 from discreet.server.keys import KeyBook, key_facts
 from discreet.server.limits import Limits
 from discreet.server.roles import ROLES
+from discreet.server.sessions import LINK_SECONDS, Sessions
 
 key = typer.Typer(help="Make, list and revoke the keys of the service.", no_args_is_help=True, rich_markup_mode=None)
 user = typer.Typer(help="Say which users of a proxy may come in.", no_args_is_help=True, rich_markup_mode=None)
@@ -67,11 +70,14 @@ def serve(
     user_header: Annotated[
         str | None, typer.Option("--user-header", help="The header in which the proxy says which user it signed in.")
     ] = None,
+    link: Annotated[
+        bool, typer.Option("--link", help="Print a link that signs the owner in, where this is no terminal too.")
+    ] = False,
     demo: Annotated[bool, typer.Option("--demo", help="Serve a generated clinic, with a key for alice.")] = False,
 ) -> None:
     """Serve a catalog over HTTP: an API under /v1 and a page under /."""
     from discreet.server.app import create_app  # noqa: PLC0415  heavy, and of no use to another command
-    from discreet.server.running import run  # noqa: PLC0415
+    from discreet.server.running import bound, run  # noqa: PLC0415
 
     limits = Limits(
         connections=connections,
@@ -101,8 +107,30 @@ def serve(
                 config=place.resolve(),
                 limits=limits,
             )
-            typer.echo(f"listening on http://{host}:{port}", err=True)
-            run(app, limits, host=host, port=port)
+
+            def say_more() -> None:
+                say_listening(host, port)
+                if link or sys.stdout.isatty():
+                    _say_link(app.state.service.sessions, _address(host, port))
+
+            run(app, limits, sockets=bound(host, port), on_listening=say_more)
+
+
+def say_listening(host: str, port: int) -> None:
+    """Where the door is, once it is open."""
+    typer.echo(f"listening on {_address(host, port)}", err=True)
+
+
+def _address(host: str, port: int) -> str:
+    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104  nothing is bound here
+    return f"http://{shown}:{port}"
+
+
+def _say_link(sessions: Sessions, address: str) -> None:
+    """Behind the # a browser sends nothing: neither a server nor a proxy ever logs the token."""
+    typer.echo(
+        f"the owner signs in, once and within {LINK_SECONDS // 60} minutes, with\n  {address}/#sign-in/{sessions.link()}"
+    )
 
 
 def _ask_for_emoji(catalog: Catalog) -> None:
@@ -134,11 +162,17 @@ def create_key(
     *,
     role: RoleOption = "analyst",
     days: Days = 90,
+    epsilon: Annotated[
+        float | None, typer.Option("--epsilon", help="Open the analyst's account with this cap in the same step.")
+    ] = None,
+    delta: Annotated[float, typer.Option("--delta", help="The cap's delta.")] = 0.0,
     config: ConfigOption = _CONFIG,
 ) -> None:
-    """Make a key and print it, once and alone."""
+    """Make a key and print it, once and alone. An analyst needs an account: the catalog's, or one that --epsilon opens."""
+    cap = None if epsilon is None else open_filter(epsilon, delta)
+    open_books(load_catalog(config)).close()  # with the accounts that the catalog declares by now
     with closing(_book(config)) as book:
-        typer.echo(book.create(name, role=role, days=days))
+        typer.echo(book.create(name, role=role, days=days, cap=cap))
 
 
 @key.command("rotate")

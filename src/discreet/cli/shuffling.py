@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from discreet.cli.devices import read_task
+from discreet.cli.serving import say_listening
 from discreet.errors import BadInput
 from discreet.exact import read_delta
 from discreet.local.client import shown, stated
@@ -37,7 +38,7 @@ def shuffle(
     ] = None,
 ) -> None:
     """Mix reports of devices before a collector sees them: batches without senders, numbers and order."""
-    from discreet.server.running import run  # noqa: PLC0415  heavy, and of no use to another command
+    from discreet.server.running import bound, run  # noqa: PLC0415  heavy, and of no use to another command
     from discreet.server.shuffling import Courier, create_shuffler  # noqa: PLC0415
 
     read_delta(delta)
@@ -58,5 +59,5 @@ def shuffle(
             err=True,
         )
     courier = Courier(books, collector=to, key=key_file.read_text().strip(), wait=wait, delta=delta)
-    typer.echo(f"listening on http://{host}:{port}", err=True)
-    run(create_shuffler(books, courier, limits), limits, host=host, port=port)
+    app, sockets = create_shuffler(books, courier, limits), bound(host, port)
+    run(app, limits, sockets=sockets, on_listening=lambda: say_listening(host, port))

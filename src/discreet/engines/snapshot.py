@@ -11,8 +11,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -25,6 +23,7 @@ from discreet.catalog import Catalog, Column, Table, Type
 from discreet.engines.dialects.duckdb import TYPES, clamped, content, hashed, quoted, steps_of, string
 from discreet.engines.reading import canonical_as_read, cast, exactly, person, within_bounds
 from discreet.engines.sources import attach, check_columns, detach, fingerprint, source_of, told_by_us, types_of
+from discreet.engines.spilling import Spill
 from discreet.errors import BadCatalog, SourceChanged
 
 DATA, WORK = "data", "work"
@@ -44,14 +43,12 @@ class Snapshot:
     connection: duckdb.DuckDBPyConnection
     path: str | None
     salt: str
-    spill: Path
-    """Where rows go that have no room in memory: a folder that only its owner can enter."""
+    spill: Spill
 
     def close(self) -> None:
         """Let go of the database, and of what was spilled."""
         self.connection.close()
-        if self.path is None:
-            shutil.rmtree(self.spill, ignore_errors=True)
+        self.spill.close()
 
 
 def open_snapshot(
@@ -68,10 +65,9 @@ def open_snapshot(
         None if frames is not None or salt is None or catalog.snapshot in (None, ":memory:") else Path(catalog.snapshot)
     )
     connection = duckdb.connect(":memory:", config={"memory_limit": catalog.memory})
+    spill = Spill(path)
     try:
-        spill = Path(tempfile.mkdtemp(prefix="discreet-")) if path is None else Path(f"{path}.tmp")
-        spill.mkdir(mode=0o700, parents=True, exist_ok=True)
-        connection.execute(f"SET temp_directory = {string(str(spill))}")
+        connection.execute(f"SET temp_directory = {string(str(spill.path))}")
         if path is None:
             connection.execute(f"ATTACH ':memory:' AS {DATA}")
             _fill(connection, catalog, secret, frames or {}, tell)
@@ -81,12 +77,14 @@ def open_snapshot(
         return Snapshot(_locked(connection), None if path is None else str(path), secret, spill)
     except duckdb.Error:  # its text may quote a row
         connection.close()
+        spill.close()
         raise BadCatalog(
             "The tables cannot be read as the catalog declares them.",
             next_step="Check that every declared column is in its source, and that the files are whole.",
         ) from None
     except BaseException:
         connection.close()
+        spill.close()
         raise
 
 

@@ -11,9 +11,10 @@ from discreet.accounting.filters import Filter, open_filter
 from discreet.errors import BadInput
 from discreet.exact import exact
 from discreet.ledger import chain
-from discreet.ledger.accounts import DATASET, Account
+from discreet.ledger.accounts import DATASET, Account, analyst_account
 from discreet.ledger.entries import Entry
 from discreet.ledger.releases import fraction
+from discreet.ledger.requests import check_text
 
 if TYPE_CHECKING:
     from discreet.ledger.draft import Draft
@@ -21,6 +22,16 @@ if TYPE_CHECKING:
 KIND = "cap"
 CATALOG = "catalog"
 """Who sets a cap that is written in the catalog."""
+
+
+def account_for(analyst: str | None) -> str:
+    """The account that a cap is set on: the dataset's, or an analyst's; or a refusal of the analyst's name."""
+    if analyst is None:
+        return DATASET
+    check_text(analyst, "An analyst's name", most=200)
+    if analyst == DATASET:
+        raise BadInput("No analyst is called like the dataset's own account.", next_step="Give another name.")
+    return analyst_account(analyst)
 
 
 def state(draft: Draft, name: str, cap: Filter, *, by: str) -> None:

@@ -19,7 +19,7 @@ from discreet.accounting.charges import PRICES
 from discreet.accounting.filters import Filter
 from discreet.errors import BadInput, RequestConflict
 from discreet.ledger import caps, chain, questions, relation, sources, watches
-from discreet.ledger.accounts import DATASET, analyst_account
+from discreet.ledger.accounts import analyst_account
 from discreet.ledger.anchor import Anchor
 from discreet.ledger.books import Books
 from discreet.ledger.clock import utc_now
@@ -27,7 +27,7 @@ from discreet.ledger.draft import Draft
 from discreet.ledger.entries import AT_HAND
 from discreet.ledger.opening import closed_if_refused, kept_store, secret_of_books
 from discreet.ledger.releases import describe
-from discreet.ledger.requests import Request, Reservation, check_text
+from discreet.ledger.requests import Request, Reservation
 from discreet.ledger.schema import SCHEMA
 from discreet.ledger.watches import Watched
 from discreet.loss import Neighbours
@@ -67,7 +67,7 @@ class Ledger(Books):
             with store.transaction() as t:
                 noted.check(lambda seq: chain.entry_at(t, seq))
             if neighbours is not None:
-                self._keep(neighbours)
+                self.keep_neighbours(neighbours)
 
     @classmethod
     def open(
@@ -103,7 +103,9 @@ class Ledger(Books):
 
     # Neighbours
 
-    def _keep(self, declared: Neighbours) -> None:
+    def keep_neighbours(self, declared: Neighbours) -> None:
+        """Note the relation that prices are for, the first time; from then on refuse the other one."""
+
         def job(draft: Draft) -> None:
             kept = draft.running.neighbours
             if kept is None:
@@ -120,12 +122,7 @@ class Ledger(Books):
 
         What the catalog declares counts when it is new, and goes never above what somebody set.
         """
-        if analyst is not None:
-            check_text(analyst, "An analyst's name", most=200)
-        if analyst == DATASET:
-            raise BadInput("No analyst is called like the dataset's own account.", next_step="Give another name.")
-        name = DATASET if analyst is None else analyst_account(analyst)
-
+        name = caps.account_for(analyst)
         self.writer.write(lambda draft: caps.state(draft, name, cap, by=by))
 
     def freeze(self, analyst: str, *, frozen: bool = True, by: str = AT_HAND) -> None:

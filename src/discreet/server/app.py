@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from anyio import CapacityLimiter
 from fastapi import Depends, FastAPI, Request, Response
@@ -16,6 +20,7 @@ from discreet.answering.wire import facts_of
 from discreet.curator import Curator
 from discreet.local.books import CollectorBooks
 from discreet.server import analysts, attacking, auditors, collecting, owner, saving
+from discreet.server.current import Current
 from discreet.server.door import Door
 from discreet.server.gate import Gate
 from discreet.server.guard import Guard
@@ -50,27 +55,28 @@ def create_app(
     Answers leave at the end of classes of `class_ms` milliseconds and doublings of that; 0 gives away how long data was read.
     """
     known = limits or Limits()
+    current = Current(curator, config)
     app = FastAPI(
         title="Discreet",
         version=discreet.__version__,
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
+        lifespan=partial(_watched, current),
         dependencies=[Depends(came_through_the_gate)],
     )
     app.router.route_class = SharedRoute
     guard = Guard(rate=rate, at_once=at_once)
     hours = Hours(unit=class_ms / 1000, longest=curator.declared.seconds, a_minute=seconds_a_minute)
     service = Service(
-        curator,
+        current,
         keys,
         Sessions(keys),
         guard,
         Guard(rate=known.public_rate, at_once=known.public_at_once),
-        Questions(curator, guard=guard, hours=hours),
+        Questions(current, guard=guard, hours=hours),
         CollectorBooks.of(curator.declared),
         SavedQuestions(open_store(curator.declared.ledger)),
-        config,
         limits=known,
     )
     app.state.service = service
@@ -87,17 +93,28 @@ def create_app(
     app.include_router(attacking.routes)
     app.get("/v1/transparency")(card)
     app.get("/metrics", response_class=PlainTextResponse)(metrics)
-    _add_health(app, Health(curator.ledger.check_writable))
+    _add_health(app, current, Health(curator.ledger.check_writable))
     _add_gauges(service)
     add_pages(app)
     return app
 
 
-def _add_health(app: FastAPI, health: Health) -> None:
-    async def report() -> dict[str, str]:
-        """Whether the books can be written, as of a second ago."""
+@asynccontextmanager
+async def _watched(current: Current, _: FastAPI) -> AsyncIterator[None]:
+    """While the server runs, what is newer than what it serves is noticed."""
+    watching = asyncio.create_task(current.watch())
+    try:
+        yield
+    finally:
+        watching.cancel()
+        current.close()
+
+
+def _add_health(app: FastAPI, current: Current, health: Health) -> None:
+    async def report() -> dict[str, Any]:
+        """Whether the books can be written, as of a second ago; and which data version is served."""
         await health.check()
-        return {"status": "ok"}
+        return {"status": "ok", "data_version": current.curator.version}
 
     app.router.add_api_route("/healthz", report, route_class_override=APIRoute)  # no share: it waits for nobody
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from discreet.accounting import Filter, open_filter
 from discreet.answering.wire import read_parameters
 from discreet.figures import CONFIDENCE
 
@@ -85,20 +86,11 @@ class NewSaved(_Strict):
     shared: bool = False
 
 
-class NewKey(_Strict):
-    """A key for somebody."""
+class SignIn(_Strict):
+    """A key, or the token of a sign-in link."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"example": {"name": "alice"}})
-    name: Annotated[str, Field(min_length=1, max_length=200)]
-    role: str = "analyst"
-    days: Annotated[int, Field(ge=1, le=3650)] = 90
-
-
-class NewUser(_Strict):
-    """The role of a user whom the owner's proxy signs in."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"example": {"role": "analyst"}})
-    role: str
+    key: str | None = None
+    link: str | None = None
 
 
 class NewCap(_Strict):
@@ -107,6 +99,35 @@ class NewCap(_Strict):
     model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"example": {"epsilon": 2, "delta": 1e-6}})
     epsilon: Positive
     delta: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False, strict=True)] = 0.0
+
+    @property
+    def filter(self) -> Filter:
+        """What decides for the account."""
+        return open_filter(self.epsilon, self.delta)
+
+
+class Rotation(_Strict):
+    """For how long the new key of somebody is good."""
+
+    days: Annotated[int, Field(ge=1, le=3650)] = 90
+
+
+class NewKey(Rotation):
+    """A key for somebody; for an analyst who has no account, with the cap that it is opened with."""
+
+    model_config = ConfigDict(
+        extra="forbid", strict=True, json_schema_extra={"example": {"name": "alice", "cap": {"epsilon": 2}}}
+    )
+    name: Annotated[str, Field(min_length=1, max_length=200)]
+    role: str = "analyst"
+    cap: NewCap | None = None
+
+
+class NewUser(_Strict):
+    """The role of a user whom the owner's proxy signs in."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"example": {"role": "analyst"}})
+    role: str
 
 
 class CatalogText(_Strict):

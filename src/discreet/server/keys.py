@@ -20,8 +20,9 @@ from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from discreet.errors import BadInput, NoAccess
-from discreet.ledger import Ledger
+from discreet.accounting import Filter
+from discreet.errors import BadInput, NoAccess, UnknownAccount
+from discreet.ledger import Ledger, caps
 from discreet.ledger.access import KEY, REVOKE, USER, Access, IssuedKey
 from discreet.ledger.draft import Draft
 from discreet.ledger.entries import AT_HAND
@@ -65,10 +66,24 @@ class KeyBook:
         """Let go of the database."""
         self._ledger.close()
 
-    def create(self, name: str, *, role: str = "analyst", days: int = 90, by: str = AT_HAND) -> str:
-        """A new key for somebody, to be shown once. `by` is who makes it."""
+    def create(
+        self, name: str, *, role: str = "analyst", days: int = 90, cap: Filter | None = None, by: str = AT_HAND
+    ) -> str:
+        """A new key for somebody, to be shown once. `by` is who makes it.
+
+        An analyst has an account, or gets one with this `cap` in the same step: a key that could ask nothing is not made.
+        """
         key, body = self._new(name, role=role, days=days)
-        self._record(lambda _: iter([(KEY, body)]), by=by)
+        if cap is not None and role != "analyst":
+            raise BadInput(f"The role {role} has no account.", next_step="Leave the cap out, or give the role analyst.")
+
+        def entries(draft: Draft) -> _Entries:
+            if role == "analyst":
+                _see_to_account(draft, name, cap, by=by)
+            yield KEY, body
+
+        self._ledger.record(entries, by=by)
+        self._read_on()
         return key
 
     def rotate(self, number: str, *, days: int = 90, by: str = AT_HAND) -> str:
@@ -212,6 +227,20 @@ class KeyBook:
 def key_facts(key: IssuedKey) -> dict[str, Any]:
     """What is shown of a key."""
     return {name: value for name, value in asdict(key).items() if name != "proof"}
+
+
+def _see_to_account(draft: Draft, analyst: str, cap: Filter | None, *, by: str) -> None:
+    account = caps.account_for(analyst)
+    if account in draft.running.accounts:
+        if cap is not None:
+            raise BadInput("This analyst has an account already.", next_step="Change its cap without making a key.")
+    elif cap is None:
+        raise UnknownAccount(
+            "A key for an analyst needs an account, and there is none under that name.",
+            next_step="Say which cap it is opened with: --epsilon 2, or `cap`.",
+        )
+    else:
+        caps.state(draft, account, cap, by=by)
 
 
 def _check_role(role: str) -> None:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, Request
 
-from discreet.accounting import open_filter
 from discreet.catalog import parse_catalog
 from discreet.catalog.warnings import warnings_of
-from discreet.curator import refresh
-from discreet.errors import BadInput
-from discreet.server.bodies import CatalogText, NewCap, NewKey, NewUser
-from discreet.server.keys import key_facts
-from discreet.server.refusals import RESPONSES
+from discreet.errors import BadCatalog
+from discreet.server.bodies import CatalogText, NewCap, NewKey, NewUser, Rotation
+from discreet.server.keys import KeyBook, key_facts
+from discreet.server.refusals import RESPONSES, refusal_facts
 from discreet.server.roles import check_may_grant, check_other
 from discreet.server.routing import SharedRoute
 from discreet.server.service import holder_of, service_of
@@ -31,19 +28,30 @@ def list_keys(request: Request) -> dict[str, Any]:
 
 @routes.post("/keys", status_code=201)
 def create_key(body: NewKey, request: Request) -> dict[str, str]:
-    """A new key, shown once."""
-    holder = holder_of(request)
+    """A new key, shown once. With `cap`, an analyst's account is opened in the same step; without an account there is no key."""
+    holder, cap = holder_of(request), None if body.cap is None else body.cap.filter
     check_may_grant(holder, body.role, name=body.name)
-    return {"key": service_of(request).keys.create(body.name, role=body.role, days=body.days, by=holder.id)}
+    return {"key": service_of(request).keys.create(body.name, role=body.role, days=body.days, cap=cap, by=holder.id)}
+
+
+@routes.post("/keys/{number}/rotation", status_code=201)
+def rotate_key(number: str, body: Rotation, request: Request) -> dict[str, str]:
+    """A new key for the holder of an old one, shown once; the old one stops working."""
+    return {"key": _granted(request, number).rotate(number, days=body.days, by=holder_of(request).id)}
 
 
 @routes.delete("/keys/{number}", status_code=204)
 def revoke_key(number: str, request: Request) -> None:
     """Stop a key."""
-    holder, keys = holder_of(request), service_of(request).keys
+    _granted(request, number).revoke(number, by=holder_of(request).id)
+
+
+def _granted(request: Request, number: str) -> KeyBook:
+    """The keys, if whoever asks may give and take the role of this one."""
+    keys = service_of(request).keys
     issued = keys.issued(number)
-    check_may_grant(holder, issued.role, name=issued.name)
-    keys.revoke(number, by=holder.id)
+    check_may_grant(holder_of(request), issued.role, name=issued.name)
+    return keys
 
 
 @routes.get("/users")
@@ -75,7 +83,7 @@ def set_cap(name: str, body: NewCap, request: Request) -> None:
     """Open an analyst's account, or change its cap."""
     holder, ledger = holder_of(request), service_of(request).curator.ledger
     check_other(holder, name)
-    ledger.open_account(open_filter(body.epsilon, body.delta), analyst=name, by=holder.id)
+    ledger.open_account(body.filter, analyst=name, by=holder.id)
 
 
 @routes.put("/analysts/{name}/frozen", status_code=204)
@@ -86,18 +94,28 @@ def set_frozen(name: str, request: Request, *, frozen: bool) -> None:
     service_of(request).curator.ledger.freeze(name, frozen=frozen, by=holder.id)
 
 
+@routes.get("/serving")
+def serving(request: Request) -> dict[str, Any]:
+    """Which data version and catalog are served, since when; what is newer, and why it is not served."""
+    return service_of(request).current.facts()
+
+
 @routes.post("/refresh")
 def refresh_data(request: Request) -> dict[str, Any]:
-    """Read the source anew: a new data version begins, budgets stay as they are; it is served after the next start."""
-    version = refresh(_catalog_file(request), by=holder_of(request).id)
-    return {"version": version, "note": "begun; it is served after the next start of the server"}
+    """Read the source anew: a new data version begins, budgets stay as they are. Questions that are under way end on the one before."""
+    current = service_of(request).current
+    before = current.curator.version
+    return {"before": before, "version": current.refresh(by=holder_of(request).id)}
 
 
 @routes.get("/catalog/source")
 def catalog_text(request: Request) -> dict[str, Any]:
-    """The catalog as it is on disk, with what may be regretted about it."""
-    text = _catalog_file(request).read_text()
-    return {"text": text, "warnings": warnings_of(parse_catalog(text))}
+    """The catalog as it is on disk, with what may be regretted about it, or what is wrong with it."""
+    text = service_of(request).current.config.read_text()
+    try:
+        return {"text": text, "warnings": warnings_of(parse_catalog(text)), "problem": None}
+    except BadCatalog as problem:
+        return {"text": text, "warnings": [], "problem": refusal_facts(problem)}
 
 
 @routes.post("/catalog/check")
@@ -108,18 +126,13 @@ def check_catalog(body: CatalogText) -> dict[str, Any]:
 
 @routes.put("/catalog/source")
 def save_catalog(body: CatalogText, request: Request) -> dict[str, Any]:
-    """Write the catalog, whole or not at all; it is served after the next start."""
-    warnings, file = warnings_of(parse_catalog(body.text)), _catalog_file(request)
+    """Write the catalog, whole or not at all, and serve it; where it cannot be served, `serving` says why."""
+    current = service_of(request).current
+    warnings, file = warnings_of(parse_catalog(body.text)), current.config
     new = file.with_name(f"{file.name}.new")
     new.write_text(body.text)
     digest = hashlib.sha256(body.text.encode()).hexdigest()
     service_of(request).curator.ledger.record(lambda _: [("catalog", {"sha256": digest})], by=holder_of(request).id)
     new.replace(file)
-    return {"warnings": warnings, "note": "saved; it is served after the next start of the server"}
-
-
-def _catalog_file(request: Request) -> Path:
-    place = service_of(request).config
-    if place is None:
-        raise BadInput("This server has no catalog file.", next_step="Start it with `discreet serve discreet.toml`.")
-    return place
+    current.look()
+    return {"warnings": warnings, "serving": current.facts()}

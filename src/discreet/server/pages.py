@@ -5,11 +5,11 @@ from __future__ import annotations
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import PurePosixPath
-from typing import Annotated
 
-from fastapi import Body, FastAPI, Request, Response
+from fastapi import FastAPI, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse
 
+from discreet.server.bodies import SignIn
 from discreet.server.service import COOKIE, address_of, holder_of, service_of
 from discreet.server.sessions import LONGEST_SECONDS
 from discreet.server.shares import in_thread
@@ -50,17 +50,26 @@ def _parts(folder: Traversable) -> dict[str, Traversable]:
     return {part.name: part for part in folder.iterdir() if PurePosixPath(part.name).suffix in _KINDS}
 
 
-def who(request: Request) -> dict[str, str | bool]:
-    """Who has signed in, and whether they can sign out here."""
-    holder = holder_of(request)
-    return {"name": holder.name, "role": holder.role, "signs_out": COOKIE in request.cookies}
+def who(request: Request) -> dict[str, str | int | bool]:
+    """Who has signed in, whether they can sign out here, and what is served."""
+    holder, curator = holder_of(request), service_of(request).curator
+    return {
+        "name": holder.name,
+        "role": holder.role,
+        "signs_out": COOKIE in request.cookies,
+        "dataset": curator.dataset,
+        "data_version": curator.version,
+    }
 
 
-async def sign_in(key: Annotated[str, Body(embed=True)], request: Request) -> Response:
-    """Exchange a key for a session, in a cookie that scripts cannot read and other sites cannot send."""
+async def sign_in(given: SignIn, request: Request) -> Response:
+    """Exchange a key or a link for a session, in a cookie that scripts cannot read and other sites cannot send."""
     service = service_of(request)
     with service.sign_ins.admit(address_of(request)):
-        token = await in_thread(service.shares.keys, service.sessions.begin, key)
+        if given.link is not None:
+            token = service.sessions.begin_by_link(given.link)
+        else:
+            token = await in_thread(service.shares.keys, service.sessions.begin, given.key or "")
     response = Response(status_code=204)
     secure = request.url.scheme == "https"
     response.set_cookie(COOKIE, token, httponly=True, samesite="strict", secure=secure, max_age=LONGEST_SECONDS)

@@ -18,6 +18,7 @@ from discreet.curator import Asking, Curator
 from discreet.engines import Places
 from discreet.errors import TooMany
 from discreet.server.bodies import Question
+from discreet.server.current import Current
 from discreet.server.guard import Guard
 from discreet.server.hours import Hours
 from discreet.server.roles import Holder
@@ -33,10 +34,15 @@ _THREADS = 512
 
 @dataclass(slots=True, eq=False)
 class _Underway:
+    question: Question
+    holder: Holder
+    name: str
     asking: Asking
     result: asyncio.Future[Any] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     """What whoever asks hears."""
     is_gone: bool = False
+    curator: Curator | None = None
+    """The one that it is with, once it has begun."""
 
     def done(self, work: asyncio.Future[Any]) -> None:
         """The work has ended, as it may."""
@@ -51,15 +57,25 @@ class _Underway:
     def take_back(self) -> None:
         """Refuse at once; what is still at work then ends by itself."""
         self.is_gone = True
+        self.asking.taken_back.set()  # one that has not begun finds out when it does
+        if self.curator is not None:
+            self.curator.take_back(self.asking)
         if not self.result.done():
             self.result.set_exception(cancelled())
+
+    def stop(self) -> None:
+        """The server stops: nobody may wait for the end of a class."""
+        self.asking.taken_back.set()
+        self.asking.stopped.set()
+        if self.curator is not None:
+            self.curator.stop(self.asking)
 
 
 class Questions:
     """All questions of all analysts."""
 
-    def __init__(self, curator: Curator, *, guard: Guard, hours: Hours) -> None:
-        self._curator, self._guard, self._hours = curator, guard, hours
+    def __init__(self, current: Current, *, guard: Guard, hours: Hours) -> None:
+        self._current, self._guard, self._hours = current, guard, hours
         self._desks = Places(_DESKS, each=1, long=_DESKS - 1)
         self._threads, self._at_work = ThreadPoolExecutor(_THREADS, thread_name_prefix="question"), 0
         self._underway: dict[tuple[str, str], _Underway] = {}
@@ -81,30 +97,30 @@ class Questions:
         with ExitStack() as limits:
             limits.enter_context(self._guard.admit(holder.name))
             visit = limits.enter_context(self._hours.visit(holder.name))
-            mine = _Underway(replace(asking, leaving=visit.leaving))
+            mine = _Underway(question, holder, name, replace(asking, leaving=visit.leaving))
             self._underway[holder.id, name] = mine
-            work = self._work(partial(self._asked, question, holder, name, mine.asking, then))
+            work = self._work(partial(self._asked, mine, then))
             work.add_done_callback(mine.done)
             try:
                 return await mine.result
-            except asyncio.CancelledError:  # the server stops: nobody may wait for the end of a class
-                self._curator.stop(mine.asking)
+            except asyncio.CancelledError:
+                mine.stop()
                 raise
             finally:
                 if self._underway.get((holder.id, name)) is mine:
                     del self._underway[holder.id, name]
                 if mine.is_gone:
-                    self._abandon(mine.asking, work, limits.pop_all())
+                    self._abandon(mine, work, limits.pop_all())
 
-    def _abandon(self, asking: Asking, work: asyncio.Future[Any], limits: ExitStack) -> None:
+    def _abandon(self, mine: _Underway, work: asyncio.Future[Any], limits: ExitStack) -> None:
         """Keep what counts against an analyst until work that nobody waits for has ended."""
 
         async def kept() -> None:
             with limits:
                 try:
                     await asyncio.wait({work})
-                except asyncio.CancelledError:  # the server stops
-                    self._curator.stop(asking)
+                except asyncio.CancelledError:
+                    mine.stop()
                     raise
 
         task = asyncio.ensure_future(kept())
@@ -114,8 +130,8 @@ class Questions:
     async def explain(self, question: Question, *, holder: Holder, then: Callable[[Explanation], T]) -> T:
         """What a question would read, measure and cost, on the same clock."""
 
-        def explained() -> T:
-            return then(self._curator.explain(question.sql, analyst=holder.asks_as, **question.details))
+        def explained(curator: Curator) -> T:
+            return then(curator.explain(question.sql, analyst=holder.asks_as, **question.details))
 
         with self._guard.admit(holder.name), self._hours.visit(holder.name):
             return await self._work(explained)
@@ -125,8 +141,8 @@ class Questions:
     ) -> T:
         """What is stored for a question that `paid_by` has paid for, looked up for the holder."""
 
-        def recalled() -> T:
-            answer = self._curator.recall(question.sql, analyst=paid_by, **question.details)
+        def recalled(curator: Curator) -> T:
+            answer = curator.recall(question.sql, analyst=paid_by, **question.details)
             return self._written(answer, holder, then)
 
         with self._guard.admit(holder.name), self._hours.visit(holder.name):
@@ -136,12 +152,13 @@ class Questions:
         """Take back a question of the holder's own, if there is one of that name."""
         mine = self._underway.get((holder.id, name))
         if mine is not None:
-            self._curator.take_back(mine.asking)
             mine.take_back()
 
-    def _asked(self, question: Question, holder: Holder, name: str, asking: Asking, then: Callable[[Answer], T]) -> T:
-        answer = self._curator.ask(
-            question.sql, analyst=holder.asks_as, request_id=name, asking=asking, **question.details
+    def _asked(self, mine: _Underway, then: Callable[[Answer], T], curator: Curator) -> T:
+        mine.curator = curator
+        asking, question, holder = mine.asking, mine.question, mine.holder
+        answer = curator.ask(
+            question.sql, analyst=holder.asks_as, request_id=mine.name, asking=asking, **question.details
         )
         if asking.taken_back.is_set():
             raise cancelled()
@@ -152,13 +169,18 @@ class Questions:
         with self._desks.held(holder.name, taken_back=threading.Event(), is_long=len(answer.stored) > _LONG):
             return then(answer)
 
-    def _work(self, job: Callable[[], T]) -> asyncio.Future[T]:
+    def _work(self, job: Callable[[Curator], T]) -> asyncio.Future[T]:
         if self._at_work >= _THREADS:
             raise TooMany("Too many questions are being asked.", next_step="Wait a little, and ask again.")
         self._at_work += 1
-        work = asyncio.get_running_loop().run_in_executor(self._threads, job)
+        work = asyncio.get_running_loop().run_in_executor(self._threads, self._with_curator, job)
         work.add_done_callback(self._worked)
         return work
+
+    def _with_curator(self, job: Callable[[Curator], T]) -> T:
+        """The current one, which stays open until the job ends."""
+        with self._current.held() as curator:
+            return job(curator)
 
     def _worked(self, _: asyncio.Future[Any]) -> None:
         self._at_work -= 1

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import logging
+import socket
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
 
+from discreet.errors import BadInput
 from discreet.server.connections import Crowd
 from discreet.server.limits import Limits
 
@@ -35,16 +40,53 @@ _LOGS = {
 }
 
 
-def run(app: FastAPI, limits: Limits, *, host: str, port: int) -> None:
+class _Listening(uvicorn.Server):
+    """Says so once it does, and not before."""
+
+    def __init__(self, config: uvicorn.Config, on_listening: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._on_listening = on_listening
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """As uvicorn does."""
+        await super().startup(sockets=sockets)
+        if self.started:
+            self._on_listening()
+
+
+def bound(host: str, port: int) -> list[socket.socket]:
+    """Sockets that nobody else has, at every address that `host` means; or a refusal."""
+    places: list[socket.socket] = []
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        for family, kind, protocol, _, address in found:
+            place = socket.socket(family, kind, protocol)
+            places.append(place)
+            place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                place.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            place.bind(address)
+    except OSError as error:
+        for place in places:
+            place.close()
+        if error.errno == errno.EADDRINUSE:
+            raise BadInput(
+                f"Port {port} is taken.", next_step="Stop what listens there, or give another --port."
+            ) from None
+        raise BadInput(
+            f"Nothing can listen at {host}, port {port}.", next_step="Give another --host, or a --port above 1023."
+        ) from None
+    return places
+
+
+def run(app: FastAPI, limits: Limits, *, sockets: list[socket.socket], on_listening: Callable[[], None]) -> None:
     """Serve until a signal comes; then wait a little for what is under way, and end."""
     crowd = Crowd(limits)
     gc.collect()
     gc.freeze()  # all that was imported stays: looking through it for garbage keeps everybody waiting for a tenth of a second
     app.state.service.telemetry.gauge("discreet_connections", "Open connections.", lambda: len(crowd))
-    uvicorn.run(
+    config = uvicorn.Config(
         app,
-        host=host,
-        port=port,
         http=crowd.protocol(),
         ws="none",
         backlog=_BACKLOG,
@@ -56,3 +98,5 @@ def run(app: FastAPI, limits: Limits, *, host: str, port: int) -> None:
         access_log=False,
         server_header=False,
     )
+    with suppress(KeyboardInterrupt):
+        _Listening(config, on_listening).run(sockets=sockets)

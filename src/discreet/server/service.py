@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from fastapi import Request
 
 from discreet.curator import Curator
 from discreet.errors import Forbidden, NoAccess, UnknownDataset
 from discreet.local.books import CollectorBooks
+from discreet.server.current import Current
 from discreet.server.guard import Guard
 from discreet.server.keys import PREFIX, KeyBook
 from discreet.server.limits import Limits, place_of
@@ -32,7 +32,7 @@ _SLOWED_AT_ONCE = 100
 class Service:
     """One curator behind a door."""
 
-    curator: Curator
+    current: Current
     keys: KeyBook
     sessions: Sessions
     guard: Guard
@@ -42,7 +42,6 @@ class Service:
     questions: Questions
     collections: CollectorBooks
     saved: SavedQuestions
-    config: Path | None = None
     sign_ins: Guard = field(default_factory=lambda: Guard(rate=_SIGN_INS, at_once=4))
     """Attempts to sign in, by address."""
     slowed: Guard = field(default_factory=lambda: Guard(rate=1e9, at_once=_SLOWED_AT_ONCE))
@@ -51,6 +50,11 @@ class Service:
     shares: Shares = field(default_factory=Shares)
     writing: Writing = field(default_factory=Writing)
     telemetry: Telemetry = field(default_factory=Telemetry)
+
+    @property
+    def curator(self) -> Curator:
+        """The one that is served now, for its books and its catalog; questions have their own way to its data."""
+        return self.current.curator
 
     def check_dataset(self, given: str | None) -> None:
         """An unknown dataset and a forbidden one look the same."""

@@ -1,4 +1,4 @@
-"""Sessions of the page: a cookie that is worth nothing elsewhere, in exchange for a key that is shown once.
+"""Sessions of the page: a cookie that is worth nothing elsewhere, in exchange for a key or for the link that is printed on the owner's terminal.
 
 They are kept by a hash, in memory: a copy of it signs nobody in, and a restart signs everybody out.
 """
@@ -18,14 +18,17 @@ from discreet.server.roles import Holder
 
 LONGEST_SECONDS = 8 * 3600
 _IDLE_SECONDS = 30 * 60
+LINK_SECONDS = 10 * 60
 _MOST_OF_A_KEY = 20
 _MOST = 10_000
+_AT_HAND = Holder("sign-in link", "owner", "owner")
+"""Whoever reads the terminal of the server can do all that its commands do."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Session:
     key: str
-    """The number of the key that was shown."""
+    """The number of the key that was shown; empty for the link."""
     ends: float
     used: float
 
@@ -36,11 +39,33 @@ class Sessions:
     def __init__(self, keys: KeyBook, *, now: Callable[[], float] = time.monotonic) -> None:
         self._keys, self._now = keys, now
         self._open: dict[str, _Session] = {}
+        self._links: dict[str, float] = {}
+        """Until when links that were not used are good, by the hash of their token."""
         self._changing = threading.Lock()
 
     def begin(self, key: str) -> str:
         """A token for the holder of a key. The oldest session of the same key gives way where there are too many."""
-        number = self._keys.holder(key).id.removeprefix("key ")
+        return self._begin(self._keys.holder(key).id.removeprefix("key "))
+
+    def link(self) -> str:
+        """A token that signs the owner in, once and soon."""
+        token = os.urandom(32).hex()
+        with self._changing:
+            self._links[_name(token)] = self._now() + LINK_SECONDS
+        return token
+
+    def begin_by_link(self, token: str) -> str:
+        """A token of a session for that of a link, which is used up; one text for every reason why it is not."""
+        with self._changing:
+            ends = self._links.pop(_name(token), None)
+        if ends is None or self._now() >= ends:
+            raise NoAccess(
+                "This link was used, or is too old.",
+                next_step="Start the server again for another, or sign in with a key.",
+            )
+        return self._begin("")
+
+    def _begin(self, number: str) -> str:
         token, now = os.urandom(32).hex(), self._now()
         with self._changing:
             self._open = {name: session for name, session in self._open.items() if self._lasts(session)}
@@ -60,7 +85,7 @@ class Sessions:
             if session is None or not self._lasts(session):
                 raise NoAccess("You are not signed in.", next_step="Sign in with a key.")
             self._open[name] = replace(session, used=self._now())
-        return self._keys.holder_of_number(session.key)
+        return self._keys.holder_of_number(session.key) if session.key else _AT_HAND
 
     def end(self, token: str) -> None:
         """Sign out."""

@@ -25,7 +25,6 @@ const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 export async function showAsk(link, savedNumber) {
   const facts = await call("/v1/catalog");
   $("ask").hidden = false;
-  $("dataset").textContent = facts.dataset;
   state.editor ??= new QuestionEditor($("editor"), { label: "Your question, in SQL", described: "offer told", changed, ask });
   state.editor.tables = facts.tables;
   showCatalog(facts.tables);

@@ -7,9 +7,9 @@ const PAGE = 100,
   LONG = 160;
 let accounts = [];
 
-const left = ({ cap, spent }) => Math.max(0, cap.epsilon - spent.epsilon);
+export const left = ({ cap, spent }) => Math.max(0, cap.epsilon - spent.epsilon);
 const own = (role) => (role === "analyst" ? accounts.at(-1) : accounts[0]);
-const amount = (value) => (value >= 0.005 || value === 0 ? value.toFixed(2) : value.toPrecision(1));
+export const amount = (value) => (value >= 0.005 || value === 0 ? value.toFixed(2) : value.toPrecision(1));
 
 export async function balance() {
   const facts = await call("/v1/budget");
@@ -19,7 +19,7 @@ export async function balance() {
   return facts.role;
 }
 
-function bar(account) {
+export function bar(account) {
   const track = make("span", "", {
     class: "gauge",
     role: "meter",

@@ -1,5 +1,5 @@
 // The transparency card: one page that a journalist understands and a printer prints.
-import { $, call, day, epsilonText, fill, make, many, personOf, short } from "./dom.js";
+import { $, call, day, epsilonText, fill, make, many, nameDataset, personOf, short } from "./dom.js";
 
 const SECRET = {
   "add-remove": "whether somebody is in the data at all",
@@ -25,7 +25,7 @@ export async function showCard() {
   const facts = await call("/v1/transparency");
   const answers = facts.totals.reduce((sum, total) => sum + total.releases, 0),
     share = facts.spent.epsilon / facts.cap.epsilon;
-  $("dataset").textContent = facts.dataset;
+  nameDataset(facts);
   $("card-title").textContent = `How the people in “${facts.dataset}” are protected`;
   $("card-says").replaceChildren(...story(facts, answers).map((text) => make("p", text)));
   $("card-gauge").firstElementChild.style.width = `${100 * Math.min(1, share)}%`;

@@ -38,6 +38,12 @@ export function fill(table, columns, rows) {
   table.replaceChildren(head, body);
 }
 
+export function scrolling(table) {
+  const box = make("div", "", { class: "scroll", tabindex: 0 });
+  box.append(table);
+  return box;
+}
+
 // The API. A refusal is an Error with `code`, `next_step`, and of a question `place` and `instead`.
 
 const HEADERS = { "X-Discreet-Page": "1" };
@@ -80,6 +86,11 @@ export async function lines(path, details, hear) {
 }
 
 export const told = (error) => `${error.message}\n${error.next_step ?? ""}`;
+
+// In the head of the page: which dataset, and which version of its data.
+export const nameDataset = ({ dataset, data_version }) => {
+  $("dataset").textContent = `${dataset}, version ${data_version}`;
+};
 
 // Numbers
 

@@ -1,21 +1,121 @@
-// The owner's catalog: its text, checked before it is saved.
-import { $, call, make, told } from "./dom.js";
+// The Owner page: who may spend and come in, which data and catalog are served, and who did what. Everything takes effect at once.
+import { act, careful, offerActing } from "./acting.js";
+import { collections, done } from "./custody.js";
+import { $, button, call, day, make, nameDataset, told, withWords } from "./dom.js";
+import { analysts, keys, users } from "./people.js";
 
-async function edit(method, path) {
-  $("catalog-told").textContent = "";
-  try {
-    const facts = await call(path, { method, body: method === "GET" ? undefined : { text: $("toml").value } });
-    if (facts.text !== undefined) $("toml").value = facts.text;
-    $("catalog-told").textContent = facts.note ?? (method === "POST" ? "It can be read." : "");
-    $("warnings").replaceChildren(...facts.warnings.map((warning) => make("li", warning)));
-  } catch (error) {
-    $("catalog-told").textContent = told(error);
+const PARTS = { analysts, keys, users, data, catalog, collections, done };
+const EVERY = 5000; // milliseconds between two looks at what is served
+const MINE = { owner: Object.keys(PARTS), steward: ["analysts", "keys", "users", "data"] };
+
+let served = null;
+let shown = { part: "analysts", role: "steward" };
+
+export async function showOwner(part, role) {
+  const mine = MINE[role] ?? [];
+  shown = { part: mine.includes(part) ? part : mine[0], role };
+  for (const link of document.querySelectorAll("#owner-parts a")) {
+    if (link.hash === `#owner/${shown.part}`) link.setAttribute("aria-current", "true");
+    else link.removeAttribute("aria-current");
   }
+  const serving = await call("/v1/serving");
+  showServing(serving);
+  const made = await PARTS[shown.part](serving, role);
+  $("owner-part").replaceChildren(...made);
 }
 
-export const showOwner = () => edit("GET", "/v1/catalog/source");
-
 export function offerOwner() {
-  $("check").addEventListener("click", () => edit("POST", "/v1/catalog/check"));
-  $("save").addEventListener("click", () => edit("PUT", "/v1/catalog/source"));
+  offerActing(() => showOwner(shown.part, shown.role));
+  setInterval(async () => {
+    if (!$("owner").hidden && !document.hidden) showServing(await call("/v1/serving").catch(() => served));
+  }, EVERY);
+}
+
+// What is served
+
+function showServing(facts) {
+  if (JSON.stringify(facts) === JSON.stringify(served)) return; // who listens to the page hears news only
+  served = facts;
+  nameDataset(facts);
+  const strip = [
+    ["serves", facts.dataset],
+    ["data version", `${facts.data_version}, since ${day(facts.since)} UTC`],
+    ["catalog", facts.catalog || "given at the start"],
+  ];
+  $("serving").replaceChildren(
+    ...strip.map(([name, value]) => {
+      const pair = make("div");
+      pair.append(make("dt", name), make("dd", value));
+      return pair;
+    }),
+  );
+  const notices = [];
+  if (facts.problem)
+    notices.push(["What is newer cannot be served; what was served before still is.", `${facts.problem.message} ${facts.problem.next_step}`, "notice bad"]);
+  else if (facts.catalog_changed) notices.push(["The catalog changed on disk.", "It is being read, and will be served in a moment."]);
+  if (facts.source_changed) notices.push(["The source changed on disk.", "Answers still come from the data version above, until you refresh it."]);
+  $("serving-news").replaceChildren(
+    ...notices.map(([head, rest, kind = "notice"]) => {
+      const line = make("p", "", { class: kind });
+      line.append(make("b", head), ` ${rest}`);
+      return line;
+    }),
+  );
+}
+
+// Data
+
+function data(serving) {
+  const head = make("h3", "Refresh");
+  if (!serving.source_changed && serving.newest_data_version === serving.data_version)
+    return [
+      head,
+      make("p", "The files of the source are those that were read: there is nothing to refresh. Once they change, a new data version can begin here."),
+    ];
+  const next = serving.newest_data_version + 1;
+  const words = make("p", `Reading the source anew begins data version ${next}. Budgets stay as they are; every question is a new one, and is paid for anew.`);
+  const order = make("p", "Questions that are under way end on the version that they began with. The next one has the new version; nothing is restarted.");
+  const refresh = careful(
+    "Refresh the data",
+    `Begin data version ${next}?`,
+    () =>
+      act(
+        () => call("/v1/refresh", { method: "POST" }),
+        ({ before, version }) => `Data version ${version} is served; before, it was ${before}.`,
+        "Reading the source anew",
+      ),
+    {},
+  );
+  return [head, words, order, refresh];
+}
+
+// Catalog
+
+async function catalog() {
+  const facts = await call("/v1/catalog/source");
+  const about = make("label", "discreet.toml: what is public about the data. Nothing here may be read from it.", { for: "toml" });
+  const text = make("textarea", facts.text, { id: "toml", rows: 22, spellcheck: "false" });
+  const state = make("p", facts.problem ? told(facts.problem) : "", { class: "told", role: "alert", id: "catalog-told" });
+  const good = make("p", "", { role: "status", id: "catalog-said" });
+  const warnings = make("ul", "", { id: "warnings" });
+  const list = (given) => warnings.replaceChildren(...given.map((warning) => make("li", warning)));
+  list(facts.warnings);
+  const send = async (method, path) => {
+    state.textContent = good.textContent = "";
+    try {
+      const answer = await withWords(good, "Reading the catalog", () => call(path, { method, body: { text: text.value } }));
+      list(answer.warnings);
+      if (answer.serving) showServing(answer.serving);
+      good.textContent = !answer.serving ? "It can be read." : answer.serving.problem ? "" : "Saved, and served.";
+      state.textContent = answer.serving?.problem ? `Saved, but not served: ${told(answer.serving.problem)}` : "";
+    } catch (error) {
+      state.textContent = told(error);
+    }
+  };
+  const choices = make("div", "", { class: "price" });
+  choices.append(
+    button("Check", () => send("POST", "/v1/catalog/check"), { id: "check", class: "plain" }),
+    button("Save and serve", () => send("PUT", "/v1/catalog/source"), { id: "save" }),
+  );
+  return [about, text, choices, state, good, warnings];
 }

@@ -7,12 +7,13 @@ import { offerPrinting, showCard } from "./card.js";
 import { showCollect } from "./collect.js";
 import { $ } from "./dom.js";
 import { offerOwner, showOwner } from "./owner.js";
-import { offerSignIn, pageFor, signedIn } from "./signin.js";
+import { followLink, offerSignIn, pageFor, signedIn } from "./signin.js";
 
 const PUBLIC = ["transparency", "collect"];
-const TITLES = { ask: "Ask", budget: "Budget", collect: "Collect", attacks: "Attacks", transparency: "Transparency", books: "Books", owner: "Catalog" };
+const TITLES = { ask: "Ask", budget: "Budget", collect: "Collect", attacks: "Attacks", transparency: "Transparency", books: "Books", owner: "Owner" };
 
 async function go() {
+  await followLink();
   const [path, link] = location.hash.slice(1).split("?");
   const [first, part] = path.split("/"),
     saved = first === "saved" ? part : null,
@@ -40,12 +41,19 @@ async function go() {
   if (page === "attacks") await showAttacks(part);
   if (page === "transparency") await showCard();
   if (page === "books") await showBooks();
-  if (page === "owner") await showOwner();
+  if (page === "owner") await showOwner(part, role);
 }
 
-offerSignIn(go);
+// A session that ends while a page is opened is asked for anew.
+const arrive = () =>
+  go().catch((error) => {
+    if (error.status !== 401) throw error;
+    return go();
+  });
+
+offerSignIn(arrive);
 offerAsking();
 offerOwner();
 offerPrinting();
-addEventListener("hashchange", go);
-go();
+addEventListener("hashchange", arrive);
+arrive();

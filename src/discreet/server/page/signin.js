@@ -1,5 +1,5 @@
 // Who is at the page: signing in and out, and which pages their role has.
-import { $, call, told } from "./dom.js";
+import { $, call, nameDataset, told } from "./dom.js";
 
 const FIRST = { owner: "ask", analyst: "ask", steward: "budget", auditor: "budget" };
 
@@ -19,8 +19,23 @@ export async function signedIn({ needed }) {
   $("sign-in").hidden = who !== null || !needed;
   $("sign-out").hidden = !who?.signs_out;
   $("who").textContent = who ? `${who.name}, ${who.role}` : "";
-  if (who) offer(who.role);
+  if (who) {
+    offer(who.role);
+    nameDataset(who);
+  }
   return who;
+}
+
+// The link that is printed on the owner's terminal: #sign-in/TOKEN. The token leaves the address before anything else happens.
+export async function followLink() {
+  const [, token] = location.hash.match(/^#sign-in\/([0-9a-f]+)$/) ?? [];
+  if (!token) return;
+  history.replaceState(null, "", location.pathname);
+  try {
+    await call("/session", { method: "POST", body: { link: token } });
+  } catch (error) {
+    $("sign-in-told").textContent = told(error);
+  }
 }
 
 // The page that was asked for, or the first one that the role has.

@@ -1,0 +1,65 @@
+"""Where rows go that have no room in memory: a folder of each open snapshot's own, which only its owner can enter."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+class Spill:
+    """A folder that is held until it is closed, or its process ends.
+
+    Two snapshots that are open at once, an older and a newer one, would overwrite each other's files in one folder. What a process left that
+    was killed is removed by the next who opens the same snapshot.
+    """
+
+    def __init__(self, beside: Path | None) -> None:
+        """A folder beside a snapshot's file, or among the system's temporary ones for a snapshot in memory."""
+        if beside is None:
+            self.path = Path(tempfile.mkdtemp(prefix="discreet-"))
+            self._held = os.open(self.path, os.O_RDONLY)
+            return
+        folder = Path(f"{beside}.tmp")
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with _alone(folder):
+            for left in folder.iterdir():
+                _remove_unless_held(left)
+            self.path = Path(tempfile.mkdtemp(dir=folder))
+            self._held = os.open(self.path, os.O_RDONLY)
+            fcntl.flock(self._held, fcntl.LOCK_EX)
+
+    def close(self) -> None:
+        """Remove the folder; nothing happens the second time."""
+        if self._held >= 0:
+            shutil.rmtree(self.path, ignore_errors=True)
+            os.close(self._held)
+            self._held = -1
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    held = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(held)
+
+
+def _remove_unless_held(left: Path) -> None:
+    if not left.is_dir():  # of an earlier release
+        left.unlink(missing_ok=True)
+        return
+    held = os.open(left, os.O_RDONLY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(left, ignore_errors=True)
+    except BlockingIOError:
+        pass
+    finally:
+        os.close(held)

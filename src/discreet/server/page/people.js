@@ -1,0 +1,195 @@
+// Of the Owner page: analysts with their accounts, keys, and the users whom a proxy signs in.
+import { act, careful } from "./acting.js";
+import { amount, bar, left } from "./budget.js";
+import { $, button, call, day, fill, make, scrolling } from "./dom.js";
+
+const ROLES = { owner: ["analyst", "steward", "auditor", "metrics", "shuffler", "owner"], steward: ["analyst", "auditor", "metrics"] };
+const small = { class: "plain small" };
+
+const of = (name) => encodeURIComponent(name);
+const readAccounts = async () => (await call("/v1/budget")).accounts;
+
+// A field with its label above it, for forms in a line.
+function field(words, attributes, tag = "input") {
+  const label = make("label", words),
+    input = make(tag, "", { autocomplete: "off", ...attributes });
+  label.append(input);
+  return { label, input };
+}
+
+function chosen(words, choices) {
+  const made = field(words, {}, "select");
+  made.input.append(...choices.map((choice) => make("option", choice, { value: choice })));
+  return made;
+}
+
+const capField = (value = "") => field("may spend ε", { inputmode: "decimal", required: "", size: 6, value, pattern: "[0-9]*[.]?[0-9]+" });
+
+function form(title, fields, name, send) {
+  const made = make("form", "", { class: "line" });
+  made.append(...fields.map((each) => each.label), make("button", name));
+  made.addEventListener("submit", (event) => {
+    event.preventDefault();
+    send();
+  });
+  return title ? [make("h3", title), made] : [made];
+}
+
+// A new key is shown once, until another part of the page is opened.
+async function showKey(work, name) {
+  const facts = await act(work, `A key for ${name}. It is shown this once: hand it over now.`);
+  if (!facts) return;
+  const box = make("div", "", { class: "new-key" }),
+    key = make("code", facts.key, { id: "new-key", tabindex: 0 });
+  const copy = button("Copy", async () => {
+    await navigator.clipboard.writeText(facts.key);
+    copy.textContent = "Copied";
+  });
+  box.append(key, copy);
+  $("owner-part").prepend(box);
+}
+
+// Analysts
+
+function account(one) {
+  const line = make("div", "", { class: "account managed" }),
+    choices = make("span", "", { class: "choices" });
+  const isDataset = one.account === "dataset";
+  const limit = `of ε ${one.cap.epsilon}${one.cap.delta ? `, δ ${one.cap.delta}` : ""}`;
+  line.append(
+    make("b", isDataset ? "everybody together" : one.account),
+    bar(one),
+    make("span", `${amount(left(one))} left`, { class: "amount" }),
+    make("span", one.frozen ? `${limit}, frozen` : limit, { class: one.frozen ? "frozen" : "quiet" }),
+    choices,
+  );
+  if (isDataset) choices.append(make("span", "its cap is in the catalog", { class: "quiet" }));
+  else
+    choices.append(
+      button("Cap", () => change(), { ...small, "aria-label": `the cap of ${one.account}` }),
+      freezing(one),
+    );
+  const change = () => {
+    const cap = capField(one.cap.epsilon);
+    const [edit] = form("", [cap], "Set the cap", () =>
+      act(
+        () => call(`/v1/analysts/${of(one.account)}`, { method: "PUT", body: { epsilon: Number(cap.input.value), delta: one.cap.delta } }),
+        `${one.account} may spend ε ${cap.input.value}.`,
+      ),
+    );
+    edit.append(button("Keep", () => edit.remove(), small));
+    line.querySelector("form")?.remove();
+    line.append(edit);
+    cap.input.select();
+  };
+  return line;
+}
+
+function freezing(one) {
+  const set = (frozen) => call(`/v1/analysts/${of(one.account)}/frozen?frozen=${frozen}`, { method: "PUT" });
+  if (one.frozen) return button("Thaw", () => act(() => set(false), `${one.account} may ask again.`), small);
+  return button("Freeze", () => act(() => set(true), `${one.account} is frozen: nothing is answered until you thaw the account.`), small);
+}
+
+export async function analysts() {
+  const accounts = await readAccounts();
+  const name = field("name", { required: "", maxlength: 200, size: 14 }),
+    cap = capField();
+  const add = form("Add an analyst", [name, cap], "Add, and make a key", () =>
+    showKey(
+      () =>
+        call("/v1/keys", { method: "POST", body: { name: name.input.value.trim(), cap: { epsilon: Number(cap.input.value), delta: accounts[0].cap.delta } } }),
+      name.input.value.trim(),
+    ),
+  );
+  return [make("h3", "What may still be spent"), ...accounts.map(account), ...add];
+}
+
+// Keys
+
+const isUsed = (key) => !key.revoked && new Date(key.expires) > new Date();
+
+function keyTable(keys, role) {
+  const table = make("table");
+  const choices = (key) => {
+    const box = make("span", "", { class: "choices" });
+    if (isUsed(key) && ROLES[role].includes(key.role))
+      box.append(
+        careful("Rotate", "The old one stops.", () => showKey(() => call(`/v1/keys/${key.id}/rotation`, { method: "POST", body: {} }), key.name)),
+        careful("Revoke", "It opens nothing then.", () =>
+          act(() => call(`/v1/keys/${key.id}`, { method: "DELETE" }), `The key ${key.id} of ${key.name} opens nothing any more.`),
+        ),
+      );
+    return box;
+  };
+  const state = (key) => (key.revoked ? "revoked" : isUsed(key) ? `until ${key.expires.slice(0, 10)}` : `expired ${key.expires.slice(0, 10)}`);
+  fill(
+    table,
+    [
+      ["holder", ""],
+      ["role", ""],
+      ["number", ""],
+      ["made", ""],
+      ["good", ""],
+      ["change", ""],
+    ],
+    keys.map((key) => [key.name, key.role, make("code", key.id), day(key.created), state(key), choices(key)]),
+  );
+  return scrolling(table);
+}
+
+export async function keys(_, role) {
+  const [{ keys: all }, accounts] = [await call("/v1/keys"), await readAccounts()];
+  const used = all.filter(isUsed).reverse(),
+    ended = all.filter((key) => !isUsed(key)).reverse();
+  const name = field("for", { required: "", maxlength: 200, size: 14 }),
+    kind = chosen("role", ROLES[role]),
+    days = field("days", { type: "number", min: 1, max: 3650, value: 90, required: "" }),
+    cap = capField();
+  const needsCap = () => kind.input.value === "analyst" && !accounts.some((one) => one.account === name.input.value.trim());
+  const adjust = () => {
+    cap.label.hidden = cap.input.disabled = !needsCap();
+  };
+  for (const input of [name.input, kind.input]) input.addEventListener("input", adjust);
+  adjust();
+  const create = form("Make a key", [name, kind, days, cap], "Make it", () => {
+    const body = { name: name.input.value.trim(), role: kind.input.value, days: Number(days.input.value) };
+    if (needsCap()) body.cap = { epsilon: Number(cap.input.value), delta: accounts[0].cap.delta };
+    showKey(() => call("/v1/keys", { method: "POST", body }), body.name);
+  });
+  const made = [make("h3", "Keys in use"), keyTable(used, role), ...create];
+  if (ended.length) {
+    const folded = make("details");
+    folded.append(make("summary", `${ended.length} revoked or expired`), keyTable(ended, role));
+    made.push(folded);
+  }
+  return made;
+}
+
+// Users of the proxy
+
+export async function users(_, role) {
+  const { users: all } = await call("/v1/users");
+  const about = make("p", "Where a proxy signs people in, these names have a role here; everybody else whom it knows has none.");
+  const table = make("table");
+  const remove = ({ name, role: has }) =>
+    ROLES[role].includes(has)
+      ? careful("Remove", "No role any more?", () => act(() => call(`/v1/users/${of(name)}`, { method: "DELETE" }), `${name} does not come in any more.`))
+      : "";
+  fill(
+    table,
+    [
+      ["user", ""],
+      ["role", ""],
+      ["change", ""],
+    ],
+    all.map((one) => [one.name, one.role, remove(one)]),
+  );
+  const name = field("name, as the proxy sends it", { required: "", maxlength: 200, size: 20 }),
+    kind = chosen("role", ROLES[role]);
+  const add = form("Let somebody in", [name, kind], "Give the role", () => {
+    const who = name.input.value.trim();
+    act(() => call(`/v1/users/${of(who)}`, { method: "PUT", body: { role: kind.input.value } }), `${who} comes in as ${kind.input.value}.`);
+  });
+  return [about, all.length ? scrolling(table) : make("p", "Nobody comes in through a proxy yet.", { class: "quiet" }), ...add];
+}

@@ -1,0 +1,174 @@
+"""What is served now: a refresh and a changed catalog take effect without a restart, and what cannot be served changes nothing."""
+
+import contextlib
+import time
+
+import httpx
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from discreet.errors import BadCatalog, DiscreetError
+from discreet.samples import write_clinic
+from discreet.server.current import Current
+from tests.commands import run_apart
+from tests.opening import open_curator
+
+COUNT = "SELECT COUNT(*) AS n FROM visits"
+VISITS = "visits.parquet"
+
+
+@pytest.fixture
+def config(tmp_path):
+    made = write_clinic(tmp_path, patients=50, visits=400)
+    made.write_text(made.read_text().replace("epsilon = 5.0", "epsilon = 1e6"))
+    return made
+
+
+@pytest.fixture
+def current(config):
+    with open_curator(config) as curator:
+        made = Current(curator, config)
+        yield made
+        made.close()
+
+
+def counted(curator):
+    """Nearly without noise."""
+    return curator.ask(COUNT, epsilon=1000).rows[0]["n"]
+
+
+def halve(config):
+    rows = pq.read_table(config.parent / VISITS)
+    pq.write_table(rows.slice(0, rows.num_rows // 2), config.parent / VISITS)
+
+
+def edit(config, before, after):
+    text = config.read_text()
+    assert before in text
+    config.write_text(text.replace(before, after))
+
+
+def test_a_question_under_way_ends_on_its_own_snapshot_and_the_next_has_the_new_one(config, current):
+    with current.held() as older:
+        halve(config)
+        assert current.facts()["source_changed"]
+        assert current.refresh(by="key 1") == 2
+        with current.held() as newer:
+            assert (older.version, newer.version) == (1, 2)
+            assert counted(newer) < 0.8 * counted(older)
+    with pytest.raises(DiscreetError):
+        older.ask("SELECT COUNT(*) AS n FROM patients", epsilon=1)  # let go with its last question
+
+    assert not current.facts()["source_changed"]
+
+
+def test_a_refresh_by_another_process_is_noticed(config, current):
+    halve(config)
+    run_apart("refresh", "--config", config)
+    before = current.facts()
+    assert (before["data_version"], before["newest_data_version"]) == (1, 2)
+    current.look()
+    assert current.facts()["data_version"] == 2
+    with current.held() as curator:
+        assert counted(curator) == pytest.approx(pq.read_metadata(config.parent / VISITS).num_rows, abs=60)
+
+
+def test_a_changed_catalog_is_served_and_its_caps_count(config, current):
+    with current.held() as curator:
+        before = counted(curator)
+    edit(config, "max_rows = 20", "max_rows = 2")
+    config.write_text(config.read_text() + "\n[budget.analysts.bob]\nepsilon = 1.0\n")
+    assert current.facts()["catalog_changed"]
+    current.look()
+    facts = current.facts()
+    assert (facts["data_version"], facts["catalog_changed"], facts["problem"]) == (1, False, None)
+    with current.held() as curator:
+        assert counted(curator) < before, "the same words of another catalog are another question"
+    assert "bob" in {account.account for account in current.curator.budget()}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        ("max_rows = 20", "max_rows = twenty", "line"),
+        ("max_rows = 20", "max_rows = 0", "Line"),
+        ("ledger.sqlite", "other.sqlite", "[ledger] path"),
+        ("[tables.visits]", "[tables.visitors]", "visitors"),
+        ("[source]", 'neighbours = "replace-one"\n[source]', "neighbours"),
+    ],
+)
+def test_a_catalog_that_cannot_be_served_changes_nothing_and_says_why_until_it_is_mended(
+    config, current, before, after, words
+):
+    text, accounts = config.read_text(), current.curator.budget()
+    edit(config, before, after)
+    config.write_text(config.read_text() + "\n[budget.analysts.bob]\nepsilon = 1.0\n")
+    served = current.curator
+    current.look()
+    problem = current.facts()["problem"]
+    assert words in problem["message"] + problem["next_step"]
+    assert current.curator is served
+    assert current.curator.budget() == accounts
+    with current.held() as curator:
+        assert counted(curator) > 0
+    config.write_text(text)
+    current.look()
+    assert current.facts()["problem"] is None
+
+
+def test_what_is_refused_is_tried_again_only_when_something_changed(config, current, monkeypatch):
+    tries = []
+    monkeypatch.setattr("discreet.server.current.successor", lambda *_, **__: tries.append(1) or _refuse())
+    config.write_text(config.read_text() + "\n")
+    for _ in range(3):
+        current.look()
+    assert len(tries) == 1
+    config.write_text(config.read_text() + "\n")
+    current.look()
+    assert len(tries) == 2
+
+
+def _refuse():
+    raise BadCatalog("No.", next_step="Never.")
+
+
+def test_a_refresh_that_cannot_be_read_leaves_the_older_version_in_service(config, current):
+    (config.parent / VISITS).write_bytes(b"no parquet")
+    with pytest.raises(BadCatalog):
+        current.refresh(by="key 1")
+    with current.held() as curator:
+        assert curator.version == 1
+        assert counted(curator) > 0
+    assert current.facts()["problem"]["code"] == "bad-catalog"
+
+
+def test_a_catalog_that_was_edited_while_the_server_started_is_not_taken_for_the_one_it_serves(config):
+    with open_curator(config) as curator:
+        edit(config, "max_rows = 20", "max_rows = 2")
+        current = Current(curator, config)
+        assert current.facts()["catalog_changed"]
+
+
+def test_a_running_server_notices_a_refresh_a_cap_and_a_catalog(server):
+    """The real thing: other processes do it, and nobody restarts."""
+    asked = {"sql": COUNT, "epsilon": 0.001}
+    assert server.ask(asked).status_code == 200
+    table = pq.read_table(server.config.parent / VISITS)
+    pq.write_table(pa.concat_tables([table, table.slice(0, 5)]), server.config.parent / VISITS)
+    run_apart("refresh", "--config", server.config)
+    _until(lambda: httpx.get(f"{server.url}/healthz").json()["data_version"] == 2)
+    assert "discreet-replayed" not in server.ask(asked).headers
+    edit(server.config, "max_rows = 20", "max_rows = 7")
+    _until(lambda: '"max_rows":7' in server.get("/v1/catalog").text.replace(" ", ""))
+    assert server.get("/v1/serving").status_code == 403
+    with contextlib.closing(open_curator(server.config)) as curator:
+        curator.ledger.freeze("alice")
+    assert server.ask(asked).json()["error"]["code"] == "account-frozen"
+
+
+def _until(holds):
+    ends = time.monotonic() + 30
+    while not holds():
+        assert time.monotonic() < ends
+        time.sleep(0.1)
