@@ -29,13 +29,13 @@ def seeded(monkeypatch):
 
 
 @pytest.mark.parametrize("neighbours", list(Neighbours))
-@pytest.mark.parametrize("values", [AGES, AGES * 0.97], ids=["whole", "real"])
+@pytest.mark.parametrize(("values", "whole"), [(AGES, True), (AGES * 0.97, False)], ids=["whole", "real"])
 @pytest.mark.parametrize("name", STATISTICS)
-def test_intervals_cover_the_truth_as_often_as_they_say(name, values, neighbours, seeded):
+def test_intervals_cover_the_truth_as_often_as_they_say(name, values, whole, neighbours, seeded):
     private, exact = STATISTICS[name]
     truth, inside = float(exact(values)), 0
     for _ in range(150):
-        released = private(values, **BOUNDS, epsilon=0.5, neighbours=neighbours)
+        released = private(values, **BOUNDS, epsilon=0.5, whole=whole, neighbours=neighbours)
         low, high = released.interval(0.8)
         slack = 5 if name == "sum" else 0  # 5,000 roundings of at most 100 / 2**17
         inside += low - slack <= truth <= high + slack
@@ -52,7 +52,7 @@ def test_with_hardly_any_noise_the_answer_is_the_statistic(name, seeded):
 
 def test_values_are_clamped_to_the_bounds_and_no_answer_leaves_what_is_possible(seeded):
     wild = [-(10**40), 5, 10**40]
-    assert discreet.sum(wild, **BOUNDS, epsilon=1e4).value == 105
+    assert discreet.sum(wild, **BOUNDS, epsilon=1e4, whole=True).value == 105
     for _ in range(20):
         nobody = discreet.mean([], **BOUNDS, epsilon=0.01)
         assert 0 <= nobody.value <= 100
@@ -72,25 +72,26 @@ def test_one_person_moves_no_more_than_the_noise_is_for():
     for _ in range(200):
         lower, width = float(rng.normal(0, 1000)), float(rng.exponential(50)) + 1e-6
         value = float(rng.normal(lower, 2 * width))
-        steps = moments.on_grid([value], lower, lower + width)
-        (at,) = steps.numbers.tolist()
-        plan = moments.Plan.of(steps, epsilon=Fraction(1), neighbours=Neighbours.ADD_REMOVE, squares=True)
-        assert abs(at - steps.middle) <= plan.total.sensitivity
-        assert (at - steps.middle) ** 2 <= plan.squares.sensitivity
+        scale = moments.Scale.between(lower, lower + width, whole=False)
+        (at,) = scale.read([value], Neighbours.ADD_REMOVE).tolist()
+        plan = moments.Plan.of(scale, epsilon=Fraction(1), neighbours=Neighbours.ADD_REMOVE, squares=True)
+        assert abs(at - scale.middle) <= plan.total.sensitivity
+        assert (at - scale.middle) ** 2 <= plan.squares.sensitivity
         assert sum(mechanism.exact_pure_epsilon for mechanism in plan.mechanisms) == 1
-        replaced = moments.Plan.of(steps, epsilon=Fraction(1), neighbours=Neighbours.REPLACE_ONE, squares=False)
-        assert replaced.total.sensitivity == steps.high - steps.low
+        replaced = moments.Plan.of(scale, epsilon=Fraction(1), neighbours=Neighbours.REPLACE_ONE, squares=False)
+        assert replaced.total.sensitivity == scale.high - scale.low
         assert replaced.count is None
 
 
 def test_what_is_released_is_on_a_grid_and_depends_on_no_float_arithmetic(seeded):
     """A hundredth of a cent more or less in one value leaves the integers, and so the answers' law, what they are."""
-    steps = moments.on_grid(np.array([0.1, 0.2, 0.3]), 0, 1)
-    nudged = moments.on_grid(np.array([0.1 + 1e-12, 0.2 - 1e-12, 0.3]), 0, 1)
-    assert steps.numbers.dtype == np.int64
-    assert steps.numbers.tolist() == nudged.numbers.tolist()
+    scale = moments.Scale.between(0, 1, whole=False)
+    steps = scale.read(np.array([0.1, 0.2, 0.3]), Neighbours.ADD_REMOVE)
+    nudged = scale.read(np.array([0.1 + 1e-12, 0.2 - 1e-12, 0.3]), Neighbours.ADD_REMOVE)
+    assert steps.dtype == np.int64
+    assert steps.tolist() == nudged.tolist()
     released = discreet.sum([0.1, 0.2, 0.3], lower=0, upper=1, epsilon=1).value
-    assert (released / float(steps.step)).is_integer()
+    assert (released / float(scale.step)).is_integer()
 
 
 def test_a_histogram_counts_bins_and_categories(seeded):
@@ -115,7 +116,7 @@ def test_answers_show_themselves_with_what_they_are_worth(seeded):
     assert "± 0." in shown
     assert shown.endswith("in 95 of 100 answers, ε 1")
     assert len(shown) < 60
-    assert isinstance(discreet.sum(AGES, **BOUNDS, epsilon=1).value, int)
+    assert isinstance(discreet.sum(AGES, **BOUNDS, epsilon=1, whole=True).value, int)
 
 
 def test_an_account_pays_before_anything_is_drawn(monkeypatch):
@@ -136,8 +137,14 @@ REFUSED = {
     "no epsilon": (lambda: discreet.sum([1], **BOUNDS, epsilon=0), BadEpsilon),
     "reversed": (lambda: discreet.mean([1], lower=1, upper=0, epsilon=1), BadBounds),
     "far away": (lambda: discreet.mean([1.5], lower=1e30, upper=1e30 + 1e14, epsilon=1), BadBounds),
-    "NaN": (lambda: discreet.variance([math.nan], **BOUNDS, epsilon=1), BadData),
-    "text": (lambda: discreet.sum(["a"], **BOUNDS, epsilon=1), BadData),
+    "no whole number": (lambda: discreet.mean([1], lower=0.1, upper=0.4, epsilon=1, whole=True), BadBounds),
+    "whole or not": (lambda: discreet.sum([1], **BOUNDS, epsilon=1, whole="no"), BadInput),
+    "one number": (lambda: discreet.variance(5, **BOUNDS, epsilon=1), BadData),
+    "text": (lambda: discreet.sum("123", **BOUNDS, epsilon=1), BadData),
+    "texts": (lambda: discreet.sum(np.array(["a"]), **BOUNDS, epsilon=1), BadData),
+    "two dimensions": (lambda: discreet.mean(np.ones((2, 2)), **BOUNDS, epsilon=1), BadData),
+    "categories of two": (lambda: discreet.histogram(np.ones((2, 2)), categories=[1], epsilon=1), BadData),
+    "a list as a category": (lambda: discreet.histogram([1], categories=[[1]], epsilon=1), BadInput),
     "both": (lambda: discreet.histogram([1], edges=[0, 1], categories=[1], epsilon=1), BadInput),
     "neither": (lambda: discreet.histogram([1], epsilon=1), BadInput),
     "falling": (lambda: discreet.histogram([1], edges=[1, 0], epsilon=1), BadInput),

@@ -29,6 +29,16 @@ def test_arrays_are_rounded_as_scalars_are(value, exponent):
     assert grid.array_onto(np.array([value]))[0] == grid.onto(value)
 
 
+@given(st.integers(-(2**63), 2**63 - 1), st.integers(-70, 70))
+@example(2**63 - 1, 1)
+@example(-(2**63), 64)
+@example(-1, -63)
+def test_integers_are_rounded_exactly_and_clamped(value, exponent):
+    grid = Grid.given(Fraction(2) ** exponent)
+    farthest = 2**62 if exponent <= 0 else 2**63
+    assert grid.array_onto(np.array([value]))[0] == min(max(grid.onto(value), -farthest), farthest)
+
+
 @given(st.integers(-(2**53), 2**53), st.integers(-900, 900))
 def test_coming_back_from_the_grid_is_exact(steps, exponent):
     grid = Grid.given(Fraction(2) ** exponent)

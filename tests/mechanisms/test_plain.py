@@ -29,6 +29,12 @@ NOISY = {
 }
 noisy = pytest.mark.parametrize("release", NOISY.values(), ids=NOISY)
 
+ON_A_GRID = [
+    lambda values: discreet.laplace(values, sensitivity=1, epsilon=0.5, granularity=0.25),
+    lambda values: discreet.gaussian(values, sensitivity=1, rho=0.5, granularity=0.25),
+]
+noisy_on_a_grid = pytest.mark.parametrize("release", ON_A_GRID, ids=["laplace", "gaussian"])
+
 
 @noisy
 def test_the_kind_that_goes_in_comes_out(release):
@@ -79,6 +85,16 @@ def test_reals_are_released_on_the_grid_that_was_asked_for():
     assert (released * 4 == np.round(released * 4)).all()
 
 
+@noisy_on_a_grid
+def test_with_a_granularity_the_type_of_a_value_decides_nothing(release):
+    for values in ([1, 2], [1, 2.0], [1.5, 2]):
+        assert {type(x) for x in release(values)} == {float}
+        assert all(x % 0.25 == 0 for x in release(values))
+    for scalar in (5, 5.0, Fraction(5)):
+        assert type(release(scalar)) is float
+    assert release(np.array([1, 2])).dtype == release(np.array([1.0, 2.0])).dtype == np.float64
+
+
 def test_choosing_prefers_the_best(seeded):
     winners = [discreet.choose(["tea", "water", "coffee"], [3, 1, 40], sensitivity=1, epsilon=1) for _ in range(100)]
     assert winners.count("coffee") > 95
@@ -89,7 +105,8 @@ def test_choosing_prefers_the_best(seeded):
 def test_randomized_response_keeps_kind_and_rate(seeded):
     assert type(discreet.randomized_response(True, epsilon=1)) is bool
     assert type(discreet.randomized_response(1, epsilon=1)) is int
-    assert {type(x) for x in discreet.randomized_response([True, False], epsilon=1)} == {bool}
+    for answers in ([True, False], [True, 0], [1, 0]):  # no answer decides the type of another's report
+        assert {type(x) for x in discreet.randomized_response(answers, epsilon=1)} == {int}
     reports = discreet.randomized_response(np.ones(10**5, np.int8), epsilon=math.log(3))
     assert reports.dtype == np.int8
     assert abs(reports.mean() - 0.75) < 6.2 * math.sqrt(0.75 * 0.25 / 10**5)
@@ -101,7 +118,7 @@ def test_randomized_response_keeps_kind_and_rate(seeded):
 
 def test_a_quantile_lies_within_its_bounds_and_near_the_truth(seeded):
     ages = np.arange(100).repeat(50)
-    median = discreet.quantile(ages, 0.5, lower=0, upper=110, epsilon=1)
+    median = discreet.quantile(ages, 0.5, lower=0, upper=110, epsilon=1, whole=True)
     assert type(median) is int
     assert abs(median - 50) <= 3
     real = discreet.quantile([0.1, 0.2, 0.3] * 1000, 0.5, lower=0, upper=1.5, epsilon=1)
@@ -186,7 +203,7 @@ def test_data_that_are_no_finite_numbers_are_refused_before_anything_is_drawn(va
     for call in (
         lambda: discreet.laplace(values, sensitivity=1, epsilon=1),
         lambda: discreet.gaussian(values, sensitivity=1, rho=1),
-        lambda: discreet.quantile(values, 0.5, lower=0, upper=1, epsilon=1),
+        lambda: discreet.choose(["tea"], values, sensitivity=1, epsilon=1),
     ):
         with pytest.raises(DiscreetError) as caught:
             call()
@@ -213,7 +230,7 @@ def test_what_is_no_number_is_refused_also_where_an_equal_number_was_used_before
         (lambda: discreet.gaussian(1, sensitivity=1, rho=1e-300), "scale-out-of-range"),
         (lambda: discreet.gaussian(1, sensitivity=1e-300, rho=1), "scale-out-of-range"),
         (lambda: discreet.laplace(1.0, sensitivity=1, epsilon=1, granularity=0.3), "bad-granularity"),
-        (lambda: discreet.laplace(1, sensitivity=1, epsilon=1, granularity=1), "bad-granularity"),
+        (lambda: discreet.laplace(1, sensitivity=1, epsilon=1, granularity=0.3), "bad-granularity"),
         (lambda: discreet.gaussian(1, sensitivity=1), "bad-input"),
         (lambda: discreet.gaussian(1, sensitivity=1, epsilon=1), "bad-input"),
         (lambda: discreet.gaussian(1, sensitivity=1, rho=1, epsilon=1, delta=1e-6), "bad-input"),
@@ -295,7 +312,7 @@ def test_arrays_that_hide_something_are_refused(values):
 def test_real_values_between_whole_bounds_get_a_fine_grid(seeded):
     median = discreet.quantile([0.2, 0.3, 0.31, 0.4, 0.9] * 1000, 0.5, lower=0, upper=1, epsilon=5)
     assert abs(median - 0.31) < 0.01
-    assert discreet.quantile([1, 10**400], 0.5, lower=0, upper=9, epsilon=5) in range(10)
+    assert discreet.quantile([1, 10**400], 0.5, lower=0, upper=9, epsilon=5, whole=True) in range(10)
 
 
 def test_categories_may_be_any_whole_number_and_always_fit(seeded):

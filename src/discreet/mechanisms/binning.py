@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import BadInput
-from discreet.exact import Number, finite
-from discreet.mechanisms.frames import array_of, is_column
-from discreet.mechanisms.kinds import Data
+from discreet.exact import Number, exact, finite
+from discreet.mechanisms.reading import read_items, read_numbers
 
 Counts = NDArray[np.int64]
 
@@ -22,20 +21,29 @@ def binned(values: object, edges: Sequence[Number]) -> tuple[list[tuple[float, f
     numbers = [float(end) for end in ends if end is not None]
     if len(numbers) < max(len(ends), 2) or any(a >= b for a, b in pairwise(numbers)):
         raise BadInput("The edges must be numbers that rise.", next_step="Give edges=[0, 10, 20], for instance.")
-    exact = Data.read(values).numbers
-    clamped = np.clip(exact, numbers[0], numbers[-1]).astype(np.float64)
-    places = np.searchsorted(np.array(numbers[1:-1]), clamped, side="right")
+    given = read_numbers(values, exact(numbers[0]), exact(numbers[-1])).given.astype(np.float64)
+    places = np.searchsorted(np.array(numbers[1:-1]), given, side="right")
     return list(pairwise(numbers)), np.bincount(places, minlength=len(numbers) - 1)
 
 
 def by_category(values: object, categories: Sequence[Hashable]) -> tuple[list[Hashable], Counts]:
     """Bins of categories; what is none of them is not counted."""
-    places = {category: place for place, category in enumerate(categories)}
+    places = {category: place for place, category in enumerate(categories) if _has_hash(category)}
     if not places or len(places) != len(categories):
-        raise BadInput("The categories must be some, and different.", next_step='Give categories=["ER", "ICU"].')
-    items = array_of(values).tolist() if is_column(values) else np.asarray(values, object).ravel().tolist()
+        raise BadInput(
+            "The categories must be some, different, and hashable.", next_step='Give categories=["ER", "ICU"].'
+        )
     counts = np.zeros(len(places), np.int64)
-    for item in items:
-        if item in places:
+    for item in read_items(values):
+        if _has_hash(item) and item in places:
             counts[places[item]] += 1
     return list(categories), counts
+
+
+def _has_hash(item: object) -> bool:
+    """A list has none, nor has a tuple with a list in it: asking is the only way to know."""
+    try:
+        hash(item)
+    except TypeError:
+        return False
+    return True

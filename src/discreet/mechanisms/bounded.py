@@ -1,7 +1,7 @@
 """Statistics of bounded values, one value a person: histogram, sum, mean and variance, each with its ±, each paid for before it is drawn.
 
-Values are put on a public grid (whole numbers stay what they are; of reals there are at least 2**16 steps between the bounds), clamped to the bounds in
-steps, and added up as integers; then exact noise is added. Everything after the noise is computed from what was released.
+Values are put on a public grid (of at least 2**16 steps between the bounds, or one by one where they are said to be `whole`), clamped to the bounds in
+steps, and added up as integers; then exact noise is added. Everything after the noise is computed from what was released, and nothing else is kept.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from fractions import Fraction
 from typing import Protocol
 
 from discreet.errors import BadInput
-from discreet.exact import Number, read_bounds, read_epsilon, rounded_up
+from discreet.exact import Number, read_epsilon, rounded_up
 from discreet.loss import Loss, Neighbours, read_neighbours
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.binning import binned, by_category
 from discreet.mechanisms.laplace import Laplace
-from discreet.mechanisms.moments import Plan, on_grid, total_of
+from discreet.mechanisms.moments import Plan, Scale, total_of
 from discreet.mechanisms.statistic import Histogram, Statistic
 from discreet.noise import SYSTEM_BITS
 
@@ -46,7 +46,7 @@ def histogram(
     """How many values fall into each bin: epsilon-DP for one value a person.
 
     Args:
-        values: A list, a numpy array, or a column of pandas or polars: one value a person.
+        values: A list, a numpy array, or a column of pandas or polars: one value a person. Who has no number, or no such category, is not counted.
         epsilon: How much may be learned about a person; smaller is more private. There is no default.
         edges: Where bins of numbers begin and end, from public knowledge; values beyond count in the outermost bins.
         categories: Or the categories, from public knowledge; other values are not counted.
@@ -72,32 +72,36 @@ def sum(  # noqa: A001  discreet.sum is what one types
     lower: Number,
     upper: Number,
     epsilon: Number,
+    whole: bool = False,
     neighbours: Neighbours = Neighbours.ADD_REMOVE,
     account: Account | None = None,
 ) -> Statistic:
     """The sum of values: epsilon-DP for one value a person.
 
     Args:
-        values: A list, a numpy array, or a column of pandas or polars: one value a person.
+        values: A list, a numpy array, or a column of pandas or polars: one value a person. Who has no number is left out, or is in the middle of the bounds where values are replaced.
         lower: The least that a value can be, from public knowledge; values below count as this.
         upper: The most that a value can be, likewise.
         epsilon: How much may be learned about a person; smaller is more private. There is no default.
+        whole: Whether the values are whole numbers; others are rounded to them then. Never read off the values.
         neighbours: What a person changes: a value that comes or goes, or one that is replaced.
         account: What pays for it; nothing is drawn unless it does.
     """
-    steps = on_grid(values, lower, upper)
-    replaced = read_neighbours(neighbours) is Neighbours.REPLACE_ONE
-    moved = steps.high - steps.low if replaced else max(abs(steps.low), abs(steps.high))
+    scale = Scale.between(lower, upper, whole=whole)
+    relation = read_neighbours(neighbours)
+    replaced = relation is Neighbours.REPLACE_ONE
+    moved = scale.high - scale.low if replaced else max(abs(scale.low), abs(scale.high))
     mechanism = Laplace(sensitivity=moved, epsilon=read_epsilon(epsilon))
+    steps = scale.read(values, relation)
     _pay(account, [mechanism])
-    total = mechanism.release(total_of(steps.numbers), _bits)
+    total = mechanism.release(total_of(steps), _bits)
 
     def around(level: Fraction) -> tuple[Fraction, Fraction]:
         width = mechanism.error(level)
-        return (total - width) * steps.step, (total + width) * steps.step
+        return (total - width) * scale.step, (total + width) * scale.step
 
-    value = total * steps.step
-    return Statistic(int(value) if steps.is_whole else float(value), _loss(epsilon), around)
+    value = total * scale.step
+    return Statistic(int(value) if whole else float(value), _loss(epsilon), around)
 
 
 def mean(
@@ -106,6 +110,7 @@ def mean(
     lower: Number,
     upper: Number,
     epsilon: Number,
+    whole: bool = False,
     neighbours: Neighbours = Neighbours.ADD_REMOVE,
     account: Account | None = None,
 ) -> Statistic:
@@ -114,25 +119,27 @@ def mean(
     Where values are replaced, how many there are is public, and all of epsilon is for the total.
 
     Args:
-        values: A list, a numpy array, or a column of pandas or polars: one value a person.
+        values: A list, a numpy array, or a column of pandas or polars: one value a person. Who has no number is left out, or is in the middle of the bounds where values are replaced.
         lower: The least that a value can be, from public knowledge; values below count as this.
         upper: The most that a value can be, likewise.
         epsilon: How much may be learned about a person; smaller is more private. There is no default.
+        whole: Whether the values are whole numbers; others are rounded to them then. Never read off the values.
         neighbours: What a person changes: a value that comes or goes, or one that is replaced.
         account: What pays for it; nothing is drawn unless it does.
     """
-    steps = on_grid(values, lower, upper)
-    plan = Plan.of(steps, epsilon=read_epsilon(epsilon), neighbours=read_neighbours(neighbours), squares=False)
+    scale = Scale.between(lower, upper, whole=whole)
+    relation = read_neighbours(neighbours)
+    plan = Plan.of(scale, epsilon=read_epsilon(epsilon), neighbours=relation, squares=False)
+    steps = scale.read(values, relation)
     _pay(account, plan.mechanisms)
-    moments = plan.release(steps, _bits)
+    moments = plan.release(steps - scale.middle, _bits)
 
     def around(level: Fraction) -> tuple[Fraction, Fraction]:
         low, high = moments.first(level)
-        rounding = 0 if steps.is_whole else steps.step / 2
-        return steps.step * (low + steps.middle) - rounding, steps.step * (high + steps.middle) + rounding
+        return scale.step * (low + scale.middle) - scale.rounding, scale.step * (high + scale.middle) + scale.rounding
 
-    value = steps.step * (moments.at(moments.total) + steps.middle)
-    return Statistic.within(value, _loss(epsilon), around, bounds=read_bounds(lower, upper))
+    value = scale.step * (moments.at(moments.total) + scale.middle)
+    return Statistic.within(value, _loss(epsilon), around, bounds=scale.bounds)
 
 
 def variance(
@@ -141,25 +148,29 @@ def variance(
     lower: Number,
     upper: Number,
     epsilon: Number,
+    whole: bool = False,
     neighbours: Neighbours = Neighbours.ADD_REMOVE,
     account: Account | None = None,
 ) -> Statistic:
     """The variance of values (divided by their number): epsilon-DP for one value a person.
 
     Args:
-        values: A list, a numpy array, or a column of pandas or polars: one value a person.
+        values: A list, a numpy array, or a column of pandas or polars: one value a person. Who has no number is left out, or is in the middle of the bounds where values are replaced.
         lower: The least that a value can be, from public knowledge; values below count as this.
         upper: The most that a value can be, likewise.
         epsilon: How much may be learned about a person; smaller is more private. There is no default.
+        whole: Whether the values are whole numbers; others are rounded to them then. Never read off the values.
         neighbours: What a person changes: a value that comes or goes, or one that is replaced.
         account: What pays for it; nothing is drawn unless it does.
     """
-    steps = on_grid(values, lower, upper)
-    plan = Plan.of(steps, epsilon=read_epsilon(epsilon), neighbours=read_neighbours(neighbours), squares=True)
+    scale = Scale.between(lower, upper, whole=whole)
+    relation = read_neighbours(neighbours)
+    plan = Plan.of(scale, epsilon=read_epsilon(epsilon), neighbours=relation, squares=True)
+    steps = scale.read(values, relation)
     _pay(account, plan.mechanisms)
-    moments = plan.release(steps, _bits)
-    low, high = read_bounds(lower, upper)
-    unit, rounding = steps.step**2, 0 if steps.is_whole else (high - low) * steps.step
+    moments = plan.release(steps - scale.middle, _bits)
+    low, high = scale.bounds
+    unit, rounding = scale.step**2, 2 * (high - low) * scale.rounding
 
     def around(level: Fraction) -> tuple[Fraction, Fraction]:
         (least, most), (first_low, first_high) = moments.second(level), moments.first(level)

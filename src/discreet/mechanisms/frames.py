@@ -18,11 +18,21 @@ def is_column(values: object) -> bool:
 
 def array_of(column: Any) -> NDArray[Any]:
     """Its values; missing ones are refused, as NaN is in an array."""
-    lacks = column.isna().any() if hasattr(column, "isna") else column.null_count()
-    if lacks:
+    values, missing = present(column)
+    if missing:
         raise BadData("The column has missing values.", next_step="Drop or replace them first.")
-    values = np.asarray(column.to_numpy())
-    return np.array(column.to_list()) if values.dtype == object and values.size else values
+    return values
+
+
+def present(column: Any) -> tuple[NDArray[Any], int]:
+    """Its values without the missing ones, in the type that the column has, and how many are missing."""
+    if hasattr(column, "dropna"):
+        kept = column.dropna()
+        values = kept.to_numpy(dtype=getattr(kept.dtype, "numpy_dtype", None))
+    else:
+        kept = column.drop_nulls()
+        values = kept.to_numpy()
+    return np.asarray(values), len(column) - len(kept)
 
 
 def column_like(column: Any, values: NDArray[Any]) -> Any:

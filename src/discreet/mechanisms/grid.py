@@ -97,17 +97,30 @@ class Grid:
         except OverflowError:
             return math.copysign(sys.float_info.max, 1 if steps > 0 else -1)
 
-    def array_onto(self, values: NDArray[np.floating[Any]]) -> NDArray[np.int64]:
-        """The same for arrays, after clamping to 2**62 steps either way (a public bound).
+    def array_onto(self, values: NDArray[Any]) -> NDArray[np.int64]:
+        """The same for arrays of integers or floats, after clamping to 2**62 steps either way (a public bound).
 
         Args:
             values: Finite numbers.
         """
+        if values.dtype.kind == "i":
+            return self._integers_onto(values.astype(np.int64, copy=False))
         with np.errstate(over="ignore"):
             scaled = values.astype(np.float64) * float(1 / self.step)
         scaled = np.clip(scaled, -float(_LARGEST), float(_LARGEST))
         floor = np.floor(scaled)
         return floor.astype(np.int64) + (scaled - floor >= 0.5)
+
+    def _integers_onto(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+        """In integers alone: above 2**53 they are no floats, and rounding to one would stretch distances."""
+        power = self.step.numerator.bit_length() - self.step.denominator.bit_length()
+        if power > 63:
+            return np.zeros_like(values)
+        if power > 0:
+            return (values >> power) + ((values >> (power - 1)) & 1)
+        finer = min(-power, 62)
+        most = _LARGEST >> finer
+        return np.clip(values, -most, most) << finer
 
     def array_back(self, steps: NDArray[np.int64]) -> NDArray[np.float64]:
         """The same for arrays.

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import BadData, BadGranularity
+from discreet.errors import BadData
 from discreet.exact import Number
 from discreet.mechanisms.frames import array_of, column_like, is_column
 from discreet.mechanisms.grid import Grid, check_finite
@@ -61,7 +61,7 @@ class Data:
         return self.numbers.size
 
     def grid(self, granularity: Number | None, sensitivity: Fraction) -> Grid | None:
-        """Integers need none; reals get one from public facts alone."""
+        """What they are released on."""
         return grid_for(granularity, sensitivity, size=self.size, real=self.real)
 
     def onto(self, grid: Grid | None) -> NDArray[Any]:
@@ -84,17 +84,10 @@ class Data:
 
 
 def grid_for(granularity: Number | None, sensitivity: Fraction, *, size: int, real: bool) -> Grid | None:
-    """Integers need none; reals get one from public facts alone."""
-    if real and granularity is None:
-        return Grid.fine_enough(sensitivity, roundings=size)
-    if real:
-        return Grid.given(granularity)
+    """The grid that was asked for, whatever the values are; else integers need none, and reals get one from public facts alone."""
     if granularity is not None:
-        raise BadGranularity(
-            "Integers are released as integers, without a granularity.",
-            next_step="Leave granularity out, or give the values as floats.",
-        )
-    return None
+        return Grid.given(granularity)
+    return Grid.fine_enough(sensitivity, roundings=size) if real else None
 
 
 def _exact_number(value: object) -> int | Fraction:

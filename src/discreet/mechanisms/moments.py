@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import BadBounds
-from discreet.exact import Number, power_of_two_below, read_bounds
+from discreet.exact import Number, power_of_two_below, read_bounds, read_flag
 from discreet.loss import Neighbours
 from discreet.mechanisms.grid import Grid
-from discreet.mechanisms.kinds import Data
 from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.reading import read_numbers
 from discreet.noise import RandomBits
 
 _FINENESS = 2**16
@@ -25,14 +25,48 @@ _LOW_BITS = 31
 Ends = tuple[Fraction, Fraction]
 
 
-class Steps(NamedTuple):
-    """Values as whole steps of a grid, within the steps of their bounds."""
+class Scale(NamedTuple):
+    """The grid that values are put on, and their bounds as they are and in its steps. It follows from public facts alone."""
 
-    numbers: NDArray[np.int64]
+    grid: Grid
+    bounds: Ends
     low: int
     high: int
-    step: Fraction
     is_whole: bool
+
+    @classmethod
+    def between(cls, lower: Number, upper: Number, *, whole: bool) -> Scale:
+        """One by one where the values were said to be whole, else a grid that follows from the bounds.
+
+        Args:
+            lower: The least that a value can be.
+            upper: The most that it can be.
+            whole: Whether the values are whole numbers.
+        """
+        low, high = read_bounds(lower, upper)
+        fine = power_of_two_below((high - low) / _FINENESS)
+        if read_flag(whole, name="whole"):
+            fine = Fraction(1) if high - low <= _WHOLE else max(fine, Fraction(1))
+        grid = Grid.given(fine)
+        ends = grid.onto(low), grid.onto(high)
+        if max(map(abs, ends)) > _FARTHEST:
+            raise BadBounds(
+                "The bounds are too far from zero for the distance between them.",
+                next_step="Subtract a public offset from the values and the bounds.",
+            )
+        if ends[0] == ends[1]:
+            raise BadBounds("Fewer than two whole numbers lie within the bounds.", next_step="Widen the bounds.")
+        return cls(grid, (low, high), *ends, whole)
+
+    @property
+    def step(self) -> Fraction:
+        """How far two neighbours on the grid are apart."""
+        return self.grid.step
+
+    @property
+    def rounding(self) -> Fraction:
+        """How far a value may be from its place on the grid; whole numbers that are put on one by one stay what they are."""
+        return Fraction(0) if self.is_whole and self.step == 1 else self.step / 2
 
     @property
     def middle(self) -> int:
@@ -44,21 +78,22 @@ class Steps(NamedTuple):
         """The farthest that a value can be from the middle."""
         return self.high - self.middle
 
+    def read(self, values: object, neighbours: Neighbours) -> NDArray[np.int64]:
+        """Values as steps within the bounds. Who has no number is left out; where how many there are is public, they are in the middle.
 
-def on_grid(values: object, lower: Number, upper: Number) -> Steps:
-    """Values as steps: whole numbers one by one, others on a grid that follows from the bounds alone."""
-    low, high = read_bounds(lower, upper)
-    data = Data.read(values)
-    is_whole = not data.real and low.denominator == high.denominator == 1 and high - low <= _WHOLE
-    grid = Grid(Fraction(1)) if is_whole else Grid.given(power_of_two_below((high - low) / _FINENESS))
-    ends = grid.onto(low), grid.onto(high)
-    if max(map(abs, ends)) > _FARTHEST:
-        raise BadBounds(
-            "The bounds are too far from zero for the distance between them.",
-            next_step="Subtract a public offset from the values and the bounds.",
-        )
-    steps: NDArray[Any] = data.numbers if is_whole else data.onto(grid)
-    return Steps(np.clip(steps, *ends).astype(np.int64), *ends, grid.step, is_whole)
+        Args:
+            values: One a person.
+            neighbours: What a person changes.
+        """
+        given, lacking = read_numbers(values, *self.bounds)
+        if given.dtype == object:
+            steps = np.array([self.grid.onto(number) for number in given], np.int64)
+        else:
+            steps = self.grid.array_onto(given)
+        steps = np.clip(steps, self.low, self.high)
+        if neighbours is Neighbours.ADD_REMOVE:
+            return steps
+        return np.concatenate([steps, np.full(lacking, self.middle)])
 
 
 def total_of(values: NDArray[np.int64]) -> int:
@@ -76,15 +111,15 @@ class Plan:
     squares: Laplace | None
 
     @classmethod
-    def of(cls, steps: Steps, *, epsilon: Fraction, neighbours: Neighbours, squares: bool) -> Plan:
+    def of(cls, scale: Scale, *, epsilon: Fraction, neighbours: Neighbours, squares: bool) -> Plan:
         """From public facts alone."""
         replaces = neighbours is Neighbours.REPLACE_ONE
         share = epsilon / (1 + (not replaces) + squares)
-        moved = steps.high - steps.low if replaces else steps.reach
+        moved = scale.high - scale.low if replaces else scale.reach
         return cls(
             None if replaces else Laplace(sensitivity=1, epsilon=share),
             Laplace(sensitivity=moved, epsilon=share),
-            Laplace(sensitivity=steps.reach**2, epsilon=share) if squares else None,
+            Laplace(sensitivity=scale.reach**2, epsilon=share) if squares else None,
         )
 
     @property
@@ -92,9 +127,13 @@ class Plan:
         """All that will be drawn from."""
         return [mechanism for mechanism in (self.count, self.total, self.squares) if mechanism is not None]
 
-    def release(self, steps: Steps, bits: RandomBits) -> Moments:
-        """The noisy integers."""
-        centred = steps.numbers - steps.middle
+    def release(self, centred: NDArray[np.int64], bits: RandomBits) -> Moments:
+        """The noisy integers.
+
+        Args:
+            centred: How many steps each value is from the middle.
+            bits: Where randomness comes from.
+        """
         size = len(centred)
         return Moments(
             plan=self,
@@ -106,7 +145,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """What was released, and where the exact integers behind it lie."""
+    """What was released, noisy numbers alone, and where the exact integers behind it lie."""
 
     plan: Plan
     count: int

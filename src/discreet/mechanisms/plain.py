@@ -1,7 +1,7 @@
 """Plain functions for people who want one private number: no curator, no ledger, no default epsilon.
 
 Scalars, lists, numpy arrays and columns of pandas and polars go in, the same kind comes out. Integers come out as integers. Reals are released on a
-power-of-two grid that follows from the sensitivity alone, or that the caller names with `granularity`.
+power-of-two grid that follows from the sensitivity alone; with `granularity` everything is on the grid that the caller names.
 """
 
 from __future__ import annotations
@@ -10,18 +10,20 @@ import math
 from collections.abc import Sequence
 from functools import lru_cache
 from numbers import Integral
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import BadData, BadInput
-from discreet.exact import Number, exact, read_sensitivity
+from discreet.exact import Number, read_bounds, read_sensitivity
 from discreet.mechanisms.frames import array_of, column_like, is_column
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.grid import Grid
 from discreet.mechanisms.kinds import Data, grid_for
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.quantile import Quantile
+from discreet.mechanisms.reading import read_numbers
 from discreet.mechanisms.response import RandomizedResponse
 from discreet.mechanisms.selection import PermuteAndFlip
 from discreet.noise import SYSTEM_BITS
@@ -39,11 +41,11 @@ def laplace(values: Values, *, sensitivity: Number, epsilon: Number, granularity
         values: One number, a list, a numpy array, or a column of pandas or polars; the same kind comes out.
         sensitivity: How far one person can move all of them together: 1 for a count, the largest magnitude for a sum.
         epsilon: How much may be learned about a person; smaller is more private. There is no default.
-        granularity: Of reals, the power of two that they are released as multiples of; it follows from the sensitivity if left out.
+        granularity: The power of two that values are released as multiples of, as floats. If left out, integers stay integers, and for reals it follows from the sensitivity.
     """
     number: Any = values
-    if type(number) is int:  # the commonest question, without the cost of arrays
-        counting, _ = _laplace_on(sensitivity, epsilon, granularity, 1, False)
+    if type(number) is int and granularity is None:  # the commonest question, without the cost of arrays
+        counting, _ = _laplace_on(sensitivity, epsilon, None, 1, False)
         counted: Any = counting.release(number, _bits)
         return counted
     if type(number) is float and math.isfinite(number):
@@ -94,7 +96,7 @@ def gaussian(
         rho: The zCDP that may be spent; or epsilon and delta instead.
         epsilon: How much may be learned about a person, outside of a chance of delta.
         delta: That chance: far below one over the number of people, such as 1e-6.
-        granularity: Of reals, the power of two that they are released as multiples of; it follows from the sensitivity if left out.
+        granularity: The power of two that values are released as multiples of, as floats. If left out, integers stay integers, and for reals it follows from the sensitivity.
     """
     wide = read_sensitivity(sensitivity)
     data = Data.read(values)
@@ -128,7 +130,8 @@ def choose(candidates: Sequence[Candidate], scores: object, *, sensitivity: Numb
     data = Data.read(scores)
     if not isinstance(candidates, Sequence | np.ndarray) or not data.size or data.size != len(candidates):
         raise BadData("There must be one score for each candidate.", next_step="Give as many scores as candidates.")
-    grid = data.grid(None, wide)
+    real = data.real or data.kind != "array"  # of a list one score must not decide for all
+    grid = grid_for(None, wide, size=data.size, real=real)
     steps = wide if grid is None else grid.l1_sensitivity(wide, size=1)
     mechanism = PermuteAndFlip(sensitivity=steps, epsilon=epsilon, size=data.size)
     limits = np.iinfo(np.int64)
@@ -139,7 +142,7 @@ def randomized_response(bits: Values, *, epsilon: Number, categories: int = 2) -
     """Each person's bit (or category 0, 1, ...) as they would report it themselves: epsilon-DP, nobody to trust.
 
     Args:
-        bits: True or False, 0 or 1, or categories: one, a list, an array or a column; the same kind comes out.
+        bits: True or False, 0 or 1, or categories: one, a list, an array or a column; the same kind comes out, of a list ints.
         epsilon: How much may be learned about a person; smaller is more private. There is no default.
         categories: How many categories there are; 2 for bits.
     """
@@ -149,9 +152,9 @@ def randomized_response(bits: Values, *, epsilon: Number, categories: int = 2) -
         )
         return reported
     mechanism = RandomizedResponse(epsilon=epsilon, categories=categories)
-    if isinstance(bits, list | tuple) and not all(isinstance(bit, Integral | np.bool_) for bit in bits):
-        raise _not_categories()
-    truth = np.asarray(bits, np.int64 if isinstance(bits, list | tuple) and not bits else None)
+    if isinstance(bits, list | tuple):
+        return cast("Values", mechanism.release(_categories_of(bits), _bits).tolist())
+    truth = np.asarray(bits)
     if truth.dtype.kind not in "biu" or isinstance(bits, np.ma.MaskedArray):
         raise _not_categories()
     within_int64 = np.minimum(truth, np.uint64(2**62)) if truth.dtype == np.uint64 else truth
@@ -163,25 +166,29 @@ def randomized_response(bits: Values, *, epsilon: Number, categories: int = 2) -
     return result
 
 
+def _categories_of(items: Sequence[object]) -> NDArray[np.int64]:
+    """One by one, so that no item decides what type the others' reports have."""
+    if not all(isinstance(item, Integral | np.bool_) for item in items):
+        raise _not_categories()
+    return np.array([min(max(int(cast("int", item)), -1), 2**62) for item in items], np.int64)
+
+
 def _not_categories() -> BadData:
     return BadData("The answers must be bits, or categories 0, 1, 2, ....", next_step="Code each answer as an int.")
 
 
-def quantile(values: object, q: Number, *, lower: Number, upper: Number, epsilon: Number) -> float:
+def quantile(values: object, q: Number, *, lower: Number, upper: Number, epsilon: Number, whole: bool = False) -> float:
     """A value near the q-th quantile: epsilon-DP for one value per person; `lower` and `upper` from public knowledge.
 
     Args:
-        values: A list, a numpy array, or a column of pandas or polars: one value a person.
+        values: A list, a numpy array, or a column of pandas or polars: one value a person. Who has no number is left out.
         q: Which quantile, from 0 to 1; 0.5 is the median.
         lower: The least that a value can be, from public knowledge; values below count as this.
         upper: The most that a value can be, likewise.
         epsilon: How much may be learned about a person; smaller is more private. There is no default.
+        whole: Whether the values are whole numbers; one comes out then. Never read off the values.
     """
-    data = Data.read(values)
-    mechanism = Quantile(q=q, lower=lower, upper=upper, epsilon=epsilon, whole=not data.real)
-    numbers = data.numbers
-    if numbers.dtype == object:  # exact numbers, perhaps too large for a float until they are clamped
-        low, high = exact(lower), exact(upper)
-        numbers = np.array([float(min(max(number, low), high)) for number in numbers], np.float64)
-    chosen = mechanism.release(numbers, _bits)
-    return chosen if data.real else int(chosen)
+    mechanism = Quantile(q=q, lower=lower, upper=upper, epsilon=epsilon, whole=whole)
+    numbers = read_numbers(values, *read_bounds(lower, upper)).given
+    chosen = mechanism.release(numbers.astype(np.float64), _bits)
+    return int(chosen) if whole else chosen

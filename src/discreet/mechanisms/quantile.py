@@ -16,7 +16,7 @@ from discreet.exact import Number, exact, finite, power_of_two_below, read_bound
 from discreet.loss import Neighbours, read_neighbours
 from discreet.mechanisms.base import SolvedForEpsilon
 from discreet.mechanisms.curves import Floats
-from discreet.mechanisms.grid import Grid, check_finite
+from discreet.mechanisms.grid import Grid
 from discreet.mechanisms.histograms import Block, Histograms
 from discreet.mechanisms.selection import Exponential
 from discreet.noise import SYSTEM_BITS, RandomBits, exponential_choices, uniform_below_each
@@ -191,9 +191,10 @@ class Quantile(SolvedForEpsilon):
         return _Runs(block.starts, gaps, block.candidates - (lengths - 1 - above), lengths)
 
     def _counts(self, values: NDArray[Any]) -> NDArray[np.int64]:
-        if type(values) is not np.ndarray or values.dtype.kind not in "iuf":
-            raise BadData("A quantile takes an array of numbers.", next_step="Give a numpy array of ints or floats.")
-        check_finite(values)
+        """Values beyond the bounds, infinities too, are clamped; NaN is nobody's value, and an error would tell of it."""
+        if type(values) is not np.ndarray or values.dtype.kind not in "iuf" or values.ndim != 1:
+            raise BadData("A quantile takes an array of numbers.", next_step="Give a flat array of ints or floats.")
+        values = values[~np.isnan(values)]
         first, last = self.candidates[0], self.candidates[-1]
         clamped = np.clip(values, float(exact(self.lower)), float(exact(self.upper)))
         steps = np.clip(self.grid.array_onto(clamped), first, last) - first
