@@ -38,6 +38,14 @@ def test_a_question_is_answered_with_intervals_that_cover_the_bounded_truth(cura
         assert 0 <= row["mean_cost"] <= 10_000
 
 
+def test_what_others_asked_before_is_not_called_free_while_an_analyst_s_own_account_pays(curator):
+    first = curator.ask(WARDS, epsilon=0.5)
+    paid, again = (curator.ask(WARDS, epsilon=0.5, analyst="alice") for _ in range(2))
+    assert (paid.replayed, again.replayed) == (False, True)
+    assert first.rows == paid.rows == again.rows
+    assert curator.ledger.account("alice").spent.epsilon == pytest.approx(0.5)
+
+
 def test_the_same_question_is_free_and_has_the_same_answer(curator):
     first = curator.ask(WARDS, epsilon=0.5, analyst="alice")
     again = curator.ask(

@@ -10,29 +10,13 @@ from typing import Any, Self
 import httpx
 import pyarrow as pa
 
-from discreet.answering.face import (
-    CONFIDENCE,
-    PAGE,
-    Balance,
-    Card,
-    CatalogFacts,
-    CuratorFace,
-    Ends,
-    Explanation,
-    Interval,
-    PastRelease,
-    Shown,
-)
-from discreet.answering.wire import (
-    parameter_facts,
-    read_array,
-    read_ends,
-    read_facts,
-    read_half_widths,
-    read_intervals,
-)
+from discreet.answering.face import CuratorFace
+from discreet.answering.facts import PAGE, Balance, Card, CatalogFacts, Explanation, PastRelease, read_facts
+from discreet.answering.shown import Ends, Interval, Shown
+from discreet.answering.wire import parameter_facts, read_array, read_ends, read_half_widths, read_intervals
 from discreet.errors import DiscreetError, EngineFailure, Place, QueryRefused
 from discreet.exact import Number, exact, read_level
+from discreet.figures import CONFIDENCE
 from discreet.loss import Loss
 from discreet.sql.builder import Table
 from discreet.sql.text import Parameters

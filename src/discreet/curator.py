@@ -17,7 +17,8 @@ from discreet.answering.answer import Answer
 from discreet.answering.books import balances, card, history, holder
 from discreet.answering.estimate import bins_question, ends_of, to_be_bounded
 from discreet.answering.explaining import explained
-from discreet.answering.face import PAGE, Balance, Card, CatalogFacts, CuratorFace, Explanation, PastRelease
+from discreet.answering.face import CuratorFace
+from discreet.answering.facts import PAGE, Balance, Card, CatalogFacts, Explanation, PastRelease
 from discreet.answering.pipeline import Asking, Pipeline, SqlRelease
 from discreet.answering.plan import Plan
 from discreet.answering.planning import at_price, digest_of
@@ -195,8 +196,8 @@ class Curator(CuratorFace):
         books = paid.reservation
         if books is None:
             return Answer(plan, paid.stored, loss=Loss(0), replayed=True, receipt="")
-        loss = self.loss(plan)
-        return Answer(plan, paid.stored, loss=loss, replayed=books.replayed, receipt=books.receipt)
+        free = books.replayed and not books.charged  # an analyst's own account pays once for what others asked before
+        return Answer(plan, paid.stored, loss=self.loss(plan), replayed=free, receipt=books.receipt)
 
     @contextmanager
     def _planning(self, analyst: str | None, taken_back: threading.Event | None) -> Iterator[None]:

@@ -14,7 +14,7 @@ from typing import Any, Self
 import httpx
 import pyarrow as pa
 
-from discreet.answering.face import CatalogFacts
+from discreet.answering.facts import CatalogFacts
 from discreet.client import RemoteCurator
 from discreet.errors import BadInput, DiscreetError, QueryRefused
 from discreet.exact import Number

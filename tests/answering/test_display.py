@@ -10,7 +10,7 @@ import pytest
 from discreet.answering.tabular import interval_names
 from discreet.client import RemoteAnswer
 from discreet.errors import MissingPackage
-from discreet.figures import figure, plus_minus
+from discreet.figures import amount, figure, plus_minus
 from discreet.loss import Loss
 
 
@@ -167,3 +167,9 @@ for convert in (WARDS.to_pandas, WARDS.to_polars):
 
 def test_an_answer_shows_itself_without_any_optional_package():
     subprocess.run([sys.executable, "-c", WITHOUT], check=True)
+
+
+def test_prices_and_scales_have_three_digits_and_are_never_written_as_nothing():
+    numbers = (0.28436011245154963, 0.5, 2.0, 1.999, 240.13, 12345.678, 0.0012345, 0.000999, 1e-6, 0)
+    shown = ["0.284", "0.5", "2", "2", "240", "12,346", "0.00123", "9.99e-4", "1e-6", "0"]
+    assert [amount(number) for number in numbers] == shown

@@ -54,8 +54,8 @@ def test_a_task_is_written_reported_to_and_estimated(discreet, tmp_path):
     ("asked", "shown"),
     [
         (("--numbers", "500"), "truth"),
-        (("--mean", "0", "110"), "mean"),
-        (("--distribution", "0", "110"), "truth"),
+        (("--mean", "0,110"), "mean"),
+        (("--distribution", "0,110"), "truth"),
         (("--values", "yes,no", "--protocol", "warner"), "yes"),
         (("--numbers", "50", "--protocol", "olh"), "truth"),
     ],
@@ -115,7 +115,7 @@ def test_one_user_has_one_device_wherever_the_command_is_run(discreet, tmp_path,
 
 @pytest.mark.parametrize("value", ["--5", "-5", "9" * 5000, "1e999999999", "1/0", "1_0", "٣", "x" * 100_000, "\0"])
 @pytest.mark.parametrize(
-    "asked", [("--mean", "0", "10"), ("--values", "a,b"), ("--numbers", "5")], ids=["mean", "list", "range"]
+    "asked", [("--mean", "0,10"), ("--values", "a,b"), ("--numbers", "5")], ids=["mean", "list", "range"]
 )
 def test_whatever_the_value_a_message_leaves(discreet, value, asked):
     discreet("new", "q", *asked, "--epsilon", "1")
@@ -203,3 +203,10 @@ def test_an_owner_lists_closes_and_deletes_collections(discreet, tmp_path):
     assert discreet("list", "--config", config) == ""
     with pytest.raises(DiscreetError, match="no such task"):
         discreet("close", "emoji", "--config", config)
+
+
+def test_bounds_have_a_comma_and_a_kept_answer_costs_once(discreet):
+    assert "ε 2 altogether" in discreet("new", "age", "--mean", "-5,110", "--epsilon", "2", "--memoize")
+    for text in ("0 110", "0", "a,b", "0,1,2"):
+        with pytest.raises(DiscreetError, match="with a comma between them"):
+            discreet("new", "age", "--mean", text, "--epsilon", "2")

@@ -8,7 +8,7 @@ from itertools import count
 import pytest
 
 import discreet
-from discreet.answering.face import Shown
+from discreet.answering.shown import Shown
 from discreet.errors import DiscreetError
 from tests.opening import open_curator
 from tests.server.conftest import Server

@@ -9,16 +9,17 @@ from typing import get_args, get_type_hints
 import pytest
 
 import discreet
-from discreet.answering import face
+from discreet.answering import face, facts
 from discreet.answering.answer import Answer
-from discreet.answering.wire import facts_of, read_facts
+from discreet.answering.facts import facts_of, read_facts
+from discreet.answering.shown import Shown
 from discreet.client import RemoteAnswer, RemoteCurator
 from discreet.curator import Curator
 from discreet.errors import BadEpsilon, BudgetExceeded, DiscreetError, JoinsPeople, NoAccess
 from tests.opening import open_curator
 
 METHODS = [name for name in vars(face.CuratorFace) if not name.startswith("_")]
-SURFACE = [name for name in vars(face.Shown) if not name.startswith("_") or name == "_repr_html_"]
+SURFACE = [name for name in vars(Shown) if not name.startswith("_") or name == "_repr_html_"]
 NEAR_ONLY = {"analyst", "asking", "label"}
 """Whom a question is for is in the key of a client; how it is taken back is in the connection; the books call it by its text."""
 WARDS = "SELECT ward, COUNT(*) AS n, AVG(cost) AS m FROM visits GROUP BY ward"
@@ -63,10 +64,10 @@ def test_what_only_a_curator_at_hand_takes_can_be_left_out(method):
 
 @pytest.mark.parametrize("kind", [Answer, RemoteAnswer])
 def test_both_answers_are_the_one_class_with_nothing_left_abstract(kind):
-    assert issubclass(kind, face.Shown)
+    assert issubclass(kind, Shown)
     assert not inspect.isabstract(kind)
     for name in ("to_arrow", "to_pandas", "to_polars", "plot", "__repr__", "_repr_html_"):
-        assert getattr(kind, name) is getattr(face.Shown, name)
+        assert getattr(kind, name) is getattr(Shown, name)
 
 
 @pytest.fixture(scope="module")
@@ -163,7 +164,9 @@ def test_refusals_are_the_same_errors_near_and_far(both, server):
         stranger.budget()
 
 
-@pytest.mark.parametrize("name", [name for name in face.__all__ if is_dataclass(getattr(face, name))])
+@pytest.mark.parametrize(
+    "name", [name for name, kind in vars(facts).items() if is_dataclass(kind) and kind.__module__ == facts.__name__]
+)
 def test_every_dataclass_of_the_face_is_read_back_as_it_was_written(name, both):
     near, _ = both
     near.ask(WARDS, epsilon=0.05)
@@ -178,12 +181,11 @@ def test_every_dataclass_of_the_face_is_read_back_as_it_was_written(name, both):
         "PastRelease": near.history()[0],
         "ReleaseTotals": near.card().totals[0],
     }
-    if name != "Shown":
-        kind = getattr(face, name)
-        assert read_facts(kind, facts_of(examples[name])) == examples[name]
-        assert read_facts(kind, {**facts_of(examples[name]), "of a newer server": 1}) == examples[name]
+    kind = getattr(facts, name)
+    assert read_facts(kind, facts_of(examples[name])) == examples[name]
+    assert read_facts(kind, {**facts_of(examples[name]), "of a newer server": 1}) == examples[name]
 
 
 def test_the_lists_are_of_the_faces_dataclasses():
-    assert get_args(returned(RemoteCurator, "budget")) == (face.Balance,)
-    assert get_args(returned(RemoteCurator, "history")) == (face.PastRelease,)
+    assert get_args(returned(RemoteCurator, "budget")) == (facts.Balance,)
+    assert get_args(returned(RemoteCurator, "history")) == (facts.PastRelease,)

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from discreet.accounting import Composed
 from discreet.accounting.charges import UNIT
-from discreet.answering.face import PAGE, Balance, Card, PastRelease, ReleaseTotals
+from discreet.answering.facts import PAGE, Balance, Card, PastRelease, ReleaseTotals
 from discreet.catalog import Catalog
 from discreet.errors import BadInput
 from discreet.ledger import Entry, Ledger

@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from discreet.algebra.question import Kind, Measure, Question
 from discreet.algebra.relations import Join, Mark, Relation, Scan, Stack
 from discreet.answering import warnings
-from discreet.answering.face import CONFIDENCE, Balance, Explanation, GroupFacts, MeasureFacts
+from discreet.answering.facts import Balance, Explanation, GroupFacts, MeasureFacts
 from discreet.answering.naming import key_names, measure_name
 from discreet.answering.plan import Plan
 from discreet.answering.view import expected_width
 from discreet.catalog import EACH_ROW, Catalog
 from discreet.exact import exact
+from discreet.figures import CONFIDENCE
 from discreet.loss import Loss
 from discreet.mechanisms import Gaussian, Mechanism, PermuteAndFlip, Quantile
 

@@ -1,27 +1,25 @@
-"""The face's dataclasses as JSON, and back: what the server and the command line print is what a client reads."""
+"""Questions and answers as JSON, and back: what the server and the command line print is what a client reads."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
 from datetime import date
 from functools import partial
-from types import NoneType, UnionType
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any
 
 import pyarrow as pa
 
 from discreet.answering.answer import Answer
 from discreet.answering.columns import text_of
+from discreet.answering.facts import facts_of
 from discreet.answering.shown import Ends, Interval, Shown
 from discreet.errors import BadInput
 from discreet.exact import Number
 from discreet.figures import CONFIDENCE
 from discreet.sql.text import Parameters
 
-T = TypeVar("T")
 _DECIMAL = pa.decimal256(60, 0)
 _TYPES = {
     "integer": pa.int64(),
@@ -31,34 +29,6 @@ _TYPES = {
     "boolean": pa.bool_(),
     "decimal": _DECIMAL,
 }
-
-
-def facts_of(thing: Any) -> Any:
-    """A dataclass as JSON has it; numbers that are not finite are null."""
-    if is_dataclass(thing) and not isinstance(thing, type):
-        return {field.name: facts_of(getattr(thing, field.name)) for field in fields(thing)}
-    if isinstance(thing, Mapping):
-        return {name: facts_of(value) for name, value in thing.items()}
-    if isinstance(thing, Sequence) and not isinstance(thing, str):
-        return [facts_of(value) for value in thing]
-    return None if isinstance(thing, float) and not math.isfinite(thing) else thing
-
-
-def read_facts(kind: type[T], facts: Any) -> T:
-    """The dataclass again. What is not known here is left out, so that a newer server can say more."""
-    hints = get_type_hints(kind)
-    known = {field.name for field in fields(kind)} & set(facts)  # type: ignore[arg-type]  # a dataclass
-    return kind(**{name: _read(hints[name], facts[name]) for name in known})
-
-
-def _read(kind: Any, facts: Any) -> Any:
-    origin, inner = get_origin(kind), get_args(kind)
-    if origin in (Union, UnionType):
-        (kind,) = (other for other in inner if other is not NoneType)
-        return None if facts is None else _read(kind, facts)
-    if origin is tuple:
-        return tuple(_read(inner[0], value) for value in facts)
-    return read_facts(kind, facts) if isinstance(kind, type) and is_dataclass(kind) else facts
 
 
 # Questions

@@ -8,14 +8,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from discreet.answering.face import CONFIDENCE, Balance, Explanation, GroupFacts, MeasureFacts, Shown
+from discreet.answering.facts import Balance, Explanation, GroupFacts, MeasureFacts
+from discreet.answering.shown import Shown
 from discreet.catalog import EACH_ROW
 from discreet.cli.printing import INDENT
-from discreet.cli.tables import bar, indented, labelled, printable
-from discreet.figures import amount, figure, plus_minus
+from discreet.cli.tables import GAP, bar, beside, indented, labelled, printable
+from discreet.figures import CONFIDENCE, amount, figure, plus_minus
+from discreet.loss import Loss
 
 _OFTEN = f"in {100 * CONFIDENCE:g} of 100 answers"
-_GAP = "    "
 
 
 def show_answer(screen: Console, answer: Shown, explanation: Explanation, analyst: str | None) -> None:
@@ -25,11 +26,12 @@ def show_answer(screen: Console, answer: Shown, explanation: Explanation, analys
     covers = f"{_OFTEN} the bounded value is inside ±, which covers noise, not rows cut by limits"
     screen.print(indented(covers, style="dim"))
     screen.print()
-    screen.print(indented(f"{_person(explanation)}{_GAP}{_mechanisms(explanation)}"))
+    screen.print(beside([Text(_person(explanation)), Text(_mechanisms(explanation))], screen.width))
     for note in answer.notes:
         screen.print(indented(printable(note)))
-    price = "free: asked before" if answer.replayed else f"paid ε {amount(answer.loss.epsilon)}"
-    screen.print(_bill(price, _binding(explanation.accounts, analyst), screen.width))
+    price = "free: asked before" if answer.replayed else f"paid {_written(answer.loss)}"
+    accounts = _spent(_binding(explanation.accounts, analyst))
+    screen.print(beside([Text(price), *accounts], screen.width))
     screen.print()
 
 
@@ -41,11 +43,11 @@ def show_table(screen: Console, answer: Shown) -> None:
     table.add_column("", width=len(INDENT))
     for name in answer.columns:
         table.add_column(printable(name), justify="right" if noisy[name] else "left")
-        table.add_column("", min_width=len(_GAP))
+        table.add_column("", min_width=len(GAP))
     for row, width in zip(answer.rows, widths, strict=True):
         cells = [Text("")]
         for name in answer.columns:
-            beside = f" {plus_minus(row[name], width[name])}{_GAP}" if noisy[name] else ""
+            beside = f" {plus_minus(row[name], width[name])}{GAP}" if noisy[name] else ""
             cells += [Text(figure(row[name], width[name])), Text(beside, style="dim")]
         table.add_row(*cells)
     screen.print(table)
@@ -98,14 +100,17 @@ def _error(explanation: Explanation) -> str:
 
 
 def _price(explanation: Explanation, analyst: str | None) -> str:
-    loss = explanation.loss
-    price = f"ε {amount(loss.epsilon)}" + (f", δ {amount(loss.delta)}" if loss.delta else "")
+    loss, price = explanation.loss, _written(explanation.loss)
     if explanation.asked_before:
         return f"{price}; free: asked before"
     if explanation.beyond:
         return f"{price}; would be refused now: {', '.join(explanation.beyond)} cannot pay it"
     left = (f"{account.account} {amount(account.after(loss))}" for account in _binding(explanation.accounts, analyst))
     return f"{price}; leaves {', '.join(left)}"
+
+
+def _written(loss: Loss) -> str:
+    return f"ε {amount(loss.epsilon)}" + (f", δ {amount(loss.delta)}" if loss.delta else "")
 
 
 def _person(explanation: Explanation) -> str:
@@ -119,18 +124,15 @@ def _mechanisms(explanation: Explanation) -> str:
     return f"{', '.join(kinds)}, {count} measure{'' if count == 1 else 's'}" if kinds else "public, no noise"
 
 
-def _bill(price: str, accounts: Sequence[Balance], width: int) -> Text:
-    """The price and what the accounts have spent: in one line if there is room, else one below the other."""
-    name_width = max((len(account.account) for account in accounts), default=0)
-    lines = [
-        Text(f"{account.account:{name_width}} ")
+def _spent(accounts: Sequence[Balance]) -> list[Text]:
+    """What each account has spent of its cap, names as wide as each other."""
+    longest = max((len(account.account) for account in accounts), default=0)
+    return [
+        Text(f"{account.account:{longest}} ")
         + bar(account.spent.epsilon, account.cap.epsilon)
         + Text(f" {amount(account.spent.epsilon)} of {amount(account.cap.epsilon)}")
         for account in accounts
     ]
-    first = Text(f"{INDENT}{price}{_GAP}")
-    together = first + Text(_GAP).join(lines)
-    return together if together.cell_len <= width else first + Text(f"\n{' ' * first.cell_len}").join(lines)
 
 
 def _binding(accounts: Sequence[Balance], analyst: str | None) -> list[Balance]:

@@ -7,12 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.answering.wire import answer_facts, facts_of
+from discreet.answering.facts import facts_of
+from discreet.answering.wire import answer_facts
 from discreet.cli.answers import show_answer, show_explanation
 from discreet.cli.options import CATALOG, AnalystOption, ConfigOption, JsonOption
 from discreet.cli.printing import print_json
 from discreet.cli.progress import tell_reading
-from discreet.cli.tables import console
+from discreet.cli.tables import open_screen
 from discreet.curator import open_curator
 from discreet.errors import BadInput
 from discreet.figures import CONFIDENCE
@@ -53,7 +54,7 @@ def ask(
         if as_json:
             print_json({**answer_facts(answer, CONFIDENCE), "replayed": answer.replayed})
         else:
-            show_answer(console(), answer, curator.explain(sql, **details), analyst)
+            show_answer(open_screen(), answer, curator.explain(sql, **details), analyst)
 
 
 def explain(
@@ -77,7 +78,7 @@ def explain(
     if as_json:
         print_json(facts_of(explanation))
     else:
-        show_explanation(console(), explanation, analyst)
+        show_explanation(open_screen(), explanation, analyst)
 
 
 def _price(

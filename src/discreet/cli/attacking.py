@@ -19,6 +19,7 @@ from discreet.attacks.report import html_report, markdown_table, run_all
 from discreet.cli.exit_codes import ExitCode
 from discreet.cli.options import JsonOption
 from discreet.cli.printing import print_json
+from discreet.cli.tables import open_screen
 from discreet.errors import BadInput
 
 _BEGIN, _END = "<!-- the lab's table begins -->", "<!-- the lab's table ends -->"
@@ -37,7 +38,7 @@ def list_all(*, as_json: JsonOption = False) -> None:
         table.add_column(heading, ratio=share, no_wrap=share is None)
     for attack in list_attacks():
         table.add_row(f" {attack.name}", Text(attack.wants), Text(", ".join((*attack.releases, *attack.peers))))
-    Console(highlight=False).print("", table, "", sep="\n")
+    open_screen().print("", table, "", sep="\n")
 
 
 def run_one(
@@ -62,7 +63,7 @@ def run_one(
     as_json: JsonOption = False,
 ) -> None:
     """Play one attack, and show what was asked, what was answered, the guess, and how often it was right."""
-    console = Console(highlight=False, stderr=as_json)
+    console = open_screen(on_stderr=as_json)
     results = []
     duels = [
         (target.strip(), price) for target in against.split(",") for price in _prices(name, target.strip(), epsilon)
@@ -115,7 +116,7 @@ def run_everything(
     as_json: JsonOption = False,
 ) -> None:
     """Play every attack against its weak releases and against Discreet at epsilon 0.1, 1 and 10."""
-    console = Console(highlight=False, stderr=as_json)
+    console = open_screen(on_stderr=as_json)
     names = [name.strip() for name in only.split(",")] if only else None
     with _progress(console, "attacks") as advance:
         results = run_all(names=names, size="small" if small else "full", seed=seed, on_progress=advance)

@@ -17,7 +17,7 @@ from discreet.catalog import anchor_beside, load_catalog
 from discreet.cli.exit_codes import ExitCode
 from discreet.cli.options import CATALOG, ConfigOption, JsonOption, LedgerOption
 from discreet.cli.printing import print_json, say_done
-from discreet.cli.tables import add_row, console, plain_table
+from discreet.cli.tables import add_row, open_screen, plain_table
 from discreet.errors import BadInput
 from discreet.figures import amount
 from discreet.ledger import Anchor, Entry, Ledger, Verification, verify
@@ -65,7 +65,7 @@ def show(
     if as_json:
         print_json([asdict(entry) for entry in entries])
         return
-    console().print("", _entry_table(entries), "", sep="\n")
+    open_screen().print("", _entry_table(entries), "", sep="\n")
 
 
 def head(*, where: LedgerOption = None, config: ConfigOption = CATALOG, as_json: JsonOption = False) -> None:
@@ -90,7 +90,7 @@ def find_receipt(
     if as_json:
         print_json([asdict(entry) for entry in charges])
         return
-    console().print("", _entry_table(charges), "", sep="\n")
+    open_screen().print("", _entry_table(charges), "", sep="\n")
 
 
 def verify_books(

@@ -13,12 +13,11 @@ from rich.table import Table
 from rich.text import Text
 
 from discreet.answering.books import asked, balances, history
-from discreet.answering.face import Balance, PastRelease
-from discreet.answering.wire import facts_of
+from discreet.answering.facts import Balance, PastRelease, facts_of
 from discreet.cli.books import place_of
 from discreet.cli.options import CATALOG, AnalystOption, ConfigOption, JsonOption, LedgerOption
 from discreet.cli.printing import print_json
-from discreet.cli.tables import add_row, bar, console, indented, plain_table, printable
+from discreet.cli.tables import add_row, bar, indented, open_screen, plain_table, printable
 from discreet.figures import amount
 from discreet.ledger.running import Asked
 
@@ -39,7 +38,7 @@ def budget(
     if as_json:
         print_json({"accounts": facts_of(accounts), "asked": asdict(counts), "questions": facts_of(questions)})
         return
-    show_bill(console(), accounts, questions, counts)
+    show_bill(open_screen(), accounts, questions, counts)
 
 
 def show_bill(screen: Console, accounts: Sequence[Balance], questions: Sequence[PastRelease], counts: Asked) -> None:
@@ -75,7 +74,7 @@ def _paid(question: PastRelease) -> Text:
     """Which question, when, by whom, and who paid how much for it."""
     when, who = question.time[:16].replace("T", " "), question.analyst or "owner"
     price = f"ρ {amount(question.rho)}" if question.epsilon is None else f"ε {amount(question.epsilon)}"
-    payers = f"{price} paid by {', '.join(question.paid_by)}" if question.paid_by else f"{price} asked before: free"
+    payers = f"{price} paid by {', '.join(question.paid_by)}" if question.paid_by else "asked before: free"
     return printable(f"  {question.number:<3} {when}  {who}  {payers}")
 
 

@@ -13,14 +13,15 @@ import numpy as np
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 from rich.text import Text
 
 from discreet.catalog import load_catalog
 from discreet.cli.devices import TaskFile, read_task
 from discreet.cli.options import JsonOption
 from discreet.cli.printing import print_json
+from discreet.cli.tables import add_row, indented, open_screen, plain_table
 from discreet.errors import BadTask, ReportRefused
+from discreet.figures import amount, figure, plus_minus
 from discreet.local import Collector, Estimate, MeanEstimate, Task, collect
 from discreet.local.books import CollectorBooks
 from discreet.local.compare import compare
@@ -41,10 +42,10 @@ def new(
     values_file: Annotated[Path | None, typer.Option("--values-file", help="The same, a line each.")] = None,
     numbers: Annotated[int | None, typer.Option("--numbers", help="Or the numbers below this one.")] = None,
     mean: Annotated[
-        tuple[float, float] | None, typer.Option("--mean", help="Or the mean of a number between two bounds.")
+        str | None, typer.Option("--mean", metavar="LOW,HIGH", help="Or the mean of a number between two bounds.")
     ] = None,
     distribution: Annotated[
-        tuple[float, float] | None, typer.Option("--distribution", help="Or its distribution, between two bounds.")
+        str | None, typer.Option("--distribution", metavar="LOW,HIGH", help="Or its distribution between them.")
     ] = None,
     words: Annotated[int | None, typer.Option("--words", help="Or the most frequent texts of so many bytes.")] = None,
     protocol: Annotated[str, typer.Option("--protocol", help="How to randomize; auto takes the best.")] = "auto",
@@ -53,6 +54,9 @@ def new(
     ] = None,
     per_epoch: Annotated[int | None, typer.Option("--per-epoch", help="Reports of one device in an epoch.")] = None,
     epoch_seconds: Annotated[int, typer.Option("--epoch-seconds", help="How long an epoch is; 0 is for ever.")] = 0,
+    memoize: Annotated[
+        bool, typer.Option("--memoize", help="Devices keep the answer of an epoch and repeat it, which costs once.")
+    ] = False,
     min_batch: Annotated[int, typer.Option("--min-batch", help="Estimate nothing from fewer reports.")] = 1,
     output: Annotated[Path, typer.Option("--output", help="Where to write it.")] = Path("task.json"),
     publish: Annotated[
@@ -66,7 +70,7 @@ def new(
     """Write a task: what is asked, how it is randomized, what it costs, and how often one device answers."""
     caps = {"lifetime": lifetime, "per_epoch": per_epoch}
     rules: dict[str, Any] = {name: cap for name, cap in caps.items() if cap is not None}
-    rules |= {"epoch_seconds": epoch_seconds, "min_batch": min_batch}
+    rules |= {"epoch_seconds": epoch_seconds, "min_batch": min_batch, "memoize": memoize}
     listed = values_file.read_text().split("\n") if values_file else values.split(",") if values else None
     if listed is not None:
         domain = [value.strip() for value in listed if value.strip()]
@@ -74,9 +78,11 @@ def new(
     elif numbers is not None:
         task = Task.frequency(name, domain=range(numbers), epsilon=epsilon, protocol=protocol, **rules)
     elif mean is not None:
-        task = Task.mean(name, lower=mean[0], upper=mean[1], epsilon=epsilon, protocol=protocol, **rules)
+        lower, upper = _bounds(mean)
+        task = Task.mean(name, lower=lower, upper=upper, epsilon=epsilon, protocol=protocol, **rules)
     elif distribution is not None:
-        task = Task.distribution(name, lower=distribution[0], upper=distribution[1], epsilon=epsilon, **rules)
+        lower, upper = _bounds(distribution)
+        task = Task.distribution(name, lower=lower, upper=upper, epsilon=epsilon, **rules)
     elif words is not None:
         task = Task.heavy_hitters(name, length=words, epsilon=epsilon, protocol=protocol, **rules)
     else:
@@ -90,6 +96,17 @@ def new(
         return
     typer.echo("\n" + "\n".join(f"  {line}" for line in task.explain().splitlines()))
     typer.echo(f"\n  wrote {output}; its name in every message is {task.id}\n")
+
+
+def _bounds(text: str) -> tuple[float, float]:
+    """LOW,HIGH."""
+    try:
+        lower, upper = map(float, text.split(","))
+    except ValueError:
+        raise BadTask(
+            "Bounds are two numbers with a comma between them.", next_step="Write --mean 0,110, for instance."
+        ) from None
+    return lower, upper
 
 
 def estimate(
@@ -117,12 +134,12 @@ def estimate(
     if as_json:
         print_json(_facts(estimates, confidence, collector))
         return
-    console = Console(highlight=False)
-    console.print()
-    _show(console, estimates, confidence)
+    screen = open_screen()
+    screen.print()
+    _show(screen, estimates, confidence)
     for code, count in collector.refused.items():
-        console.print(f"  refused: {count:,} × {code}")
-    console.print()
+        screen.print(f"  refused: {count:,} × {code}")
+    screen.print()
 
 
 def simulate(
@@ -137,16 +154,16 @@ def simulate(
     """Let a made-up crowd report, and hold the estimate against the truth that only a simulation knows."""
     task = read_task(task_file)
     truth = _crowd(task, people, exponent, seed)
-    console = Console(highlight=False, stderr=as_json)
+    screen = open_screen(on_stderr=as_json)
     began = time.perf_counter()
     with Progress(
         TextColumn("  people report"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
-        console=console,
+        console=screen,
         transient=True,
-        disable=not console.is_terminal,
+        disable=not screen.is_terminal,
     ) as progress:
         bar = progress.add_task("", total=people)
         collector = collect(task, truth, on_progress=lambda done: progress.advance(bar, done))
@@ -156,12 +173,11 @@ def simulate(
     if as_json:
         print_json({**_facts(estimates, confidence, collector), "seconds": took})
         return
-    console.print()
-    _show(console, estimates, confidence, truth=_true_counts(task, truth, estimates))
-    rate = people / reported
-    console.print(
-        f"  {people:,} people reported in {reported:.1f} s ({rate:,.0f} a second), "
-        f"estimated in {took - reported:.1f} s\n"
+    screen.print()
+    _show(screen, estimates, confidence, truth=_true_counts(task, truth, estimates))
+    screen.print(
+        f"  {people:,} people reported in {amount(reported)} s ({people / reported:,.0f} a second), "
+        f"estimated in {amount(took - reported)} s\n"
     )
 
 
@@ -179,12 +195,11 @@ def compare_models(
     if as_json:
         print_json({"people": comparison.people, "central": comparison.central, "local": comparison.local})
         return
-    table = Table(box=None, padding=(0, 2), header_style="dim")
-    for heading in ("people", "central error", "local error", "local / central"):
-        table.add_column(heading, justify="right")
+    headings = ("people", "central error", "local error", "local / central")
+    table = plain_table(*headings, right=headings)
     for n, central, local in zip(comparison.people, comparison.central, comparison.local, strict=True):
-        table.add_row(f"{n:,}", f"{central:.2g}", f"{local:.2g}", f"{local / central:,.0f}")
-    Console(highlight=False).print("", table, "", sep="\n")
+        add_row(table, f"{n:,}", amount(central), amount(local), f"{local / central:,.0f}")
+    open_screen().print("", table, "", sep="\n")
     if output is not None:
         typer.echo(f"  wrote {output}")
 
@@ -231,27 +246,20 @@ def _facts(estimates: Any, confidence: float, collector: Collector) -> dict[str,
 
 
 def _show(
-    console: Console, estimates: Estimate | MeanEstimate, confidence: float, *, truth: dict[Any, float] | None = None
+    screen: Console, estimates: Estimate | MeanEstimate, confidence: float, *, truth: dict[Any, float] | None = None
 ) -> None:
-    table = Table(box=None, padding=(0, 2), header_style="dim")
-    table.add_column("value")
-    for heading in ("estimate", "", *(["truth"] if truth else [])):
-        table.add_column(heading, justify="right")
+    table = plain_table("value", "estimate", "±", *(["truth"] if truth else []), right=("estimate", "truth"))
     if isinstance(estimates, MeanEstimate):
-        low, high = estimates.interval(confidence)
-        cells = [Text("mean"), Text(f"{estimates.raw:,.4g}"), Text(f"± {(high - low) / 2:,.2g}", style="dim")]
-        table.add_row(*cells, *([f"{truth['mean']:,.4g}"] if truth else []))
+        rows: list[tuple[Any, float, float, float]] = [("mean", estimates.raw, *estimates.interval(confidence))]
     else:
-        for row in estimates.top(_MOST_ROWS, confidence):
-            width = Text(f"± {(row.high - row.low) / 2:,.0f}", style="dim")
-            shown = [f"{truth[row.value]:,.0f}"] if truth else []
-            table.add_row(Text(str(row.value)), f"{round(row.estimate):,}", width, *shown)
-    console.print(table)
-    console.print()
+        rows = [(row.value, row.estimate, row.low, row.high) for row in estimates.top(_MOST_ROWS, confidence)]
+    for value, number, low, high in rows:
+        width = (high - low) / 2
+        true = [figure(truth[value], width)] if truth else []
+        add_row(table, figure(value), figure(number, width), Text(plus_minus(number, width), style="dim"), *true)
+    screen.print(table)
+    screen.print()
     rate = "" if estimates.response_rate is None else f", {100 * estimates.response_rate:.1f} % of those invited"
     together = "" if isinstance(estimates, MeanEstimate) else ", for all rows at once"
-    said = (
-        f"  {estimates.reports:,} reports{rate}; "
-        f"in {100 * confidence:g} of 100 collections the truth is inside ±{together}"
-    )
-    console.print(Text(said, style="dim"))
+    often = f"in {100 * confidence:g} of 100 collections the truth is inside ±{together}"
+    screen.print(indented(f"{estimates.reports:,} reports{rate}; {often}", style="dim"))

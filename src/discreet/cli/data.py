@@ -20,6 +20,7 @@ from discreet.cli.options import CATALOG, AnalystOption, ConfigOption, JsonOptio
 from discreet.cli.progress import tell_reading
 from discreet.curator import begin_books, open_curator, refresh
 from discreet.errors import BadInput, DiscreetError
+from discreet.figures import amount
 from discreet.samples.dummy import dummy_tables, write_dummy
 
 
@@ -40,7 +41,7 @@ def estimate_bounds(
         version = curator.version
     paid = 0.0 if found.answer.replayed else found.answer.loss.epsilon
     if not as_json:
-        typer.echo("free: asked before" if found.answer.replayed else f"paid ε {paid:g}")
+        typer.echo("free: asked before" if found.answer.replayed else f"paid ε {amount(paid)}")
     if found.bounds is None:
         said = "nothing stands out from the noise: give a larger --epsilon, or declare bounds from public knowledge"
     else:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from discreet.cli.story import tell_story
+from discreet.cli.tables import labelled, open_screen
 from discreet.loss import Loss
 from discreet.mechanisms import Laplace
 from discreet.noise import RandomBits
@@ -19,7 +19,7 @@ _HALF_BAR = 20
 
 def show_demo() -> None:
     """Print it."""
-    console = Console(highlight=False)
+    console = open_screen()
     mechanism = Laplace(sensitivity=1, epsilon=_EPSILON)
     low, high = mechanism.interval(_CONFIDENCE)
     bits = RandomBits()
@@ -41,18 +41,9 @@ def show_demo() -> None:
     console.print()
     console.print(_table(answers, high))
     console.print()
-    console.print(_facts(facts))
+    console.print(labelled({label: [fact] for label, fact in facts.items()}))
     console.print()
     tell_story(console)
-
-
-def _facts(facts: dict[str, str]) -> Table:
-    grid = Table.grid(padding=(0, 2))
-    for style in ("", "dim", ""):
-        grid.add_column(style=style)
-    for label, fact in facts.items():
-        grid.add_row("", label, Text(fact))
-    return grid
 
 
 def _table(answers: list[int], width: float) -> Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.padding import Padding
@@ -12,9 +13,11 @@ from rich.text import Text
 from discreet.cli.printing import INDENT, width_of
 
 _BAR = 16
+GAP = "    "
+"""Between what stands in one line and is not one thing."""
 
 
-def console(*, on_stderr: bool = False) -> Console:
+def open_screen(*, on_stderr: bool = False) -> Console:
     """Where things are shown; as wide as the terminal, or as they need where there is none."""
     return Console(highlight=False, stderr=on_stderr, width=width_of(sys.stderr if on_stderr else sys.stdout))
 
@@ -53,6 +56,21 @@ def labelled(facts: dict[str, list[str]]) -> Table:
         for number, line in enumerate(lines):
             grid.add_row("", "" if number else label, Text(line))
     return grid
+
+
+def beside(parts: Sequence[Text], width: int) -> Text:
+    """Parts in one line if there is room, else the others below each other, where the second would begin."""
+    together = Text(INDENT) + Text(GAP).join(parts)
+    if together.cell_len <= width:
+        return together
+    indent = len(INDENT) + (parts[0].cell_len + len(GAP) if _fits(parts, width) else 0)
+    first = Text(INDENT) + parts[0] + Text(GAP if indent > len(INDENT) else f"\n{INDENT}")
+    return first + Text("\n" + " " * indent).join(parts[1:])
+
+
+def _fits(parts: Sequence[Text], width: int) -> bool:
+    widest = max(part.cell_len for part in parts[1:])
+    return len(INDENT) + parts[0].cell_len + len(GAP) + widest <= width
 
 
 def bar(spent: float, cap: float) -> Text:

@@ -12,8 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, StreamingResponse
 from starlette.exceptions import HTTPException
 
-from discreet.answering.face import PAGE
-from discreet.answering.wire import facts_of
+from discreet.answering.facts import PAGE, facts_of
 from discreet.curator import Asking
 from discreet.server.bodies import Asked, Question, in_document
 from discreet.server.bytes_of import JSON, Prepared, form_of

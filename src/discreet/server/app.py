@@ -15,8 +15,8 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 from fastapi.routing import APIRoute
 
 import discreet
+from discreet.answering.facts import facts_of
 from discreet.answering.leaving import UNIT
-from discreet.answering.wire import facts_of
 from discreet.curator import Curator
 from discreet.local.books import CollectorBooks
 from discreet.server import analysts, attacking, auditors, collecting, owner, saving

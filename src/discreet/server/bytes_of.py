@@ -17,8 +17,9 @@ from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from discreet.answering.answer import Answer
+from discreet.answering.facts import facts_of
 from discreet.answering.sizes import too_large
-from discreet.answering.wire import answer_text, facts_of
+from discreet.answering.wire import answer_text
 from discreet.server.service import Service
 from discreet.server.shares import piece_by_piece
 from discreet.server.writing import no_room

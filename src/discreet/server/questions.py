@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from discreet.answering.answer import Answer
-from discreet.answering.face import Explanation
+from discreet.answering.facts import Explanation
 from discreet.answering.pipeline import cancelled
 from discreet.curator import Asking, Curator
 from discreet.engines import Places

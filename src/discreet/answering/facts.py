@@ -1,0 +1,167 @@
+"""What is told about questions, accounts and datasets: dataclasses, and the same as JSON. Light, for commands that only look at books."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from types import NoneType, UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from discreet.loss import Loss
+
+T = TypeVar("T")
+PAGE = 100
+"""How many questions of the past are told at a time, unless somebody says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """An account: what may be spent, what is spent, whether it is stopped, and by which theorem it adds up."""
+
+    account: str
+    cap: Loss
+    spent: Loss
+    frozen: bool
+    kept_by: str
+
+    def after(self, loss: Loss) -> float:
+        """The epsilon that is left when so much more is spent, added up plainly."""
+        return max(self.cap.epsilon - self.spent.epsilon - loss.epsilon, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class PastRelease:
+    """A release that was paid for. `epsilon` is None where it has no pure one; `replayed` where nothing was charged for it."""
+
+    time: str
+    mechanisms: tuple[str, ...]
+    epsilon: float | None
+    rho: float
+    delta: float
+    replayed: bool
+    receipt: str
+    sql: str | None = None
+    """The text, for those who asked it."""
+    analyst: str | None = None
+    paid_by: tuple[str, ...] = ()
+    """The accounts that were charged; like names and texts, not on the card."""
+    number: int = 0
+    """Of its entry in the books: what came before it is asked for by this."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseTotals:
+    """All releases by the same mechanisms, and what they cost in all; `epsilon` is None where they have no pure one."""
+
+    mechanisms: tuple[str, ...]
+    releases: int
+    epsilon: float | None
+    rho: float
+    delta: float
+
+
+@dataclass(frozen=True, slots=True)
+class GroupFacts:
+    """A group key: how many values are public of it, None where groups are selected privately."""
+
+    name: str
+    values: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureFacts:
+    """One measure of one grouping: what is measured, by which keys, by which mechanism, how far a person moves it, how wide its noise is.
+
+    `scale` is the noise's scale (Laplace) or deviation (Gaussian), `half_width` the ± at 95 %, in the measure's own unit; None for quantiles,
+    whose error is `ranks`.
+    """
+
+    measure: str
+    by: tuple[str, ...]
+    mechanism: str
+    sensitivity: float
+    scale: float | None
+    half_width: float | None
+    ranks: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What a question would read, measure and cost. Nothing of it depends on a protected row."""
+
+    tables: tuple[str, ...]
+    person: str
+    rows_per_person: int
+    """The most rows of one person that count in any part of the question."""
+    bounding: str
+    data_version: int
+    keys: tuple[GroupFacts, ...]
+    groups: int | None
+    measures: tuple[MeasureFacts, ...]
+    columns: tuple[str, ...]
+    half_widths: Mapping[str, float | None]
+    confidence: float
+    loss: Loss
+    in_words: str
+    asked_before: bool
+    accounts: tuple[Balance, ...]
+    notes: tuple[str, ...]
+    pays: tuple[str, ...] = ()
+    """The accounts that would be charged: none where it was asked before."""
+    beyond: tuple[str, ...] = ()
+    """Those of them whose cap does not allow it now, or which are frozen or not there: asked now, it would be refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogFacts:
+    """The public facts of a dataset: tables with their columns, types, bounds and values."""
+
+    dataset: str
+    version: int
+    tables: tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """For everybody: what was spent on what, without a question's text and without anybody's name."""
+
+    dataset: str
+    data_version: int
+    person: tuple[str, ...]
+    neighbours: str
+    cap: Loss
+    spent: Loss
+    in_words: str
+    totals: tuple[ReleaseTotals, ...]
+    releases: tuple[PastRelease, ...]
+    """The last few, newest first."""
+    head: str
+
+
+def facts_of(thing: Any) -> Any:
+    """A dataclass as JSON has it; numbers that are not finite are null."""
+    if is_dataclass(thing) and not isinstance(thing, type):
+        return {field.name: facts_of(getattr(thing, field.name)) for field in fields(thing)}
+    if isinstance(thing, Mapping):
+        return {name: facts_of(value) for name, value in thing.items()}
+    if isinstance(thing, Sequence) and not isinstance(thing, str):
+        return [facts_of(value) for value in thing]
+    return None if isinstance(thing, float) and not math.isfinite(thing) else thing
+
+
+def read_facts(kind: type[T], facts: Any) -> T:
+    """The dataclass again. What is not known here is left out, so that a newer server can say more."""
+    hints = get_type_hints(kind)
+    known = {field.name for field in fields(kind)} & set(facts)  # type: ignore[arg-type]  # a dataclass
+    return kind(**{name: _read(hints[name], facts[name]) for name in known})
+
+
+def _read(kind: Any, facts: Any) -> Any:
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType):
+        (kind,) = (other for other in inner if other is not NoneType)
+        return None if facts is None else _read(kind, facts)
+    if origin is tuple:
+        return tuple(_read(inner[0], value) for value in facts)
+    return read_facts(kind, facts) if isinstance(kind, type) and is_dataclass(kind) else facts
