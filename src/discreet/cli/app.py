@@ -123,18 +123,18 @@ GROUPS = {
         "Make, list and revoke the keys of the service.",
         {
             "create": Late(
-                "serving:create_key",
+                "access:create_key",
                 summary="Make a key and print it, once and alone.",
                 example="discreet key create alice",
             ),
             "rotate": Late(
-                "serving:rotate_key",
+                "access:rotate_key",
                 summary="Make a new key for the holder of an old one.",
                 example="discreet key rotate NUMBER",
             ),
-            "revoke": Late("serving:revoke_key", summary="Stop a key.", example="discreet key revoke NUMBER"),
+            "revoke": Late("access:revoke_key", summary="Stop a key.", example="discreet key revoke NUMBER"),
             "list": Late(
-                "serving:list_keys", summary="List keys, without what opens the door.", example="discreet key list"
+                "access:list_keys", summary="List keys, without what opens the door.", example="discreet key list"
             ),
         },
     ),
@@ -142,12 +142,12 @@ GROUPS = {
         "Say which users of a proxy may come in.",
         {
             "add": Late(
-                "serving:add_user",
+                "access:add_user",
                 summary="Give somebody whom the proxy signs in a role.",
                 example="discreet user add bob --role owner",
             ),
-            "remove": Late("serving:remove_user", summary="Take it away.", example="discreet user remove bob"),
-            "list": Late("serving:list_users", summary="List users and their roles.", example="discreet user list"),
+            "remove": Late("access:remove_user", summary="Take it away.", example="discreet user remove bob"),
+            "list": Late("access:list_users", summary="List users and their roles.", example="discreet user list"),
         },
     ),
     "collect": (

@@ -1,8 +1,7 @@
-"""`discreet serve`, `discreet key` and `discreet user`: open the door, and say who may come in."""
+"""`discreet serve`: open the door."""
 
 from __future__ import annotations
 
-import json
 import sys
 import tempfile
 from contextlib import closing
@@ -11,31 +10,23 @@ from typing import Annotated
 
 import typer
 
-from discreet.accounting import open_filter
 from discreet.catalog import Catalog, load_catalog
-from discreet.cli.options import ConfigOption, JsonOption
+from discreet.cli.access import key_book
+from discreet.cli.options import CATALOG
 from discreet.cli.progress import tell_reading
-from discreet.curator import open_books, open_curator
+from discreet.curator import open_curator
 from discreet.errors import BadInput, LedgerDamaged
 from discreet.ledger import Ledger, verify
 from discreet.local import Task
 from discreet.local.books import CollectorBooks
 from discreet.noise import RandomBits
 from discreet.samples import write_clinic
-from discreet.server.keys import KeyBook, key_facts
 from discreet.server.limits import Limits
-from discreet.server.roles import ROLES
 from discreet.server.sessions import LINK_SECONDS, Sessions
-
-key = typer.Typer(help="Make, list and revoke the keys of the service.", no_args_is_help=True, rich_markup_mode=None)
-user = typer.Typer(help="Say which users of a proxy may come in.", no_args_is_help=True, rich_markup_mode=None)
-RoleOption = Annotated[str, typer.Option("--role", help=f"One of: {', '.join(ROLES)}.")]
-Days = Annotated[int, typer.Option("--days", help="How long it opens the door.")]
-_CONFIG = Path("discreet.toml")
 
 
 def serve(
-    config: Annotated[Path, typer.Argument(help="The catalog.")] = _CONFIG,
+    config: Annotated[Path, typer.Argument(help="The catalog.")] = CATALOG,
     *,
     host: Annotated[str, typer.Option("--host", help="Where to listen.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", help="At which port.")] = 8000,
@@ -92,7 +83,7 @@ def serve(
         catalog = load_catalog(place)
         if catalog.ledger.endswith(":memory:"):
             raise BadInput("A server needs a ledger that lasts.", next_step="Give [ledger] path a file or a database.")
-        with open_curator(place, new_books=demo, tell=tell_reading) as curator, closing(_book(place)) as keys:
+        with open_curator(place, new_books=demo, tell=tell_reading) as curator, closing(key_book(place)) as keys:
             _check_books(curator.ledger)  # and the snapshot is made, before anybody is let in
             if demo:
                 typer.echo(f"the key of alice, for this page and until it stops: {keys.create('alice')}")
@@ -154,94 +145,3 @@ def _check_books(ledger: Ledger) -> None:
             "The books are not sound: " + "; ".join(verification.problems) + ".",
             next_step="Run `discreet ledger verify`, and grant nothing until the owner has found out why.",
         )
-
-
-@key.command("create")
-def create_key(
-    name: Annotated[str, typer.Argument(help="For whom.")],
-    *,
-    role: RoleOption = "analyst",
-    days: Days = 90,
-    epsilon: Annotated[
-        float | None, typer.Option("--epsilon", help="Open the analyst's account with this cap in the same step.")
-    ] = None,
-    delta: Annotated[float, typer.Option("--delta", help="The cap's delta.")] = 0.0,
-    config: ConfigOption = _CONFIG,
-) -> None:
-    """Make a key and print it, once and alone. An analyst needs an account: the catalog's, or one that --epsilon opens."""
-    cap = None if epsilon is None else open_filter(epsilon, delta)
-    open_books(load_catalog(config)).close()  # with the accounts that the catalog declares by now
-    with closing(_book(config)) as book:
-        typer.echo(book.create(name, role=role, days=days, cap=cap))
-
-
-@key.command("rotate")
-def rotate_key(
-    number: Annotated[str, typer.Argument(help="The key's number.")], *, days: Days = 90, config: ConfigOption = _CONFIG
-) -> None:
-    """Make a new key for the holder of an old one, which stops working."""
-    with closing(_book(config)) as book:
-        typer.echo(book.rotate(number, days=days))
-
-
-@key.command("revoke")
-def revoke_key(
-    number: Annotated[str, typer.Argument(help="The key's number.")], *, config: ConfigOption = _CONFIG
-) -> None:
-    """Stop a key."""
-    with closing(_book(config)) as book:
-        book.revoke(number)
-    typer.echo(f"{number} opens nothing any more")
-
-
-@key.command("list")
-def list_keys(*, config: ConfigOption = _CONFIG, as_json: JsonOption = False) -> None:
-    """List keys by their number, without what opens the door."""
-    with closing(_book(config)) as book:
-        keys = book.all()
-    if as_json:
-        typer.echo(json.dumps([key_facts(issued) for issued in keys]))
-        return
-    for issued in keys:
-        state = "revoked" if issued.revoked else f"until {issued.expires[:10]}"
-        typer.echo(f"{issued.id}  {issued.name}  {issued.role}  {state}")
-
-
-@user.command("add")
-def add_user(
-    name: Annotated[str, typer.Argument(help="The name that the proxy gives.")],
-    *,
-    role: RoleOption = "analyst",
-    config: ConfigOption = _CONFIG,
-) -> None:
-    """Give somebody whom the proxy signs in a role, or another one."""
-    with closing(_book(config)) as book:
-        book.set_user(name, role)
-    typer.echo(f"{name} comes in as {role}")
-
-
-@user.command("remove")
-def remove_user(
-    name: Annotated[str, typer.Argument(help="The name that the proxy gives.")], *, config: ConfigOption = _CONFIG
-) -> None:
-    """Take a user's role away."""
-    with closing(_book(config)) as book:
-        book.set_user(name, None)
-    typer.echo(f"{name} does not come in any more")
-
-
-@user.command("list")
-def list_users(*, config: ConfigOption = _CONFIG, as_json: JsonOption = False) -> None:
-    """List the users of the proxy and their roles."""
-    with closing(_book(config)) as book:
-        users = book.users()
-    if as_json:
-        typer.echo(json.dumps([{"name": name, "role": role} for name, role in sorted(users.items())]))
-        return
-    for name, role in sorted(users.items()):
-        typer.echo(f"{name}  {role}")
-
-
-def _book(config: Path) -> KeyBook:
-    catalog = load_catalog(config)
-    return KeyBook.open(catalog.ledger, anchor=catalog.anchor)

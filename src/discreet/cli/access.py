@@ -1,0 +1,107 @@
+"""`discreet key` and `discreet user`: say who may come in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreet.accounting import open_filter
+from discreet.catalog import load_catalog
+from discreet.cli.options import CATALOG, ConfigOption, JsonOption
+from discreet.cli.printing import print_json, say_done
+from discreet.curator import open_books
+from discreet.server.keys import KeyBook, key_facts
+from discreet.server.roles import ROLES
+
+RoleOption = Annotated[
+    str, typer.Option("--role", help=f"One of: {', '.join(ROLES)}.", autocompletion=lambda: list(ROLES))
+]
+KeyNumber = Annotated[str, typer.Argument(help="The key's number.")]
+UserName = Annotated[str, typer.Argument(help="The name that the proxy gives.")]
+Days = Annotated[int, typer.Option("--days", help="How long it opens the door.")]
+
+
+def create_key(
+    name: Annotated[str, typer.Argument(help="For whom.")],
+    *,
+    role: RoleOption = "analyst",
+    days: Days = 90,
+    epsilon: Annotated[
+        float | None, typer.Option("--epsilon", help="Open the analyst's account with this cap in the same step.")
+    ] = None,
+    delta: Annotated[float, typer.Option("--delta", help="The cap's delta.")] = 0.0,
+    config: ConfigOption = CATALOG,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a key and print it, once and alone. An analyst needs an account: the catalog's, or one that --epsilon opens."""
+    cap = None if epsilon is None else open_filter(epsilon, delta)
+    open_books(load_catalog(config)).close()  # with the accounts that the catalog declares by now
+    with closing(key_book(config)) as book:
+        key = book.create(name, role=role, days=days, cap=cap)
+    say_done(key, {"key": key}, as_json=as_json)
+
+
+def rotate_key(
+    number: KeyNumber, *, days: Days = 90, config: ConfigOption = CATALOG, as_json: JsonOption = False
+) -> None:
+    """Make a new key for the holder of an old one, which stops working."""
+    with closing(key_book(config)) as book:
+        key = book.rotate(number, days=days)
+    say_done(key, {"key": key}, as_json=as_json)
+
+
+def revoke_key(number: KeyNumber, *, config: ConfigOption = CATALOG, as_json: JsonOption = False) -> None:
+    """Stop a key."""
+    with closing(key_book(config)) as book:
+        book.revoke(number)
+    say_done(f"{number} opens nothing any more", {"revoked": number}, as_json=as_json)
+
+
+def list_keys(*, config: ConfigOption = CATALOG, as_json: JsonOption = False) -> None:
+    """List keys by their number, without what opens the door."""
+    with closing(key_book(config)) as book:
+        keys = book.all()
+    states = ("revoked" if issued.revoked else f"until {issued.expires[:10]}" for issued in keys)
+    rows = [(issued.id, issued.name, issued.role, state) for issued, state in zip(keys, states, strict=True)]
+    _list(rows, [key_facts(issued) for issued in keys], as_json=as_json)
+
+
+def add_user(
+    name: UserName, *, role: RoleOption = "analyst", config: ConfigOption = CATALOG, as_json: JsonOption = False
+) -> None:
+    """Give somebody whom the proxy signs in a role, or another one."""
+    with closing(key_book(config)) as book:
+        book.set_user(name, role)
+    say_done(f"{name} comes in as {role}", {"name": name, "role": role}, as_json=as_json)
+
+
+def remove_user(name: UserName, *, config: ConfigOption = CATALOG, as_json: JsonOption = False) -> None:
+    """Take a user's role away."""
+    with closing(key_book(config)) as book:
+        book.set_user(name, None)
+    say_done(f"{name} does not come in any more", {"name": name, "role": None}, as_json=as_json)
+
+
+def list_users(*, config: ConfigOption = CATALOG, as_json: JsonOption = False) -> None:
+    """List the users of the proxy and their roles."""
+    with closing(key_book(config)) as book:
+        users = sorted(book.users().items())
+    _list(users, [{"name": name, "role": role} for name, role in users], as_json=as_json)
+
+
+def key_book(config: Path) -> KeyBook:
+    """The keys and users of a catalog's ledger."""
+    catalog = load_catalog(config)
+    return KeyBook.open(catalog.ledger, anchor=catalog.anchor)
+
+
+def _list(rows: Sequence[tuple[str, ...]], facts: list[dict[str, Any]], *, as_json: bool) -> None:
+    if as_json:
+        print_json(facts)
+        return
+    for row in rows:
+        typer.echo("  ".join(row))
