@@ -13,7 +13,7 @@ import pyarrow as pa
 from discreet.answering.face import CuratorFace
 from discreet.answering.facts import PAGE, Balance, Card, CatalogFacts, Explanation, PastRelease, read_facts
 from discreet.answering.shown import Ends, Interval, Shown
-from discreet.answering.wire import parameter_facts, read_array, read_ends, read_half_widths, read_intervals
+from discreet.answering.wire import parameter_facts, read_array, read_ends, read_half_widths, read_intervals, read_type
 from discreet.errors import DiscreetError, EngineFailure, Place, QueryRefused
 from discreet.exact import Number, exact, read_level
 from discreet.figures import CONFIDENCE
@@ -50,6 +50,11 @@ class RemoteAnswer(Shown):
         """Their names, in order."""
         columns: list[str] = self._at_level(CONFIDENCE)["columns"]
         return columns
+
+    @property
+    def types(self) -> list[pa.DataType]:
+        """Their types, in order."""
+        return [read_type(kind) for kind in self._at_level(CONFIDENCE)["types"]]
 
     @property
     def rows(self) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ from discreet.errors import BadBounds, BadDelta, BadEpsilon, BadInput, BadProbab
 Number: TypeAlias = int | float | Fraction | Decimal
 
 _SMALLEST_NORMAL, _LARGEST = Fraction(sys.float_info.min), Fraction(sys.float_info.max)
-_LARGEST_EPSILON = Fraction(2**1000)
+_LARGEST_EPSILON, _LARGEST_LEVEL = Fraction(2**1000), 1 - _SMALLEST_NORMAL
 LARGEST_COUNT = 2**63 - 1
 
 
@@ -138,7 +138,7 @@ def read_sensitivity(value: object) -> Fraction:
 def read_level(value: object, *, name: str = "confidence") -> Fraction:
     """A confidence level or probability strictly between 0 and 1."""
     number = finite(value)
-    if number is None or not _SMALLEST_NORMAL <= number <= 1 - _SMALLEST_NORMAL:
+    if number is None or not _SMALLEST_NORMAL <= number <= _LARGEST_LEVEL:
         raise BadProbability(
             f"{name} must be a number above 0 and below 1.",
             next_step=f"Give {name} as a fraction such as 0.95.",

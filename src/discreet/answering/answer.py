@@ -32,7 +32,7 @@ class Answer(Shown):
 
     plan: Plan
     stored: bytes
-    _computed: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _computed: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __len__(self) -> int:
         return self._table.size
@@ -47,6 +47,9 @@ class Answer(Shown):
 
     def parts(self, size: int) -> Iterator[Answer]:
         """The same answer, so many rows at a time."""
+        if len(self) <= size:
+            yield self
+            return
         for start in range(0, len(self), size):
             part = Answer(self.plan, self.stored, loss=self.loss, replayed=self.replayed, receipt=self.receipt)
             part._computed["table"] = self._table.kept(np.arange(start, min(start + size, len(self))))
@@ -57,49 +60,69 @@ class Answer(Shown):
         return list(self.plan.columns)
 
     @property
+    def types(self) -> list[pa.DataType]:
+        return [to_arrow(column).type for column in self._table.columns]
+
+    @property
     def rows(self) -> list[dict[str, Any]]:
         return self._by_row([_shown_values(column) for column in self._table.columns])
 
     @property
     def notes(self) -> tuple[str, ...]:
-        columns = self._table.columns
-        widths = [half_width(column, CONFIDENCE) for column in columns]
+        columns, widths = self._table.columns, self._widths(read_level(CONFIDENCE))
         return (*self.plan.notes, *warnings.of_price(self.loss), *warnings.of_widths(self.columns, columns, widths))
 
     def intervals(self, level: Number) -> list[dict[str, Interval | None]]:
-        return self._by_row([_shown_sides(column, level) for column in self._table.columns])
+        sides = zip(self._table.columns, self._sides(read_level(level)), strict=True)
+        return self._by_row([_shown_sides(column, ends) for column, ends in sides])
 
     def population_intervals(self, level: Number) -> list[dict[str, tuple[float, float] | None]]:
         """Noise and sampling of counts, shares and means, as if the people were drawn from a large population; None for other cells."""
         return self._by_row(population_sides(self.plan, read_stored(self.stored), level))
 
     def half_widths(self, level: Number) -> list[dict[str, float | None]]:
-        return self._by_row([_shown_widths(column, level) for column in self._table.columns])
+        widths = zip(self._table.columns, self._widths(read_level(level)), strict=True)
+        return self._by_row([_shown_widths(column, width) for column, width in widths])
+
+    def _sides(self, level: Fraction) -> list[Sides | None]:
+        """The intervals of each column, found once a level: widths and notes read them, too."""
+        if ("sides", level) not in self._computed:
+            self._computed["sides", level] = [sides_at(column, level) for column in self._table.columns]
+        sides: list[Sides | None] = self._computed["sides", level]
+        return sides
+
+    def _widths(self, level: Fraction) -> list[NDArray[np.float64] | None]:
+        """The larger side of each column's intervals, in the same way."""
+        if ("widths", level) not in self._computed:
+            both = zip(self._table.columns, self._sides(level), strict=True)
+            self._computed["widths", level] = [half_width(column, ends) for column, ends in both]
+        widths: list[NDArray[np.float64] | None] = self._computed["widths", level]
+        return widths
 
     def _by_row(self, columns: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
         names = self.plan.columns
         return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
     def arrays(self, level: Number) -> Iterator[tuple[str, pa.Array, Ends | None]]:
-        for name, column in zip(self.plan.columns, self._table.columns, strict=True):
-            yield name, to_arrow(column), _arrow_ends(column, level)
+        sides = self._sides(read_level(level))
+        for name, column, ends in zip(self.plan.columns, self._table.columns, sides, strict=True):
+            yield name, to_arrow(column), _arrow_ends(column, ends)
 
 
-def sides_at(column: Column, level: Number) -> Sides | None:
+def sides_at(column: Column, level: Fraction) -> Sides | None:
     """The intervals of a column: all n draws behind a cell hold together where each holds at 1 - (1 - level) / n."""
-    asked = read_level(level)
     if not column.is_noisy or column.around is None:
         return None
-    each = 1 - (1 - asked) / Fraction(sum(column.events.values()))
+    draws = sum(column.events.values())
+    each = level if draws == 1 else 1 - (1 - level) / draws
     low, high = column.around(each)
     _, is_number = numbers(column)
     shown = is_number | ~column.valid | (column.values.dtype.kind == "M")
     return np.where(shown, low, np.nan), np.where(shown, high, np.nan)
 
 
-def half_width(column: Column, level: Number) -> NDArray[np.float64] | None:
+def half_width(column: Column, ends: Sides | None) -> NDArray[np.float64] | None:
     """The larger side, NaN where there is none."""
-    ends = sides_at(column, level)
     if ends is None:
         return None
     middle = days(column.values) if column.values.dtype.kind == "M" else numbers(column)[0]
@@ -114,8 +137,7 @@ def _shown_values(column: Column) -> list[Any]:
     return values
 
 
-def _shown_sides(column: Column, level: Number) -> list[Interval | None]:
-    ends = sides_at(column, level)
+def _shown_sides(column: Column, ends: Sides | None) -> list[Interval | None]:
     if ends is None:
         return [None] * len(column)
     is_date = column.values.dtype.kind == "M"
@@ -124,9 +146,8 @@ def _shown_sides(column: Column, level: Number) -> list[Interval | None]:
     return [None if gone else _dates(low, high) if is_date else (low, high) for low, high, gone in cells]
 
 
-def _arrow_ends(column: Column, level: Number) -> Ends | None:
+def _arrow_ends(column: Column, sides: Sides | None) -> Ends | None:
     """The intervals of a column as two arrays; None where no cell has one."""
-    sides = sides_at(column, level)
     if sides is None:
         return None
     lost = np.isnan(sides[0]) | np.isnan(sides[1])
@@ -142,8 +163,7 @@ def _dates(low: float, high: float) -> tuple[str, str]:
     return (_EPOCH + timedelta(low)).isoformat(), (_EPOCH + timedelta(high)).isoformat()
 
 
-def _shown_widths(column: Column, level: Number) -> list[float | None]:
-    widths = half_width(column, level)
+def _shown_widths(column: Column, widths: NDArray[np.float64] | None) -> list[float | None]:
     if widths is None:
         return [None] * len(column)
     return [None if np.isnan(width) else width for width in widths.tolist()]

@@ -190,7 +190,8 @@ def _added(
     if mechanisms:
         (mechanism,) = mechanisms
         assert isinstance(mechanism, Laplace | Gaussian)  # noqa: S101  the plan has checked it
-        values = replace(mechanism, size=groups).release(values, bits)
+        drawn = mechanism if mechanism.size == groups else replace(mechanism, size=groups)
+        values = drawn.release(values, bits)
     return narrowed(values).reshape(groups, 1)
 
 

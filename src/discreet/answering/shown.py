@@ -43,6 +43,11 @@ class Shown(ABC):
 
     @property
     @abstractmethod
+    def types(self) -> list[pa.DataType]:
+        """Their types, in order."""
+
+    @property
+    @abstractmethod
     def rows(self) -> list[dict[str, Any]]:
         """In order, one dict a row; dates as text."""
 

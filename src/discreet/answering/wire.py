@@ -17,7 +17,6 @@ from discreet.answering.facts import facts_of
 from discreet.answering.shown import Ends, Interval, Shown
 from discreet.errors import BadInput
 from discreet.exact import Number
-from discreet.figures import CONFIDENCE
 from discreet.sql.text import Parameters
 
 _DECIMAL = pa.decimal256(60, 0)
@@ -29,6 +28,7 @@ _TYPES = {
     "boolean": pa.bool_(),
     "decimal": _DECIMAL,
 }
+_NAMES = {kind: name for name, kind in _TYPES.items()}
 
 
 # Questions
@@ -91,8 +91,7 @@ _BY_ROW: dict[str, Callable[[Shown, Number], Any]] = {
 
 
 def _before_rows(answer: Shown) -> dict[str, Any]:
-    names = {kind: name for name, kind in _TYPES.items()}
-    return {"columns": answer.columns, "types": [names[values.type] for _, values, _ in answer.arrays(CONFIDENCE)]}
+    return {"columns": answer.columns, "types": [_NAMES[kind] for kind in answer.types]}
 
 
 def _after_rows(answer: Shown, level: Number) -> dict[str, Any]:
@@ -125,6 +124,11 @@ def read_half_widths(facts: Mapping[str, Any]) -> list[dict[str, float | None]]:
 def _half_width(value: Any, width: float | None, ends: Sequence[Any] | None) -> float | None:
     is_endless = width is None and value is not None and ends is not None
     return math.inf if is_endless else width
+
+
+def read_type(kind: str) -> pa.DataType:
+    """The Arrow type of a column that was named."""
+    return _TYPES[kind]
 
 
 def read_array(values: Sequence[Any], kind: str) -> pa.Array:

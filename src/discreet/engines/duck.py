@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import duckdb
@@ -57,6 +58,7 @@ class DuckEngine:
         self._public = PublicTables(self._data, self._watch)
         self._cursors: list[duckdb.DuckDBPyConnection] = []
         self._written: OrderedDict[int, tuple[Question, list[Grouping]]] = OrderedDict()
+        self._parsed = lru_cache(maxsize=_REMEMBERED)(self._data.extract_statements)
         self._lock = threading.Lock()
 
     def close(self) -> None:
@@ -177,9 +179,10 @@ class DuckEngine:
     def _integers(
         self, cursor: duckdb.DuckDBPyConnection, statement: Statement, kinds: list[Type], *, is_small: bool
     ) -> list[Any]:
-        """Keys as Arrow arrays, then integers. A relation is bound twice, which a small answer would notice."""
+        """Keys as Arrow arrays, then integers. A relation is bound twice, and a text parsed, which a small answer would notice."""
         if is_small:
-            rows = cursor.execute(statement.sql, _values(statement)).fetchmany(_FEW)
+            (parsed,) = self._parsed(statement.sql)
+            rows = cursor.execute(parsed, _values(statement)).fetchmany(_FEW)
             if len(rows) < _FEW:
                 return from_rows(rows, kinds, width=len(cursor.description))
             cursor.abort()  # there are many undeclared groups

@@ -72,7 +72,7 @@ class Laplace(SolvedForEpsilon):
         scale = self.scale
         guess = float(scale) * math.log(2 / float(beta) / (1 + math.exp(-1 / scale)))
         low, high = -1, max(0, math.ceil(guess * (1 + 1e-9))) + 1  # too heavy a tail at `low`, light enough at `high`
-        near = math.floor(guess * (1 - 1e-9)) - 2  # nearly always too heavy still, so that few are left to try
+        near = math.ceil(guess * (1 - 1e-9)) - 2  # nearly always the last that is too heavy, so that one is left to try
         if near > low and not _tail_at_most(scale, near, beta):
             low = near
         while high - low > 1:

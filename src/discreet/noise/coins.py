@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,9 +56,11 @@ class Probability:
     @classmethod
     def logistics_minus(cls, x: Fraction, *, doublings: int) -> list[Probability]:
         """1 / (1 + exp(x)), the same for 2x, for 4x and so on; their first 64 bits are found together, in a fraction of the time."""
-        coins = [cls.logistic_minus(x * 2**times) for times in range(doublings + 1)]
-        for coin, ends in zip(coins, exp_minus_doubled(x, doublings, 64 + _GUARD), strict=True):
-            coin._learn(64, _logistic(ends, 64 + _GUARD, 1))  # noqa: SLF001  one of our own
+        coins = []
+        for times, ends in enumerate(exp_minus_doubled(x, doublings, 64 + _GUARD)):
+            coin = cls(partial(_logistic_doubled, x, times))
+            coin._learn(64, _logistic(ends, 64 + _GUARD, 1))
+            coins.append(coin)
         return coins
 
     def prefix(self, width: int) -> int:
@@ -95,6 +98,10 @@ def _logistic(ends: Bounds, bits: int, weight: int) -> Bounds:
     """Weight / (weight + exp(x)), from the ends of exp(-x)."""
     low, high, one = weight * ends[0], weight * ends[1], 1 << bits
     return (low << bits) // (one + low), -(-(high << bits) // (one + high))
+
+
+def _logistic_doubled(x: Fraction, times: int, bits: int) -> Bounds:
+    return _logistic(exp_minus(x * 2**times, bits), bits, 1)
 
 
 def flip(p: Probability, count: int, bits: RandomBits) -> NDArray[np.bool_]:

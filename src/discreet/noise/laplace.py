@@ -32,15 +32,18 @@ _CHUNK = 1 << 15  # words of one chunk stay in the cache
 class _Digits:
     """The coins of one scale: the sign, then the digits from the lowest, then the flag."""
 
-    scale: Fraction
     coins: tuple[Probability, ...]
-    thresholds: dict[Width, Words]
     prefixes: tuple[int, ...]
-    """The thresholds of 64 bits once more, as Python ints for single samples."""
+    """The first 64 bits of each."""
 
     @property
     def count(self) -> int:
         return len(self.coins) - 2
+
+    def thresholds(self, width: Width) -> Words:
+        """The first bits of each, one below the other."""
+        kind = np.uint16 if width == 16 else np.uint64
+        return np.array([[prefix >> 64 - width] for prefix in self.prefixes], kind)
 
 
 def check_scale(scale: Fraction) -> None:
@@ -59,12 +62,7 @@ def _digits(scale: Fraction) -> _Digits:
     count = int(45 * scale).bit_length()
     digits = Probability.logistics_minus(1 / scale, doublings=max(0, count - 1))
     coins = (digits[0], *digits[:count], Probability.exp_minus(2**count / scale))
-    prefixes = tuple(coin.prefix(64) for coin in coins)  # first: shorter ones are read off them
-    thresholds: dict[Width, Words] = {
-        16: np.array([[coin.prefix(16)] for coin in coins], np.uint16),
-        64: np.array([[prefix] for prefix in prefixes], np.uint64),
-    }
-    return _Digits(scale, coins, thresholds, prefixes)
+    return _Digits(coins, tuple(coin.prefix(64) for coin in coins))
 
 
 def discrete_laplace(scale: Fraction, count: int, bits: RandomBits) -> Samples:
@@ -124,7 +122,7 @@ def _sample(digits: _Digits, count: int, bits: RandomBits, *, two_sided: bool) -
 def _flip_all(digits: _Digits, count: int, width: Width, bits: RandomBits) -> NDArray[np.uint8]:
     """One row of zeros and ones for each coin."""
     words = bits.words(len(digits.coins) * count, width).reshape(len(digits.coins), count)
-    thresholds = digits.thresholds[width]
+    thresholds = digits.thresholds(width)
     heads = (words < thresholds).view(np.uint8)
     for tie in np.flatnonzero(words == thresholds):
         row, lane = divmod(int(tie), count)
