@@ -367,8 +367,9 @@ class Curator(CuratorFace):
         """
         cost = Composed.of(plan.releases)
         aside = float(exact(cost.delta))
-        if math.isfinite(cost.pure_epsilon):
-            return Loss(cost.pure_epsilon, aside)
+        pure = cost.pure_epsilon
+        if math.isfinite(pure):
+            return Loss(pure, aside)
         conversion = self.declared.cap.cap.delta / 2 or 1e-6
         return Loss(cost.epsilon_at(conversion + aside), conversion + aside)
 

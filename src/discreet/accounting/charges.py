@@ -16,7 +16,7 @@ from discreet.accounting.composition import Composed
 from discreet.errors import BadInput
 from discreet.exact import exact, rounded_up
 from discreet.mechanisms import Exponential, Quantile
-from discreet.mechanisms.base import Guarantee, PureMechanism
+from discreet.mechanisms.base import Guarantee, PureMechanism, read_guarantees
 
 UNIT = 10**24
 FILTER_ORDERS = (1.5, 2, 3, 4, 6, 8, 16, 32, 64, 128)
@@ -59,7 +59,7 @@ class Charge:
         Args:
             releases: The mechanisms.
         """
-        return cls._of(Composed.of(releases).parts)
+        return _charge_of(tuple(read_guarantees(releases)))
 
     @classmethod
     def with_orders(cls, releases: Sequence[Guarantee]) -> Charge:
@@ -117,6 +117,12 @@ def read_charge(value: object) -> Charge:
 
 def _are_orders(values: object) -> bool:
     return type(values) is tuple and len(values) == len(FILTER_ORDERS) and all(type(value) is int for value in values)
+
+
+@lru_cache(maxsize=1 << 12)
+def _charge_of(releases: tuple[Guarantee, ...]) -> Charge:
+    """Once for all accounts that are charged, and for the entry that says so."""
+    return Charge._of(Composed.of(releases).parts)  # noqa: SLF001  our own
 
 
 @lru_cache(maxsize=1 << 14)

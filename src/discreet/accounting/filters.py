@@ -47,7 +47,7 @@ class Filter(ABC):
         Args:
             total: Of all charges.
         """
-        return replace(total, renyi=None)
+        return total if total.renyi is None else replace(total, renyi=None)
 
     def allows(self, total: Charge) -> bool:
         """Whether a history with these totals is still within the cap.

@@ -18,6 +18,10 @@ from discreet.mechanisms import Mechanism
 from discreet.store import Transaction
 
 _COLUMNS = "name, kind, epsilon, delta, frozen, spent_pure, spent_rho, spent_delta, spent_renyi"
+_SAVE = (
+    f"INSERT INTO ledger_accounts ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET "  # noqa: S608
+    + ", ".join(f"{column} = excluded.{column}" for column in _COLUMNS.split(", ")[1:])
+)
 DATASET = "dataset"
 """The account that binds all analysts together, as if they colluded."""
 
@@ -75,12 +79,12 @@ class Account:
         return replace(self, total=total)
 
 
-def load(t: Transaction, name: str) -> Account:
-    """Read an account, or refuse."""
+def load(t: Transaction, name: str, *, like: Account | None) -> Account:
+    """Read an account, or refuse. Where its row is that of the account it should be `like`, that one is returned."""
     rows = t.run(f"SELECT {_COLUMNS} FROM ledger_accounts WHERE name = ?", name)  # noqa: S608
     if not rows:
         raise UnknownAccount("There is no account under that name.", next_step="Ask the owner of the data to open one.")
-    return account_of(rows[0])
+    return like if like is not None and rows[0] == row_of(like) else account_of(rows[0])
 
 
 def load_all(t: Transaction) -> list[Account]:
@@ -96,8 +100,7 @@ def load_some(t: Transaction, *names: str) -> list[Account]:
 
 def save(t: Transaction, account: Account) -> None:
     """Write an account, new or known."""
-    t.run("DELETE FROM ledger_accounts WHERE name = ?", account.name)
-    t.run(f"INSERT INTO ledger_accounts ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", *row_of(account))  # noqa: S608
+    t.run(_SAVE, *row_of(account))
 
 
 def account_of(row: Sequence[Any]) -> Account:
@@ -124,15 +127,19 @@ def _filter(kind: Kind, epsilon: str, delta: str) -> Filter:
 
 def row_of(account: Account) -> tuple[str | int | None, ...]:
     """The row that holds an account."""
-    cap, total = account.cap, account.total
+    total = account.total
     return (
         account.name,
         account.filter.kind,
-        str(exact(cap.epsilon)),
-        str(exact(cap.delta)),
+        *_cap_texts(account.cap),
         int(account.frozen),
         None if total.pure is None else str(total.pure),
         str(total.rho),
         str(total.delta),
         json.dumps(total.renyi),
     )
+
+
+@lru_cache(maxsize=4096)
+def _cap_texts(cap: Loss) -> tuple[str, str]:
+    return str(exact(cap.epsilon)), str(exact(cap.delta))

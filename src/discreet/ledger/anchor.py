@@ -39,14 +39,13 @@ class Anchor:
                 )
             _write(file, 0, GENESIS, lasting=True)
 
-    def check(self, entry_at: Callable[[int], Entry | None]) -> None:
+    def check(self, hash_at: Callable[[int], str | None]) -> None:
         """Refuse books that do not hold the entry that was noted."""
         if self._path is None:
             return
         with self._held() as file:
             seq, noted, _ = _read(file)
-        entry = entry_at(seq) if seq else None
-        if seq and (entry is None or entry.hash != noted):
+        if seq and hash_at(seq) != noted:
             raise LedgerDamaged(
                 "The books are not the ones that were seen before: entries are missing or changed.",
                 next_step="Restore the newest copy of the ledger; if it is lost, treat the budget as spent.",

@@ -44,6 +44,12 @@ def entry_at(t: Transaction, seq: int) -> Entry | None:
     return _entry(rows[0]) if rows else None
 
 
+def hash_at(t: Transaction, seq: int) -> str | None:
+    """The hash of one entry by its number, as it is written there."""
+    rows = t.run("SELECT hash FROM ledger_entries WHERE seq = ?", seq)
+    return str(rows[0][0]) if rows else None
+
+
 def is_linked(t: Transaction, entry: Entry) -> bool:
     """Whether an entry stands in the chain: it goes on from the entry before it, and the one behind it from it.
 

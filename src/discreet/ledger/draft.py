@@ -22,17 +22,21 @@ class Draft:
 
     def __init__(self, t: Transaction, running: RunningBooks, *, clock: Clock, seals: Seals) -> None:
         self.t, self.running, self.seals, self._clock = t, running, seals, clock
+        self._accounts: dict[str, Account] = {}
+        """Those whose rows were looked at: meanwhile nobody else writes."""
 
     def account(self, name: str) -> Account:
         """An account as its row has it, refused where the entries say otherwise: rows can be edited, sums cannot."""
-        try:
-            account = accounts.load(self.t, name)
-        except UnknownAccount:
-            if name in self.running.accounts:
-                chain.damaged("An account is not there any more.")
-            raise
-        self._check(account)
-        return account
+        if name not in self._accounts:
+            try:
+                account = accounts.load(self.t, name, like=self.running.accounts.get(name))
+            except UnknownAccount:
+                if name in self.running.accounts:
+                    chain.damaged("An account is not there any more.")
+                raise
+            self._check(account)
+            self._accounts[name] = account
+        return self._accounts[name]
 
     def accounts(self, *names: str) -> list[Account]:
         """Those accounts that there are of some, or all of them, in the same way."""
@@ -53,6 +57,7 @@ class Draft:
         """Write an account's row, after the entry that explains it."""
         self._check(account)
         accounts.save(self.t, account)
+        self._accounts[account.name] = account
 
     def append(self, kind: str, body: Mapping[str, Any]) -> Entry:
         """Write the next entry, and go on from it; before it, what is to be remarked about the clock."""
@@ -67,7 +72,7 @@ class Draft:
         last = self.running.head
         entry = Entry.following(last, time=self._clock.time_after(last), kind=kind, body=salted)
         entry = replace(entry, seal=self.seals.of(entry))
-        problems = self.running.follow(entry)
+        problems = self.running.take_in(entry)
         if problems:
             chain.damaged(f"The books would not add up: {'; '.join(problems)}.")
         chain.append(self.t, entry)

@@ -41,6 +41,9 @@ class Entry:
         return self.hash == entry_hash(self.seq, self.time, self.kind, self.body, self.previous)
 
 
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
 def entry_hash(seq: int, time: str, kind: str, body: Mapping[str, Any], previous: str) -> str:
     """SHA-256 over the canonical JSON of all other fields."""
     document = {"seq": seq, "time": time, "kind": kind, "body": body, "previous": previous}
@@ -49,4 +52,4 @@ def entry_hash(seq: int, time: str, kind: str, body: Mapping[str, Any], previous
 
 def canonical(document: Mapping[str, Any]) -> str:
     """JSON with sorted keys, no spaces and plain ASCII, so that everybody writes the same bytes."""
-    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return _ENCODER.encode(document)

@@ -12,6 +12,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,7 @@ class Ledger(Books):
                 noted.begin()
             store.migrate("ledger", SCHEMA)
             with store.transaction() as t:
-                noted.check(lambda seq: chain.entry_at(t, seq))
+                noted.check(partial(chain.hash_at, t))
             if neighbours is not None:
                 self.keep_neighbours(neighbours)
 
@@ -188,18 +189,17 @@ class Ledger(Books):
             unpaid = questions.unpaid_accounts(draft, key, request.analyst)
             if known and unpaid:
                 chain.damaged("A request counts as made and was not paid for.")
-            if not known:
-                self._charge(draft, request, key, unpaid)
+            receipt = None if known else self._charge(draft, request, key, unpaid)
             self._step("reserve: written")
-            receipt = questions.receipt_of(draft, key, request.analyst)
+            receipt = receipt or questions.receipt_of(draft, key, request.analyst)
             return Reservation(request, receipt, tuple(unpaid), questions.stored_answer(draft, key))
 
         reservation = self.writer.write(job)
         self._step("reserve: committed")
         return reservation
 
-    def _charge(self, draft: Draft, request: Request, key: str, unpaid: list[str]) -> None:
-        """Charge the accounts that have not paid."""
+    def _charge(self, draft: Draft, request: Request, key: str, unpaid: list[str]) -> str | None:
+        """Charge the accounts that have not paid; the receipt, if this is the first that the asker's own pays."""
         charged = [draft.account(name).charged(request.releases) for name in unpaid]
         self._step("reserve: checked")
         body = {
@@ -216,6 +216,8 @@ class Ledger(Books):
         for account in charged:
             draft.save(account)
         questions.mark_paid(draft.t, entry)
+        own = DATASET if request.analyst is None else analyst_account(request.analyst)
+        return entry.hash if own in unpaid else None
 
     def finish(self, reservation: Reservation, answer: bytes) -> bytes:
         """Store the answer and return the stored one, which is the only one that may leave."""
@@ -226,7 +228,8 @@ class Ledger(Books):
         def job(draft: Draft) -> bytes:
             self._step("finish: begun")
             draft.check_open(request.analyst)
-            if not draft.t.run("SELECT question FROM ledger_questions WHERE question = ?", question):
+            is_known = question in draft.running.unanswered
+            if not is_known and not draft.t.run("SELECT 1 FROM ledger_questions WHERE question = ?", question):
                 raise BadInput("This ledger has no such reservation.", next_step="Reserve first, in the same ledger.")
             stored = questions.stored_answer(draft, question)
             if stored is None:

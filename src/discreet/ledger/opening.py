@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 
 from discreet.errors import BadInput, NoLedger
@@ -43,7 +44,7 @@ def kept_store(where: str | Path) -> Store:
 def secret_of_books(store: Store, where: str | Path, *, anchor: Anchor) -> bytes:
     """The secret that the books are sealed with. Those of an earlier release are sealed, if their note is of that release too."""
     with store.transaction() as t:
-        anchor.check(lambda seq: chain.entry_at(t, seq))
+        anchor.check(partial(chain.hash_at, t))
         first = chain.entry_at(t, 1)
     is_sealed = first is not None and first.seal is not None
     secret = needed_secret(where, make=not is_sealed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from discreet.errors import BadInput
@@ -29,6 +29,8 @@ class Request:
     analyst: str | None = None
     label: str = ""
     format: int = FIRST
+    key: str = field(init=False)
+    """What makes two questions the same: plan, data version, price and format."""
 
     def __post_init__(self) -> None:
         check_text(self.id, "A request id", most=200)
@@ -41,10 +43,9 @@ class Request:
             raise BadInput("The format of a question is a whole number from 1 on.", next_step="Leave it out for 1.")
         if not self.releases:
             raise BadInput("A request needs a price.", next_step="Say which mechanisms it releases.")
+        object.__setattr__(self, "key", self._key())
 
-    @property
-    def key(self) -> str:
-        """What makes two questions the same: plan, data version, price and format."""
+    def _key(self) -> str:
         priced: dict[str, Any] = {
             "question": self.question,
             "releases": [describe(release) for release in self.releases],

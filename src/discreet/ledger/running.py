@@ -86,9 +86,10 @@ class RunningBooks:
 
     def follow(self, entry: Entry) -> list[str]:
         """Go on to the next entry; what is wrong with it. An entry that is not the next one counts for nothing."""
-        problems = self.unlinked(entry)
-        if problems:
-            return problems
+        return self.unlinked(entry) or self.take_in(entry)
+
+    def take_in(self, entry: Entry) -> list[str]:
+        """The same of an entry that is known to be the next."""
         self.head = entry
         self.begun = self.begun or entry.time
         try:

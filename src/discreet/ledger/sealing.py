@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from enum import StrEnum
+from functools import partial
 
 from discreet.errors import NotSealed
 from discreet.ledger import chain, seals
@@ -34,7 +35,7 @@ def seal_all(store: Store, secret: bytes, *, earlier: bytes | None, before: Befo
     """
     fresh = Seals(secret)
     with store.transaction() as t:
-        anchor.check(lambda seq: chain.entry_at(t, seq))
+        anchor.check(partial(chain.hash_at, t))
         first, last = chain.entry_at(t, 1), chain.last_entry(t)
         if before is Before.NOTHING and first and last and fresh.fits(first):
             return last  # another process was quicker

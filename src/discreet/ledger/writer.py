@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TypeVar
 
 from discreet.ledger import chain
@@ -73,7 +74,7 @@ class Writer:
         """Commit a tiny write that changes nothing of the books, to find out whether anything can be written."""
         self.seals.check_unbroken()
         with self._store.transaction() as t:
-            self._anchor.check(lambda seq: chain.entry_at(t, seq))
+            self._anchor.check(partial(chain.hash_at, t))
             t.run("UPDATE ledger_pulse SET beat = beat + 1")
 
     def _draft(self, t: Transaction, running: RunningBooks) -> Draft:
@@ -81,7 +82,7 @@ class Writer:
 
     def _begin(self, t: Transaction) -> None:
         self.seals.needed_key()
-        self._anchor.check(lambda seq: chain.entry_at(t, seq))
+        self._anchor.check(partial(chain.hash_at, t))
         self._drafted = self.followed(t)
 
     def _end(self, t: Transaction) -> None:
