@@ -11,7 +11,6 @@ from typing import Annotated
 import typer
 
 from discreet.catalog import Catalog, load_catalog
-from discreet.cli.access import key_book
 from discreet.cli.options import CATALOG
 from discreet.cli.progress import tell_reading
 from discreet.curator import open_curator
@@ -21,8 +20,10 @@ from discreet.local import Task
 from discreet.local.books import CollectorBooks
 from discreet.noise import RandomBits
 from discreet.samples import write_clinic
+from discreet.server.keys import KeyBook
 from discreet.server.limits import Limits
 from discreet.server.sessions import LINK_SECONDS, Sessions
+from discreet.store.secret import needed_secret
 
 
 def serve(
@@ -83,7 +84,8 @@ def serve(
         catalog = load_catalog(place)
         if catalog.ledger.endswith(":memory:"):
             raise BadInput("A server needs a ledger that lasts.", next_step="Give [ledger] path a file or a database.")
-        with open_curator(place, new_books=demo, tell=tell_reading) as curator, closing(key_book(place)) as keys:
+        with open_curator(place, new_books=demo, tell=tell_reading) as curator:
+            keys = KeyBook(curator.ledger, needed_secret(catalog.ledger))  # one ledger, so that each entry is read once
             _check_books(curator.ledger)  # and the snapshot is made, before anybody is let in
             if demo:
                 typer.echo(f"the key of alice, for this page and until it stops: {keys.create('alice')}")

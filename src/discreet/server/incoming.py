@@ -59,19 +59,16 @@ class LimitedRequest(Request):
         return limits
 
     async def _read(self, most: int) -> bytes:
-        pieces, length, patience = bytearray(), 0, self._limits.patience
-        stream = self.stream()
+        pieces, now, patience = bytearray(), asyncio.get_running_loop().time, self._limits.patience
+        end = now() + 3 * patience
         try:
-            async with asyncio.timeout(3 * patience):
-                while True:
-                    async with asyncio.timeout(patience):
-                        piece = await anext(stream, None)
-                    if piece is None:
-                        return bytes(pieces)
-                    length += len(piece)
-                    if length > most:
+            async with asyncio.timeout(patience) as clock:
+                async for piece in self.stream():
+                    if len(pieces) + len(piece) > most:
                         raise HTTPException(413)
                     pieces += piece
+                    clock.reschedule(min(now() + patience, end))
+                return bytes(pieces)
         except TimeoutError:
             raise HTTPException(408) from None
         except ClientDisconnect:
