@@ -20,7 +20,7 @@ from discreet.accounting.charges import PRICES
 from discreet.accounting.filters import Filter
 from discreet.errors import BadInput, RequestConflict
 from discreet.ledger import caps, chain, questions, relation, sources, watches
-from discreet.ledger.accounts import analyst_account
+from discreet.ledger.accounts import DATASET, analyst_account
 from discreet.ledger.anchor import Anchor
 from discreet.ledger.books import Books
 from discreet.ledger.clock import utc_now
