@@ -1,47 +1,14 @@
 """`discreet init`: from a file that nobody here made to a first answer, by flags and on a terminal."""
 
 import json
-import os
-import pty
-import random
-import select
-import subprocess
-import sys
-import time
 
 import pytest
 
 from discreet.catalog import Type, load_catalog
 from discreet.catalog.people import SeenColumn, SeenTable, looks_like_row_number, suggested_people
 from tests.opening import open_curator
-
-
-def write_salaries(folder):
-    rng = random.Random(1)
-    rows = [f"{rng.randint(18, 65)},{rng.choice(['clerk', 'boss'])},{rng.randint(20_000, 90_000)}" for _ in range(500)]
-    (folder / "salaries.csv").write_text("\n".join(["age,Job Title,salary", *rows]) + "\n")
-
-
-def write_survey(folder):
-    rng = random.Random(2)
-    rows = [
-        f"{rng.choice(['n/a', *range(20, 60)])};{rng.uniform(150, 200):.1f};{rng.choice(['yes', 'no'])};{rng.choice(['grün', 'rot'])};0{rng.randint(1000, 9999)};"
-        for _ in range(500)
-    ]
-    header = "What is your age?;größe (cm);is-member;favourite colour;PLZ;€ $ x"
-    (folder / "survey 2024-results.csv").write_text("\n".join([header, *rows]) + "\n")
-
-
-def write_shop(folder):
-    rng = random.Random(3)
-    customers = [f"{at},name {at},{rng.choice(['Rome', 'Oslo'])}" for at in range(100)]
-    orders = [
-        f"{at},{rng.randrange(100)},{rng.random() * 99:.2f},2024-03-{1 + at % 28:02} 10:30:00" for at in range(400)
-    ]
-    items = [f"{at},{rng.randrange(400)},{rng.randrange(9)}" for at in range(900)]
-    (folder / "customers.csv").write_text("\n".join(["id,name,city", *customers]) + "\n")
-    (folder / "orders.csv").write_text("\n".join(["order_id,customer_id,amount,ordered at", *orders]) + "\n")
-    (folder / "order_items.csv").write_text("\n".join(["item_id,order_id,product_id", *items]) + "\n")
+from tests.own_files import write_salaries, write_shop, write_survey
+from tests.terminal import Terminal
 
 
 def test_a_file_without_ids_is_answered_by_the_second_command(tmp_path, run):
@@ -74,9 +41,10 @@ def test_odd_names_and_mixed_types_are_served_as_they_are(tmp_path, run):
     write_survey(tmp_path)
     told = run("init", "survey 2024-results.csv", "--yes", "--epsilon", 2)
     assert "cells are no integer, and count as NULL" in told
+    assert "most cells read as integer: so typed, others are NULL" in told
     table = load_catalog(tmp_path / "discreet.toml").tables["survey_2024_results"]
     assert [column.type for column in table.columns.values()] == [
-        Type.INTEGER, Type.REAL, Type.BOOLEAN, Type.TEXT, Type.TEXT,
+        Type.INTEGER, Type.REAL, Type.BOOLEAN, Type.TEXT, Type.TEXT, Type.TEXT,
     ]  # fmt: skip
     assert "left out" in (tmp_path / "discreet.toml").read_text()
     sql = 'SELECT "is-member", COUNT("What is your age?") AS n FROM survey_2024_results WHERE "größe (cm)" > 160 GROUP BY 1'
@@ -87,6 +55,8 @@ def test_orders_belong_to_customers_and_items_by_way_of_orders(tmp_path, run):
     write_shop(tmp_path)
     told = run("init", ".", "--epsilon", 3, "--max-rows", "orders=9", "--person", "order_items=order_id")
     assert "the time of day is left out" in told
+    assert "order_items: 1 row of each order_id counts" in told
+    assert "orders: 1 row" not in told
     tables = load_catalog(tmp_path / "discreet.toml").tables
     assert {name: table.unit.column for name, table in tables.items()} == {
         "customers": "id", "orders": "customer_id", "order_items": "customer_id",
@@ -130,43 +100,6 @@ def test_with_a_sample_of_none_no_row_is_looked_at(tmp_path, run):
     assert load_catalog(tmp_path / "discreet.toml").tables["salaries"].columns["age"].type is Type.TEXT
 
 
-class Terminal:
-    """A command on a terminal of its own, talked to as a person would."""
-
-    def __init__(self, folder, *arguments):
-        self._mine, theirs = pty.openpty()
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "discreet", *arguments],
-            cwd=folder, stdin=theirs, stdout=theirs, stderr=theirs, close_fds=True,
-        )  # fmt: skip
-        os.close(theirs)
-        self.told = ""
-
-    def answer(self, question, text):
-        """Wait for a question and answer it."""
-        self._wait_for(question)
-        os.write(self._mine, f"{text}\n".encode())
-
-    def end(self):
-        self._wait_for(None)
-        os.close(self._mine)
-        return self._process.wait(timeout=30)
-
-    def _wait_for(self, text):
-        start, until = len(self.told), time.monotonic() + 60
-        while text is None or text not in self.told[start:]:
-            assert time.monotonic() < until, self.told
-            if select.select([self._mine], [], [], 1)[0]:
-                try:
-                    read = os.read(self._mine, 4096)
-                except OSError:  # the other end is closed
-                    read = b""
-                if not read:
-                    assert text is None, self.told
-                    return
-                self.told += read.decode(errors="replace")
-
-
 def test_the_interview_asks_what_the_data_cannot_say(tmp_path):
     write_shop(tmp_path)
     terminal = Terminal(tmp_path, "init", "orders.csv")
@@ -174,8 +107,7 @@ def test_the_interview_asks_what_the_data_cannot_say(tmp_path):
     terminal.answer("person [customer_id]", "order_id")
     terminal.answer("Is each of these values a person all the same?", "n")
     terminal.answer("person [customer_id]", "")
-    terminal.answer("rows [1]", "9")
-    terminal.answer("order_id: from, to", "")
+    terminal.answer("rows [10]", "9")
     terminal.answer("amount: from, to", "cheap dear")
     terminal.answer("amount: from, to", "0 100")
     terminal.answer("ordered at: from, to", "2024-01-01 2024-12-31")

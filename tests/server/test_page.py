@@ -240,6 +240,9 @@ def test_every_page_is_accessible_to_everybody_who_may_see_it(browser, served, w
         expect(page.locator(f"#{name}")).to_be_visible()
         expect(page.locator("header nav a[aria-current]")).to_have_count(1)
         check_accessible(page)
+    page.goto(f"{served.url}/api")
+    expect(page.locator("#routes")).to_contain_text("POST /v1/ask")
+    check_accessible(page)
     context.close()
 
 

@@ -23,6 +23,8 @@ DELTA = 1e-6
 _MANY = 12
 """Of a table with more columns than this, bounds and values are left to be written into the file."""
 _FEW_VALUES = 20
+_ROWS_OF_A_PERSON = "10"
+"""Offered where somebody has several rows. Whom nobody asks gets the catalog's default, 1, and is told."""
 _T = TypeVar("_T")
 
 
@@ -148,7 +150,8 @@ class Interview:
         names = [name for name in (*columns, EACH_ROW.column, PUBLIC) if name != suggested.column]
         shown = ", ".join(names[:_MANY]) + (", …" if len(names) > _MANY else "")
         self._say(f"Who is one person in {table.name}? A column, row (each row is a person), or public (nobody).")
-        self._say(f"  suggested: {suggested.column}, because {suggested.why}. Others: {shown}")
+        self._say(f"  suggested: {suggested.column}, because {suggested.why}")
+        self._say(f"  others: {shown}")
         said = self._until(
             lambda: _known(typer.prompt("person", default=suggested.column), [*table.columns, EACH_ROW.column, PUBLIC])
         )
@@ -179,6 +182,7 @@ class Interview:
         columns = {name: column for name, column in table.columns.items() if _can_be_asked_about(name)}
         left_out = [name for name in table.columns if name not in columns]
         asks = self._asks and person is not None and len(columns) <= _MANY
+        max_rows = None if person is None or person.is_row else self._max_rows(table, person)
         if asks:
             self._say(f"\n{table.name}: what may anybody know about these columns, without this data? Enter skips.")
         return TableDraft(
@@ -186,7 +190,7 @@ class Interview:
             person="" if person is None else person.column,
             refers_to=None if person is None else person.refers_to,
             is_public=person is None,
-            max_rows=None if person is None or person.is_row else self._max_rows(table, person),
+            max_rows=max_rows,
             path=table.path,
             notes=tuple(f"left out, as its name has a $ or an unprintable character: {name!r}" for name in left_out),
             columns={name: self._column(table, column, person, asks=asks) for name, column in columns.items()},
@@ -197,10 +201,14 @@ class Interview:
         said = self._flag(self._flags.max_rows, table.name) or plain
         if said is not None:
             return _whole(said)
-        if not self._asks or not table.columns[person.column].repeats:
+        if not table.columns[person.column].repeats:
+            return None
+        if not self._asks:
+            self._say(f"  {table.name}: 1 row of each {person.column} counts, others are cut; for more:")
+            self._say(f"  --max-rows {table.name}=N, or max_rows in the catalog (discreet check says what is cut)")
             return None
         self._say(f"\nAt most how many rows of one {person.column} may count in {table.name}? Noise grows with it.")
-        return self._until(lambda: _whole(typer.prompt("rows", default="1")))
+        return self._until(lambda: _whole(typer.prompt("rows", default=_ROWS_OF_A_PERSON)))
 
     def _column(self, table: SeenTable, column: SeenColumn, person: Person | None, *, asks: bool) -> ColumnDraft:
         facts: dict[str, Facts] = {}
@@ -210,7 +218,8 @@ class Interview:
             facts |= _bounds(bounds, column.type)
         if values is not None:
             facts |= _values(values, column.type)
-        if asks and not facts and (person is None or column.name != person.column):
+        is_id = looks_like_row_number(table, column.name) or (person is not None and column.name == person.column)
+        if asks and not facts and not is_id:
             facts |= self._asked_facts(column)
         hint = "what is no such value counts as NULL" if column.misfits else column.note
         return ColumnDraft(type=column.type, facts=facts, hint=hint)
@@ -229,7 +238,8 @@ class Interview:
     # Talking
 
     def _say(self, text: str) -> None:
-        typer.echo(text)
+        """On a terminal lines break between words."""
+        self._console.print(Text(text), soft_wrap=not self._asks)
 
     def _until(self, ask: Callable[[], _T]) -> _T:
         """The first answer that can be used."""

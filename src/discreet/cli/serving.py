@@ -80,7 +80,7 @@ def serve(
         user_header=user_header,
     )
     with tempfile.TemporaryDirectory() as folder:
-        place = write_clinic(Path(folder) / "clinic") if demo else config
+        place = (write_clinic(Path(folder) / "clinic") if demo else config).resolve()
         catalog = load_catalog(place)
         if catalog.ledger.endswith(":memory:"):
             raise BadInput("A server needs a ledger that lasts.", next_step="Give [ledger] path a file or a database.")
@@ -97,7 +97,7 @@ def serve(
                 at_once=at_once,
                 class_ms=class_ms,
                 seconds_a_minute=seconds_a_minute,
-                config=place.resolve(),
+                config=place,
                 limits=limits,
             )
 

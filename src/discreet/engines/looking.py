@@ -107,6 +107,9 @@ def _read_from_text(column: SeenColumn, cells: Sequence[str]) -> SeenColumn:
     fits = {kind: sum(bool(pattern.fullmatch(cell)) for cell in cells) for kind, pattern in _READS_AS.items()}
     kind = max(fits, key=lambda kind: fits[kind])
     if not cells or fits[kind] < _MOSTLY * len(cells):
-        return column
+        is_mixed = 2 * fits[kind] > len(cells) and kind is not Type.BOOLEAN
+        return (
+            replace(column, note=f"most cells read as {kind.value}: so typed, others are NULL") if is_mixed else column
+        )
     note = _TIMES_ARE_DATES if kind is Type.DATE and any(map(_TIME.search, cells)) else ""
     return replace(column, type=kind, note=note, misfits=len(cells) - fits[kind])

@@ -14,6 +14,7 @@ for (const [path, methods] of Object.entries(document_.paths)) {
         make(
           "pre",
           `curl -X ${method.toUpperCase()} ${location.origin}${path} \\\n  -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\\n  -d '${JSON.stringify(body.example)}'`,
+          { tabindex: 0 }, // it scrolls on a phone
         ),
       );
     const list = make("dl");

@@ -18,7 +18,7 @@ export async function signedIn({ needed }) {
   }
   $("sign-in").hidden = who !== null || !needed;
   $("sign-out").hidden = !who?.signs_out;
-  $("who").textContent = who ? `${who.name}, ${who.role}` : "";
+  $("who").textContent = who ? [...new Set([who.name, who.role])].join(", ") : "";
   if (who) {
     offer(who.role);
     nameDataset(who);
