@@ -14,7 +14,7 @@ from discreet.answering.face import CuratorFace
 from discreet.answering.facts import PAGE, Balance, Card, CatalogFacts, Explanation, PastRelease, read_facts
 from discreet.answering.shown import Ends, Interval, Shown
 from discreet.answering.wire import parameter_facts, read_array, read_ends, read_half_widths, read_intervals, read_type
-from discreet.errors import DiscreetError, EngineFailure, Place, QueryRefused
+from discreet.errors import DiscreetError, EngineFailure, Place, QueryRefused, Unreachable
 from discreet.exact import Number, exact, read_level
 from discreet.figures import CONFIDENCE
 from discreet.loss import Loss
@@ -92,7 +92,10 @@ class RemoteCurator(CuratorFace):
     """
 
     def __init__(self, url: str, *, key: str, seconds: float = 660) -> None:
-        self._http = httpx.Client(base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=seconds)
+        try:
+            self._http = httpx.Client(base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=seconds)
+        except httpx.InvalidURL as failure:
+            raise _unreachable(failure) from None
 
     def __enter__(self) -> Self:
         return self
@@ -128,7 +131,7 @@ class RemoteCurator(CuratorFace):
 
         def asked(level: float) -> httpx.Response:
             """Under one Idempotency-Key: asked again after the data changed, it is refused and not paid for anew."""
-            return self._http.post("/v1/ask", json={**body, "level": level}, headers=headers)
+            return self._send("POST", "/v1/ask", json={**body, "level": level}, headers=headers)
 
         response = asked(CONFIDENCE)
         facts = _checked(response)
@@ -155,7 +158,7 @@ class RemoteCurator(CuratorFace):
         body = _body(
             sql, mechanism, parameters, epsilon=epsilon, within=within, confidence=confidence, delta=delta
         )  # fmt: skip
-        return read_facts(Explanation, _checked(self._http.post("/v1/explain", json=body)))
+        return read_facts(Explanation, _checked(self._send("POST", "/v1/explain", json=body)))
 
     def budget(self) -> list[Balance]:
         """The dataset's account and your own; all of them for the owner."""
@@ -164,7 +167,7 @@ class RemoteCurator(CuratorFace):
     def history(self, *, before: int | None = None, limit: int = PAGE) -> list[PastRelease]:
         """What you asked, newest first; for the owner, what anybody did. With `before`, what came before that number."""
         page: dict[str, int] = {"limit": limit} if before is None else {"limit": limit, "before": before}
-        facts = _checked(self._http.get("/v1/history", params=page))
+        facts = _checked(self._send("GET", "/v1/history", params=page))
         return [read_facts(PastRelease, question) for question in facts["questions"]]
 
     def catalog(self) -> CatalogFacts:
@@ -176,7 +179,13 @@ class RemoteCurator(CuratorFace):
         return read_facts(Card, self._get("/v1/transparency"))
 
     def _get(self, path: str) -> dict[str, Any]:
-        return _checked(self._http.get(path))
+        return _checked(self._send("GET", path))
+
+    def _send(self, method: str, path: str, **given: Any) -> httpx.Response:
+        try:
+            return self._http.request(method, path, **given)
+        except (httpx.HTTPError, httpx.InvalidURL) as failure:
+            raise _unreachable(failure) from None
 
 
 def _body(sql: str | Table, mechanism: str | None, parameters: Parameters, **prices: Number | None) -> dict[str, Any]:
@@ -185,6 +194,14 @@ def _body(sql: str | Table, mechanism: str | None, parameters: Parameters, **pri
     body |= {name: float(exact(value)) for name, value in prices.items() if value is not None}
     body |= {} if mechanism is None else {"mechanism": mechanism}
     return {**body, "parameters": parameter_facts(parameters)} if parameters else body
+
+
+def _unreachable(failure: Exception) -> Unreachable:
+    """By name, and without the address, which may have a password in it."""
+    return Unreachable(
+        f"The server did not answer ({type(failure).__name__}).",
+        next_step="Check its address and that it runs, and ask again: a question that was paid for costs nothing more.",
+    )
 
 
 def _checked(response: httpx.Response) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
 from fractions import Fraction
 from pathlib import Path
+from types import EllipsisType
 from typing import Any, NamedTuple, Self
 
 from discreet.accounting import Composed
@@ -220,8 +221,9 @@ class Curator(CuratorFace):
         mechanism: str | None = None,
         parameters: Parameters = (),
         analyst: str | None = None,
+        paid_by: str | EllipsisType | None = ...,
     ) -> Answer:
-        """The stored answer to a question that `analyst` has paid for, or a refusal. Nothing is spent, read or written down.
+        """The stored answer to a question that was paid for, or a refusal. Nothing is spent, read or written down.
 
         Args:
             sql: One SELECT, or a table with steps.
@@ -231,12 +233,13 @@ class Curator(CuratorFace):
             delta: For groups whose values are not declared.
             mechanism: "laplace", "gaussian" or "choose".
             parameters: A mapping for :name, or a sequence for ?.
-            analyst: Who asks; nobody is the owner at hand.
+            analyst: Who looks, and waits for a place to plan at; nobody is the owner at hand.
+            paid_by: Who asked it and shows it, None for the owner; if nobody is said, who looks.
         """
         details = {"delta": delta, "mechanism": mechanism, "parameters": parameters}
         with self._planning(analyst, None):
             plan = self._priced(sql, epsilon=epsilon, within=within, confidence=confidence, **details)
-        paid = self._pipeline.recalled(self._release(plan, str(sql)), analyst=analyst)
+        paid = self._pipeline.recalled(self._release(plan, str(sql)), analyst=analyst if paid_by is ... else paid_by)
         if paid is None or paid.reservation is None:
             raise NotAnswered("There is no answer to this question yet, or it is not paid for.", next_step="Ask it.")
         return Answer(plan, paid.stored, loss=self.loss(plan), replayed=True, receipt=paid.reservation.receipt)

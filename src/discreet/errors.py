@@ -41,6 +41,7 @@
     │   └── Forbidden                     forbidden
     ├── UnknownDataset                    unknown-dataset
     ├── TooMany                           too-many
+    ├── Unreachable                       unreachable: a server does not answer
     ├── MissingPackage (also an ImportError)  missing-package: an optional package is not installed
     ├── EngineFailure                     engine-failure
     │   └── Cancelled                     cancelled
@@ -340,6 +341,12 @@ class TooMany(DiscreetError):
     """More requests than the server allows."""
 
     code = "too-many"
+
+
+class Unreachable(DiscreetError):
+    """There is no server at that address, or it did not answer in time."""
+
+    code = "unreachable"
 
 
 class MissingPackage(DiscreetError, ImportError):

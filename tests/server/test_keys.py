@@ -34,6 +34,7 @@ def test_wrong_keys_neither_reach_the_database_nor_are_remembered(store):
     good = book.create("alice", cap=CAP)
     before = store.transactions
     for number in range(2000):
+        book.catch_up()
         with pytest.raises(NoAccess):
             book.holder(f"dk_{number:012x}_wrong")
     assert book.holder(good).name == "alice"
@@ -46,10 +47,12 @@ def test_a_key_that_another_book_makes_or_revokes_is_heard_of(store, monkeypatch
         KeyBook(Ledger(store, secret=b"x" * 32), b"x" * 32),
         KeyBook(Ledger(store, secret=b"x" * 32), b"x" * 32),
     )
+    monkeypatch.setattr("discreet.server.keys._REMEMBERED", -1.0)  # a moment later
     key = other.create("alice", cap=CAP)
+    book.catch_up()
     assert book.holder(key).name == "alice"
     other.revoke(key.split("_")[1])
-    monkeypatch.setattr("discreet.server.keys._REMEMBERED", -1.0)  # a second later
+    book.catch_up()
     with pytest.raises(NoAccess):
         book.holder(key)
 

@@ -15,8 +15,9 @@ from discreet.answering.facts import facts_of, read_facts
 from discreet.answering.shown import Shown
 from discreet.client import RemoteAnswer, RemoteCurator
 from discreet.curator import Curator
-from discreet.errors import BadEpsilon, BudgetExceeded, DiscreetError, JoinsPeople, NoAccess
+from discreet.errors import BadEpsilon, BudgetExceeded, DiscreetError, JoinsPeople, NoAccess, Unreachable
 from tests.opening import open_curator
+from tests.server.conftest import free_port
 
 METHODS = [name for name in vars(face.CuratorFace) if not name.startswith("_")]
 SURFACE = [name for name in vars(Shown) if not name.startswith("_") or name == "_repr_html_"]
@@ -162,6 +163,12 @@ def test_refusals_are_the_same_errors_near_and_far(both, server):
         assert said[0] == said[1]
     with discreet.connect(server.url, key="dk_no_body") as stranger, pytest.raises(NoAccess):
         stranger.budget()
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:{port}", "nonsense", "ftp://127.0.0.1", "http://[::1", ""])
+def test_a_server_that_is_not_there_is_an_error_by_name_with_a_next_step(url):
+    with pytest.raises(Unreachable, match="Check its address"):
+        discreet.connect(url.format(port=free_port()), key="dk_no_body").budget()
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,9 @@
 """Saved questions: one's own and shared ones, seen free by those who may, and never a way around a price."""
 
+import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from discreet.curator import open_curator
@@ -8,7 +12,7 @@ from discreet.samples import write_clinic
 from discreet.server.app import create_app
 from discreet.server.keys import KeyBook
 from discreet.server.roles import Holder
-from discreet.server.saved import SavedQuestions
+from discreet.server.saved import PAGE, SavedQuestions
 from discreet.store import open_store
 from tests.opening import CAP, begin_books
 from tests.server.conftest import client_of
@@ -28,11 +32,10 @@ def clinic(tmp_path):
         keys = {"alice": book.create("alice"), "bob": book.create("bob"), "olga": book.create("olga", role="owner")}
         keys["named-olga"] = book.create("olga", cap=CAP)
 
-        def send(who, method, path, body=None, **headers):
+        def send(who, method, path, body=None, *, content=None, **headers):
+            given = {"Authorization": f"Bearer {keys[who]}", "Content-Type": "application/json", **headers}
             with client_of(app) as client:
-                return client.request(
-                    method, path, json=body, headers={"Authorization": f"Bearer {keys[who]}", **headers}
-                )
+                return client.request(method, path, content=content or (body and json.dumps(body)), headers=given)
 
         send.curator = curator
         yield send
@@ -88,7 +91,8 @@ def test_a_name_is_one_question(clinic):
     first = clinic("alice", "POST", "/v1/saved", {"name": "wards", "question": WARDS}).json()
     again = clinic("alice", "POST", "/v1/saved", {"name": "wards", "question": {**WARDS, "epsilon": 1}}).json()
     assert again["number"] == first["number"]
-    assert [saved["question"]["epsilon"] for saved in clinic("alice", "GET", "/v1/saved").json()["saved"]] == [1]
+    assert len(clinic("alice", "GET", "/v1/saved").json()["saved"]) == 1
+    assert clinic("alice", "GET", f"/v1/saved/{first['number']}").json()["question"]["epsilon"] == 1
 
 
 def test_an_analyst_has_so_many_and_takes_no_room_from_others():
@@ -103,8 +107,92 @@ def test_an_analyst_has_so_many_and_takes_no_room_from_others():
         saved.save(alice, name="one more", question=WARDS, shared=False)
     saved.save(alice, name="question 7", question=WARDS, shared=True)  # in the place of another
     saved.save(bob, name="one more", question=WARDS, shared=False)
-    assert (len(saved.seen_by(alice)), len(saved.seen_by(bob))) == (200, 2)
+    pages = [saved.seen_by(alice)]
+    while len(pages[-1]) == PAGE:
+        pages.append(saved.seen_by(alice, after=pages[-1][-1].number))
+    assert [len(page) for page in pages] == [100, 100, 0]
+    assert len({each.number for page in pages for each in page}) == 200
+    assert len(saved.seen_by(bob)) == 2
     saved.close()
+
+
+def test_a_list_has_names_and_no_texts_and_says_where_it_goes_on(clinic, monkeypatch):
+    monkeypatch.setattr("discreet.server.saved.PAGE", 2)
+    monkeypatch.setattr("discreet.server.saving.PAGE", 2)
+    for name in ("one", "two", "three"):
+        clinic("alice", "POST", "/v1/saved", {"name": name, "question": WARDS, "shared": True})
+    first = clinic("bob", "GET", "/v1/saved").json()
+    rest = clinic("bob", "GET", f"/v1/saved?after={first['next']}").json()
+    assert sorted(each["name"] for each in first["saved"] + rest["saved"]) == ["one", "three", "two"]
+    assert rest["next"] is None
+    assert "question" not in first["saved"][0]
+    assert clinic("bob", "GET", "/v1/saved?after=none").status_code == 404
+
+
+HALF_A_PAIR = b'"\xed\xa0\x80"'
+"""Of UTF-16, in bytes that are no UTF-8."""
+
+
+@pytest.mark.parametrize("given", [HALF_A_PAIR, b"[[1]]", b"[" * 300 + b"]" * 300, b'{"a": 1}', b'{"date": 1}', b"{}"])
+def test_a_parameter_that_is_none_is_refused_at_every_door_and_kept_nowhere(clinic, given):
+    question = (
+        b'{"sql": "SELECT COUNT(*) AS n FROM visits WHERE ward = :w", "epsilon": 0.1, "parameters": {"w": %s}}' % given
+    )
+    saved = b'{"name": "x", "shared": true, "question": %s}' % question
+    bodies = {"ask": question, "explain": question, "recall": question, "saved": saved}
+    for path, body in bodies.items():
+        refused = clinic("alice", "POST", f"/v1/{path}", content=body)
+        assert (refused.status_code, refused.json()["error"]["code"]) == (422, "bad-input"), path
+    assert clinic("bob", "GET", "/v1/saved").json() == {"saved": [], "next": None}
+
+
+def test_parameters_that_can_be_used_are_kept_as_they_are(clinic):
+    given = {"w": "a", "n": None, "b": True, "i": 2**63, "f": 0.5, "d": {"date": "2024-12-31"}}
+    body = {"name": "x", "question": {**WARDS, "parameters": given}}
+    number = clinic("alice", "POST", "/v1/saved", body).json()["number"]
+    kept = clinic("alice", "GET", f"/v1/saved/{number}").json()["question"]["parameters"]
+    assert (kept, [type(value) for value in kept.values()]) == (given, [type(value) for value in given.values()])
+
+
+def test_a_question_that_was_saved_in_a_form_of_before_spoils_no_list_and_can_be_deleted(clinic):
+    number = clinic("alice", "POST", "/v1/saved", {"name": "old", "question": WARDS, "shared": True}).json()["number"]
+    question = json.dumps({**WARDS, "parameters": ["\ud800", [[[]]]]})
+    with clinic.curator.ledger._store.transaction() as t:
+        t.run("UPDATE saved_questions SET question = ? WHERE number = ?", question, number)
+    assert [each["name"] for each in clinic("bob", "GET", "/v1/saved").json()["saved"]] == ["old"]
+    for path in (f"/v1/saved/{number}", f"/v1/saved/{number}/answer"):
+        assert clinic("bob", "GET", path).json()["error"]["code"] == "unknown-saved"
+    assert clinic("alice", "DELETE", f"/v1/saved/{number}").status_code == 204
+
+
+def test_the_owner_recalls_what_the_owner_asked_and_nothing_that_others_paid_for(clinic):
+    clinic("bob", "POST", "/v1/ask", WARDS)
+    number = clinic("olga", "POST", "/v1/saved", {"name": "w", "question": WARDS, "shared": True}).json()["number"]
+
+    def seen():
+        recalled, shown = (
+            clinic("olga", "POST", "/v1/recall", WARDS),
+            clinic("alice", "GET", f"/v1/saved/{number}/answer"),
+        )
+        return [response.json().get("error", {}).get("code") for response in (recalled, shown)]
+
+    assert seen() == ["not-answered", "not-answered"]
+    clinic("olga", "POST", "/v1/ask", WARDS)
+    assert seen() == [None, None]
+
+
+def test_who_looks_at_a_shared_question_waits_at_a_desk_of_their_own_and_not_at_its_authors(clinic):
+    clinic("alice", "POST", "/v1/ask", WARDS)
+    number = clinic("alice", "POST", "/v1/saved", {"name": "wards", "question": WARDS, "shared": True}).json()["number"]
+    with ThreadPoolExecutor() as threads:
+
+        def look(who):
+            return threads.submit(clinic, who, "GET", f"/v1/saved/{number}/answer")
+
+        with clinic.curator._desks.held("alice", taken_back=threading.Event()):
+            assert look("bob").result(20).status_code == 200
+        with clinic.curator._desks.held("bob", taken_back=threading.Event()), pytest.raises(TimeoutError):
+            look("bob").result(0.5)
 
 
 def test_explain_says_who_pays_and_whose_cap_is_too_small(clinic):

@@ -89,7 +89,8 @@ class Books:
         with self.writer.reading() as draft:
             draft.check_open(request.analyst)
             unpaid = questions.unpaid_accounts(draft, request.key, request.analyst)
-            answer = None if unpaid else questions.stored_answer(draft, request.key)
+            is_theirs = not unpaid and questions.has_asked(draft, request.key, request.analyst)
+            answer = questions.stored_answer(draft, request.key) if is_theirs else None
             if answer is None:
                 return None
             return Reservation(request, questions.receipt_of(draft, request.key, request.analyst), (), answer)

@@ -65,6 +65,11 @@ def mark_paid(t: Transaction, charge: Entry) -> None:
     t.run("INSERT INTO ledger_requests VALUES (?, ?, ?, ?)", analyst, body["request"], question, charge.hash)
 
 
+def has_asked(draft: Draft, question: str, analyst: str | None) -> bool:
+    """Whether the analyst has asked; of the owner (None), who pays nothing for what others paid for, it is not the same as that it is paid."""
+    return bool(_asked(draft, question, analyst))
+
+
 def receipt_of(draft: Draft, question: str, analyst: str | None) -> str:
     """The hash of the entry by which the analyst (None: the owner) first asked, the same for every repeat."""
     return _charge_of(draft, _asked(draft, question, analyst), question).hash

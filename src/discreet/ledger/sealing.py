@@ -13,6 +13,7 @@ from discreet.ledger.checkpoint import Checkpoints
 from discreet.ledger.clock import Clock, utc_now
 from discreet.ledger.draft import Draft, following
 from discreet.ledger.entries import Entry
+from discreet.ledger.older_keys import entries_of_older_keys
 from discreet.ledger.running import RunningBooks
 from discreet.ledger.seals import Seals
 from discreet.store import Store, Transaction
@@ -42,8 +43,11 @@ def seal_all(store: Store, secret: bytes, *, earlier: bytes | None, before: Befo
         running = _sealed(t, Seals(earlier), fresh, before)
         draft = Draft(t, running, clock=Clock(utc_now), seals=fresh)
         entry = draft.append(seals.KIND, {"before": before, "by": by})
+        if before is Before.NOTHING:
+            for kind, body in entries_of_older_keys(t, draft.running.access):
+                draft.append(kind, {**body, "by": by})
         Checkpoints(secret).write(t, draft.running)
-    anchor.note(entry)
+    anchor.note(draft.running.head or entry)
     return entry
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -12,6 +12,10 @@ from discreet.figures import CONFIDENCE
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)]
 Share = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False, strict=True)]
+
+_Date = Annotated[dict[Literal["date"], str], Field(min_length=1)]
+Parameter = str | bool | int | float | _Date | None
+"""Of a question: no list, and no object but a date."""
 
 
 def in_document(model: type[BaseModel]) -> dict[str, Any]:
@@ -37,7 +41,7 @@ class Question(_Strict):
     confidence: Share | None = None
     delta: Share | None = None
     mechanism: str | None = Field(default=None, examples=["laplace"])
-    parameters: dict[str, Any] | list[Any] | None = None
+    parameters: dict[str, Parameter] | list[Parameter] | None = None
     dataset: str | None = None
 
     @model_validator(mode="before")

@@ -89,6 +89,7 @@ class Connection(HttpToolsProtocol):
         self._clocks: dict[str, asyncio.TimerHandle] = {}
         self._head = 0
         """Bytes of headers that are not whole yet."""
+        self._is_head = True
         self._unheard: int | None = None
         """Bytes that came from somebody to whom we listen no more."""
         self._gone: asyncio.Future[None] = self.loop.create_future()
@@ -133,9 +134,19 @@ class Connection(HttpToolsProtocol):
         elif "request" not in self._clocks:
             self._expect("request")
 
+    def on_message_begin(self) -> None:
+        """What comes is a head, until it is whole."""
+        self._is_head = True
+        super().on_message_begin()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header. The same after a body (a trailer) is dropped: a proxy looks at heads, and no word of anybody's slips in behind it."""
+        if self._is_head:
+            super().on_header(name, value)
+
     def on_headers_complete(self) -> None:
         """A request begins. What is raised here is answered with 400, and ends the connection."""
-        self._head = 0
+        self._head, self._is_head = 0, False
         if len(self.url) + sum(len(name) + len(value) for name, value in self.headers) > LONGEST_HEAD:
             raise ValueError
         if len(self.pipeline) >= _MOST_WAITING:

@@ -17,7 +17,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from discreet.errors import Forbidden, NoAccess, TooMany
 from discreet.server.connections import Connection, connection_of
+from discreet.server.guard import Guard
 from discreet.server.incoming import LimitedRequest
+from discreet.server.limits import is_of_this_machine
 from discreet.server.proxies import user_named
 from discreet.server.refusals import REFUSALS, refusal
 from discreet.server.roles import has_routes, is_public, route_for
@@ -60,6 +62,7 @@ class Gate:
     async def _let_in(self, request: LimitedRequest, route: str | None, counted: ExitStack) -> None:
         """`counted` is what counts strangers as long as they are here."""
         if route == _HEALTH:
+            await self._as_looker(request, counted)
             return
         if route is None or is_public(route):
             await self._as_stranger(request, counted)
@@ -67,17 +70,23 @@ class Gate:
             if route is None:
                 raise HTTPException(405 if has_routes(request.scope["path"]) else 404)
             return
-        if not self._service.keys.is_up_to_date:
-            await self._catch_up()
-        try:
-            admit(request, route)
-        except Forbidden:
-            raise
-        except NoAccess:
-            await self._as_stranger(request, counted)  # who may not try keys without end
-            raise
+        await self._admit(request, route, counted)
         if (connection := connection_of(request)) is not None:
             connection.has_shown_key = True
+
+    async def _admit(self, request: LimitedRequest, route: str, counted: ExitStack) -> None:
+        """By the keys that are known. Nothing is read for anybody else before they count as a stranger, who may not try keys without end."""
+        is_up_to_date = self._service.keys.is_up_to_date
+        try:
+            admit(request, route)
+        except NoAccess as error:
+            if not isinstance(error, Forbidden):
+                await self._as_stranger(request, counted)
+            if is_up_to_date:
+                raise
+        if not is_up_to_date:
+            await self._catch_up()
+            admit(request, route)
 
     async def _catch_up(self) -> None:
         """Read who has keys: once, for all who wait for it."""
@@ -87,10 +96,18 @@ class Gate:
             reading = self._catching_up = asyncio.ensure_future(run_sync(keys.catch_up, limiter=share))
         await asyncio.shield(reading)
 
+    async def _as_looker(self, request: LimitedRequest, counted: ExitStack) -> None:
+        """Who looks at the health has a limit beside all others, so that neither uses up the other; this machine, which watches itself, has none."""
+        if request.client and not is_of_this_machine(request.client.host):
+            await self._within(self._service.lookers, request, counted)
+
     async def _as_stranger(self, request: LimitedRequest, counted: ExitStack) -> None:
+        await self._within(self._service.strangers, request, counted)
+
+    async def _within(self, guard: Guard, request: LimitedRequest, counted: ExitStack) -> None:
         place = address_of(request)
         try:
-            counted.enter_context(self._service.strangers.admit(place))
+            counted.enter_context(guard.admit(place))
         except TooMany:
             request.state.hang_up = True
             with suppress(TooMany), self._service.slowed.admit(place):  # through a proxy too

@@ -81,9 +81,9 @@ def _is_json(kind: str) -> bool:
 
 
 def read_json(text: bytes) -> Any:
-    """Strict JSON, or a JSONDecodeError."""
+    """Strict JSON in UTF-8, or a JSONDecodeError. (Left to itself `json.loads` takes bytes that are no UTF-8, such as half of a pair.)"""
     try:
-        value = json.loads(text, parse_int=_whole, parse_float=_real, parse_constant=_refuse)
+        value = json.loads(text.decode(), parse_int=_whole, parse_float=_real, parse_constant=_refuse)
         if b"\\" in text:
             json.dumps(value, ensure_ascii=False).encode()  # half of an escaped pair is no text
     except (RecursionError, UnicodeError):

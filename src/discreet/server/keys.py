@@ -26,15 +26,14 @@ from discreet.ledger import Ledger, caps
 from discreet.ledger.access import KEY, REVOKE, USER, Access, IssuedKey
 from discreet.ledger.draft import Draft
 from discreet.ledger.entries import AT_HAND
+from discreet.ledger.older_keys import proof_of
 from discreet.ledger.requests import check_text
 from discreet.server.roles import ROLES, Holder
 from discreet.store.secret import needed_secret
 
 PREFIX = "dk_"
-_REMEMBERED = 1.0
-"""Seconds for which a key that another process revokes still works."""
-_NEWS = 0.2
-"""Seconds until a key that another process made is looked for: so often, and no oftener, wrong keys reach the database."""
+_REMEMBERED = 0.1
+"""Seconds for which what was read counts: so long a key that another process revokes still works, and no oftener wrong keys reach the database."""
 _BOUND = "bound:"
 """Before proofs that hang on the holder, the role and the day as well as on the key."""
 
@@ -49,12 +48,12 @@ def _utc_now() -> datetime:
 
 
 class KeyBook:
-    """The keys and users of one ledger."""
+    """The keys and users of one ledger. Whose a key is, is looked up in what was read last, where nobody may wait; `catch_up` reads on."""
 
     def __init__(self, ledger: Ledger, secret: bytes, *, now: Callable[[], datetime] = _utc_now) -> None:
         self._ledger, self._secret, self._now = ledger, secret, now
         self._access, self._read_at, self._reading = Access(), -math.inf, threading.Lock()
-        ledger.record(_from_the_table, by="migration")
+        self._read_on()
 
     @classmethod
     def open(cls, ledger: str, *, anchor: str | None = None) -> KeyBook:
@@ -140,9 +139,9 @@ class KeyBook:
         return dict(self._read_on().users)
 
     def holder(self, key: str) -> Holder:
-        """Whose key it is; one text for every reason why it is nobody's."""
+        """Whose key it is, as far as was read; one text for every reason why it is nobody's."""
         number, _, secret = key.removeprefix(PREFIX).partition("_")
-        issued = self._lately(known=lambda access: number in access.keys).keys.get(number)
+        issued = self._access.keys.get(number)
         known = issued.proof if issued else _BOUND
         fits = hmac.compare_digest(known, self._proof_for(issued, secret)) and key.startswith(PREFIX)
         if fits and issued and _SECRET.fullmatch(secret):
@@ -151,14 +150,14 @@ class KeyBook:
 
     def holder_of_number(self, number: str) -> Holder:
         """The same for somebody who showed the key before, as long as it is good."""
-        issued = self._lately(known=lambda access: number in access.keys).keys.get(number)
+        issued = self._access.keys.get(number)
         if issued is None:
             raise _opens_nothing()
         return self._in_use(issued)
 
     def user(self, name: str) -> Holder:
         """Somebody whom the proxy signed in."""
-        role = self._lately(known=lambda access: name in access.users).users.get(name)
+        role = self._access.users.get(name)
         if role is None:
             raise NoAccess("This user has no role here.", next_step="Ask the owner for one.")
         return Holder(f"user {name}", name, role)
@@ -185,11 +184,11 @@ class KeyBook:
         if issued is None or issued.proof.startswith(_BOUND):
             facts = ("", "", "", "") if issued is None else (issued.id, issued.name, issued.role, issued.expires)
             return self._proof(*facts, secret)
-        return _proof_of(self._keyed(secret))  # of an earlier release
+        return proof_of(self._keyed(secret))  # of an earlier release
 
     def _proof(self, number: str, name: str, role: str, expires: str, secret: str) -> str:
         """Bound to all that the entry says: who copies it into an entry of their own, for another role, opens nothing."""
-        return _BOUND + _proof_of(self._keyed(json.dumps([number, name, role, expires, secret])))
+        return _BOUND + proof_of(self._keyed(json.dumps([number, name, role, expires, secret])))
 
     def _keyed(self, secret: str) -> str:
         return hmac.new(self._secret, secret.encode(), hashlib.sha256).hexdigest()
@@ -208,20 +207,13 @@ class KeyBook:
 
     @property
     def is_up_to_date(self) -> bool:
-        """Whether the next look-up reads nothing, and may be made where nobody may wait."""
-        return time.monotonic() - self._read_at < _NEWS / 2
+        """Whether all that was written a moment ago is known."""
+        return time.monotonic() - self._read_at < _REMEMBERED
 
     def catch_up(self) -> None:
         """Read what was written since, unless somebody just did."""
         if not self.is_up_to_date:
             self._read_on()
-
-    def _lately(self, *, known: Callable[[Access], bool]) -> Access:
-        """What was so a moment ago; read now and then, so that a flood of wrong keys neither queues for the database nor is remembered."""
-        age = time.monotonic() - self._read_at
-        if age > _REMEMBERED or (age > _NEWS and not known(self._access)):
-            return self._read_on()
-        return self._access
 
 
 def key_facts(key: IssuedKey) -> dict[str, Any]:
@@ -250,24 +242,3 @@ def _check_role(role: str) -> None:
 
 def _opens_nothing() -> NoAccess:
     return NoAccess("This key opens nothing.", next_step="Ask the owner for a key, or for a new one.")
-
-
-def _proof_of(keyed_hash: str) -> str:
-    return hashlib.sha256(keyed_hash.encode()).hexdigest()
-
-
-def _from_the_table(draft: Draft) -> _Entries:
-    """Keys of before, which were rows of a table, move into the chain: once, and never into a chain that has keys."""
-    t = draft.t
-    if t.run("SELECT version FROM schema_versions WHERE component = 'keys'") != [(1,)]:
-        return
-    t.run("UPDATE schema_versions SET version = 2 WHERE component = 'keys'")
-    rows = t.run("SELECT id, analyst, role, created, expires, hash, revoked FROM api_keys ORDER BY created")
-    t.run("DROP TABLE api_keys")
-    if draft.running.access.keys:
-        return
-    for number, name, role, created, expires, keyed, revoked in rows:
-        body = {"key": number, "name": name, "role": role, "created": created, "expires": expires}
-        yield KEY, {**body, "proof": _proof_of(keyed)}
-        if revoked:
-            yield REVOKE, {"key": number}

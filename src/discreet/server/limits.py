@@ -71,6 +71,14 @@ def place_of(address: str) -> str:
     return str(ip_network((known, 64), strict=False).network_address) if known.version == 6 else str(known)
 
 
+def is_of_this_machine(address: str) -> bool:
+    """Whether something comes from the machine, or the container, itself."""
+    try:
+        return _unwrapped(address).is_loopback
+    except ValueError:
+        return False
+
+
 def _unwrapped(address: str) -> IPv4Address | IPv6Address:
     """An address of version 4 that is written as one of version 6 (mapped, NAT64, 6to4) is the one of version 4."""
     known = ip_address(address)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -23,21 +24,24 @@ _SCHEMA = [
     CREATE INDEX saved_by_analyst ON saved_questions (analyst, time);
     """
 ]
-_COLUMNS = "number, owner, analyst, name, question, shared, time"
+_COLUMNS = "number, owner, analyst, name, shared, time"
 _MINE = "analyst = ? AND owner = ?"
 _MOST_EACH, _MOST = 200, 10_000
+PAGE = 100
+_FIRST = ("9999", "")
+"""Before the newest."""
+_NUMBER = re.compile("[0-9a-f]{16}")
 
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """A question under a name. `question` is what `POST /v1/ask` takes."""
+    """The name of a saved question, and whose it is."""
 
     number: str
     analyst: str
     is_owner: bool
     """Whether the owner of the data saved it, who pays from the dataset's account alone."""
     name: str
-    question: dict[str, Any]
     shared: bool
     time: str
 
@@ -71,32 +75,42 @@ class SavedQuestions:
             _check_room(t, holder)
             number = same[0][0] if same else os.urandom(8).hex()
             now = datetime.now(UTC).isoformat(timespec="seconds")
-            saved = Saved(number, holder.name, holder.role == "owner", name, question, shared, now)
-            t.run(f"INSERT INTO saved_questions ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", *_row(saved))  # noqa: S608
+            saved = Saved(number, holder.name, holder.role == "owner", name, shared, now)
+            t.run(
+                f"INSERT INTO saved_questions ({_COLUMNS}, question) VALUES (?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
+                *(number, *_key(holder)[::-1], name, int(shared), now, json.dumps(question)),
+            )
         return saved
 
-    def seen_by(self, holder: Holder) -> list[Saved]:
-        """One's own and those that others share, newest first."""
+    def seen_by(self, holder: Holder, *, after: str | None = None) -> list[Saved]:
+        """So many (`PAGE`) of one's own and of those that others share, newest first; or those that come after the one of that number."""
+        last = _FIRST if after is None else self._place_of(holder, after)
         with self._store.transaction() as t:
             rows = t.run(
-                f"SELECT {_COLUMNS} FROM saved_questions WHERE ({_MINE}) OR shared = 1 ORDER BY time DESC, number LIMIT ?",  # noqa: S608
-                *_key(holder),
-                5 * _MOST_EACH,
+                f"SELECT {_COLUMNS} FROM saved_questions WHERE (({_MINE}) OR shared = 1) "  # noqa: S608
+                "AND (time < ? OR (time = ? AND number > ?)) ORDER BY time DESC, number LIMIT ?",
+                *(*_key(holder), last[0], *last, PAGE),
             )
         return [_saved(row) for row in rows]
 
-    def find(self, holder: Holder, number: str) -> Saved:
-        """One that the holder may see; one that is not shared looks like none."""
-        with self._store.transaction() as t:
-            rows = t.run(f"SELECT {_COLUMNS} FROM saved_questions WHERE number = ?", number)  # noqa: S608
-        found = _saved(rows[0]) if rows else None
-        if found is None or not (found.shared or found.is_of(holder)):
+    def _place_of(self, holder: Holder, number: str) -> tuple[str, str]:
+        saved, _ = self.find(holder, number)
+        return saved.time, saved.number
+
+    def find(self, holder: Holder, number: str) -> tuple[Saved, dict[str, Any]]:
+        """One that the holder may see, and what `POST /v1/ask` takes; one that is not shared looks like none."""
+        rows: list[Row] = []
+        if _NUMBER.fullmatch(number):
+            with self._store.transaction() as t:
+                rows = t.run(f"SELECT {_COLUMNS}, question FROM saved_questions WHERE number = ?", number)  # noqa: S608
+        saved = _saved(rows[0][:-1]) if rows else None
+        if saved is None or not (saved.shared or saved.is_of(holder)):
             raise UnknownSaved("There is no such saved question for you.", next_step="Ask its author to share it.")
-        return found
+        return saved, json.loads(rows[0][-1])
 
     def delete(self, holder: Holder, number: str) -> None:
         """Forget one's own."""
-        if not self.find(holder, number).is_of(holder):
+        if not self.find(holder, number)[0].is_of(holder):
             raise UnknownSaved("This saved question is somebody else's.", next_step="Leave it to its author.")
         with self._store.transaction() as t:
             t.run("DELETE FROM saved_questions WHERE number = ?", number)
@@ -113,11 +127,6 @@ def _check_room(t: Transaction, holder: Holder) -> None:
         raise BadInput("There is no room for another saved question.", next_step="Delete one that you do not need.")
 
 
-def _row(saved: Saved) -> Row:
-    question = json.dumps(saved.question)
-    return (saved.number, int(saved.is_owner), saved.analyst, saved.name, question, int(saved.shared), saved.time)
-
-
 def _saved(row: Row) -> Saved:
-    number, is_owner, analyst, name, question, shared, time = row
-    return Saved(number, analyst, bool(is_owner), name, json.loads(question), bool(shared), time)
+    number, is_owner, analyst, name, shared, time = row
+    return Saved(number, analyst, bool(is_owner), name, bool(shared), time)

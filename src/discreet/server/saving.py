@@ -5,40 +5,49 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
+from fastapi.responses import JSONResponse
+from pydantic import ValidationError
 
-from discreet.errors import NotAnswered
+from discreet.errors import NotAnswered, UnknownSaved
 from discreet.server.bodies import Asked, NewSaved
 from discreet.server.bytes_of import form_of
 from discreet.server.refusals import RESPONSES
 from discreet.server.roles import Holder
 from discreet.server.routing import SharedRoute
-from discreet.server.saved import Saved
+from discreet.server.saved import PAGE, Saved
 from discreet.server.service import holder_of, service_of
+from discreet.server.shares import in_thread
 
 routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=SharedRoute)
 
 
 @routes.get("/saved")
-def list_saved(request: Request) -> dict[str, Any]:
-    """Your saved questions and those that others share, newest first."""
+def list_saved(request: Request, after: str | None = None) -> Response:
+    """Your saved questions and those that others share, newest first, without their texts: 100 at a time.
+
+    What comes after them has the number `next` as its `after`; it is null at the end.
+    """
     holder = holder_of(request)
-    return {"saved": [_facts(saved, holder) for saved in service_of(request).saved.seen_by(holder)]}
+    page = service_of(request).saved.seen_by(holder, after=after)
+    following = page[-1].number if len(page) == PAGE else None
+    return JSONResponse({"saved": [_facts(saved, holder) for saved in page], "next": following})
 
 
 @routes.post("/saved", status_code=201)
-def save(body: NewSaved, request: Request) -> dict[str, Any]:
+def save(body: NewSaved, request: Request) -> Response:
     """Keep a question under a name; one of yours with the same name gives way. Shared, others see it and its answer."""
     holder = holder_of(request)
-    question = body.question.model_dump(exclude_none=True)
+    question = body.question.model_dump(exclude_unset=True)
     saved = service_of(request).saved.save(holder, name=body.name, question=question, shared=body.shared)
-    return _facts(saved, holder)
+    return JSONResponse({**_facts(saved, holder), "question": question}, 201)
 
 
 @routes.get("/saved/{number}")
-def find_saved(number: str, request: Request) -> dict[str, Any]:
+def find_saved(number: str, request: Request) -> Response:
     """One that is yours or shared."""
     holder = holder_of(request)
-    return _facts(service_of(request).saved.find(holder, number), holder)
+    saved, question = _found(request, number)
+    return JSONResponse({**_facts(saved, holder), "question": question.model_dump(exclude_unset=True)})
 
 
 @routes.delete("/saved/{number}", status_code=204)
@@ -51,9 +60,9 @@ def delete_saved(number: str, request: Request) -> None:
 async def saved_answer(number: str, request: Request) -> Response:
     """What its author was answered, free: they have paid for it, and chose to show it. Never asks."""
     service, holder = service_of(request), holder_of(request)
-    saved = service.saved.find(holder, number)
     service.writing.check_room(holder.name)
-    question = Asked.model_validate(saved.question)
+    with service.guard.admit(holder.name):
+        saved, question = await in_thread(service.shares.books, _found, request, number)
     form = form_of(request.headers.get("accept", ""), level=question.level, most=service.limits.cells)
     try:
         prepared = await service.questions.recall(question, holder=holder, paid_by=saved.paid_by, then=form.prepare)
@@ -64,6 +73,17 @@ async def saved_answer(number: str, request: Request) -> Response:
     return await prepared.response(service, analyst=holder.name)
 
 
+def _found(request: Request, number: str) -> tuple[Saved, Asked]:
+    """A saved question, held against what may be asked today."""
+    saved, question = service_of(request).saved.find(holder_of(request), number)
+    try:
+        return saved, Asked.model_validate(question)
+    except ValidationError:
+        raise UnknownSaved(
+            "This saved question has a form that is not taken any more.", next_step="Ask its author to save it anew."
+        ) from None
+
+
 def _facts(saved: Saved, holder: Holder) -> dict[str, Any]:
     return {
         "number": saved.number,
@@ -72,5 +92,4 @@ def _facts(saved: Saved, holder: Holder) -> dict[str, Any]:
         "yours": saved.is_of(holder),
         "shared": saved.shared,
         "time": saved.time,
-        "question": saved.question,
     }

@@ -25,6 +25,8 @@ from discreet.server.writing import Writing
 COOKIE = "discreet_session"
 _SIGN_INS = 5
 """A second from one address, and twice as many at once."""
+_LOOKS = 50
+"""The same for looks at the health."""
 _SLOWED_AT_ONCE = 100
 
 
@@ -44,6 +46,8 @@ class Service:
     saved: SavedQuestions
     sign_ins: Guard = field(default_factory=lambda: Guard(rate=_SIGN_INS, at_once=4))
     """Attempts to sign in, by address."""
+    lookers: Guard = field(default_factory=lambda: Guard(rate=_LOOKS, at_once=32))
+    """Looks at the health, by address."""
     slowed: Guard = field(default_factory=lambda: Guard(rate=1e9, at_once=_SLOWED_AT_ONCE))
     """Refusals that take their time, by address."""
     limits: Limits = field(default_factory=Limits)

@@ -45,6 +45,7 @@ class Sessions:
 
     def begin(self, key: str) -> str:
         """A token for the holder of a key. The oldest session of the same key gives way where there are too many."""
+        self._keys.catch_up()
         return self._begin(self._keys.holder(key).id.removeprefix("key "))
 
     def link(self) -> str:

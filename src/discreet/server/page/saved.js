@@ -2,9 +2,14 @@
 import { $, button, call, make, told } from "./dom.js";
 
 export async function showSaved() {
-  const { saved } = await call("/v1/saved");
-  $("saved").hidden = !saved.length;
-  $("saved-list").replaceChildren(
+  $("saved-list").replaceChildren();
+  await showMore("/v1/saved");
+  $("saved").hidden = !$("saved-list").children.length;
+}
+
+async function showMore(page) {
+  const { saved, next } = await call(page);
+  $("saved-list").append(
     ...saved.map((one) => {
       const item = make("li"),
         link = make("a", one.name, { href: `#saved/${one.number}` });
@@ -24,6 +29,15 @@ export async function showSaved() {
       return item;
     }),
   );
+  if (!next) return;
+  const more = make("li");
+  more.append(
+    button("more", async () => {
+      await showMore(`/v1/saved?after=${next}`);
+      more.remove();
+    }),
+  );
+  $("saved-list").append(more);
 }
 
 export function offerSaving(asked) {
