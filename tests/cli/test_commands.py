@@ -83,6 +83,36 @@ def _with_what_is_there(words, folder):
     return words
 
 
+def test_lines_fit_a_terminal_and_are_not_broken_in_a_pipe(folder, monkeypatch):
+    run(*shlex.split(COMMANDS["init"].example)[1:], cwd=folder)
+    question = (
+        "SELECT COUNT(*) AS visits, COUNT(DISTINCT patient_id) AS patients FROM visits WHERE cost > 12.5 OR ward = 'ER'"
+    )
+    asked = ("ask", question, "--epsilon", "0.28436011245154963")
+    monkeypatch.setattr(commands, "COLUMNS", "80")
+    for words in (
+        asked,
+        ("explain", *asked[1:]),
+        ("budget",),
+        ("ledger", "show"),
+        ("ask", "SELECT 1", "--epsilon", "1"),
+    ):
+        shown = run(*words, cwd=folder, code=3 if "SELECT 1" in words else 0)
+        assert max(map(len, shown.splitlines())) <= 80
+        assert "0.2843" not in shown
+        assert "± 0.00" not in shown
+    unset = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    piped = subprocess.check_output([sys.executable, "-m", "discreet", "budget"], text=True, env=unset, cwd=folder)
+    assert question in piped
+
+
+def test_json_is_one_document_in_every_command_that_has_it(folder):
+    run(*shlex.split(COMMANDS["init"].example)[1:], cwd=folder)
+    for words in (("budget",), ("ledger", "head"), ("ledger", "anchor"), ("ledger", "cap", "alice", "--epsilon", "1"), ("key", "create", "alice"),
+                  ("ledger", "freeze", "alice"), ("user", "add", "bob"), ("ledger", "backup", "copy.sqlite"), ("attack", "list"), ("check",), ("refresh",)):  # fmt: skip
+        json.loads(run(*words, "--json", cwd=folder))
+
+
 def test_the_list_of_commands_imports_none_of_them():
     heavy = ("numpy", "duckdb", "pyarrow", "sqlglot", "httpx", "fastapi", "rich.table", "discreet.ledger")
     code = f"import discreet.__main__, sys; discreet.__main__.command(); print([name for name in {heavy} if name in sys.modules])"

@@ -112,26 +112,30 @@ def verify_books(
             verification = replace(
                 verification, problems=tuple(dict.fromkeys(verification.problems + earlier.problems))
             )
-    if as_json:
-        print_json({**asdict(verification), "sound": verification.sound})
-        if not verification.sound:
-            raise typer.Exit(ExitCode.FAILURE)
-        return
-    tell(verification)
-    if noted is None and anchor is None:
+    tell(verification, as_json=as_json)
+    if noted is None and anchor is None and not as_json:
         typer.echo("remark: no head was noted, so a tail that was cut off cannot be seen")
 
 
-def tell(verification: Verification) -> None:
+def tell(verification: Verification, *, as_json: bool) -> None:
     """What was found; nothing goes on from books that are not sound."""
+    if as_json:
+        print_json({**asdict(verification), "sound": verification.sound})
+    else:
+        _tell_in_words(verification)
+    if not verification.sound:
+        raise typer.Exit(ExitCode.FAILURE)
+
+
+def _tell_in_words(verification: Verification) -> None:
     for problem in verification.problems:
         typer.echo(f"problem: {problem}")
     for remark in verification.remarks:
         typer.echo(f"remark: {remark}")
-    if not verification.sound:
+    if verification.sound:
+        typer.echo(f"sound: {verification.entries:,} entries, head {verification.head[:16]}")
+    else:
         typer.echo("The books are not sound. Grant nothing until the owner has found out why.")
-        raise typer.Exit(ExitCode.FAILURE)
-    typer.echo(f"sound: {verification.entries} entries, head {verification.head[:16]}")
 
 
 def cap(

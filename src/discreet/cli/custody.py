@@ -43,7 +43,7 @@ def backup(
     say_done(f"copied the books to {place}", {"copy": str(place)}, as_json=as_json)
 
 
-def renew_anchor(*, where: LedgerOption = None, config: ConfigOption = CATALOG) -> None:
+def renew_anchor(*, where: LedgerOption = None, config: ConfigOption = CATALOG, as_json: JsonOption = False) -> None:
     """Verify the whole books and note their head, where the note is gone or was never made; print it."""
     place = place_of(where, config)
     target = place.anchor or (anchor_beside(where) if where else None)
@@ -52,9 +52,10 @@ def renew_anchor(*, where: LedgerOption = None, config: ConfigOption = CATALOG) 
             "These books have no anchor.", next_step="Take `anchor = false` out of [ledger], or give it a path."
         )
     with closing(place.unchecked()) as books:
-        tell(verify(books, anchor=Anchor(target).noted))
+        tell(verify(books, anchor=Anchor(target).noted), as_json=as_json)
         Anchor(target).renew(books.head())
-    typer.echo(f"noted {Anchor(target).noted} in {target}")
+    if not as_json:
+        typer.echo(f"noted {Anchor(target).noted} in {target}")
 
 
 def seal(
@@ -68,11 +69,13 @@ def seal(
         bool,
         typer.Option("--lost", help="That secret is lost: believe the chain as it is hashed, and look at it first."),
     ] = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Seal every entry with the secret of today: books of an earlier release; or anew, after their secret was changed or lost."""
     place = place_of(where, config)
     entry = seal_books(place.ledger, anchor=place.anchor, earlier=_read(earlier, place), lost=lost)
-    typer.echo(f"sealed all {entry.seq} entries; keys that were made under another secret open nothing any more")
+    line = f"sealed all {entry.seq:,} entries; keys that were made under another secret open nothing any more"
+    say_done(line, {"entries": entry.seq}, as_json=as_json)
 
 
 def _read(file: Path | None, place: Place) -> bytes | None:

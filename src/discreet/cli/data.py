@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from contextlib import closing
 from fractions import Fraction
@@ -17,6 +16,7 @@ from discreet.catalog.editing import in_folder, number, with_bounds
 from discreet.catalog.public import facts_of
 from discreet.cli import books
 from discreet.cli.options import CATALOG, AnalystOption, ConfigOption, JsonOption
+from discreet.cli.printing import say_done
 from discreet.cli.progress import tell_reading
 from discreet.curator import begin_books, open_curator, refresh
 from discreet.errors import BadInput, DiscreetError
@@ -53,7 +53,7 @@ def estimate_bounds(
         except DiscreetError:  # whose words would say that nothing was spent
             said = f"the catalog changed meanwhile: write lower = {low}, upper = {high} for {table}.{column} yourself"
     ends = (None, None) if found.bounds is None else tuple(map(float, found.bounds))
-    typer.echo(json.dumps({"epsilon": paid, "lower": ends[0], "upper": ends[1]}) if as_json else said)
+    say_done(said, {"epsilon": paid, "lower": ends[0], "upper": ends[1]}, as_json=as_json)
 
 
 def _write_bounds(
@@ -77,12 +77,13 @@ def refresh_data(
     with closing(books.place_of(None, config).open()) as ledger:
         before = ledger.data_version()
     version = refresh(config, anyway=anyway, tell=tell_reading)
-    if as_json:
-        typer.echo(json.dumps({"version": version, "changed": version != before}))
-    elif version == before:
-        typer.echo(f"data version {version}: the source is what it was, so nothing was done")
-    else:
-        typer.echo(f"data version {version}: the source was read anew, budgets stay as they are")
+    changed = version != before
+    done = (
+        "the source was read anew, budgets stay as they are"
+        if changed
+        else "the source is what it was, so nothing was done"
+    )
+    say_done(f"data version {version}: {done}", {"version": version, "changed": changed}, as_json=as_json)
 
 
 def dummy(
