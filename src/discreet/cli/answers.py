@@ -21,7 +21,6 @@ _OFTEN = f"in {100 * CONFIDENCE:g} of 100 answers"
 
 def show_answer(screen: Console, answer: Shown, explanation: Explanation, analyst: str | None) -> None:
     """The table with its ±, what a person is, and what it cost."""
-    screen.print()
     show_table(screen, answer)
     covers = f"{_OFTEN} the bounded value is inside ±, which covers noise, not rows cut by limits"
     screen.print(indented(covers, style="dim"))

@@ -54,6 +54,7 @@ def ask(
         if as_json:
             print_json({**answer_facts(answer, CONFIDENCE), "replayed": answer.replayed})
         else:
+            typer.echo()
             show_answer(open_screen(), answer, curator.explain(sql, **details), analyst)
 
 

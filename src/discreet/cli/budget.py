@@ -49,7 +49,7 @@ def show_bill(screen: Console, accounts: Sequence[Balance], questions: Sequence[
         screen.print()
         for question in reversed(questions):
             screen.print(_paid(question))
-            screen.print(indented(printable(question.sql or "—"), by=6, style="dim"))
+            screen.print(indented(printable(" ".join((question.sql or "—").split())), by=6, style="dim"))
         screen.print()
         screen.print(indented(_counted(counts, len(questions))))
     screen.print()
