@@ -100,6 +100,10 @@ class SqlRelease:
     plan: Plan
     digest: str
     label: str
+    seconds: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "seconds", seconds_of(self.plan))
 
     @property
     def releases(self) -> tuple[Mechanism, ...]:
@@ -108,10 +112,6 @@ class SqlRelease:
     @property
     def questions(self) -> Sequence[Question]:
         return self.plan.questions
-
-    @property
-    def seconds(self) -> float:
-        return seconds_of(self.plan)
 
     def read(self, engine: Engine, stopped: threading.Event) -> Any:
         return [engine.run(question, taken_back=stopped) for question in self.plan.questions]

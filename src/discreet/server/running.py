@@ -17,6 +17,8 @@ from discreet.errors import BadInput
 from discreet.server.connections import Crowd
 from discreet.server.limits import Limits
 
+_YOUNG = 20_000
+"""Objects made until some are looked through for garbage: a question makes thousands, and hardly any of them is in a circle."""
 _BACKLOG = 128
 """Connections that are accepted in one go, before they are counted."""
 
@@ -84,6 +86,7 @@ def run(app: FastAPI, limits: Limits, *, sockets: list[socket.socket], on_listen
     crowd = Crowd(limits)
     gc.collect()
     gc.freeze()  # all that was imported stays: looking through it for garbage keeps everybody waiting for a tenth of a second
+    gc.set_threshold(_YOUNG, 10, 10)
     app.state.service.telemetry.gauge("discreet_connections", "Open connections.", lambda: len(crowd))
     config = uvicorn.Config(
         app,
