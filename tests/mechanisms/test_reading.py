@@ -36,6 +36,8 @@ ODD = [
     Decimal("sNaN"),
     Decimal("1e999999999"),
     1j,
+    np.timedelta64(1),
+    np.timedelta64("NaT"),
     pandas.NA,
 ]
 """What the value of one person may be among those of ordinary people."""

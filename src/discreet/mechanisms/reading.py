@@ -25,7 +25,7 @@ class Numbers(NamedTuple):
     """The numbers of those who have one, within the bounds, and how many people have none."""
 
     given: NDArray[Any]
-    """int64, float64, or exact Python numbers: the same values whichever of them it is."""
+    """int64, float64, or Python's ints, floats and fractions: the same values whichever of them it is."""
     lacking: int
 
 
@@ -79,25 +79,32 @@ def _of_array(array: NDArray[Any], low: Fraction, high: Fraction) -> Numbers:
     return Numbers(np.clip(array.astype(np.int64), least, most), 0)
 
 
-def _of_items(items: Sequence[Any], low: Fraction, high: Fraction) -> Numbers:
-    numbers = [number for number in (_clamped(item, low, high) for item in items) if number is not None]
+def _of_items(items: Sequence[object], low: Fraction, high: Fraction) -> Numbers:
+    ends = {int: (math.floor(low), math.ceil(high)), float: (float(low), float(high)), Fraction: (low, high)}
+    numbers: list[Any] = []
+    for item in items:
+        number: Any = _number(item)
+        if number is not None:
+            least, most = ends[type(number)]
+            numbers.append(min(max(number, least), most))
     given = np.empty(len(numbers), object)
     given[:] = numbers
     return Numbers(given, len(items) - len(numbers))
 
 
-def _clamped(item: object, low: Fraction, high: Fraction) -> Fraction | None:
+def _number(item: object) -> int | float | Fraction | None:
+    """In Python's own types; what is no number is None."""
+    if isinstance(item, np.timedelta64):  # numpy counts durations among the integers
+        return None
     if isinstance(item, Integral | np.bool_):
-        return min(max(Fraction(int(item)), low), high)
-    if isinstance(item, Decimal):  # by way of a double: the digits of 1e999999999 would fill the memory
-        return None if item.is_nan() else _clamped(float(item), low, high)
+        return int(item)
     if isinstance(item, Rational):
-        return min(max(Fraction(item), low), high)
-    if isinstance(item, Real):
-        real = float(item)
-        if math.isfinite(real):
-            return min(max(Fraction(real), low), high)
-        return None if math.isnan(real) else high if real > 0 else low
+        return Fraction(item)
+    if isinstance(item, Decimal) and item.is_snan():
+        return None
+    if isinstance(item, Decimal | Real):
+        real = float(item)  # of 1e999999999 infinity: its digits would fill the memory
+        return None if math.isnan(real) else real
     return None
 
 
