@@ -34,6 +34,7 @@ class Newcomer:
         self.commands.append("serve")
         terminal = Terminal(self.folder, "serve", "--port", str(free_port()))
         told = terminal.wait_for(r"#sign-in/\S+\s")
+        assert max(map(len, told.splitlines())) <= 80
         return terminal, re.search(r"http\S+#sign-in/\S+", told)[0]
 
     def opens(self, link, **details):

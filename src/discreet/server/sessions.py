@@ -50,7 +50,7 @@ class Sessions:
 
     def link(self) -> str:
         """A token that signs the owner in, once and soon."""
-        token = os.urandom(32).hex()
+        token = os.urandom(16).hex()  # for ten minutes; and no terminal breaks the line
         with self._changing:
             self._links[_name(token)] = self._now() + LINK_SECONDS
         return token

@@ -1,7 +1,7 @@
 // Ask: a question, what it would cost before it is paid, and its answer. Prices come from the plan, never from data.
 import { costOf, filesOf, filesOfSaved, markOld, offerViews, showAnswer } from "./answer.js";
 import { balance } from "./budget.js";
-import { $, button, call, epsilonText, lines, make, personOf, plusMinus, short, withWords } from "./dom.js";
+import { $, accountName, button, call, epsilonText, lines, make, personOf, plusMinus, short, withWords } from "./dom.js";
 import { QuestionEditor } from "./editor.js";
 import { firstQuestions, fromLink, linkOf, quoted } from "./questions.js";
 import { offerSaving, showSaved } from "./saved.js";
@@ -146,7 +146,7 @@ function showOffer(facts) {
   const later = facts.columns.filter((name) => facts.half_widths[name] === null && !facts.keys.some((key) => key.name === name));
   const left = (account) => account.cap.epsilon - account.spent.epsilon - facts.loss.epsilon;
   const paying = facts.accounts.filter((account) => facts.pays.includes(account.account));
-  const leaves = paying.map((account) => `${account.account} ${left(account) < 0.005 ? "nothing" : left(account).toFixed(2)}`);
+  const leaves = paying.map((account) => `${accountName(account.account)} ${left(account) < 0.005 ? "nothing" : left(account).toFixed(2)}`);
   const isFree = facts.asked_before || !facts.loss.epsilon,
     beyond = facts.beyond.length > 0;
   const small = isFree

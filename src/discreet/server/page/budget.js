@@ -1,6 +1,6 @@
 // Budget: what is left, what was spent on what and by whom, and what asking again saved.
 import { drawBurn, redrawn } from "./chart.js";
-import { $, call, day, epsilonText, fill, make, many } from "./dom.js";
+import { $, accountName, call, day, epsilonText, fill, make, many } from "./dom.js";
 import { linkOf } from "./questions.js";
 
 const PAGE = 100,
@@ -40,12 +40,7 @@ export async function showBudget(role) {
       const line = make("div", "", { class: "account" });
       const words = `${amount(left(account))} left`,
         of = `of ε ${account.cap.epsilon}${account.cap.delta ? `, δ ${account.cap.delta}` : ""}${account.frozen ? ", frozen" : ""}`;
-      line.append(
-        make("b", account.account === "dataset" ? "everybody together" : account.account),
-        bar(account),
-        make("span", words, { class: "amount" }),
-        make("span", of, { class: "quiet" }),
-      );
+      line.append(make("b", accountName(account.account)), bar(account), make("span", words, { class: "amount" }), make("span", of, { class: "quiet" }));
       return line;
     }),
   );

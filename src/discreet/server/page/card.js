@@ -33,7 +33,7 @@ export async function showCard() {
   const lines = {
     protects: `${facts.person.map(personOf).join(" or ")} (${facts.neighbours})`,
     "at most": `ε ${facts.cap.epsilon}${facts.cap.delta ? `, δ ${facts.cap.delta}` : ""} for all answers together`,
-    used: `ε ${facts.spent.epsilon.toFixed(3)}${facts.spent.delta ? `, δ ${facts.spent.delta.toPrecision(2)}` : ""}`,
+    used: `${epsilonText(facts.spent.epsilon)}${facts.spent.delta ? `, δ ${facts.spent.delta.toPrecision(2)}` : ""}`,
     answers: facts.totals.map((total) => `${total.releases} by ${total.mechanisms.join(" and ")}`).join(", ") || "none",
     "data version": String(facts.data_version),
     "head of the books": facts.head,

@@ -1,6 +1,6 @@
 // Of the Owner page: what is collected and how long it is kept, and who did what.
 import { act, careful } from "./acting.js";
-import { call, day, fill, make, many, scrolling } from "./dom.js";
+import { accountName, call, day, fill, make, many, scrolling } from "./dom.js";
 
 export async function collections() {
   const { collections: all, unsound } = await call("/v1/collections");
@@ -48,16 +48,15 @@ export async function collections() {
 // Entries of the books that somebody made, in words; questions have the Budget page.
 
 const WORDS = {
-  cap: (body) => `set the cap of ${whose(body.account)} to ε ${amount(body.epsilon)}`,
-  freeze: (body) => `froze ${whose(body.account)}`,
-  thaw: (body) => `thawed ${whose(body.account)}`,
+  cap: (body) => `set the cap of ${accountName(body.account)} to ε ${amount(body.epsilon)}`,
+  freeze: (body) => `froze ${accountName(body.account)}`,
+  thaw: (body) => `thawed ${accountName(body.account)}`,
   key: (body) => `made a key for ${body.name}, ${body.role}`,
   revoke: (body) => `revoked the key ${body.key}`,
   user: (body) => (body.role ? `let the proxy's user ${body.user} in as ${body.role}` : `took the role of the proxy's user ${body.user} away`),
   refresh: (body) => `began data version ${body.version}`,
   catalog: (body) => `saved the catalog ${body.sha256.slice(0, 12)}`,
 };
-const whose = (account) => account.replace(/^analyst:/, "").replace(/^dataset$/, "everybody together");
 const amount = (fraction) => {
   const [above, below = 1] = String(fraction).split("/").map(Number);
   return Number((above / below).toPrecision(4));

@@ -109,6 +109,8 @@ export function number(value, width = null) {
 
 export const plusMinus = (width) => (width === null || width === undefined ? "± ?" : `±\u00a0${number(width, width)}`);
 export const short = (value) => Number(value.toPrecision(2)).toLocaleString("en", { maximumSignificantDigits: 3 });
+// What people call an account of the books.
+export const accountName = (account) => account.replace(/^analyst:/, "").replace(/^dataset$/, "everybody together");
 export const epsilonText = (value) => `ε\u00a0${Number(value.toPrecision(3))}`;
 export const many = (count, one, more = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : more}`;
 // Who one person is, by the column that names them; a catalog where each row is a person has no such column, and says "row".

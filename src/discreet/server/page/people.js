@@ -1,7 +1,7 @@
 // Of the Owner page: analysts with their accounts, keys, and the users whom a proxy signs in.
 import { act, careful } from "./acting.js";
 import { amount, bar, left } from "./budget.js";
-import { $, button, call, day, fill, make, scrolling } from "./dom.js";
+import { $, accountName, button, call, day, fill, make, scrolling } from "./dom.js";
 
 const ROLES = { owner: ["analyst", "steward", "auditor", "metrics", "shuffler", "owner"], steward: ["analyst", "auditor", "metrics"] };
 const small = { class: "plain small" };
@@ -57,7 +57,7 @@ function account(one) {
   const isDataset = one.account === "dataset";
   const limit = `of ε ${one.cap.epsilon}${one.cap.delta ? `, δ ${one.cap.delta}` : ""}`;
   line.append(
-    make("b", isDataset ? "everybody together" : one.account),
+    make("b", accountName(one.account)),
     bar(one),
     make("span", `${amount(left(one))} left`, { class: "amount" }),
     make("span", one.frozen ? `${limit}, frozen` : limit, { class: one.frozen ? "frozen" : "quiet" }),
