@@ -13,15 +13,16 @@ let shown = { part: "analysts", role: "steward" };
 
 export async function showOwner(part, role) {
   const mine = MINE[role] ?? [];
-  shown = { part: mine.includes(part) ? part : mine[0], role };
+  const opening = { part: mine.includes(part) ? part : mine[0], role };
+  shown = opening;
   for (const link of document.querySelectorAll("#owner-parts a")) {
     if (link.hash === `#owner/${shown.part}`) link.setAttribute("aria-current", "true");
     else link.removeAttribute("aria-current");
   }
   const serving = await call("/v1/serving");
   showServing(serving);
-  const made = await PARTS[shown.part](serving, role);
-  $("owner-part").replaceChildren(...made);
+  const made = await PARTS[opening.part](serving, role);
+  if (shown === opening) $("owner-part").replaceChildren(...made); // else another part was opened meanwhile, and may be filled in
 }
 
 export function offerOwner() {
