@@ -24,7 +24,7 @@ from discreet.answering.pipeline import Asking, Pipeline, SqlRelease
 from discreet.answering.plan import Plan
 from discreet.answering.planning import at_price, digest_of
 from discreet.answering.readings import Readings
-from discreet.answering.sizes import check_cells
+from discreet.answering.sizes import AnswerLimit
 from discreet.answering.watching import Watch, begin, watchable
 from discreet.answering.widths import width_of
 from discreet.catalog import Catalog, load_catalog
@@ -191,8 +191,8 @@ class Curator(CuratorFace):
         with self._planning(analyst, taken_back):
             plan = self._priced(sql, epsilon=epsilon, within=within, confidence=confidence, **details)
             wanted = self._release(plan, label or str(sql))
-            if asking is not None and asking.most_cells is not None:
-                check_cells(plan, asking.most_cells)
+            if asking is not None and asking.limit is not None:
+                asking.limit.check(plan)
         paid = self._pipeline.answer(wanted, analyst=analyst, request_id=request_id, asking=asking)
         books = paid.reservation
         if books is None:
@@ -222,6 +222,7 @@ class Curator(CuratorFace):
         parameters: Parameters = (),
         analyst: str | None = None,
         paid_by: str | EllipsisType | None = ...,
+        limit: AnswerLimit | None = None,
     ) -> Answer:
         """The stored answer to a question that was paid for, or a refusal. Nothing is spent, read or written down.
 
@@ -235,10 +236,13 @@ class Curator(CuratorFace):
             parameters: A mapping for :name, or a sequence for ?.
             analyst: Who looks, and waits for a place to plan at; nobody is the owner at hand.
             paid_by: Who asked it and shows it, None for the owner; if nobody is said, who looks.
+            limit: How large the answer may be.
         """
         details = {"delta": delta, "mechanism": mechanism, "parameters": parameters}
         with self._planning(analyst, None):
             plan = self._priced(sql, epsilon=epsilon, within=within, confidence=confidence, **details)
+        if limit is not None:
+            limit.check(plan)
         paid = self._pipeline.recalled(self._release(plan, str(sql)), analyst=analyst if paid_by is ... else paid_by)
         if paid is None or paid.reservation is None:
             raise NotAnswered("There is no answer to this question yet, or it is not paid for.", next_step="Ask it.")

@@ -7,9 +7,12 @@ import socket
 from types import SimpleNamespace
 
 import httpx
+import numpy as np
+import pyarrow as pa
 import pytest
 
-from discreet.errors import TooMany
+from discreet.answering.sizes import AnswerLimit
+from discreet.errors import TooLarge, TooMany
 from discreet.server import bytes_of
 from discreet.server.bytes_of import Form
 from discreet.server.shares import Shares
@@ -17,52 +20,79 @@ from discreet.server.writing import Writing
 from tests.server.conftest import Server
 from tests.server.test_door import LARGE, heads
 
+FORM = Form("text/plain", lambda answer, file: file.write(answer.text), AnswerLimit(2**28))
 
-def test_an_analyst_has_a_share_and_nobody_uses_up_another_s():
-    writing = Writing(each=2**21)
-    with writing.held("alice", 2**20), writing.held("alice", 2**20):
-        for refused in (lambda: writing.check_room("alice"), lambda: writing.held("alice", 1).__enter__()):
-            with pytest.raises(TooMany):
-                refused()
-        writing.check_room("bob")
-    with writing.held("alice", 2**30), writing.held("bob", 2**30):
-        writing.check_room("carol")
+
+def prepared(service, size, form=FORM):
+    return form.prepare(SimpleNamespace(text=b"a" * size, replayed=False), service=service, analyst="alice")
+
+
+def service_with(writing):
+    return SimpleNamespace(writing=writing, shares=Shares())
+
+
+async def sent(service, answer):
+    return b"".join([piece async for piece in answer.pieces(service)])
+
+
+def test_an_analyst_has_a_share_and_so_have_all_together_beside_a_reserve_for_each():
+    writing = Writing(each=2**21, together=3 * 2**20, reserve=2**18)
+    writing.take("alice", 2**21)
+    for refused in (lambda: writing.check_room("alice"), lambda: writing.take("alice", 1)):
+        with pytest.raises(TooMany):
+            refused()
+    writing.take("bob", 2**20)
+    with pytest.raises(TooMany, match="others"):
+        writing.take("bob", 1)
+    writing.take("carol", 2**18)  # whatever others have
+    with pytest.raises(TooMany, match="others"):
+        writing.take("carol", 1)
+    for name, size in (("alice", 2**21), ("bob", 2**20), ("carol", 2**18)):
+        writing.give_back(name, size)
     assert not writing._sizes
 
 
 def test_what_waits_to_be_read_is_in_a_file_without_a_name_and_closed_when_it_has_left():
-    form, service = (
-        Form("text/plain", lambda answer, file: file.write(answer.text)),
-        SimpleNamespace(writing=Writing(), shares=Shares()),
-    )
-    short, long = (form.prepare(SimpleNamespace(text=b"a" * size, replayed=False)) for size in (10, 2**20))
-    assert not short.file._rolled
-    assert long.file._rolled
-
-    async def sent(prepared):
-        return b"".join([piece async for piece in prepared.pieces(service, analyst="alice")])
-
-    assert asyncio.run(sent(short)) == b"a" * 10
-    assert asyncio.run(sent(long)) == b"a" * 2**20
+    service = service_with(Writing())
+    short, long = (prepared(service, size) for size in (10, 2**20))
+    assert not short.file._file._rolled
+    assert long.file._file._rolled
+    assert service.writing._sizes == {"alice": 2**20}
+    assert asyncio.run(sent(service, short)) == b"a" * 10
+    assert asyncio.run(sent(service, long)) == b"a" * 2**20
     assert short.file.closed
     assert long.file.closed
     assert not service.writing._sizes
 
 
+def test_what_nobody_reads_is_given_back():
+    service = service_with(Writing())
+    prepared(service, 2**20)
+    assert not service.writing._sizes
+
+
+@pytest.mark.parametrize("kind", bytes_of.TABLES)
+def test_writing_stops_where_an_answer_is_too_long(kind):
+    """In the middle of a file: what is refused was never written."""
+    service, tables = service_with(Writing(each=2**20)), []
+
+    def endless():
+        while True:
+            tables.append(pa.table({"number": np.random.default_rng(len(tables)).random(2**12)}))
+            yield tables[-1]
+
+    form = Form(kind, lambda _, file: bytes_of.TABLES[kind](endless(), file), AnswerLimit(2**20))
+    with pytest.raises(TooLarge, match="1 MiB"):
+        form.prepare(None, service=service, analyst="alice")
+    assert len(tables) < 100
+    assert not service.writing._sizes
+
+
 def test_who_reads_a_long_answer_too_slowly_is_hung_up_on(monkeypatch):
     monkeypatch.setattr(bytes_of, "_GRACE", -100.0)
-    form, service = (
-        Form("text/plain", lambda answer, file: file.write(answer.text)),
-        SimpleNamespace(writing=Writing(), shares=Shares()),
-    )
-
-    async def sent():
-        prepared = form.prepare(SimpleNamespace(text=b"a" * 2**20, replayed=False))
-        async for _ in prepared.pieces(service, analyst="alice"):
-            pass
-
+    service = service_with(Writing())
     with pytest.raises(TimeoutError):
-        asyncio.run(sent())
+        asyncio.run(sent(service, prepared(service, 2**20)))
     assert not service.writing._sizes
 
 
@@ -71,7 +101,7 @@ def test_a_disk_that_is_full_is_a_refusal():
         raise OSError
 
     with pytest.raises(TooMany):
-        Form("text/plain", full).prepare(None)
+        prepared(service_with(Writing()), 1, Form("text/plain", full, AnswerLimit(2**28)))
 
 
 def test_who_does_not_read_a_long_answer_keeps_nobody_from_theirs(tmp_path):

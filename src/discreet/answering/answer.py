@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from fractions import Fraction
 from typing import Any
@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.answering import warnings
-from discreet.answering.columns import Column, Sides, days, numbers, to_arrow
+from discreet.answering.columns import Column, Mask, Sides, arrow_type, days, numbers, to_arrow
 from discreet.answering.plan import Plan
 from discreet.answering.population import population_sides
 from discreet.answering.shown import Ends, Interval, Shown
@@ -24,6 +24,8 @@ from discreet.figures import CONFIDENCE
 
 __all__ = ["Answer", "Interval", "read_stored", "stored_form"]
 _EPOCH = date(1970, 1, 1)
+_PART = 2**22
+"""Characters of a part."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -45,14 +47,21 @@ class Answer(Shown):
         table: Table = self._computed["table"]
         return table
 
-    def parts(self, size: int) -> Iterator[Answer]:
-        """The same answer, so many rows at a time."""
-        if len(self) <= size:
-            yield self
-            return
-        for start in range(0, len(self), size):
+    def parts(self, most: int, *, level: Number) -> Iterator[Answer]:
+        """The same answer, at most so many rows at a time and fewer where they are long, to be read at one level."""
+        known, columns = read_level(level), self._table.columns
+        longest = sum(column.longest for column in columns)
+        size = max(1, min(most, _PART // max(longest, 1)))
+        sides, types, has_ends = self._sides(known), self.types, self._has_ends(known)
+        for start in range(0, max(len(self), 1), size):
+            rows = slice(start, min(start + size, len(self)))
             part = Answer(self.plan, self.stored, loss=self.loss, replayed=self.replayed, receipt=self.receipt)
-            part._computed["table"] = self._table.kept(np.arange(start, min(start + size, len(self))))
+            cut = tuple(column.part(rows) for column in columns)
+            part._computed["table"] = replace(self._table, columns=cut, size=rows.stop - rows.start)
+            part._computed["sides", known] = [
+                None if ends is None else (ends[0][rows], ends[1][rows]) for ends in sides
+            ]
+            part._computed.update({"types": types, ("has ends", known): has_ends})
             yield part
 
     @property
@@ -61,7 +70,10 @@ class Answer(Shown):
 
     @property
     def types(self) -> list[pa.DataType]:
-        return [to_arrow(column).type for column in self._table.columns]
+        if "types" not in self._computed:
+            self._computed["types"] = [arrow_type(column) for column in self._table.columns]
+        types: list[pa.DataType] = self._computed["types"]
+        return types
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -104,9 +116,20 @@ class Answer(Shown):
         return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
     def arrays(self, level: Number) -> Iterator[tuple[str, pa.Array, Ends | None]]:
-        sides = self._sides(read_level(level))
-        for name, column, ends in zip(self.plan.columns, self._table.columns, sides, strict=True):
-            yield name, to_arrow(column), _arrow_ends(column, ends)
+        known = read_level(level)
+        columns = zip(self.plan.columns, self._table.columns, self.types, strict=True)
+        intervals = zip(self._sides(known), self._has_ends(known), strict=True)
+        for (name, column, kind), (ends, has_ends) in zip(columns, intervals, strict=True):
+            yield name, to_arrow(column, kind), _arrow_ends(column, ends) if ends is not None and has_ends else None
+
+    def _has_ends(self, level: Fraction) -> list[bool]:
+        """Which columns have an interval in any cell."""
+        if ("has ends", level) not in self._computed:
+            self._computed["has ends", level] = [
+                ends is not None and not _lost(ends).all() for ends in self._sides(level)
+            ]
+        has_ends: list[bool] = self._computed["has ends", level]
+        return has_ends
 
 
 def sides_at(column: Column, level: Fraction) -> Sides | None:
@@ -141,18 +164,18 @@ def _shown_sides(column: Column, ends: Sides | None) -> list[Interval | None]:
     if ends is None:
         return [None] * len(column)
     is_date = column.values.dtype.kind == "M"
-    lost = (np.isnan(ends[0]) | np.isnan(ends[1])).tolist()
-    cells = zip(ends[0].tolist(), ends[1].tolist(), lost, strict=True)
+    cells = zip(ends[0].tolist(), ends[1].tolist(), _lost(ends).tolist(), strict=True)
     return [None if gone else _dates(low, high) if is_date else (low, high) for low, high, gone in cells]
 
 
-def _arrow_ends(column: Column, sides: Sides | None) -> Ends | None:
-    """The intervals of a column as two arrays; None where no cell has one."""
-    if sides is None:
-        return None
-    lost = np.isnan(sides[0]) | np.isnan(sides[1])
-    if lost.all():
-        return None
+def _lost(sides: Sides) -> Mask:
+    """The cells without an interval."""
+    return np.isnan(sides[0]) | np.isnan(sides[1])
+
+
+def _arrow_ends(column: Column, sides: Sides) -> Ends:
+    """The intervals of a column as two arrays."""
+    lost = _lost(sides)
     if column.values.dtype.kind != "M":
         return pa.array(sides[0], mask=lost), pa.array(sides[1], mask=lost)
     low, high = (np.floor(np.where(lost, 0, side)).astype("datetime64[D]") for side in sides)
@@ -166,4 +189,4 @@ def _dates(low: float, high: float) -> tuple[str, str]:
 def _shown_widths(column: Column, widths: NDArray[np.float64] | None) -> list[float | None]:
     if widths is None:
         return [None] * len(column)
-    return [None if np.isnan(width) else width for width in widths.tolist()]
+    return [None if lost else width for width, lost in zip(widths.tolist(), np.isnan(widths).tolist(), strict=True)]

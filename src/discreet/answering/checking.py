@@ -60,7 +60,12 @@ def names_of(view: View) -> tuple[str, ...]:
 def check_view(view: View, questions: Sequence[Question]) -> None:
     """Refuse a table with an operator, a column or a measure that is not known, or with too many columns."""
     _checked(view, questions, {}, 0)
-    _check_sizes(view, questions, {})
+    most_rows(view, questions)
+
+
+def most_rows(view: View, questions: Sequence[Question]) -> int:
+    """How many rows a table can have, where groups are public; a refusal where it is too large."""
+    return _check_sizes(view, questions, {})
 
 
 def _check_sizes(view: View, questions: Sequence[Question], known: dict[int, int], *, is_matched: bool = False) -> int:
@@ -79,6 +84,8 @@ def _check_sizes(view: View, questions: Sequence[Question], known: dict[int, int
             rows = sum(_USUAL_GROUPS if count is None else count for count in counts)
         case Pairs():
             rows = max(below) if is_matched else math.prod(below)
+        case Sorted(limit=limit) if limit is not None:
+            rows = min(limit, *below)
         case _:
             rows = sum(below)
     known[id(view)] = rows

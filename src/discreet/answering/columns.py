@@ -27,6 +27,8 @@ Sides: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
 """The low and the high end around each cell, NaN where there is none; dates as days since 1970."""
 Around: TypeAlias = Callable[[Fraction], Sides]
 """Where the truth of each cell lies, if every event holds at the given level."""
+_NUMBER = 40
+"""Digits of the longest number."""
 WIDEST = 2**127
 """Integers are exact below this, and doubles beyond."""
 
@@ -73,6 +75,17 @@ class Column:
             for at in np.flatnonzero(~self.valid).tolist():
                 plain[at] = None
         return plain
+
+    @property
+    def longest(self) -> int:
+        """Characters of its longest value, or more."""
+        if self.values.dtype.kind != "O":
+            return _NUMBER
+        return max((len(value) if type(value) is str else _NUMBER for value in self.values), default=0)
+
+    def part(self, rows: slice) -> Column:
+        """The values of some rows alone."""
+        return Column(self.values[rows], self.valid[rows], self.events)
 
     def take(self, rows: NDArray[Any], *, chosen_by_noise: bool = False) -> Column:
         """Some rows, in this order; what noise chose is no longer independent."""
@@ -183,22 +196,26 @@ def from_arrow(array: pa.Array) -> Column:
     return exact_column(array.fill_null(fill).to_numpy(zero_copy_only=False), valid)
 
 
-def to_arrow(column: Column) -> pa.Array:
-    """The values as an Arrow array: dates as dates, integers beyond 64 bits as decimals, several types as text."""
-    values, mask = column.values, ~column.valid
+def arrow_type(column: Column) -> pa.DataType:
+    """Dates are dates, integers beyond 64 bits decimals, several types text."""
+    if column.values.dtype.kind == "O" and types_of(column) == {int}:
+        return _DECIMAL
+    return _ARROW.get(column.values.dtype.kind, pa.string())
+
+
+def to_arrow(column: Column, kind: pa.DataType) -> pa.Array:
+    """The values as an Arrow array of the type that they, or those of a longer column which they are part of, have."""
     if not column.valid.any():
-        return pa.nulls(len(values), _ARROW.get(values.dtype.kind, pa.string()))
-    if values.dtype.kind != "O":
-        return pa.array(values, _ARROW[values.dtype.kind], mask=mask)
-    types = types_of(column)
-    if types == {int}:
-        return pa.array([None if value is None else str(value) for value in column.python]).cast(pa.decimal256(60, 0))
-    if types == {str}:
-        return pa.array(values, pa.string(), mask=mask)
-    return pa.array([None if value is None else text_of(value) for value in column.python], pa.string())
+        return pa.nulls(len(column), kind)
+    if column.values.dtype.kind != "O":
+        return pa.array(column.values, kind, mask=~column.valid)
+    if types_of(column) == {str}:
+        return pa.array(column.values, pa.string(), mask=~column.valid)
+    return pa.array([None if value is None else text_of(value) for value in column.python], pa.string()).cast(kind)
 
 
 _ARROW = {"i": pa.int64(), "f": pa.float64(), "b": pa.bool_(), "M": pa.date32()}
+_DECIMAL = pa.decimal256(60, 0)
 
 
 # Types

@@ -23,6 +23,7 @@ from discreet.answering.effort import seconds_of
 from discreet.answering.leaving import AT_ONCE, Departure
 from discreet.answering.plan import Plan
 from discreet.answering.release import above, release
+from discreet.answering.sizes import AnswerLimit
 from discreet.engines import Engine, Places
 from discreet.errors import AccountFrozen, Cancelled, EngineFailure
 from discreet.ledger import Ledger, Request, Reservation
@@ -52,15 +53,15 @@ class Asking:
     """A question on its way: who wants to hear of its steps (planned, then paid or asked before), how it can be taken back, and when its answer leaves.
 
     `taken_back` ends what comes before the charge, and nothing after it; `stopped` ends everything: the curator goes away. `leaving` is told
-    how many seconds the question is expected to take, before anything is charged, and may refuse it. An answer that is certain to have more
-    than `most_cells` is refused before that.
+    how many seconds the question is expected to take, before anything is charged, and may refuse it. An answer that does
+    not fit into `limit` is refused before that.
     """
 
     on_step: Callable[[str], None] = _no_step
     taken_back: threading.Event = field(default_factory=threading.Event)
     stopped: threading.Event = field(default_factory=threading.Event)
     leaving: Callable[[float], Departure] = _at_once
-    most_cells: int | None = None
+    limit: AnswerLimit | None = None
 
 
 class Releasable(Protocol):

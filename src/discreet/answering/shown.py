@@ -92,7 +92,7 @@ class Shown(ABC):
         Args:
             level: In which share of all answers the bounded value lies inside; 0.95 unless another is given.
         """
-        return tabular.table_of(self, level)
+        return tabular.table_of(self.arrays(level))
 
     def to_polars(self, *, level: Number = CONFIDENCE) -> Any:
         """The same as a polars frame.

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.answering.columns import exact_column, from_python, narrowed, objects_of, to_arrow
+from discreet.answering.columns import arrow_type, exact_column, from_python, narrowed, objects_of, to_arrow
 from discreet.answering.noisy import Noisy
 from discreet.errors import BadData
 
@@ -109,7 +109,7 @@ def _old_set(keys: list[list[Any]], measures: list[list[list[int]]]) -> Noisy:
     for groups in measures:
         flat = objects_of((int(value) for group in groups for value in group), sum(map(len, groups)))
         draws.append(narrowed(flat).reshape(len(groups), -1 if groups else 1))
-    return Noisy(tuple(to_arrow(column) for column in columns), tuple(draws))
+    return Noisy(tuple(to_arrow(column, arrow_type(column)) for column in columns), tuple(draws))
 
 
 def _unreadable(how: str) -> BadData:

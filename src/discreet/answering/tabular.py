@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from discreet.exact import Number
-
 if TYPE_CHECKING:
-    from discreet.answering.shown import Shown
+    from discreet.answering.shown import Ends
 
 
 def interval_names(columns: Sequence[str], noisy: Collection[str]) -> dict[str, tuple[str, str]]:
@@ -27,12 +25,12 @@ def interval_names(columns: Sequence[str], noisy: Collection[str]) -> dict[str, 
     return names
 
 
-def table_of(answer: Shown, level: Number) -> Any:
-    """All of an answer as an Arrow table, each noisy column followed by the ends of its interval at `level`.
+def table_of(given: Iterable[tuple[str, pa.Array, Ends | None]]) -> Any:
+    """Columns of an answer as an Arrow table, each noisy one followed by the ends of its interval.
 
     Ends are reals, of dates dates; an end that nothing bounds is infinite, and one of a cell without an interval is null.
     """
-    arrays = {name: (values, ends) for name, values, ends in answer.arrays(level)}
+    arrays = {name: (values, ends) for name, values, ends in given}
     names = interval_names(list(arrays), [name for name, (_, ends) in arrays.items() if ends is not None])
     columns: dict[str, Any] = {}
     for name, (values, ends) in arrays.items():

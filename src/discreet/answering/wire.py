@@ -66,7 +66,7 @@ def _parameter(value: Any) -> Any:
 
 def answer_facts(answer: Shown, level: Number) -> dict[str, Any]:
     """An answer with its intervals at one level. An end that nothing bounds is null, and so is a ± without one."""
-    rows = {name: read(answer, level) for name, read in _BY_ROW.items()}
+    rows = {name: facts_of(read(answer, level)) for name, read in _BY_ROW.items()}
     return {**_before_rows(answer), **rows, **_after_rows(answer, level)}
 
 
@@ -75,8 +75,8 @@ def answer_text(answer: Answer, level: Number) -> Iterator[str]:
     yield _json(_before_rows(answer))[:-1]
     for name, read in _BY_ROW.items():
         yield f',"{name}":['
-        for number, part in enumerate(answer.parts(_ROWS)):
-            yield ("," if number else "") + _json(read(part, level))[1:-1]
+        for number, part in enumerate(answer.parts(_ROWS, level=level)):
+            yield ("," if number else "") + _finite(read(part, level))[1:-1]
         yield "]"
     yield "," + _json(_after_rows(answer, level))[1:]
 
@@ -85,9 +85,17 @@ _ROWS = 1000
 _json = partial(json.dumps, separators=(",", ":"), ensure_ascii=False)
 _BY_ROW: dict[str, Callable[[Shown, Number], Any]] = {
     "rows": lambda answer, _: answer.rows,
-    "half_widths": lambda answer, level: facts_of(answer.half_widths(level)),
-    "intervals": lambda answer, level: facts_of(answer.intervals(level)),
+    "half_widths": lambda answer, level: answer.half_widths(level),
+    "intervals": lambda answer, level: answer.intervals(level),
 }
+
+
+def _finite(rows: Any) -> str:
+    """Rows as JSON. Those with a number that is not finite are few, and looked through only then."""
+    try:
+        return _json(rows, allow_nan=False)
+    except ValueError:
+        return _json(facts_of(rows))
 
 
 def _before_rows(answer: Shown) -> dict[str, Any]:

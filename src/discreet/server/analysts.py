@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 from discreet.answering.facts import PAGE, facts_of
 from discreet.curator import Asking
 from discreet.server.bodies import Asked, Question, in_document
-from discreet.server.bytes_of import JSON, Prepared, form_of
+from discreet.server.bytes_of import Prepared, form_of, recalled
 from discreet.server.connections import connection_of
 from discreet.server.incoming import LimitedRequest
 from discreet.server.progress import told_as_it_happens
@@ -45,18 +45,19 @@ async def ask(request: LimitedRequest) -> Response:
     service, holder = service_of(request), holder_of(request)
     service.check_dataset(question.dataset)
     service.writing.check_room(holder.name)
-    accept, most = request.headers.get("accept", ""), service.limits.cells
-    form = form_of(accept, level=question.level, most=most)
+    accept = request.headers.get("accept", "")
+    form = form_of(accept, service, level=question.level)
 
     def asked(hear: Callable[[str], None]) -> Awaitable[Prepared]:
-        asking = Asking(hear, most_cells=most if form.kind == JSON else None)
-        return service.questions.ask(question, holder=holder, name=name, asking=asking, then=form.prepare)
+        asking = Asking(hear, limit=form.limit)
+        prepare = partial(form.prepare, service=service, analyst=holder.name)
+        return service.questions.ask(question, holder=holder, name=name, asking=asking, then=prepare)
 
     if "application/x-ndjson" in accept:
         lines = told_as_it_happens(
             asked,
             hang_up=lambda: service.questions.take_back(holder, name),
-            written=lambda prepared: prepared.pieces(service, analyst=holder.name),
+            written=lambda prepared: prepared.pieces(service),
             on_refusal=partial(setattr, request.state, "code"),
         )
         return StreamingResponse(lines, media_type="application/x-ndjson")
@@ -64,7 +65,7 @@ async def ask(request: LimitedRequest) -> Response:
     if (connection := connection_of(request)) is not None and connection.is_gone:
         prepared.file.close()
         raise HTTPException(400)
-    return await prepared.response(service, analyst=holder.name)
+    return await prepared.response(service)
 
 
 def _name_of(request: Request) -> str:
@@ -80,10 +81,8 @@ async def recall(request: LimitedRequest) -> Response:
     """The answer to a question that you have paid for, as it is stored: nothing is spent, and nothing written down."""
     question, service, holder = await request.read(Asked), service_of(request), holder_of(request)
     service.check_dataset(question.dataset)
-    service.writing.check_room(holder.name)
-    form = form_of(request.headers.get("accept", ""), level=question.level, most=service.limits.cells)
-    prepared = await service.questions.recall(question, holder=holder, paid_by=holder.asks_as, then=form.prepare)
-    return await prepared.response(service, analyst=holder.name)
+    accept = request.headers.get("accept", "")
+    return await recalled(question, service, holder=holder, paid_by=holder.asks_as, accept=accept)
 
 
 @routes.delete("/ask/{name}", status_code=204)

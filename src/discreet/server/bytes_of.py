@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-import tempfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
-from typing import IO, Any
+from itertools import chain
+from typing import Any
 
 import pyarrow as pa
 from fastapi import Response
@@ -18,19 +18,22 @@ from starlette.types import Receive, Scope, Send
 
 from discreet.answering.answer import Answer
 from discreet.answering.facts import facts_of
-from discreet.answering.sizes import too_large
+from discreet.answering.sizes import AnswerLimit, too_many_cells
 from discreet.answering.wire import answer_text
+from discreet.figures import CONFIDENCE
+from discreet.server.bodies import Asked
+from discreet.server.roles import Holder
 from discreet.server.service import Service
 from discreet.server.shares import piece_by_piece
-from discreet.server.writing import no_room
+from discreet.server.writing import PIECE, WaitingAnswer, no_room
 
 JSON = "application/json"
 PARQUET = "application/vnd.apache.parquet"
 CSV = "text/csv"
 RECORDS = "application/vnd.discreet.records+json"
 """A list of objects, one a row, without a word about price or method."""
-_PIECE = 2**16
-"""Bytes that leave together; an answer that is longer waits in a file."""
+_ROWS = 2**15
+"""Rows of a file that are written together."""
 _SLOWEST, _GRACE = 2**17, 60.0
 """Bytes a second that a client reads of a long answer, on the whole, and seconds that it has besides."""
 
@@ -40,11 +43,12 @@ class Form:
     """How an answer is written."""
 
     kind: str
-    write: Callable[[Answer, IO[bytes]], None]
+    write: Callable[[Answer, WaitingAnswer], None]
+    limit: AnswerLimit
 
-    def prepare(self, answer: Answer) -> Prepared:
+    def prepare(self, answer: Answer, *, service: Service, analyst: str) -> Prepared:
         """Write an answer, in the thread that made it: what waits to be read is bytes, in a file that has no name where they are many."""
-        file = tempfile.SpooledTemporaryFile(_PIECE)  # noqa: SIM115  closed when it has left
+        file = WaitingAnswer(service.writing, analyst)
         try:
             self.write(answer, file)
         except OSError:
@@ -53,9 +57,8 @@ class Form:
         except BaseException:
             file.close()
             raise
-        size = file.tell()
-        file.seek(0)
-        return Prepared(self.kind, answer.replayed, file, size)
+        file.rewind()
+        return Prepared(self.kind, answer.replayed, file)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,59 +67,64 @@ class Prepared:
 
     kind: str
     replayed: bool
-    file: IO[bytes]
-    size: int
+    file: WaitingAnswer
 
-    async def response(self, service: Service, *, analyst: str) -> Response:
+    async def response(self, service: Service) -> Response:
         """What fits into one piece says how long it is; all else counts as the analyst's until it has left."""
         headers = {"Discreet-Replayed": "true"} if self.replayed else {}
         with ExitStack() as stack:
             stack.callback(self.file.close)
-            if self.size <= _PIECE:
+            if self.file.is_in_memory:
                 return Response(self.file.read(), media_type=self.kind, headers=headers)
-            stack.enter_context(service.writing.held(analyst, self.size))
             return _Counted(self._read(service), counted=stack.pop_all(), media_type=self.kind, headers=headers)
 
-    async def pieces(self, service: Service, *, analyst: str) -> AsyncIterator[bytes]:
+    async def pieces(self, service: Service) -> AsyncIterator[bytes]:
         """The same, piece by piece."""
-        with ExitStack() as stack:
-            stack.callback(self.file.close)
-            if self.size > _PIECE:
-                stack.enter_context(service.writing.held(analyst, self.size))
+        with self.file:
             async for piece in self._read(service):
                 yield piece
 
     async def _read(self, service: Service) -> AsyncIterator[bytes]:
         """Each piece when the one before has left. Who reads too slowly is hung up on: what waits for them is somebody's disk."""
         clock = asyncio.get_running_loop().time
-        until = clock() + _GRACE + self.size / _SLOWEST
-        async for piece in piece_by_piece(service.shares.answers, iter(partial(self.file.read, _PIECE), b"")):
+        until = clock() + _GRACE + self.file.size / _SLOWEST
+        async for piece in piece_by_piece(service.shares.answers, iter(partial(self.file.read, PIECE), b"")):
             yield piece
             if clock() > until:
                 raise TimeoutError
 
 
-def form_of(accept: str, *, level: float, most: int) -> Form:
-    """A file for programs, where a request accepts one of `TABLES`; else JSON, which has at most so many cells."""
-    kind = next((kind for kind in TABLES if kind in accept), None)
-    return as_json(level, most=most) if kind is None else Form(kind, partial(_table, write=TABLES[kind]))
+def form_of(accept: str, service: Service, *, level: float) -> Form:
+    """A file for programs, where a request accepts one of `TABLES`; else JSON with intervals at one level, which has at most so many cells.
+
+    The same bytes for the same answer, whoever asks and however often.
+    """
+    kind, size = next((kind for kind in TABLES if kind in accept), None), service.writing.each
+    if kind is None:
+        cells = service.limits.cells
+        return Form(JSON, partial(_json, level=level, most=cells), AnswerLimit(size, cells, names=3))
+    return Form(kind, partial(_table, write=TABLES[kind]), AnswerLimit(size, names=int(kind == RECORDS)))
 
 
-def as_json(level: float, *, most: int) -> Form:
-    """The same bytes for the same answer, whoever asks and however often, with intervals at one level."""
-    return Form(JSON, partial(_json, level=level, most=most))
+async def recalled(question: Asked, service: Service, *, holder: Holder, paid_by: str | None, accept: str) -> Response:
+    """What is stored for a question that `paid_by` has paid for, in the form that the holder accepts."""
+    service.writing.check_room(holder.name)
+    form = form_of(accept, service, level=question.level)
+    prepare = partial(form.prepare, service=service, analyst=holder.name)
+    prepared = await service.questions.recall(question, holder=holder, paid_by=paid_by, limit=form.limit, then=prepare)
+    return await prepared.response(service)
 
 
-def _json(answer: Answer, file: IO[bytes], *, level: float, most: int) -> None:
+def _json(answer: Answer, file: WaitingAnswer, *, level: float, most: int) -> None:
     """A refusal where it is too large; its price is paid, and Parquet has room for it."""
     if len(answer) * len(answer.columns) > most:
-        raise too_large(most, paid=True)
+        raise too_many_cells(most, paid=True)
     for text in answer_text(answer, level):
         file.write(text.encode())
 
 
-def _table(answer: Answer, file: IO[bytes], *, write: Callable[[pa.Table, IO[bytes]], None]) -> None:
-    write(answer.to_arrow(), file)
+def _table(answer: Answer, file: WaitingAnswer, *, write: Callable[[Iterator[pa.Table], WaitingAnswer], None]) -> None:
+    write((part.to_arrow() for part in answer.parts(_ROWS, level=CONFIDENCE)), file)
 
 
 class _Counted(StreamingResponse):
@@ -132,22 +140,31 @@ class _Counted(StreamingResponse):
             await super().__call__(scope, receive, send)
 
 
-def _parquet(table: pa.Table, sink: IO[bytes]) -> None:
+def _parquet(tables: Iterator[pa.Table], sink: WaitingAnswer) -> None:
     import pyarrow.parquet as pq  # noqa: PLC0415
 
-    pq.write_table(table, sink)
+    first = next(tables)
+    with pq.ParquetWriter(sink, first.schema) as writer:
+        for table in chain([first], tables):
+            writer.write_table(table)
 
 
-def _csv(table: pa.Table, sink: IO[bytes]) -> None:
+def _csv(tables: Iterator[pa.Table], sink: WaitingAnswer) -> None:
     from pyarrow import csv  # noqa: PLC0415
 
-    csv.write_csv(table, sink, csv.WriteOptions(quoting_style="needed"))
+    first = next(tables)
+    with csv.CSVWriter(sink, first.schema, write_options=csv.WriteOptions(quoting_style="needed")) as writer:
+        for table in chain([first], tables):
+            writer.write_table(table)
 
 
-def _records(table: pa.Table, sink: IO[bytes]) -> None:
+def _records(tables: Iterator[pa.Table], sink: WaitingAnswer) -> None:
     """One object a row, on a line of its own; dates as text, and an end that nothing bounds as null."""
-    lines = (json.dumps(facts_of(row), ensure_ascii=False, default=str) for row in table.to_pylist())
-    sink.write(("[" + ",\n".join(lines) + "]\n").encode())
+    before = "["
+    for row in chain.from_iterable(table.to_pylist() for table in tables):
+        sink.write((before + json.dumps(facts_of(row), ensure_ascii=False, default=str)).encode())
+        before = ",\n"
+    sink.write(b"[]\n" if before == "[" else b"]\n")
 
 
 TABLES = {PARQUET: _parquet, CSV: _csv, RECORDS: _records}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -50,6 +51,10 @@ class Door:
 
         try:
             await self._app(scope, counted, labelled)
+        except asyncio.CancelledError:  # the server stops; what uvicorn says then is no JSON
+            if not status:
+                await failed()(scope, counted, labelled)
+            raise
         except Exception as failure:  # noqa: BLE001  its text may quote what was sent, or a row
             _LOG.error("a request failed: %s", type(failure).__name__)
             scope["state"]["code"] = "failure"

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from discreet.answering.answer import Answer
 from discreet.answering.facts import Explanation
 from discreet.answering.pipeline import cancelled
+from discreet.answering.sizes import AnswerLimit
 from discreet.curator import Asking, Curator
 from discreet.engines import Places
 from discreet.errors import TooMany
@@ -98,9 +99,9 @@ class Questions:
             limits.enter_context(self._guard.admit(holder.name))
             visit = limits.enter_context(self._hours.visit(holder.name))
             mine = _Underway(question, holder, name, replace(asking, leaving=visit.leaving))
-            self._underway[holder.id, name] = mine
             work = self._work(partial(self._asked, mine, then))
             work.add_done_callback(mine.done)
+            self._underway[holder.id, name] = mine
             try:
                 return await mine.result
             except asyncio.CancelledError:
@@ -137,12 +138,20 @@ class Questions:
             return await self._work(explained)
 
     async def recall(
-        self, question: Question, *, holder: Holder, paid_by: str | None, then: Callable[[Answer], T]
+        self,
+        question: Question,
+        *,
+        holder: Holder,
+        paid_by: str | None,
+        limit: AnswerLimit,
+        then: Callable[[Answer], T],
     ) -> T:
-        """What is stored for a question that `paid_by` has paid for, looked up for the holder."""
+        """What is stored for a question that `paid_by` has paid for, looked up for the holder; or a refusal where that is beyond the limit."""
 
         def recalled(curator: Curator) -> T:
-            answer = curator.recall(question.sql, analyst=holder.asks_as, paid_by=paid_by, **question.details)
+            answer = curator.recall(
+                question.sql, analyst=holder.asks_as, paid_by=paid_by, limit=limit, **question.details
+            )
             return self._written(answer, holder, then)
 
         with self._guard.admit(holder.name), self._hours.visit(holder.name):

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from discreet.errors import NotAnswered, UnknownSaved
 from discreet.server.bodies import Asked, NewSaved
-from discreet.server.bytes_of import form_of
+from discreet.server.bytes_of import recalled
 from discreet.server.refusals import RESPONSES
 from discreet.server.roles import Holder
 from discreet.server.routing import SharedRoute
@@ -60,17 +60,15 @@ def delete_saved(number: str, request: Request) -> None:
 async def saved_answer(number: str, request: Request) -> Response:
     """What its author was answered, free: they have paid for it, and chose to show it. Never asks."""
     service, holder = service_of(request), holder_of(request)
-    service.writing.check_room(holder.name)
     with service.guard.admit(holder.name):
         saved, question = await in_thread(service.shares.books, _found, request, number)
-    form = form_of(request.headers.get("accept", ""), level=question.level, most=service.limits.cells)
+    accept = request.headers.get("accept", "")
     try:
-        prepared = await service.questions.recall(question, holder=holder, paid_by=saved.paid_by, then=form.prepare)
+        return await recalled(question, service, holder=holder, paid_by=saved.paid_by, accept=accept)
     except NotAnswered:
         raise NotAnswered(
             "Its author has no answer to this question on the present data.", next_step="Open the question, and ask it."
         ) from None
-    return await prepared.response(service, analyst=holder.name)
 
 
 def _found(request: Request, number: str) -> tuple[Saved, Asked]:
