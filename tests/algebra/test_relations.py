@@ -9,7 +9,7 @@ from discreet.algebra.aggregates import Aggregate, Fold, Place, Window
 from discreet.algebra.expressions import Call, Field, Literal, call
 from discreet.algebra.facts import every_value
 from discreet.algebra.question import Kind, Limits, Measure, Question
-from discreet.algebra.registry import ENGINES, Function, Nulls, Signature, every_function, function
+from discreet.algebra.registry import ENGINES, Effort, Function, Nulls, Signature, every_function, function
 from discreet.algebra.relations import Compute, How, Join, Keep, Mark, PerPerson, Stack, Windowed
 from discreet.algebra.scanning import scan
 from discreet.algebra.steps import Steps
@@ -182,7 +182,7 @@ def test_a_record_with_a_part_missing_fails():
     for name in whole:
         with pytest.raises(TypeError):
             Function(**{key: value for key, value in whole.items() if key != name})
-    for wrong in ({"engines": {}}, {"spelled": ()}, {"says": ""}, {"version": 0}):
+    for wrong in ({"engines": {}}, {"spelled": ()}, {"says": ""}, {"version": 0}, {"effort": Effort(0)}):
         with pytest.raises(ValueError):
             Function(**{**whole, **wrong})
     with pytest.raises(TypeError):

@@ -32,9 +32,17 @@ def test_who_misses_the_end_leaves_at_the_end_of_the_next_doubling():
 def test_a_place_is_free_after_the_seconds_that_were_expected_or_when_an_answer_that_is_later_leaves():
     now = [100.0]
     departure = Departure(100.0, 0.4, 0.2, lambda: now[0])
-    for since, ends in [(0.05, 0.25), (0.1, 0.25), (0.24, 0.25), (0.26, 0.4), (0.41, 0.8)]:
+    for since, ends in [(0.05, 0.25), (0.1, 0.25), (0.24, 0.25), (0.26, 0.4), (0.41, 0.45), (0.46, 0.85)]:
         now[0] = 100 + since
         assert departure.place_ends(100.05) == pytest.approx(100 + ends)
+
+
+def test_what_was_waited_for_a_place_does_not_lengthen_how_long_it_is_kept():
+    now = [150.0]
+    departure = Departure(100.0, 0.4, 0.2, lambda: now[0])
+    for since, ends in [(0.1, 0.2), (0.3, 0.4), (0.5, 0.8)]:
+        now[0] = 150 + since
+        assert departure.place_ends(150.0) == pytest.approx(150 + ends)
 
 
 class Clock:

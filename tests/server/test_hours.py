@@ -105,3 +105,23 @@ def test_a_place_is_kept_for_what_a_reading_is_expected_to_take_and_nobody_keeps
     with pytest.raises(TooLarge, match="122,895 seconds, and has 60"), hours.visit("alice") as visit:
         visit.leaving(122_895)
     assert hours._left("alice") == 60
+
+
+def test_who_waits_for_the_places_of_others_does_not_pay_for_the_wait(hours, now):
+    with hours.visit("alice") as visit:
+        visit.leaving(5)
+        now[0] += 100
+        visit.begin()
+        now[0] += 1
+    hours.take("alice", 60)
+
+
+def test_who_reads_for_longer_than_the_class_pays_for_that_and_not_for_the_wait(hours, now):
+    with hours.visit("alice") as visit:
+        visit.leaving(5)
+        now[0] += 100
+        visit.begin()
+        now[0] += 20
+    with pytest.raises(TooMany):
+        hours.take("alice", 47)
+    hours.take("alice", 46)

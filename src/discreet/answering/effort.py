@@ -7,14 +7,13 @@ a doubling later, and that may be heard), one that is faster only patience.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from discreet.algebra.aggregates import Aggregate
 from discreet.algebra.expressions import Call, Expression
 from discreet.algebra.question import Kind, Measure, Question
 from discreet.algebra.relations import Compute, Join, Keep, Mark, PerPerson, Relation, Scan, Stack, Windowed
-from discreet.algebra.shapes import CAP, MOST_ROWS
+from discreet.answering.dearest import of_one_person
 from discreet.answering.plan import Plan
 from discreet.answering.pricing import SELECTED_GROUPS
 from discreet.catalog import Type
@@ -25,8 +24,8 @@ _CHARGE, _STATEMENT = 8e6, 3e6
 """For a question that is charged, and for each of its statements, however little it reads."""
 _ROW, _CALL, _TEXT, _LETTER, _GROUPED = 4.0, 5.0, 60.0, 1.5, 20.0
 """For a row that is read, that something is computed of, that a text is looked at in, for each letter of it, for a row that is added up."""
-_DEAREST_LETTER = 150.0
-"""For a letter of the text that takes a function longest: what LIKE with % and _ was seen to need, and others come near."""
+_COMMON = 40
+"""On common values, a call takes so much less than it is declared to take at most."""
 _PERSONAL, _MET, _PAIR = 250.0, 80.0, 4.0
 """For a row that is sorted or grouped by its person, that others are looked for, that was made of two."""
 _DRAW, _CELL = 150.0, 1000.0
@@ -41,8 +40,8 @@ def seconds_of(plan: Plan) -> float:
     """What the charge, the reading and the noise of a plan take on tables of the declared sizes, doubled for safety; with room for one
     person all of whose rows are as dear as rows can be, so that nobody's rows decide when an answer leaves.
     """
-    questions = sum(_question(question) + _one_person(question) for question in plan.questions)
-    return SAFETY * (_CHARGE + questions) / 1e9
+    everybody = sum(map(_question, plan.questions))
+    return (SAFETY * (_CHARGE + everybody) + sum(map(of_one_person, plan.questions))) / 1e9
 
 
 def _question(question: Question) -> float:
@@ -125,66 +124,12 @@ def _parts(keys: Sequence[Expression], aggregates: Sequence[Aggregate]) -> float
 
 
 def _calls(expression: Expression) -> float:
-    """What an expression takes for one row: by its calls; texts that are worked on, and not only compared, by their length."""
+    """What an expression takes for one row: its calls; texts that are worked on, and not only compared, by their length, as
+    texts commonly are: all people's are not the dearest.
+    """
     if not isinstance(expression, Call):
         return _CALL
     texts = [part.facts for part in (expression, *expression.args) if part.facts.type is Type.TEXT]
     letters = 0 if expression.facts.type is Type.BOOLEAN else max((facts.longest or 0 for facts in texts), default=0)
-    return (_TEXT if texts else _CALL) + letters * _LETTER + sum(map(_calls, expression.args))
-
-
-# The dearest person
-
-
-def _one_person(question: Question) -> float:
-    """What one person can add: every expression over the most rows that they can have there, each of its texts the longest."""
-    measured = [key.expression for key in question.keys] + [
-        part for measure in question.measures for part in measure.parts
-    ]
-    return len(question.sets) * (_dearest_person(question.rows) + _dearest_rows(question.rows, measured))
-
-
-def _dearest_person(relation: Relation) -> float:
-    if relation.is_public:
-        return 0.0
-    match relation:
-        case Scan():
-            return 0.0
-        case Keep():
-            return _dearest_person(relation.rows) + _dearest_rows(relation.rows, [relation.condition])
-        case Compute():
-            return _dearest_person(relation.rows) + _dearest_rows(relation.rows, relation.expressions)
-        case PerPerson():
-            parts = [*relation.keys, *(part for aggregate in relation.aggregates for part in aggregate.parts)]
-            return _dearest_person(relation.rows) + _dearest_rows(relation.rows, parts)
-        case Windowed():
-            parts = [part for window in relation.windows for part in window.parts]
-            return _dearest_person(relation.rows) + _dearest_rows(relation.rows, parts)
-        case Stack():
-            return sum(map(_dearest_person, relation.parts))
-        case Join():
-            sides = (relation.left, relation.right)
-        case Mark():
-            sides = (relation.rows, relation.others)
-    pairs = math.prod(_most_of_one(side) for side in sides if not side.is_public) * relation.fan_out
-    each = sum(
-        map(
-            _dearest, [part for pair in relation.keys for part in pair] + ([] if relation.on is None else [relation.on])
-        )
-    )
-    return sum(map(_dearest_person, sides)) + min(pairs, MOST_ROWS) * each
-
-
-def _dearest_rows(relation: Relation, expressions: Sequence[Expression]) -> float:
-    return _most_of_one(relation) * sum(map(_dearest, expressions))
-
-
-def _most_of_one(relation: Relation) -> int:
-    return CAP if relation.shape.most_rows is None else relation.shape.most_rows
-
-
-def _dearest(expression: Expression) -> float:
-    if not isinstance(expression, Call):
-        return 0.0
-    letters = max((part.facts.longest or 0 for part in (expression, *expression.args)), default=0)
-    return _CALL + letters * _DEAREST_LETTER + sum(map(_dearest, expression.args))
+    call = max(_TEXT if texts else _CALL, expression.function.effort.fixed / _COMMON)
+    return call + letters * _LETTER + sum(map(_calls, expression.args))

@@ -31,16 +31,25 @@ class Departure:
     now: Callable[[], float]
 
     def place_ends(self, begun: float) -> float:
-        """When a place that was taken then is free again: after the seconds of a reading, or with the answer where those are over."""
-        expected = begun + self.reading
-        return expected if self.now() <= expected else self.after(self.now())
+        """When a place that was taken then is free again: after the seconds of a reading; where those are over, with the answer in its class;
+        and then after doublings of the class, counted from when the place was taken: what was waited for it makes it no longer.
+        """
+        now = self.now()
+        if now <= begun + self.reading:
+            return begun + self.reading
+        in_class = self.arrived + self.length
+        return in_class if now <= in_class else _doubled(begun, self.length, now)
 
     def after(self, time: float) -> float:
         """The first of the times at which the answer may leave that does not come before `time`."""
-        length = self.length
-        while self.arrived + length < time:
-            length *= 2
-        return self.arrived + length
+        return _doubled(self.arrived, self.length, time)
+
+
+def _doubled(start: float, length: float, time: float) -> float:
+    """The first end of a length or a doubling of it, counted from a start, that does not come before a time; nothing has no end to wait for."""
+    while length and start + length < time:
+        length *= 2
+    return start + length
 
 
 AT_ONCE = Departure(0.0, 0.0, 0.0, lambda: 0.0)

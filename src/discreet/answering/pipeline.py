@@ -43,6 +43,10 @@ def _no_step(_: str) -> None:
     """Nobody looks on."""
 
 
+def _no_place() -> None:
+    """Nobody counts how long a place was waited for."""
+
+
 def _at_once(_: float) -> Departure:
     """Whoever has the data at hand may know how long it is read."""
     return AT_ONCE
@@ -54,13 +58,14 @@ class Asking:
 
     `taken_back` ends what comes before the charge, and nothing after it; `stopped` ends everything: the curator goes away. `leaving` is told
     how many seconds the question is expected to take, before anything is charged, and may refuse it. An answer that does
-    not fit into `limit` is refused before that.
+    not fit into `limit` is refused before that. `on_place` hears when there is a place to read at.
     """
 
     on_step: Callable[[str], None] = _no_step
     taken_back: threading.Event = field(default_factory=threading.Event)
     stopped: threading.Event = field(default_factory=threading.Event)
     leaving: Callable[[float], Departure] = _at_once
+    on_place: Callable[[], None] = _no_place
     limit: AnswerLimit | None = None
 
 
@@ -197,6 +202,7 @@ class Pipeline:
         with self._held(wanted, asking):
             with self._places.held(analyst, taken_back=asking.stopped, is_long=wanted.seconds > LONG):
                 begun = departure.now()
+                asking.on_place()
                 noisy, failure = self._read(wanted, asking)
                 ends = departure.place_ends(begun)
                 asking.stopped.wait(max(0.0, ends - departure.now()))
@@ -213,14 +219,14 @@ class Pipeline:
     @contextmanager
     def _held(self, wanted: Releasable, asking: Asking) -> Iterator[None]:
         with ExitStack() as held:
-            with self._engine.one_limit(asking.stopped):
+            with self._engine.one_limit(asking.stopped, sharing=PLACES):
                 held.enter_context(self._engine.holding(wanted.questions))
             yield
 
     def _read(self, wanted: Releasable, asking: Asking) -> tuple[bytes | None, str]:
         """What may leave, or the name of what went wrong: its text quotes cells."""
         try:
-            with self._engine.one_limit():
+            with self._engine.one_limit(sharing=PLACES):
                 return wanted.noisy(wanted.read(self._engine, asking.stopped), self._bits), ""
         except Exception as failure:  # noqa: BLE001  not only what engines are known to raise
             return None, type(failure).__name__

@@ -3,6 +3,7 @@
 from discreet.engines.base import Engine
 from discreet.engines.duck import DuckEngine
 from discreet.engines.fitting import ColumnFit, TableFit, fits
+from discreet.engines.levels import mentions
 from discreet.engines.looking import look_at
 from discreet.engines.places import Places
 from discreet.engines.snapshot import Tell
@@ -18,5 +19,6 @@ __all__ = [
     "fingerprint",
     "fits",
     "look_at",
+    "mentions",
     "with_public_columns",
 ]

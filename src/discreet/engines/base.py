@@ -27,10 +27,10 @@ class Engine(PublicFacts, Protocol):
     def holding(self, questions: Sequence[Question]) -> AbstractContextManager[None]:
         """While it lasts, what these questions read of public relations is there. Ended when the answer leaves."""
 
-    def one_limit(self, question: threading.Event | None = None) -> AbstractContextManager[float]:
+    def one_limit(self, question: threading.Event | None = None, *, sharing: int = 1) -> AbstractContextManager[float]:
         """While it lasts, everything that this thread reads together has the seconds of one question; when they end, by the monotonic clock.
 
-        Whoever takes `question` back ends it.
+        Whoever takes `question` back ends it. So many times the seconds where `sharing` questions read at the same time.
         """
 
     def close(self) -> None:

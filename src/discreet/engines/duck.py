@@ -99,8 +99,8 @@ class DuckEngine:
         """Stop reading for a question, now or when its turn comes; no other question is disturbed."""
         self._watch.take_back(question)
 
-    def one_limit(self, question: threading.Event | None = None) -> AbstractContextManager[float]:
-        return self._watch.one_limit(question)
+    def one_limit(self, question: threading.Event | None = None, *, sharing: int = 1) -> AbstractContextManager[float]:
+        return self._watch.one_limit(question, sharing=sharing)
 
     def holding(self, questions: Sequence[Question]) -> AbstractContextManager[None]:
         """While it lasts, the public relations that these questions read are there: prepared now, where they are not."""

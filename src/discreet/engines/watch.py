@@ -42,13 +42,15 @@ class Watch:
         self._is_closed = False
 
     @contextmanager
-    def one_limit(self, question: threading.Event | None = None) -> Iterator[float]:
+    def one_limit(self, question: threading.Event | None = None, *, sharing: int = 1) -> Iterator[float]:
         """While it lasts, everything that this thread reads ends at one time, which is told: the limit is a question's, not a statement's.
 
-        `question` is what it reads for, that of the limit around this one unless said.
+        `question` is what it reads for, that of the limit around this one unless said. Of `sharing` that read at the same time on the same
+        cores each may take so many times as long: the clock is the wall's, and others' load must end nobody's reading.
         """
         outer, asked = self._until(), self.asked()
-        self._shared.until, self._shared.asked = min(outer, time.monotonic() + self._seconds), question or asked
+        until = outer if self._is_limited() else time.monotonic() + sharing * self._seconds
+        self._shared.until, self._shared.asked = until, question or asked
         try:
             yield self._shared.until
         finally:
@@ -63,6 +65,9 @@ class Watch:
         """Whether this thread's time is up, or its question taken back."""
         return self.asked().is_set() or time.monotonic() > self._until()
 
+    def _is_limited(self) -> bool:
+        return not math.isinf(self._until())
+
     def _until(self) -> float:
         until: float = getattr(self._shared, "until", math.inf)
         return until
@@ -70,7 +75,7 @@ class Watch:
     @contextmanager
     def reading(self, cursor: duckdb.DuckDBPyConnection, question: threading.Event) -> Iterator[Reading]:
         """While it lasts, this cursor can be interrupted: by whoever asked, or by the clock."""
-        entry = Reading(cursor, question, min(self._until(), time.monotonic() + self._seconds))
+        entry = Reading(cursor, question, self._until() if self._is_limited() else time.monotonic() + self._seconds)
         with self._change:
             self._readings.add(entry)
             self._wake(entry.until)

@@ -25,7 +25,7 @@ class Hours:
     def __init__(
         self, *, unit: float, longest: float, a_minute: float, now: Callable[[], float] = time.monotonic
     ) -> None:
-        self._unit, self._longest, self._a_minute, self._now = unit, longest, a_minute, now
+        self._unit, self._longest, self._a_minute, self.now = unit, longest, a_minute, now
         self._buckets: dict[str, tuple[float, float]] = {}
         self._lock = threading.Lock()
 
@@ -33,11 +33,11 @@ class Hours:
     def visit(self, analyst: str) -> Iterator[Visit]:
         """From the arrival of a question until its answer or refusal leaves."""
         self.take(analyst, 0.0)
-        visit = Visit(self, analyst, self._now())
+        visit = Visit(self, analyst, self.now())
         try:
             yield visit
         finally:
-            self.settle(analyst, self._now() - visit.arrived - visit.taken)
+            self.settle(analyst, visit.owed() - visit.taken)
 
     def departure(self, arrived: float, seconds: float) -> Departure:
         """When an answer leaves whose question arrived then, and will take about so many seconds; or a refusal, where they are more than one
@@ -50,8 +50,8 @@ class Hours:
                 f"The question is expected to take {seconds:,.0f} seconds, and has {self._longest:g}.",
                 next_step="Let fewer rows meet, look at fewer or shorter texts, or ask the owner for more (`[engine] seconds`).",
             )
-        length = class_of(self._now() - arrived + seconds, unit=self._unit, most=max(self._unit, self._longest))
-        return Departure(arrived, length, max(seconds - CHARGE, self._unit / 4), self._now)
+        length = class_of(self.now() - arrived + seconds, unit=self._unit, most=max(self._unit, self._longest))
+        return Departure(arrived, length, max(seconds - CHARGE, self._unit / 4), self.now)
 
     def take(self, analyst: str, seconds: float) -> None:
         """Take seconds out of a bucket that has them, or refuse."""
@@ -63,20 +63,20 @@ class Hours:
                     f"Your questions take more than {self._a_minute:g} seconds of a minute.",
                     next_step=f"Wait {wait} seconds, or ask what is read faster.",
                 )
-            self._buckets[analyst] = (left - seconds, self._now())
+            self._buckets[analyst] = (left - seconds, self.now())
 
     def settle(self, analyst: str, seconds: float) -> None:
         """Take what was needed beside what was taken before, or put back what was not."""
         with self._lock:
-            self._buckets[analyst] = (min(self._a_minute, self._left(analyst) - seconds), self._now())
+            self._buckets[analyst] = (min(self._a_minute, self._left(analyst) - seconds), self.now())
             if len(self._buckets) > _MOST_REMEMBERED:
                 self._buckets = {
                     name: bucket for name, bucket in self._buckets.items() if self._left(name) < self._a_minute
                 }
 
     def _left(self, analyst: str) -> float:
-        left, since = self._buckets.get(analyst, (self._a_minute, self._now()))
-        return min(self._a_minute, left + (self._now() - since) * self._a_minute / 60)
+        left, since = self._buckets.get(analyst, (self._a_minute, self.now()))
+        return min(self._a_minute, left + (self.now() - since) * self._a_minute / 60)
 
 
 class Visit:
@@ -84,11 +84,20 @@ class Visit:
 
     def __init__(self, hours: Hours, analyst: str, arrived: float) -> None:
         self._hours, self._analyst, self.arrived = hours, analyst, arrived
-        self.taken = 0.0
+        self.taken = self._planned = self._waited = 0.0
 
     def leaving(self, seconds: float) -> Departure:
         """Choose the class of a question that will be read for about so long, and take its time from the analyst's; or refuse."""
         departure = self._hours.departure(self.arrived, seconds)
         self._hours.take(self._analyst, departure.length)
-        self.taken = departure.length
+        self.taken, self._planned = departure.length, self._hours.now()
         return departure
+
+    def begin(self) -> None:
+        """There is a place to read at: what was waited for it is others' time, and no less than the class is owed."""
+        self._waited = self._hours.now() - self._planned
+
+    def owed(self) -> float:
+        """The seconds since the question arrived, but for those that others' places took."""
+        seconds = self._hours.now() - self.arrived
+        return max(seconds - self._waited, min(seconds, self.taken))

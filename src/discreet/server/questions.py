@@ -98,7 +98,7 @@ class Questions:
         with ExitStack() as limits:
             limits.enter_context(self._guard.admit(holder.name))
             visit = limits.enter_context(self._hours.visit(holder.name))
-            mine = _Underway(question, holder, name, replace(asking, leaving=visit.leaving))
+            mine = _Underway(question, holder, name, replace(asking, leaving=visit.leaving, on_place=visit.begin))
             work = self._work(partial(self._asked, mine, then))
             work.add_done_callback(mine.done)
             self._underway[holder.id, name] = mine

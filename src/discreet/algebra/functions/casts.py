@@ -8,7 +8,7 @@ from datetime import date
 
 from discreet.algebra.facts import AS_READ, UNBOUNDED, Facts, Value
 from discreet.algebra.functions.rules import Rule, counted, day, ends_of, image, is_nullable, real, text
-from discreet.algebra.registry import Function, Nulls, Signature, register
+from discreet.algebra.registry import Effort, Function, Nulls, Signature, register
 from discreet.catalog import Type
 
 _LONGEST_WHOLE = 20
@@ -104,6 +104,7 @@ def _to(name: str, kind: Type, *, longest: int, value: Callable[..., str], says:
         nulls=Nulls.IF_ANY,
         facts=_as_text(longest, value),
         accepts=None,
+        effort=Effort(500),
         engines={"duckdb": "CAST({0} AS VARCHAR)"},
         says=says,
     )
@@ -120,6 +121,7 @@ def _of(
         nulls=Nulls.MAYBE,
         facts=_from_text(value),
         accepts=None,
+        effort=Effort(1500, 30),
         engines={"duckdb": template},
         says=f"{says}; NULL where the text is not written so",
     )

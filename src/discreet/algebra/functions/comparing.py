@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from discreet.algebra.expressions import Expression
 from discreet.algebra.functions.rules import truth
-from discreet.algebra.registry import Function, Nulls, Signature, register
+from discreet.algebra.registry import Effort, Function, Nulls, Signature, register
 from discreet.catalog import Type
 
 
@@ -20,6 +20,7 @@ def _operator(name: str, spelled: tuple[str, ...], says: str) -> Function:
         nulls=Nulls.IF_ANY,
         facts=truth,
         accepts=None,
+        effort=Effort(250, 12),
         engines={"duckdb": f"({{0}} {sign} {{1}})"},
         says=says,
     )
@@ -35,6 +36,7 @@ def _never_null(name: str, sign: str, operands: int, says: str) -> Function:
         nulls=Nulls.NEVER,
         facts=truth,
         accepts=None,
+        effort=Effort(250, 12),
         engines={"duckdb": template},
         says=says,
     )
@@ -63,6 +65,7 @@ RECORDS = (
         nulls=Nulls.RULE,
         facts=truth,
         accepts=None,
+        effort=Effort(250, 12),
         engines={"duckdb": "({0} BETWEEN {1} AND {2})"},
         says="not below the first and not above the second, ends included",
     ),
@@ -74,6 +77,7 @@ RECORDS = (
         nulls=Nulls.RULE,
         facts=truth,
         accepts=None,
+        effort=Effort(250, 12),
         engines={"duckdb": _in},
         says="whether a value is one of several; NULL where it is not and one of them is NULL",
     ),

@@ -24,7 +24,7 @@ from discreet.algebra.functions.rules import (
     ordinals,
 )
 from discreet.algebra.functions.spans import quarter, shifted_days, shifted_months
-from discreet.algebra.registry import Function, Nulls, Signature, register
+from discreet.algebra.registry import Effort, Function, Nulls, Signature, register
 from discreet.catalog import Type
 
 _D, _I = Type.DATE, Type.INTEGER
@@ -133,6 +133,7 @@ def _part_record(name: str, spelled: tuple[str, ...], facts: Rule, says: str) ->
         nulls=Nulls.IF_ANY,
         facts=facts,
         accepts=None,
+        effort=Effort(300),
         engines={"duckdb": f"CAST({name}({{0}}) AS BIGINT)"},
         says=says,
     )
@@ -147,6 +148,7 @@ def _trunc_record(unit: str, facts: Rule, says: str) -> Function:
         nulls=Nulls.IF_ANY,
         facts=facts,
         accepts=None,
+        effort=Effort(400),
         engines={"duckdb": "({0})" if unit == "day" else f"CAST(date_trunc('{unit}', {{0}}) AS DATE)"},
         says=says,
     )
@@ -200,6 +202,7 @@ RECORDS = (
         nulls=Nulls.MAYBE,
         facts=_made,
         accepts=None,
+        effort=Effort(4000),
         engines={
             "duckdb": (
                 f"TRY_CAST(regexp_extract(printf('%04d-%02d-%02d', {{0}}, {{1}}, {{2}}), '^{YEAR}-[0-9][0-9]-[0-9][0-9]$', 0) AS DATE)"

@@ -9,7 +9,7 @@ from datetime import date
 from discreet.algebra.expressions import Expression
 from discreet.algebra.facts import Facts
 from discreet.algebra.functions.rules import constant_of, image, text, text_constant
-from discreet.algebra.registry import Function, Nulls, Signature, register
+from discreet.algebra.registry import Effort, Function, Nulls, Signature, register
 from discreet.catalog import Type
 
 _MONTHS = (
@@ -74,6 +74,7 @@ RECORDS = (
         nulls=Nulls.IF_ANY,
         facts=_formatted,
         accepts=_accepts_format,
+        effort=Effort(800, 4),
         engines={"duckdb": "strftime({0}, {1})"},
         says=f"a date as text: {' '.join(_DIRECTIVES)}, names in English",
     ),

@@ -24,7 +24,7 @@ from discreet.algebra.functions.rules import (
     truth,
     union,
 )
-from discreet.algebra.registry import Function, Nulls, Signature, Template, register
+from discreet.algebra.registry import Effort, Function, Nulls, Signature, Template, register
 from discreet.catalog import Type
 
 # Facts
@@ -138,6 +138,7 @@ def _logical(name: str, word: str, says: str) -> Function:
         nulls=Nulls.RULE,
         facts=truth,
         accepts=None,
+        effort=Effort(100),
         engines={"duckdb": _joined(word)},
         says=says,
     )
@@ -152,6 +153,7 @@ def _of_one(name: str, word: str, *, usage: str, nulls: Nulls, template: str, sa
         nulls=nulls,
         facts=truth,
         accepts=None,
+        effort=Effort(200),
         engines={"duckdb": template},
         says=says,
     )
@@ -166,6 +168,7 @@ def _choice(name: str, word: str, *, facts: Rule, among: frozenset[Type], says: 
         nulls=Nulls.RULE,
         facts=facts,
         accepts=None,
+        effort=Effort(300, 30),
         engines={"duckdb": _in_pairs(word)},
         says=says,
     )
@@ -205,6 +208,7 @@ RECORDS = (
         nulls=Nulls.RULE,
         facts=_case,
         accepts=None,
+        effort=Effort(300, 12),
         engines={"duckdb": _case_sql},
         says="the value of the first condition that is true; without ELSE, NULL",
     ),
@@ -217,6 +221,7 @@ RECORDS = (
         nulls=Nulls.RULE,
         facts=_nullif,
         accepts=None,
+        effort=Effort(300, 12),
         engines={"duckdb": "(CASE WHEN ({0} = {1}) THEN NULL ELSE {0} END)"},
         says="NULL where both are equal, else the first",
     ),
@@ -230,6 +235,7 @@ RECORDS = (
         nulls=Nulls.IF_ANY,
         facts=_bit,
         accepts=None,
+        effort=Effort(150),
         engines={"duckdb": "CAST({0} AS BIGINT)"},
         says="1 for true, 0 for false",
     ),

@@ -30,7 +30,7 @@ from discreet.algebra.functions.rules import (
     reach_of,
     real,
 )
-from discreet.algebra.registry import Function, Nulls, Signature, register
+from discreet.algebra.registry import Effort, Function, Nulls, Signature, register
 from discreet.catalog import Type
 
 _I, _R = Type.INTEGER, Type.REAL
@@ -204,6 +204,7 @@ def _binary(name: str, sign: str, kind: Type, *, nulls: Nulls, facts: Rule, temp
         nulls=nulls,
         facts=facts,
         accepts=None,
+        effort=Effort(2000 if kind is _I else 250),
         engines={"duckdb": template},
         says=says,
     )
@@ -218,6 +219,7 @@ def _unary(name: str, spelled: str, kind: Type, *, usage: str, facts: Rule, temp
         nulls=Nulls.IF_ANY,
         facts=facts,
         accepts=None,
+        effort=Effort(400),
         engines={"duckdb": template},
         says=says,
     )
@@ -289,6 +291,7 @@ RECORDS = (
         nulls=Nulls.IF_ANY,
         facts=_from_whole,
         accepts=None,
+        effort=Effort(200),
         engines={"duckdb": "CAST({0} AS DOUBLE)"},
         says="a whole number as the nearest double",
     ),

@@ -9,7 +9,7 @@ from fractions import Fraction
 from discreet.algebra.facts import AS_READ, UNBOUNDED, Bounds, Facts, Reach
 from discreet.algebra.functions.intervals import COARSE, hull, loosened, overlap, reaching_zero, root
 from discreet.algebra.functions.rules import Rule, is_nullable, reach_of, real
-from discreet.algebra.registry import Function, Nulls, Signature, register
+from discreet.algebra.registry import Effort, Function, Nulls, Signature, register
 from discreet.catalog import Type
 
 _R = Type.REAL
@@ -132,6 +132,7 @@ def _of_one(name: str, spelled: tuple[str, ...], *, nulls: Nulls, facts: Rule, t
         nulls=nulls,
         facts=facts,
         accepts=None,
+        effort=Effort(2000),
         engines={"duckdb": template},
         says=says,
     )
@@ -168,6 +169,7 @@ RECORDS = (
         nulls=Nulls.MAYBE,
         facts=_power,
         accepts=None,
+        effort=Effort(2000),
         engines={"duckdb": _within_sql(_coarse("pow({0}, {1})"))},
         says="x to the power of y, to 24 bits; NULL where it is undefined or beyond 2 ** 100, 0 below 2 ** -100",
     ),

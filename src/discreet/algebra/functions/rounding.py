@@ -24,7 +24,7 @@ from discreet.algebra.functions.rules import (
     real,
     whole_constant,
 )
-from discreet.algebra.registry import Function, Nulls, Signature, register
+from discreet.algebra.registry import Effort, Function, Nulls, Signature, register
 from discreet.catalog import Type
 
 _I, _R = Type.INTEGER, Type.REAL
@@ -177,6 +177,7 @@ def _whole(name: str, spelled: tuple[str, ...], *, step: Callable[[Fraction], in
         nulls=Nulls.RULE,
         facts=_to_whole(step),
         accepts=None,
+        effort=Effort(1500),
         engines={"duckdb": narrowed(sql)},
         says=f"{says}; NULL beyond 64 bits",
     )
@@ -191,6 +192,7 @@ def _signum(name: str, kind: Type) -> Function:
         nulls=Nulls.IF_ANY,
         facts=_sign,
         accepts=None,
+        effort=Effort(200),
         engines={"duckdb": "CAST(sign({0}) AS BIGINT)"},
         says="-1, 0 or 1",
     )
@@ -212,6 +214,7 @@ RECORDS = (
         nulls=Nulls.IF_ANY,
         facts=as_given,
         accepts=None,
+        effort=Effort(100),
         engines={"duckdb": "({0})"},
         says="a whole number is what it is",
     ),
@@ -223,6 +226,7 @@ RECORDS = (
         nulls=Nulls.IF_ANY,
         facts=_digits,
         accepts=_accepts_digits,
+        effort=Effort(400),
         engines={"duckdb": _digits_sql},
         says="rounded to so many digits behind the point, in doubles, halves away from zero; before it for a negative number",
     ),
@@ -234,6 +238,7 @@ RECORDS = (
         nulls=Nulls.RULE,
         facts=_tens,
         accepts=_accepts_tens,
+        effort=Effort(2500),
         engines={"duckdb": _tens_sql},
         says="a whole number rounded to tens, hundreds, …, halves away from zero; NULL beyond 64 bits",
     ),
@@ -245,6 +250,7 @@ RECORDS = (
         nulls=Nulls.IF_ANY,
         facts=_buckets,
         accepts=_accepts_buckets,
+        effort=Effort(600),
         engines={"duckdb": _BUCKET_SQL},
         says="which of n buckets of equal width, from 1; 0 below the lower end, n + 1 from the higher end on",
     ),

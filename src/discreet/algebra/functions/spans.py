@@ -21,7 +21,7 @@ from discreet.algebra.functions.rules import (
     listed_image,
     ordinals,
 )
-from discreet.algebra.registry import Function, Nulls, Signature, register
+from discreet.algebra.registry import Effort, Function, Nulls, Signature, register
 from discreet.catalog import Type
 
 _D, _I = Type.DATE, Type.INTEGER
@@ -135,6 +135,7 @@ def _between_record(unit: str, distance: Callable[[date, date], int], template: 
         nulls=Nulls.IF_ANY,
         facts=_between(distance),
         accepts=None,
+        effort=Effort(1600),
         engines={"duckdb": template},
         says=says,
     )
@@ -149,6 +150,7 @@ def _shift_record(unit: str, facts: Rule, template: str, says: str) -> Function:
         nulls=Nulls.RULE,
         facts=facts,
         accepts=None,
+        effort=Effort(1600),
         engines={"duckdb": template},
         says=f"{says}; NULL outside of the years 1 to 9999, and for more than a million",
     )
@@ -194,6 +196,7 @@ RECORDS = (
         nulls=Nulls.IF_ANY,
         facts=_between(age),
         accepts=None,
+        effort=Effort(1600),
         engines={"duckdb": _AGE_SQL},
         says="full years from the first date to the second: an age",
     ),

@@ -21,7 +21,7 @@ from discreet.algebra.functions.rules import (
     truth,
     whole_constant,
 )
-from discreet.algebra.registry import Function, Nulls, Signature, Template, register
+from discreet.algebra.registry import Effort, Function, Nulls, Signature, Template, register
 from discreet.catalog import Type
 
 _I, _T, _B = Type.INTEGER, Type.TEXT, Type.BOOLEAN
@@ -156,6 +156,8 @@ def _concat_sql(sql: Sequence[str], _: Sequence[Expression]) -> str:
 
 # Records
 
+_CASED, _TRIMMED = Effort(4000, 450), Effort(700, 40)
+
 
 def _record(
     name: str,
@@ -168,6 +170,7 @@ def _record(
     facts: Rule,
     template: Template,
     says: str,
+    effort: Effort,
     accepts: Accepts | None = None,
 ) -> Function:
     return Function(
@@ -178,23 +181,24 @@ def _record(
         nulls=nulls,
         facts=facts,
         accepts=accepts,
+        effort=effort,
         engines={"duckdb": template},
         says=says,
     )
 
 
-def _changed(name: str, *, value: Callable[[str], str], template: str, says: str) -> Function:
+def _changed(name: str, *, value: Callable[[str], str], template: str, effort: Effort, says: str) -> Function:
     word = name.upper()
     return _record(
         name, (word, *(("LCASE",) if name == "lower" else ("UCASE",) if name == "upper" else ())), takes=(_T,), gives=_T,
-        usage=f"{word}(x)", nulls=Nulls.IF_ANY, facts=_same_length(value), template=template, says=says,
+        usage=f"{word}(x)", nulls=Nulls.IF_ANY, facts=_same_length(value), template=template, says=says, effort=effort,
     )  # fmt: skip
 
 
 def _test(name: str, spelled: tuple[str, ...], says: str) -> Function:
     return _record(
         name, spelled, takes=(_T, _T), gives=_B, usage=f"{spelled[0]}(x, part)", nulls=Nulls.IF_ANY, facts=truth,
-        template=f"{name}({{0}}, {{1}})", says=says,
+        template=f"{name}({{0}}, {{1}})", says=says, effort=Effort(350, 80),
     )  # fmt: skip
 
 
@@ -203,58 +207,58 @@ def _side(name: str) -> Function:
     return _record(
         name, (word,), takes=(_T, _I), gives=_T, usage=f"{word}(x, n)", nulls=Nulls.RULE, facts=_shortened(rule),
         template=f"(CASE WHEN ({{1}} >= 0) THEN {name}({{0}}, {_clamped(1)}) END)",
-        says=f"the {'first' if name == 'left' else 'last'} n characters; NULL for n below 0",
+        says=f"the {'first' if name == 'left' else 'last'} n characters; NULL for n below 0", effort=Effort(500, 25),
     )  # fmt: skip
 
 
-def _pattern(name: str, template: str, says: str) -> Function:
+def _pattern(name: str, template: str, effort: Effort, says: str) -> Function:
     word = name.upper()
     return _record(
         name, (word,), takes=(_T, _T), gives=_B, usage=f"x {word} 'pattern'", nulls=Nulls.IF_ANY, facts=truth,
-        template=template, says=says, accepts=_accepts_pattern,
+        template=template, says=says, effort=effort, accepts=_accepts_pattern,
     )  # fmt: skip
 
 
 RECORDS = (
-    _changed("lower", value=lower, template=LOWER_SQL, says="in small letters: Latin, Greek and Cyrillic, one character for one"),
-    _changed("upper", value=upper, template=UPPER_SQL, says="in capitals: Latin, Greek and Cyrillic, one character for one (ß stays)"),
+    _changed("lower", value=lower, template=LOWER_SQL, effort=_CASED, says="in small letters: Latin, Greek and Cyrillic, one character for one"),
+    _changed("upper", value=upper, template=UPPER_SQL, effort=_CASED, says="in capitals: Latin, Greek and Cyrillic, one character for one (ß stays)"),
     _record(
         "length", ("LENGTH", "LEN", "CHAR_LENGTH", "CHARACTER_LENGTH"), takes=(_T,), gives=_I, usage="LENGTH(x)", nulls=Nulls.IF_ANY,
-        facts=_length, template="CAST(length({0}) AS BIGINT)", says="how many characters (code points)",
+        facts=_length, template="CAST(length({0}) AS BIGINT)", says="how many characters (code points)", effort=Effort(250, 16),
     ),
     _record(
         "substring", ("SUBSTRING", "SUBSTR"), takes=(_T, _I, _I), gives=_T, usage="SUBSTRING(x, start, length)", nulls=Nulls.RULE,
         facts=_shortened(_substring, least=1),
         template=f"(CASE WHEN (({{1}} >= 1) AND ({{2}} >= 0)) THEN substring({{0}}, GREATEST({_clamped(1)}, 1), {_clamped(2)}) END)",
-        says="so many characters from a place on, the first is 1; NULL for a start below 1 or a length below 0",
+        says="so many characters from a place on, the first is 1; NULL for a start below 1 or a length below 0", effort=Effort(500, 25),
     ),
     _record(
         "substring_from", ("SUBSTRING", "SUBSTR"), takes=(_T, _I), gives=_T, usage="SUBSTRING(x, start)", nulls=Nulls.RULE, facts=_from,
         template=f"(CASE WHEN ({{1}} >= 1) THEN substring({{0}}, GREATEST({_clamped(1)}, 1)) END)",
-        says="all characters from a place on, the first is 1; NULL for a start below 1",
+        says="all characters from a place on, the first is 1; NULL for a start below 1", effort=Effort(500, 25),
     ),
     _side("left"),
     _side("right"),
-    _changed("trim", value=lambda x: x.strip(" "), template="trim({0}, ' ')", says="without spaces (U+0020) at both ends"),
-    _changed("ltrim", value=lambda x: x.lstrip(" "), template="ltrim({0}, ' ')", says="without spaces (U+0020) at the start"),
-    _changed("rtrim", value=lambda x: x.rstrip(" "), template="rtrim({0}, ' ')", says="without spaces (U+0020) at the end"),
+    _changed("trim", value=lambda x: x.strip(" "), template="trim({0}, ' ')", effort=_TRIMMED, says="without spaces (U+0020) at both ends"),
+    _changed("ltrim", value=lambda x: x.lstrip(" "), template="ltrim({0}, ' ')", effort=_TRIMMED, says="without spaces (U+0020) at the start"),
+    _changed("rtrim", value=lambda x: x.rstrip(" "), template="rtrim({0}, ' ')", effort=_TRIMMED, says="without spaces (U+0020) at the end"),
     _test("starts_with", ("STARTS_WITH", "PREFIX"), "whether a text starts with another; every text starts with the empty one"),
     _test("ends_with", ("ENDS_WITH", "SUFFIX"), "whether a text ends with another; every text ends with the empty one"),
     _test("contains", ("CONTAINS",), "whether a text has another in it; the empty one is in every text"),
     _record(
         "position", ("STRPOS", "INSTR", "POSITION"), takes=(_T, _T), gives=_I, usage="STRPOS(x, part)", nulls=Nulls.IF_ANY,
         facts=_position, template="CAST(instr({0}, {1}) AS BIGINT)",
-        says="where a text first has another in it, counted from 1; 0 where it does not, 1 for an empty one",
+        says="where a text first has another in it, counted from 1; 0 where it does not, 1 for an empty one", effort=Effort(350, 80),
     ),
-    _pattern("like", "({0} LIKE {1})", "whether a text fits a pattern: % is any text, _ any one character, nothing escapes them"),
-    _pattern("ilike", f"({LOWER_SQL} LIKE {LOWER_SQL.replace('{0}', '{1}')})", "LIKE, with both in small letters as LOWER has them"),
+    _pattern("like", "({0} LIKE {1})", Effort(400, 50, is_product=True), "whether a text fits a pattern: % is any text, _ any one character, nothing escapes them"),
+    _pattern("ilike", f"({LOWER_SQL} LIKE {LOWER_SQL.replace('{0}', '{1}')})", Effort(4000, 450, is_product=True), "LIKE, with both in small letters as LOWER has them"),
     _record(
         "replace", ("REPLACE",), takes=(_T, _T, _T), gives=_T, usage="REPLACE(x, 'old', 'new')", nulls=Nulls.IF_ANY, facts=_replaced,
-        template="replace({0}, {1}, {2})", accepts=_accepts_replacement, says="with every occurrence of one text replaced by another",
+        template="replace({0}, {1}, {2})", effort=Effort(400, 100), accepts=_accepts_replacement, says="with every occurrence of one text replaced by another",
     ),
     _record(
         "split_part", ("SPLIT_PART",), takes=(_T, _T, _I), gives=_T, usage="SPLIT_PART(x, ',', 1)", nulls=Nulls.IF_ANY,
-        facts=_same_length(_split), template="split_part({0}, {1}, {2})", accepts=_accepts_part,
+        facts=_same_length(_split), template="split_part({0}, {1}, {2})", effort=Effort(500, 150), accepts=_accepts_part,
         says="the part between delimiters, counted from 1; empty where there is no such part",
     ),
     Function(
@@ -265,11 +269,12 @@ RECORDS = (
         nulls=Nulls.NEVER,
         facts=_concatenated,
         accepts=None,
+        effort=Effort(400, 30),
         engines={"duckdb": _concat_sql},
         says="texts one behind the other; NULL counts as empty",
     ),
     _record(
-        "joined", ("||",), takes=(_T, _T), gives=_T, usage="a || b", nulls=Nulls.IF_ANY, facts=_joined, template="({0} || {1})",
+        "joined", ("||",), takes=(_T, _T), gives=_T, usage="a || b", nulls=Nulls.IF_ANY, facts=_joined, template="({0} || {1})", effort=Effort(500, 30),
         says="texts one behind the other; NULL where one is",
     ),
 )  # fmt: skip
