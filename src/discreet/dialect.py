@@ -1,6 +1,7 @@
 """`discreet://` for SQLAlchemy, and for everything that speaks through it: pandas.read_sql, Superset and the like. Read-only.
 
     discreet://:KEY@host:8000/?epsilon=0.1
+    discreet://:KEY@host:8000/clinic?epsilon=0.1    where the server has several datasets
 
 The key may stay in the environment (DISCREET_KEY). An epsilon stands in the address, in a comment at the head of a statement or in the execution
 option `epsilon`; there is no default. Machines other than this one are spoken to by https, unless `tls=false` is said.
@@ -11,6 +12,7 @@ from __future__ import annotations
 from ipaddress import ip_address
 from types import ModuleType
 from typing import Any
+from urllib.parse import quote
 
 from discreet import dbapi
 from discreet.optional import check_installed
@@ -64,7 +66,8 @@ class DiscreetDialect(default.DefaultDialect):
             raise ArgumentError(f"{', '.join(_NUMBERS)} are numbers.") from None
         port = "" if url.port is None else f":{url.port}"
         host = f"[{url.host}]" if ":" in url.host else url.host
-        return [f"{'https' if tls else 'http'}://{host}{port}"], {"key": url.password, **numbers}
+        dataset = f"/d/{quote(url.database)}" if url.database else ""
+        return [f"{'https' if tls else 'http'}://{host}{port}{dataset}"], {"key": url.password, **numbers}
 
     def do_execute(self, cursor: Any, statement: str, parameters: Any, context: Any = None) -> None:
         """Ask, at the price of the execution option `epsilon` where there is one.

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +15,7 @@ import typer
 from discreet.catalog import Catalog, load_catalog
 from discreet.cli.options import CATALOG
 from discreet.cli.progress import tell_reading
-from discreet.curator import open_curator
+from discreet.curator import Curator, open_curator
 from discreet.errors import BadInput, LedgerDamaged
 from discreet.ledger import Ledger, verify
 from discreet.local import Task
@@ -27,7 +29,12 @@ from discreet.store.secret import needed_secret
 
 
 def serve(
-    config: Annotated[Path, typer.Argument(help="The catalog.")] = CATALOG,
+    configs: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[CATALOG]...", help="The catalog, discreet.toml unless said; of several each is under /d/NAME."
+        ),
+    ] = None,
     *,
     host: Annotated[str, typer.Option("--host", help="Where to listen.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", help="At which port.")] = 8000,
@@ -67,8 +74,9 @@ def serve(
     ] = False,
     demo: Annotated[bool, typer.Option("--demo", help="Serve a generated clinic, with a key for alice.")] = False,
 ) -> None:
-    """Serve a catalog over HTTP: an API under /v1 and a page under /."""
+    """Serve a catalog over HTTP: an API under /v1 and a page under /; or several, each under the name of its folder."""
     from discreet.server.app import create_app  # noqa: PLC0415  heavy, and of no use to another command
+    from discreet.server.datasets import check_apart, prefix_of  # noqa: PLC0415
     from discreet.server.running import bound, run  # noqa: PLC0415
 
     limits = Limits(
@@ -79,34 +87,44 @@ def serve(
         proxies=tuple(proxy or ()),
         user_header=user_header,
     )
-    with tempfile.TemporaryDirectory() as folder:
-        place = (write_clinic(Path(folder) / "clinic") if demo else config).resolve()
-        catalog = load_catalog(place)
-        if catalog.ledger.endswith(":memory:"):
-            raise BadInput("A server needs a ledger that lasts.", next_step="Give [ledger] path a file or a database.")
-        with open_curator(place, new_books=demo, tell=tell_reading) as curator:
-            keys = KeyBook(curator.ledger, needed_secret(catalog.ledger))  # one ledger, so that each entry is read once
-            _check_books(curator.ledger)  # and the snapshot is made, before anybody is let in
-            if demo:
-                typer.echo(f"the key of alice, for this page and until it stops: {keys.create('alice')}")
-                _ask_for_emoji(catalog)
-            app = create_app(
-                curator,
-                keys,
-                rate=rate,
-                at_once=at_once,
-                class_ms=class_ms,
-                seconds_a_minute=seconds_a_minute,
-                config=place,
-                limits=limits,
-            )
+    make = partial(
+        create_app, rate=rate, at_once=at_once, class_ms=class_ms, seconds_a_minute=seconds_a_minute, limits=limits
+    )
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as opened:
+        given = [write_clinic(Path(folder) / "clinic")] if demo else configs or [CATALOG]
+        places = [place.resolve() for place in given]
+        if len(places) > 1:
+            check_apart(places)
+        apps = []
+        for place in places:
+            if len(places) > 1:
+                typer.echo(f"opening {place}", err=True)
+            curator, keys = opened.enter_context(_opened(place, demo=demo))
+            apps.append(make(curator, keys, config=place))
 
-            def say_more() -> None:
-                say_listening(host, port)
-                if link or sys.stdout.isatty():
-                    _say_link(app.state.service.sessions, _address(host, port))
+        def say_more() -> None:
+            say_listening(host, port)
+            if link or sys.stdout.isatty():
+                for app in apps:
+                    prefix = prefix_of(app.state.service.curator.dataset) if len(apps) > 1 else ""
+                    _say_link(app.state.service.sessions, f"{_address(host, port)}{prefix}")
 
-            run(app, limits, sockets=bound(host, port), on_listening=say_more)
+        run(apps, limits, sockets=bound(host, port), on_listening=say_more)
+
+
+@contextmanager
+def _opened(place: Path, *, demo: bool) -> Iterator[tuple[Curator, KeyBook]]:
+    """A dataset as it may be served: on books that last and add up, with its snapshot made before anybody is let in."""
+    catalog = load_catalog(place)
+    if catalog.ledger.endswith(":memory:"):
+        raise BadInput("A server needs a ledger that lasts.", next_step="Give [ledger] path a file or a database.")
+    with open_curator(place, new_books=demo, tell=tell_reading) as curator:
+        keys = KeyBook(curator.ledger, needed_secret(catalog.ledger))  # one ledger, so that each entry is read once
+        _check_books(curator.ledger)
+        if demo:
+            typer.echo(f"the key of alice, for this page and until it stops: {keys.create('alice')}")
+            _ask_for_emoji(catalog)
+        yield curator, keys
 
 
 def say_listening(host: str, port: int) -> None:

@@ -60,4 +60,4 @@ def shuffle(
         )
     courier = Courier(books, collector=to, key=key_file.read_text().strip(), wait=wait, delta=delta)
     app, sockets = create_shuffler(books, courier, limits), bound(host, port)
-    run(app, limits, sockets=sockets, on_listening=lambda: say_listening(host, port))
+    run([app], limits, sockets=sockets, on_listening=lambda: say_listening(host, port))

@@ -116,6 +116,7 @@ def _add_health(app: FastAPI, current: Current, health: Health) -> None:
         await health.check()
         return {"status": "ok", "data_version": current.curator.version}
 
+    app.state.health = health
     app.router.add_api_route("/healthz", report, route_class_override=APIRoute)  # no share: it waits for nobody
 
 

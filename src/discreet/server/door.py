@@ -61,8 +61,9 @@ class Door:
             if not status:
                 await failed()(scope, counted, labelled)
         state = scope["state"]
-        _, _, path = (state.get("route") or " other").partition(" ")
-        self._telemetry.note(path, status, holder=state.get("holder"), code=state.get("code"))
+        _, _, path = (state.get("route") or "").partition(" ")
+        route = f"{scope['root_path']}{path}" if path else "other"
+        self._telemetry.note(route, status, holder=state.get("holder"), code=state.get("code"))
 
 
 def _has_body(scope: Scope) -> bool:

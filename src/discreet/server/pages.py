@@ -5,12 +5,13 @@ from __future__ import annotations
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import PurePosixPath
+from urllib.parse import quote
 
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse
 
 from discreet.server.bodies import SignIn
-from discreet.server.service import COOKIE, address_of, holder_of, service_of
+from discreet.server.service import address_of, cookie_of, holder_of, service_of, session_in
 from discreet.server.sessions import LONGEST_SECONDS
 from discreet.server.shares import in_thread
 
@@ -23,8 +24,8 @@ def add_pages(app: FastAPI) -> None:
     parts = {**_parts(page), **{f"vendor/{name}": part for name, part in _parts(page / "vendor").items()}}
 
     @app.get("/openapi.json", include_in_schema=False)
-    def document() -> Response:
-        return JSONResponse(app.openapi())
+    def document(request: Request) -> Response:
+        return JSONResponse({**app.openapi(), "servers": [{"url": _root(request)}]})
 
     @app.get("/", response_class=HTMLResponse, include_in_schema=False)
     def home() -> str:
@@ -45,6 +46,11 @@ def add_pages(app: FastAPI) -> None:
     app.delete("/session", status_code=204, include_in_schema=False)(sign_out)
 
 
+def _root(request: Request) -> str:
+    """Where the page is, as browsers write it: its cookie is sent nowhere else."""
+    return quote(request.scope["root_path"]) or "/"
+
+
 def _parts(folder: Traversable) -> dict[str, Traversable]:
     """The files of a folder that a browser may load."""
     return {part.name: part for part in folder.iterdir() if PurePosixPath(part.name).suffix in _KINDS}
@@ -56,7 +62,7 @@ def who(request: Request) -> dict[str, str | int | bool]:
     return {
         "name": holder.name,
         "role": holder.role,
-        "signs_out": COOKIE in request.cookies,
+        "signs_out": bool(session_in(request)),
         "dataset": curator.dataset,
         "data_version": curator.version,
     }
@@ -72,13 +78,21 @@ async def sign_in(given: SignIn, request: Request) -> Response:
             token = await in_thread(service.shares.keys, service.sessions.begin, given.key or "")
     response = Response(status_code=204)
     secure = request.url.scheme == "https"
-    response.set_cookie(COOKIE, token, httponly=True, samesite="strict", secure=secure, max_age=LONGEST_SECONDS)
+    response.set_cookie(
+        cookie_of(request),
+        token,
+        httponly=True,
+        samesite="strict",
+        secure=secure,
+        max_age=LONGEST_SECONDS,
+        path=_root(request),
+    )
     return response
 
 
 def sign_out(request: Request) -> Response:
     """End the session, here and in the browser."""
-    service_of(request).sessions.end(request.cookies.get(COOKIE, ""))
+    service_of(request).sessions.end(session_in(request))
     response = Response(status_code=204)
-    response.delete_cookie(COOKIE, httponly=True, samesite="strict")
+    response.delete_cookie(cookie_of(request), httponly=True, samesite="strict", path=_root(request))
     return response

@@ -15,6 +15,7 @@ from fastapi import FastAPI
 
 from discreet.errors import BadInput
 from discreet.server.connections import Crowd
+from discreet.server.datasets import Datasets
 from discreet.server.limits import Limits
 
 _YOUNG = 20_000
@@ -81,15 +82,16 @@ def bound(host: str, port: int) -> list[socket.socket]:
     return places
 
 
-def run(app: FastAPI, limits: Limits, *, sockets: list[socket.socket], on_listening: Callable[[], None]) -> None:
-    """Serve until a signal comes; then wait a little for what is under way, and end."""
+def run(apps: list[FastAPI], limits: Limits, *, sockets: list[socket.socket], on_listening: Callable[[], None]) -> None:
+    """Serve one dataset at the root, or several side by side, until a signal comes; then wait a little for what is under way, and end."""
     crowd = Crowd(limits)
     gc.collect()
     gc.freeze()  # all that was imported stays: looking through it for garbage keeps everybody waiting for a tenth of a second
     gc.set_threshold(_YOUNG, 10, 10)
-    app.state.service.telemetry.gauge("discreet_connections", "Open connections.", lambda: len(crowd))
+    for app in apps:
+        app.state.service.telemetry.gauge("discreet_connections", "Open connections.", lambda: len(crowd))
     config = uvicorn.Config(
-        app,
+        apps[0] if len(apps) == 1 else Datasets(apps, limits),
         http=crowd.protocol(),
         ws="none",
         backlog=_BACKLOG,

@@ -22,7 +22,6 @@ from discreet.server.shares import Shares
 from discreet.server.telemetry import Telemetry
 from discreet.server.writing import Writing
 
-COOKIE = "discreet_session"
 _SIGN_INS = 5
 """A second from one address, and twice as many at once."""
 _LOOKS = 50
@@ -108,7 +107,17 @@ def _holder(request: Request, service: Service) -> Holder:
     # A form of another site can make a browser send its cookies, to the proxy as to us; this header it cannot.
     if request.method != "GET" and request.headers.get("x-discreet-page") != "1":
         raise NoAccess("There is no key.", next_step="Send a key, or X-Discreet-Page: 1 if you have signed in.")
-    return service.sessions.holder(request.cookies.get(COOKIE, "")) if user is None else service.keys.user(user)
+    return service.sessions.holder(session_in(request)) if user is None else service.keys.user(user)
+
+
+def cookie_of(request: Request) -> str:
+    """What the page's cookie is called: one of a whole site, from an earlier start or another port, does not hide one of a dataset."""
+    return "discreet_dataset_session" if request.scope["root_path"] else "discreet_session"
+
+
+def session_in(request: Request) -> str:
+    """The token in the page's cookie; empty where there is none."""
+    return request.cookies.get(cookie_of(request), "")
 
 
 def address_of(request: Request) -> str:

@@ -1,6 +1,6 @@
 // An answer: as a chart, a table, Python and files; and what it cost. An answer to another question than the one in the editor is marked old.
 import { drawBars, drawLine, redrawn } from "./chart.js";
-import { $, day, epsilonText, fill, make, number, plain, plusMinus, request, told } from "./dom.js";
+import { $, day, epsilonText, fill, HERE, make, number, plain, plusMinus, request, told } from "./dom.js";
 import { pythonOf } from "./questions.js";
 
 const VIEWS = ["chart", "table", "python", "download"];
@@ -36,7 +36,7 @@ export function showAnswer(answer, { cost, question, files }) {
   );
   table(answer, noisy);
   redrawn($("chart"), () => chart(answer, noisy, keys));
-  $("python").textContent = pythonOf(question, location.origin);
+  $("python").textContent = pythonOf(question, HERE);
   $("files").replaceChildren(...Object.entries(FILES).map(([ending, [name, kind, about]]) => download(ending, name, about, () => files(kind))));
   $("files-columns").textContent = noisy.length ? `Numbers are plain; each measure has three columns: ${noisy[0]}, ${noisy[0]}_low, ${noisy[0]}_high.` : "";
   if (!noisy.length) choose("table");

@@ -1,7 +1,7 @@
 // Draws the OpenAPI document: every route, what it takes, an example, and what can come back.
-import { make } from "./dom.js";
+import { HERE, make } from "./dom.js";
 
-const document_ = await (await fetch("/openapi.json")).json();
+const document_ = await (await fetch(`${HERE}/openapi.json`)).json();
 const named = (schema) => (schema?.$ref ? document_.components.schemas[schema.$ref.split("/").at(-1)] : schema);
 
 for (const [path, methods] of Object.entries(document_.paths)) {
@@ -13,7 +13,7 @@ for (const [path, methods] of Object.entries(document_.paths)) {
       section.append(
         make(
           "pre",
-          `curl -X ${method.toUpperCase()} ${location.origin}${path} \\\n  -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\\n  -d '${JSON.stringify(body.example)}'`,
+          `curl -X ${method.toUpperCase()} ${HERE}${path} \\\n  -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\\n  -d '${JSON.stringify(body.example)}'`,
           { tabindex: 0 }, // it scrolls on a phone
         ),
       );

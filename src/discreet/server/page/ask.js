@@ -1,7 +1,7 @@
 // Ask: a question, what it would cost before it is paid, and its answer. Prices come from the plan, never from data.
 import { costOf, filesOf, filesOfSaved, markOld, offerViews, showAnswer } from "./answer.js";
 import { balance } from "./budget.js";
-import { $, accountName, button, call, epsilonText, lines, make, personOf, plusMinus, short, withWords } from "./dom.js";
+import { $, accountName, button, call, epsilonText, HERE, lines, make, personOf, plusMinus, short, withWords } from "./dom.js";
 import { QuestionEditor } from "./editor.js";
 import { firstQuestions, fromLink, linkOf, quoted } from "./questions.js";
 import { offerSaving, showSaved } from "./saved.js";
@@ -329,7 +329,7 @@ export function offerAsking() {
     price();
   });
   $("answer-link").addEventListener("click", async () => {
-    const url = `${location.origin}/${$("answer-link").dataset.link}`;
+    const url = `${HERE}/${$("answer-link").dataset.link}`;
     history.replaceState(null, "", url);
     const copied = await navigator.clipboard?.writeText(url).then(
       () => true,

@@ -2,6 +2,8 @@
 // task promises, in whole numbers, draws from the browser's secure randomness, counts what it has given away to all tasks of
 // this site together, and keeps what was to be sent until it is acknowledged.
 // The least epsilon is one over LEAST_EPSILON, as in client.py.
+import { HERE } from "./dom.js";
+
 const VERSION = 1,
   WORD = 1n << 64n,
   ONE = 1n << 256n,
@@ -293,7 +295,7 @@ export class Device {
   // the message says who sends it.
   async send(message) {
     const body = { method: "POST", credentials: "omit", headers: { "Content-Type": "application/octet-stream" }, body: message };
-    const response = await fetch(`/v1/tasks/${encodeURIComponent(this.id)}/reports`, body).catch(() => null);
+    const response = await fetch(`${HERE}/v1/tasks/${encodeURIComponent(this.id)}/reports`, body).catch(() => null);
     const facts = await response?.json().catch(() => null);
     const busy = response?.status === 429 && facts?.error?.code !== "too-many-reports";
     if (!facts || busy || response.status >= 500) {

@@ -44,6 +44,9 @@ export function scrolling(table) {
   return box;
 }
 
+// Where this page is: at the root of a server, or under /d/NAME where it serves several datasets.
+export const HERE = new URL(".", location.href).href.slice(0, -1);
+
 // The API. A refusal is an Error with `code`, `next_step`, and of a question `place` and `instead`.
 
 const HEADERS = { "X-Discreet-Page": "1" };
@@ -58,7 +61,7 @@ export async function request(path, { method = "GET", body, headers = {} } = {})
   const typed = body ? { "Content-Type": "application/json" } : {};
   let response;
   try {
-    response = await fetch(path, { method, headers: { ...HEADERS, ...typed, ...headers }, body: body ? JSON.stringify(body) : undefined });
+    response = await fetch(`${HERE}${path}`, { method, headers: { ...HEADERS, ...typed, ...headers }, body: body ? JSON.stringify(body) : undefined });
   } catch {
     throw Object.assign(new Error("The server cannot be reached."), { code: "unreachable", next_step: "Check the connection, and try again.", status: 0 });
   }

@@ -1,0 +1,140 @@
+"""Several datasets behind one door: each is an application of its own under /d/NAME, and / lists them.
+
+Nothing is shared but the process and its connections: keys, sessions, limits, threads, books and engines are those of one dataset.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from urllib.parse import quote
+
+from fastapi import FastAPI, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+from starlette.types import Receive, Scope, Send
+
+from discreet.catalog import load_catalog
+from discreet.errors import BadInput, TooMany, UnknownDataset
+from discreet.server.door import Door
+from discreet.server.guard import Guard
+from discreet.server.limits import Limits
+from discreet.server.proxies import NamedProxies
+from discreet.server.refusals import add_refusals
+from discreet.server.service import address_of
+from discreet.server.telemetry import Telemetry
+
+_INSIDE = re.compile(r"/d/([^/]+)(/.*)", re.DOTALL)
+_PLAIN = re.compile(r"[\w.~ -]+")
+"""Names that every browser writes in an address in the same way; cookies are kept by it."""
+
+
+def prefix_of(name: str) -> str:
+    """Where a dataset is, as it is written in an address."""
+    return f"/d/{quote(name)}"
+
+
+def check_apart(places: Sequence[Path]) -> None:
+    """Refuse catalogs that cannot be served side by side, before any of them is opened: each needs a name and books of its own.
+
+    `places` are their files, as paths from the root.
+    """
+    for name, count in Counter(place.parent.name for place in places).items():
+        if count > 1:
+            raise BadInput(
+                f"Two datasets would be called {name}.",
+                next_step="A dataset is called as the folder of its catalog: name each once, and rename one of the folders.",
+            )
+        if not _PLAIN.fullmatch(name):
+            raise BadInput(
+                f"A dataset called {name!r} cannot be one of several: its name stands in the address.",
+                next_step="Rename the folder of its catalog: letters, digits, spaces and . _ ~ - are taken.",
+            )
+    for ledger, count in Counter(Path(load_catalog(place).ledger).resolve() for place in places).items():
+        if count > 1:
+            raise BadInput(
+                f"Two catalogs name the ledger {ledger.name}.",
+                next_step="Give each its own [ledger] path: keys and budgets live there.",
+            )
+
+
+class Datasets:
+    """What comes to /d/NAME/… is handed to that dataset's application, which sees the rest of the path; all else is for the hall."""
+
+    def __init__(self, apps: Iterable[FastAPI], limits: Limits) -> None:
+        self._apps = {app.state.service.curator.dataset: app for app in apps}
+        self._hall = _hall(self._apps, limits)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on."""
+        inside = _INSIDE.fullmatch(scope["path"]) if scope["type"] == "http" else None
+        if inside is not None and inside[1] in self._apps:
+            app = self._apps[inside[1]]
+            await app({**scope, "path": inside[2], "root_path": f"/d/{inside[1]}"}, receive, send)
+        else:
+            await self._hall(scope, receive, send)
+
+
+def _hall(apps: Mapping[str, FastAPI], limits: Limits) -> FastAPI:
+    """What is before all datasets: their list, and whether all of them are well."""
+
+    @asynccontextmanager
+    async def all_of_them(_: FastAPI) -> AsyncIterator[None]:
+        async with AsyncExitStack() as running:
+            for app in apps.values():
+                await running.enter_async_context(app.router.lifespan_context(app))
+            yield
+
+    hall = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=all_of_them)
+    strangers = Guard(rate=limits.public_rate, at_once=limits.public_at_once)
+    page = _page(list(apps))
+
+    @hall.get("/healthz")
+    async def health(request: Request) -> dict[str, str]:
+        request.state.route = "GET /healthz"
+        await asyncio.gather(*(app.state.health.check() for app in apps.values()))
+        return {"status": "ok"}
+
+    @hall.api_route("/{path:path}", methods=["GET", "POST", "PUT", "DELETE"])
+    async def elsewhere(path: str, request: Request) -> Response:
+        try:
+            with strangers.admit(address_of(request)):
+                return _in_the_hall(request, path, page=page, names=apps)
+        except TooMany:
+            request.state.hang_up = True
+            raise
+
+    add_refusals(hall)
+    hall.add_middleware(Door, telemetry=Telemetry())
+    if limits.proxies:
+        hall.add_middleware(NamedProxies, limits=limits)
+    return hall
+
+
+def _in_the_hall(request: Request, path: str, *, page: str, names: Iterable[str]) -> Response:
+    if request.method == "GET" and not path:
+        request.state.route = "GET /"
+        return HTMLResponse(page)
+    name = path.removeprefix("d/")
+    if request.method == "GET" and path != name and name in names:
+        return RedirectResponse(f"{quote(name)}/")  # the page's own addresses are relative to it
+    raise UnknownDataset(
+        "There is no such dataset here.", next_step="Put /d/NAME before the path; the page / lists what is served."
+    )
+
+
+def _page(names: list[str]) -> str:
+    """Names, and nothing that is behind a key."""
+    template = Template((files("discreet.server") / "page" / "datasets.html").read_text())
+    items = [
+        f'<li><a href="{prefix_of(name)[1:]}/">{escape(name)}</a> '
+        f'<small><a href="{prefix_of(name)[1:]}/#transparency">how its people are protected</a></small></li>'
+        for name in sorted(names)
+    ]
+    return template.substitute(first=prefix_of(names[0])[1:], datasets="\n".join(items))
