@@ -2,6 +2,7 @@
 
 import json
 
+import pyarrow as pa
 import pytest
 
 from discreet.answering import wire
@@ -14,6 +15,7 @@ from tests.opening import open_curator
     [
         "SELECT ward, sex, COUNT(*) AS n, AVG(cost) AS m FROM visits v JOIN patients p ON v.patient_id = p.patient_id GROUP BY ward, sex",
         "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward HAVING COUNT(*) > 1000000",
+        "SELECT ward, date, CASE WHEN ward = 'ER' THEN COUNT(*) END AS n FROM visits GROUP BY ward, date",
         "SELECT MAX(date) AS last, COUNT(*) AS n FROM visits",
     ],
 )
@@ -23,3 +25,4 @@ def test_an_answer_in_pieces_is_the_whole_answer(sql, tmp_path, monkeypatch):
         answer = curator.ask(sql, epsilon=0.5)
         at_once = json.dumps(wire.answer_facts(answer, 0.9), separators=(",", ":"), ensure_ascii=False)
         assert "".join(wire.answer_text(answer, 0.9)) == at_once
+        assert pa.concat_tables(part.to_arrow() for part in answer.parts(4, level=0.95)) == answer.to_arrow()

@@ -346,6 +346,12 @@ def test_large_answers_and_slow_readers_of_them_keep_nobody_waiting(served, anal
         for _ in range(4):
             analyst.ask()
             analyst.health()
+        read = len(slow[0].recv(1))  # it has begun
+        time.sleep(4)
+        with contextlib.suppress(ConnectionError):
+            while piece := slow[0].recv(2**20):
+                read += len(piece)
+        assert read < len(whole.content), "who does not read is given up"
 
 
 def test_nonsense_is_one_sentence_and_no_traceback(served, analyst):

@@ -12,10 +12,16 @@ import pyarrow as pa
 import pytest
 
 from discreet.answering.sizes import AnswerLimit
+from discreet.curator import Asking
 from discreet.errors import TooLarge, TooMany
 from discreet.server import bytes_of
 from discreet.server.bytes_of import Form
+from discreet.server.door import Door
+from discreet.server.guard import Guard
+from discreet.server.hours import Hours
+from discreet.server.questions import Questions
 from discreet.server.shares import Shares
+from discreet.server.telemetry import Telemetry
 from discreet.server.writing import Writing
 from tests.server.conftest import Server
 from tests.server.test_door import LARGE, heads
@@ -102,6 +108,39 @@ def test_a_disk_that_is_full_is_a_refusal():
 
     with pytest.raises(TooMany):
         prepared(service_with(Writing()), 1, Form("text/plain", full, AnswerLimit(2**28)))
+
+
+def test_who_waits_when_the_server_stops_hears_json():
+    """uvicorn takes back what is under way, and would say so in plain text."""
+    messages = []
+
+    async def waits(_scope, _receive, _send):
+        await asyncio.sleep(60)
+
+    async def send(message):
+        messages.append(message)
+
+    async def stopped():
+        scope = {"type": "http", "headers": [], "method": "POST"}
+        task = asyncio.ensure_future(Door(waits, Telemetry())(scope, None, send))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(stopped())
+    assert messages[0]["status"] == 500
+    assert json.loads(messages[1]["body"])["error"]["code"] == "failure"
+
+
+def test_a_question_that_found_no_thread_is_not_under_way():
+    hours = Hours(unit=0.001, longest=1, a_minute=60)
+    questions = Questions(None, guard=Guard(rate=10, at_once=2), hours=hours)
+    questions._at_work = 2**20
+    alice = SimpleNamespace(name="alice", id="1")
+    with pytest.raises(TooMany, match="Too many questions"):
+        asyncio.run(questions.ask(None, holder=alice, name="key", asking=Asking(), then=None))
+    assert len(questions) == 0
 
 
 def test_who_does_not_read_a_long_answer_keeps_nobody_from_theirs(tmp_path):
