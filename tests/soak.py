@@ -21,14 +21,17 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from fractions import Fraction
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import psycopg
 from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 from scipy import stats
 
+from discreet.algebra.registry import every_function
 from discreet.noise import RandomBits, bernoulli_exp, discrete_gaussian, discrete_laplace
 from tests import edits
+from tests.algebra.test_efforts import SLACK, slowest
 from tests.answering import test_intervals as intervals
 from tests.attacks.test_linking import MEDALLIONS, name_every_taxi
 from tests.checks import FALSE_ALARM, _binned, children_share_no_noise
@@ -124,6 +127,13 @@ def extreme_rows() -> str:
     for name in EXTREMES:
         change_nothing(name)
     return "nothing that is seen from outside was different"
+
+
+def efforts() -> str:
+    with duckdb.connect(config={"threads": 1}) as engine:
+        for record in every_function():
+            assert slowest(engine, record, rows=10**6, combinations=100) < SLACK, record
+    return "no function took longer than declared"
 
 
 def taxis() -> str:
@@ -245,6 +255,7 @@ def soaks(ledgers: dict[str, Callable[[], str]]) -> Iterator[tuple[str, str, Cal
     yield from heart()
     yield f"intervals: each kind drawn {INTERVALS:,} times", "soak", coverage
     yield f"{len(EXTREMES)} extreme rows, 500 questions each", "5", extreme_rows
+    yield "every function on a million dear rows", "none", efforts
     yield f"attack: {MEDALLIONS:,} medallions hashed", "20", taxis
     yield f"service: {SERVER_KILLS} kill -9 under 8 clients", "none", server_kills
     yield "service: every attack of strangers, larger", "none", strangers

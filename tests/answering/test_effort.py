@@ -1,5 +1,7 @@
 """What a question is expected to take is public: the same for any data, and more where the plan or the declared sizes ask for more."""
 
+import time
+
 import pyarrow as pa
 import pytest
 
@@ -91,3 +93,29 @@ def test_it_has_room_for_one_person_whose_rows_are_as_dear_as_rows_can_be():
         plain = seconds_of(curator.plan(sql.replace("z LIKE '%a_' AND ", ""), epsilon=1))
         dear = seconds_of(curator.plan(sql, epsilon=1))
     assert dear - plain > 3 * 1000 * 256 * 150e-9
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT COUNT(*) FROM t a JOIN t b ON a.id = b.id WHERE LOWER(LEFT(a.z, 1) || LEFT(b.z, 1)) = 'q' OR UPPER(a.z || b.z) = 'q'",
+        "SELECT COUNT(*) FROM t a JOIN t b ON a.id = b.id AND POW(a.x, b.x) > 1e29",
+        "SELECT MEDIAN(a.x + b.x) FROM t a JOIN t b ON a.id = b.id",
+        "SELECT SUM(c) FROM (SELECT a.id, SUM(b.x) OVER (PARTITION BY a.id ORDER BY a.x, b.x ROWS BETWEEN 500 PRECEDING AND 500 FOLLOWING) AS c FROM t a JOIN t b ON a.id = b.id)",
+        "SELECT COUNT(*) FROM t a WHERE EXISTS (SELECT 1 FROM t b WHERE b.id = a.id AND b.x * a.x > 5000)",
+    ],
+)
+def test_a_person_all_of_whose_rows_meet_each_other_takes_no_longer_than_is_expected(sql):
+    """Forty thousand pairs of one person, in a table that is declared to be small."""
+    rows = 200
+    frames = {
+        "t": pa.table({"id": [1] * rows, "x": [n % 100 for n in range(rows)], "w": ["a"] * rows, "z": ["\u1f08a"] * rows}),
+        "p": pa.table({"n": [1]}),
+    }  # fmt: skip
+    declared = CATALOG.replace("max_rows = 3", f"max_rows = {rows}").format(declared="rows_about = 200")
+    with open_curator(catalog=parse_catalog(declared), frames=frames) as curator:
+        plan = curator.plan(sql, epsilon=1)
+        begun = time.process_time()
+        for question in plan.questions:
+            curator._engine.run(question)
+        assert time.process_time() - begun < seconds_of(plan)

@@ -237,3 +237,12 @@ def test_a_closed_engine_answers_nothing(engine):
     engine.close()
     with pytest.raises((EngineFailure, duckdb.Error)):
         engine.run(visits())
+
+
+def test_a_reading_that_shares_the_cores_has_so_many_times_the_seconds():
+    watch = Watch(seconds=10)
+    begun = time.monotonic()
+    with watch.one_limit(sharing=8) as until, watch.one_limit() as within:
+        assert begun + 80 <= until == within <= time.monotonic() + 80
+    with watch.one_limit() as until:
+        assert until <= time.monotonic() + 10

@@ -194,8 +194,13 @@ def _from_whole(args: Sequence[Facts], _: Type) -> Facts:
 
 # Records
 
+_WIDE, _NARROW = Effort(2500), Effort(250)
+"""An overflow of 64 bits is dearer than all else."""
 
-def _binary(name: str, sign: str, kind: Type, *, nulls: Nulls, facts: Rule, template: str, says: str) -> Function:
+
+def _binary(
+    name: str, sign: str, kind: Type, *, nulls: Nulls, facts: Rule, template: str, effort: Effort, says: str
+) -> Function:
     return Function(
         name=name,
         version=1,
@@ -204,7 +209,7 @@ def _binary(name: str, sign: str, kind: Type, *, nulls: Nulls, facts: Rule, temp
         nulls=nulls,
         facts=facts,
         accepts=None,
-        effort=Effort(2000 if kind is _I else 250),
+        effort=effort,
         engines={"duckdb": template},
         says=says,
     )
@@ -227,15 +232,15 @@ def _unary(name: str, spelled: str, kind: Type, *, usage: str, facts: Rule, temp
 
 RECORDS = (
     _binary(
-        "add_int", "+", _I, nulls=Nulls.RULE, template=_wide("+"), says="the sum of whole numbers; NULL beyond 64 bits",
+        "add_int", "+", _I, nulls=Nulls.RULE, effort=_WIDE, template=_wide("+"), says="the sum of whole numbers; NULL beyond 64 bits",
         facts=_whole(summed, lambda args: listed_image(args, _held(_added))),
     ),
     _binary(
-        "sub_int", "-", _I, nulls=Nulls.RULE, template=_wide("-"), says="the difference of whole numbers; NULL beyond 64 bits",
+        "sub_int", "-", _I, nulls=Nulls.RULE, effort=_WIDE, template=_wide("-"), says="the difference of whole numbers; NULL beyond 64 bits",
         facts=_whole(_difference, lambda args: listed_image(args, _held(_subtracted))),
     ),
     _binary(
-        "mul_int", "*", _I, nulls=Nulls.RULE, template=_wide("*"), says="the product of whole numbers; NULL beyond 64 bits",
+        "mul_int", "*", _I, nulls=Nulls.RULE, effort=_WIDE, template=_wide("*"), says="the product of whole numbers; NULL beyond 64 bits",
         facts=_whole(multiplied, lambda args: image(args, _held(_multiplied))),
     ),
     _unary(
@@ -247,23 +252,23 @@ RECORDS = (
         says="the magnitude of a whole number",
     ),
     _binary(
-        "int_div", "//", _I, nulls=Nulls.RULE, facts=_wholly_divided, template=f"({{0}} // {_DIVISOR})",
+        "int_div", "//", _I, nulls=Nulls.RULE, effort=_NARROW, facts=_wholly_divided, template=f"({{0}} // {_DIVISOR})",
         says="whole division, truncated towards zero; NULL for a divisor of 0",
     ),
     _binary(
-        "mod_int", "%", _I, nulls=Nulls.RULE, facts=_whole_remainder, template=f"({{0}} % {_DIVISOR})",
+        "mod_int", "%", _I, nulls=Nulls.RULE, effort=_NARROW, facts=_whole_remainder, template=f"({{0}} % {_DIVISOR})",
         says="what whole division leaves, with the sign of the first; NULL for a divisor of 0",
     ),
     _binary(
-        "add", "+", _R, nulls=Nulls.IF_ANY, template="({0} + {1})", says="the sum of reals, as IEEE doubles",
+        "add", "+", _R, nulls=Nulls.IF_ANY, effort=_NARROW, template="({0} + {1})", says="the sum of reals, as IEEE doubles",
         facts=_real(summed, _sum_reach, lambda a, b: a + b),
     ),
     _binary(
-        "sub", "-", _R, nulls=Nulls.IF_ANY, template="({0} - {1})", says="the difference of reals, as IEEE doubles",
+        "sub", "-", _R, nulls=Nulls.IF_ANY, effort=_NARROW, template="({0} - {1})", says="the difference of reals, as IEEE doubles",
         facts=_real(_difference, _sum_reach, lambda a, b: a - b),
     ),
     _binary(
-        "mul", "*", _R, nulls=Nulls.IF_ANY, template=f"(({{0}} * {{1}}) + {_ZERO})", says="the product of reals, as IEEE doubles",
+        "mul", "*", _R, nulls=Nulls.IF_ANY, effort=_NARROW, template=f"(({{0}} * {{1}}) + {_ZERO})", says="the product of reals, as IEEE doubles",
         facts=_real(multiplied, _product_reach, lambda a, b: a * b),
     ),
     _unary(
@@ -272,11 +277,11 @@ RECORDS = (
     ),
     _unary("abs", "ABS", _R, usage="ABS(a)", facts=_of_real(magnitude, math.fabs), template="abs({0})", says="the magnitude of a real"),
     _binary(
-        "div", "/", _R, nulls=Nulls.RULE, facts=_divided, template=f"(({{0}} / {_DIVISOR}) + {_ZERO})",
+        "div", "/", _R, nulls=Nulls.RULE, effort=_NARROW, facts=_divided, template=f"(({{0}} / {_DIVISOR}) + {_ZERO})",
         says="division as IEEE doubles, of whole numbers too; NULL for a divisor of 0",
     ),
     _binary(
-        "mod", "%", _R, nulls=Nulls.RULE, facts=_remainder,
+        "mod", "%", _R, nulls=Nulls.RULE, effort=_NARROW, facts=_remainder,
         template=(
             f"(CASE WHEN (abs(({{0}} / {_DIVISOR})) < CAST('9223372036854775808' AS DOUBLE)) "
             f"THEN (({{0}} - ({{1}} * trunc(({{0}} / {_DIVISOR})))) + {_ZERO}) END)"

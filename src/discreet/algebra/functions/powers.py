@@ -132,7 +132,7 @@ def _of_one(name: str, spelled: tuple[str, ...], *, nulls: Nulls, facts: Rule, t
         nulls=nulls,
         facts=facts,
         accepts=None,
-        effort=Effort(2000),
+        effort=Effort(400),
         engines={"duckdb": template},
         says=says,
     )

@@ -135,7 +135,7 @@ def _between_record(unit: str, distance: Callable[[date, date], int], template: 
         nulls=Nulls.IF_ANY,
         facts=_between(distance),
         accepts=None,
-        effort=Effort(1600),
+        effort=Effort(800),
         engines={"duckdb": template},
         says=says,
     )
@@ -150,7 +150,7 @@ def _shift_record(unit: str, facts: Rule, template: str, says: str) -> Function:
         nulls=Nulls.RULE,
         facts=facts,
         accepts=None,
-        effort=Effort(1600),
+        effort=Effort(800),
         engines={"duckdb": template},
         says=f"{says}; NULL outside of the years 1 to 9999, and for more than a million",
     )
@@ -196,7 +196,7 @@ RECORDS = (
         nulls=Nulls.IF_ANY,
         facts=_between(age),
         accepts=None,
-        effort=Effort(1600),
+        effort=Effort(800),
         engines={"duckdb": _AGE_SQL},
         says="full years from the first date to the second: an age",
     ),
