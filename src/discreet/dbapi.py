@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any, Self
 
-import httpx
 import pyarrow as pa
 
 from discreet.answering.facts import CatalogFacts
@@ -226,7 +225,7 @@ def priced(statement: str) -> tuple[str, Number | None]:
 
 
 class _Told:
-    """Errors of Discreet, and of the network, as the classes of PEP 249."""
+    """Errors of Discreet as the classes of PEP 249."""
 
     def __enter__(self) -> None:
         """Nothing yet."""
@@ -237,8 +236,6 @@ class _Told:
             told = kind(str(error))
             told.code, told.next_step = error.code, error.next_step
             raise told from error
-        if isinstance(error, httpx.TransportError):
-            raise OperationalError("The server cannot be reached. Check the address.") from None
 
 
 def _type_code(kind: pa.DataType) -> str:

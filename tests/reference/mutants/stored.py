@@ -10,7 +10,7 @@ from tests.reference.mutants.noticing import Mutants, crowded, extremes, stores_
 from tests.reference.worlds import CATALOG, World, random_world
 
 MUTANTS = Mutants()
-Door = snapshot._Door
+Door = snapshot.Door
 
 
 def changed_text(patch, name, *changes):
