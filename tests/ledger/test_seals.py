@@ -359,9 +359,8 @@ def test_books_of_another_secret_are_refused_by_name(where):
         ask_new(open_ledger(where, secret=b"t" * 64))
 
 
+@pytest.mark.parametrize("where", ["postgres"], indirect=True)  # a file has its secret beside it
 def test_a_server_without_its_secret_is_told_the_name_of_the_variable(where, monkeypatch):
-    if where.endswith("sqlite"):
-        pytest.skip("a file has its secret beside it")
     monkeypatch.delenv("DISCREET_SECRET")
     with pytest.raises(NoSecret, match="DISCREET_SECRET"):
         Ledger.new(where)
