@@ -76,6 +76,9 @@ def test_lock_files_hold_hashes_and_no_addresses():
         assert "--hash=sha256:" in text
         assert "://" not in text
         assert "index-url" not in text
+    page = (ROOT / "frontend" / "package-lock.json").read_text()
+    assert '"integrity": "sha512-' in page
+    assert "://" not in page
 
 
 def test_the_lock_files_name_every_dependency_of_the_project():
