@@ -6,17 +6,18 @@ const SECRET = {
   "replace-one": "what the data says about somebody",
 };
 
-// How sure somebody with even odds can become, rounded against ourselves.
-const sureness = ({ epsilon, delta }) => Math.min(100, Math.ceil((100 * (1 + delta * Math.exp(-epsilon))) / (1 + Math.exp(-epsilon))));
+// How often somebody with even odds can guess right, rounded against ourselves.
+const chance = ({ epsilon, delta }) => Math.min(100, Math.ceil((100 * (1 + delta * Math.exp(-epsilon))) / (1 + Math.exp(-epsilon))));
 
 function story(facts, answers) {
+  const secret = SECRET[facts.neighbours] ?? "what the data says about one person";
   const who = facts.person.map(personOf).join(" or ");
   const share = `${Math.ceil((100 * facts.spent.epsilon) / facts.cap.epsilon)} % of the budget`;
   return [
-    `Whoever asks about this data gets numbers that were blurred on purpose: just enough that nobody can tell ${SECRET[facts.neighbours] ?? "what it says about one person"}, and little enough that the numbers stay useful for many people together. One person is ${who}.`,
+    `Whoever asks about this data gets numbers that were blurred on purpose: enough that nobody can be sure from them ${secret}, and little enough that the numbers stay useful for many people together. One person is ${who}.`,
     `Every answer uses up some of a budget that was fixed beforehand, and when it is used up, answers stop. All answers there can ever be stay below ε ${short(facts.cap.epsilon)}: after all of them, ${facts.in_words}.`,
     answers
-      ? `So far ${many(answers, "answer was", "answers were")} given, which used ε ${short(facts.spent.epsilon)}, ${share}: somebody who had given even odds that a given person is in the data can be at most ${sureness(facts.spent)} % sure by now, whatever else they know.`
+      ? `So far ${many(answers, "answer was", "answers were")} given, which used ε ${short(facts.spent.epsilon)}, ${share}: by now someone with even odds guesses right at most ${chance(facts.spent)} % of the time ${secret}, whatever else they know.`
       : "No answer was given so far.",
   ];
 }
