@@ -172,3 +172,29 @@ def _until(holds):
     while not holds():
         assert time.monotonic() < ends
         time.sleep(0.1)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('path = "."', 'path = ".."'),
+        ('path = "."', 'path = "."\nsnapshot = "discreet.toml"'),
+        ("[tables.visits]\n", '[tables.visits]\npath = "../elsewhere.parquet"\n'),
+        ('privacy_unit = "patient_id"\nmax_rows = 20 ', 'privacy_unit = "row"\n'),
+    ],
+)
+def test_other_files_and_other_people_are_not_served_by_a_change_of_the_catalog(config, current, before, after):
+    """Who has a key for the page could read another dataset's files with it, write over them, or protect visits instead of patients."""
+    edit(config, before, after)
+    current.look()
+    assert "Start the server again" in current.facts()["problem"]["next_step"]
+    assert current.curator.declared.tables["visits"].unit.column == "patient_id"
+
+
+def test_a_file_that_is_no_snapshot_is_never_written_over(config, tmp_path):
+    precious = tmp_path / "precious.sqlite"
+    precious.write_bytes(b"SQLite format 3\0 books")
+    edit(config, 'path = "."', 'path = "."\nsnapshot = "precious.sqlite"')
+    with pytest.raises(BadCatalog, match="written over"):
+        open_curator(config)
+    assert precious.read_bytes() == b"SQLite format 3\0 books"

@@ -151,6 +151,8 @@ def test_the_list_has_names_and_nothing_else_and_leads_to_each(several):
 
 def test_counts_and_log_lines_are_of_one_dataset(several):
     several.shop.get("/v1/catalog")
+    for dataset in (several.shop, several.clinic):
+        dataset.get("/v1/budget", key=dataset.owner)
     shop = several.shop.get("/metrics", key=several.shop.owner).text
     clinic = several.clinic.get("/metrics", key=several.clinic.owner).text
     assert 'route="/d/spa shop/v1/catalog",status="200"' in shop
@@ -206,7 +208,7 @@ def with_a_name_that_is_no_address(folder):
     ("made", "words"),
     [
         (with_one_name, "Two datasets would be called clinic"),
-        (with_one_ledger, "Two catalogs name the ledger ledger.sqlite"),
+        (with_one_ledger, "Two catalogs name the ledger, collections or snapshot ledger.sqlite"),
         (with_a_name_that_is_no_address, "'b;c' cannot be one of several"),
     ],
 )

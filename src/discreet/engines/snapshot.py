@@ -92,6 +92,11 @@ def _bring_up_to_date(path: Path, catalog: Catalog, secret: str, version: int, t
     """Make the file anew unless it is of this version, salt and catalog; a source that changed needs a new version."""
     expected = {"format": _FORMAT, "version": version, "salt": secret, "catalog": _digest(catalog)}
     known = _meta(path)
+    if known is None and path.exists():
+        raise BadCatalog(
+            "What stands where the snapshot belongs is no snapshot of ours, and is not written over.",
+            next_step="Choose another [source] snapshot, or remove the file if it is an old snapshot.",
+        )
     if known is not None and known.get("version") == version and known.get("source") != fingerprint(catalog):
         raise SourceChanged(
             "The source changed since this data version was made.",

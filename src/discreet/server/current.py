@@ -30,6 +30,8 @@ _LOG = logging.getLogger("discreet.server")
 _EVERY = 1.0
 """Seconds between two looks at the catalog's file and at the data version."""
 _FIXED = {
+    "source": "[source] path",
+    "snapshot": "[source] snapshot",
     "ledger": "[ledger] path",
     "anchor": "[ledger] anchor",
     "reports": "[collector] path",
@@ -191,6 +193,13 @@ class Current:
 
 def _check_fixed(served: Catalog, newer: Catalog) -> None:
     changed = [called for name, called in _FIXED.items() if getattr(served, name) != getattr(newer, name)]
+    for name, table in newer.tables.items():
+        known = served.tables.get(name)
+        # Other files and other people are for somebody at the terminal: a key for the page opens neither.
+        if table.path != (known.path if known else None) or (known is None and not name.isidentifier()):
+            changed.append(f"the file of {name}")
+        if known is not None and table.unit != known.unit:
+            changed.append(f"the privacy unit of {name}")
     if changed:
         raise BadCatalog(
             f"The catalog changes {', '.join(changed)}, which a running server keeps.",

@@ -20,7 +20,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from starlette.types import Receive, Scope, Send
 
-from discreet.catalog import load_catalog
+from discreet.catalog import Catalog, load_catalog
 from discreet.errors import BadInput, TooMany, UnknownDataset
 from discreet.server.door import Door
 from discreet.server.guard import Guard
@@ -56,12 +56,18 @@ def check_apart(places: Sequence[Path]) -> None:
                 f"A dataset called {name!r} cannot be one of several: its name stands in the address.",
                 next_step="Rename the folder of its catalog: letters, digits, spaces and . _ ~ - are taken.",
             )
-    for ledger, count in Counter(Path(load_catalog(place).ledger).resolve() for place in places).items():
+    for kept, count in Counter(path for place in places for path in _kept_in(load_catalog(place))).items():
         if count > 1:
             raise BadInput(
-                f"Two catalogs name the ledger {ledger.name}.",
-                next_step="Give each its own [ledger] path: keys and budgets live there.",
+                f"Two catalogs name the ledger, collections or snapshot {kept.name}.",
+                next_step="Give each its own [ledger] path, [collector] path and [source] snapshot: keys and budgets live there.",
             )
+
+
+def _kept_in(catalog: Catalog) -> set[Path]:
+    """The files that a dataset writes."""
+    named = (catalog.ledger, catalog.reports, catalog.snapshot, catalog.anchor)
+    return {Path(path).resolve() for path in named if path is not None and path != ":memory:"}
 
 
 class Datasets:
