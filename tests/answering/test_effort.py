@@ -119,3 +119,17 @@ def test_a_person_all_of_whose_rows_meet_each_other_takes_no_longer_than_is_expe
         for question in plan.questions:
             curator._engine.run(question)
         assert time.process_time() - begun < seconds_of(plan)
+
+
+def test_a_window_is_expected_to_carry_every_text_of_the_rows_that_it_sorts():
+    windows = ", ".join(f"ROW_NUMBER() OVER (PARTITION BY id ORDER BY x + {n}) AS n{n}" for n in range(20))
+    sql = f"SELECT COUNT(*) FROM (SELECT id, z, {windows} FROM t) WHERE z = 'q' OR n1 = 2"
+    expected = {}
+    for longest in (10, 4096):
+        declared = CATALOG.replace("max_rows = 3", "max_rows = 1000")
+        declared = declared.replace('z = {{ type = "text" }}', f'z = {{{{ type = "text", max_length = {longest} }}}}')
+        catalog = parse_catalog(declared.format(declared=""))
+        frames = {"t": pa.table({"id": [1], "x": [1], "w": ["a"], "z": ["b"]}), "p": pa.table({"n": [1]})}
+        with open_curator(catalog=catalog, frames=frames) as curator:
+            expected[longest] = seconds_of(curator.plan(sql, epsilon=1))
+    assert expected[4096] - expected[10] > 20 * 1000 * 4000 * 4e-9  # 4 ns a letter were measured

@@ -60,7 +60,9 @@ def _relation(relation: Relation) -> float:
             return _relation(relation.rows) + rows_of_one(relation.rows) * each
         case Windowed():
             rows = rows_of_one(relation.rows)
-            return _relation(relation.rows) + rows * sum(_window(window, rows) for window in relation.windows)
+            # Each window copies the rows that it sorts, with every text in them.
+            carried = _LETTER * sum(column.facts.longest or 0 for column in relation.rows.columns)
+            return _relation(relation.rows) + rows * sum(carried + _window(window, rows) for window in relation.windows)
         case Stack():
             return sum(map(_relation, relation.parts))
         case Join():
