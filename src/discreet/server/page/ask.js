@@ -212,6 +212,7 @@ async function ask() {
   if ($("go").disabled) return;
   const asked = question(),
     name = crypto.randomUUID(),
+    address = location.hash,
     begun = Date.now();
   Object.assign(state, { asking: true });
   clearTold();
@@ -234,7 +235,7 @@ async function ask() {
       found = line;
     });
     settle(found, asked, costOf(found, { replayed: step === "asked before" }), filesOf(body(asked)));
-    history.replaceState(null, "", linkOf(asked));
+    if (location.hash === address) history.replaceState(null, "", linkOf(asked)); // not under somebody who has gone elsewhere
   } catch (error) {
     refuse(error, asked);
   } finally {
