@@ -21,6 +21,8 @@ Number: TypeAlias = int | float | Fraction | Decimal
 _SMALLEST_NORMAL, _LARGEST = Fraction(sys.float_info.min), Fraction(sys.float_info.max)
 _LARGEST_EPSILON, _LARGEST_LEVEL = Fraction(2**1000), 1 - _SMALLEST_NORMAL
 LARGEST_COUNT = 2**63 - 1
+UNIT = 10**24
+"""What is spent is counted in whole parts of so many, so that sums are exact and stay short."""
 
 
 def finite(value: object) -> Fraction | None:
@@ -64,6 +66,16 @@ def rounded_up(value: Fraction) -> float:
     except OverflowError:
         return math.inf
     return nearest if exact(nearest) >= value else math.nextafter(nearest, math.inf)
+
+
+def units_up(amount: Fraction) -> int:
+    """In units of 10**-24, rounded up: what is spent."""
+    return -(-amount.numerator * UNIT // amount.denominator)
+
+
+def units_down(amount: Fraction) -> int:
+    """Rounded down: what may be spent."""
+    return amount.numerator * UNIT // amount.denominator
 
 
 def power_of_two_below(value: Fraction) -> Fraction:

@@ -75,6 +75,7 @@ NAMED = {
 
 CLASSES = {
     "AboveThreshold": {"epsilon": 1, "sensitivity": 1, "threshold": 3, "positives": 2, "monotone": False},
+    "Adaptive": {"rho": 0.1},
     "BiasedCoin": {"gamma": 0.2},
     "Exponential": {"sensitivity": 1, "epsilon": 1, "size": 3, "monotone": True},
     "Gaussian": {"sensitivity": 1, "variance": 2, "size": 2},
@@ -82,6 +83,7 @@ CLASSES = {
     "NoisyMax": {"sensitivity": 1, "epsilon": 1, "size": 3},
     "PartitionSelection": {"epsilon": 1, "delta": 1e-3},
     "PermuteAndFlip": {"sensitivity": 1, "epsilon": 1, "size": 3, "monotone": True},
+    "PureAdaptive": {"epsilon": 1},
     "Quantile": {"q": 0.5, "lower": 0, "upper": 10, "epsilon": 1, "neighbours": "add-remove", "points": 64, "rows": 2},
     "RandomizedResponse": {"epsilon": 1, "categories": 3},
     "Snapping": {"sensitivity": 1, "epsilon": 1, "bound": 100.0},

@@ -14,6 +14,7 @@ import numpy as np
 from discreet.exact import exact
 from discreet.mechanisms import (
     AboveThreshold,
+    Adaptive,
     BiasedCoin,
     Exponential,
     Gaussian,
@@ -22,9 +23,11 @@ from discreet.mechanisms import (
     NoisyMax,
     PartitionSelection,
     PermuteAndFlip,
+    PureAdaptive,
     Quantile,
     RandomizedResponse,
 )
+from discreet.mechanisms.adaptive import AdaptiveBudget, Meter
 from discreet.mechanisms.partitions import ONE
 from tests.laws import (
     Law,
@@ -117,10 +120,51 @@ def _quantile(m: Quantile, values: np.ndarray) -> Law:
     return exponential_law([int(score / common) for score in scores], rate * common)
 
 
+@dataclass(frozen=True)
+class Program:
+    """A count is measured; what it seems to be decides with what the rest is spent, of either kind of budget."""
+
+    count: int
+    budget: AdaptiveBudget
+
+    def first(self) -> Mechanism:
+        half = self.budget.amount / 2
+        if isinstance(self.budget, Adaptive):
+            return Gaussian.for_rho(sensitivity=1, rho=half)
+        return Laplace(sensitivity=1, epsilon=half)
+
+    def then(self, seen: int, left: Fraction) -> Mechanism:
+        epsilon = self.budget.epsilon_of_choice(left)
+        return Exponential(sensitivity=1, epsilon=epsilon, size=2 + (seen > 0))
+
+    def scores(self, size: int) -> np.ndarray:
+        return _array(*[self.count, -self.count, 0][:size])
+
+    def __call__(self, meter: Meter) -> tuple[int, int]:
+        seen = meter.draw(self.first(), self.count)
+        second = self.then(seen, meter.left)
+        return seen, meter.draw(second, self.scores(second.size))
+
+
+def _adaptive(m: AdaptiveBudget, program: Program) -> Law:
+    first = (
+        _gaussian(program.first(), program.count)
+        if isinstance(m, Adaptive)
+        else _laplace(program.first(), program.count)
+    )
+    law = {}
+    for seen, chance in first.items():
+        second = program.then(seen, m.amount / 2)
+        for chosen, then in _exponential(second, program.scores(second.size)).items():
+            law[seen, chosen] = chance * then
+    return law
+
+
 def _array(*values: int) -> np.ndarray:
     return np.array(values, np.int64)
 
 
+BUDGET, PURE_BUDGET = Adaptive(rho=0.5), PureAdaptive(epsilon=1)
 CASES = [
     Case("Laplace, count", Laplace(sensitivity=1, epsilon=0.5), (0, 1), _laplace, tight=True),
     Case("Laplace, epsilon 3", Laplace(sensitivity=1, epsilon=3), (5, 4), _laplace, tight=True),
@@ -174,6 +218,8 @@ CASES = [
     ),
     Case("noisy max", NoisyMax(sensitivity=1, epsilon=1, size=3), (_array(0, 1, 2), _array(1, 0, 1)), _noisy_max),
     Case("noisy max, tie", NoisyMax(sensitivity=1, epsilon=2, size=2), (_array(3, 3), _array(2, 4)), _noisy_max),
+    Case("adaptive, rho", BUDGET, (Program(0, BUDGET), Program(1, BUDGET)), _adaptive),
+    Case("adaptive, epsilon", PURE_BUDGET, (Program(0, PURE_BUDGET), Program(1, PURE_BUDGET)), _adaptive),
     Case("Warner", RandomizedResponse(epsilon=1), (_array(0), _array(1)), _response, tight=True),
     Case("ten categories", RandomizedResponse(epsilon=2, categories=10), (_array(3), _array(7)), _response, tight=True),
     Case("two coin flips", BiasedCoin.coin_flip(), (_array(0), _array(1)), _biased, tight=True),

@@ -134,7 +134,9 @@ def test_a_link_and_a_saved_question_show_a_stored_answer_without_asking_and_fil
     expect(page.locator("#answer-cost")).to_contain_text("Free: asked before")
     (saved,) = served.get("/v1/saved").json()["saved"]
     page.click("#sign-out")
-    expect(page.locator("#sign-in")).to_be_visible()  # signing out loads the page anew, which would undo an earlier change of address
+    expect(
+        page.locator("#sign-in")
+    ).to_be_visible()  # signing out loads the page anew, which would undo an earlier change of address
     page.goto(f"{served.url}/#saved/{saved['number']}")
     page.fill("#key", served.owner)
     page.click("#sign-in-form button")

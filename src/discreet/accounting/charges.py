@@ -14,25 +14,14 @@ from functools import lru_cache
 
 from discreet.accounting.composition import Composed
 from discreet.errors import BadInput
-from discreet.exact import exact, rounded_up
+from discreet.exact import UNIT, exact, rounded_up, units_up
 from discreet.mechanisms import Exponential, Quantile
 from discreet.mechanisms.base import Guarantee, PureMechanism, read_guarantees
 
-UNIT = 10**24
 FILTER_ORDERS = (1.5, 2, 3, 4, 6, 8, 16, 32, 64, 128)
 """Fixed when an account opens; delta is shared over them."""
 PRICES = 2
 """The list that charges are priced by. The first took epsilon**2 / 2 for the rho of every pure epsilon."""
-
-
-def units_up(amount: Fraction) -> int:
-    """In units of 10**-24, rounded up: what is spent."""
-    return -(-amount.numerator * UNIT // amount.denominator)
-
-
-def units_down(amount: Fraction) -> int:
-    """Rounded down: what may be spent."""
-    return amount.numerator * UNIT // amount.denominator
 
 
 @dataclass(frozen=True, slots=True)

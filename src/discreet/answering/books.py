@@ -6,10 +6,10 @@ import math
 from functools import lru_cache
 
 from discreet.accounting import Composed
-from discreet.accounting.charges import UNIT
 from discreet.answering.facts import PAGE, Balance, Card, PastRelease, ReleaseTotals
 from discreet.catalog import Catalog
 from discreet.errors import BadInput
+from discreet.exact import UNIT
 from discreet.ledger import Entry, Ledger
 from discreet.ledger.releases import rebuild
 from discreet.ledger.running import Asked, Released

@@ -1,5 +1,6 @@
 """What is promised: each mechanism's parameters, guarantee, release and error in one object, one family a file."""
 
+from discreet.mechanisms.adaptive import Adaptive, PureAdaptive
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.grid import Grid
@@ -14,6 +15,7 @@ from discreet.mechanisms.sparse import AboveThreshold
 
 __all__ = [
     "AboveThreshold",
+    "Adaptive",
     "BiasedCoin",
     "Exponential",
     "Gaussian",
@@ -24,6 +26,7 @@ __all__ = [
     "NoisyMax",
     "PartitionSelection",
     "PermuteAndFlip",
+    "PureAdaptive",
     "Quantile",
     "RandomizedResponse",
     "Snapping",

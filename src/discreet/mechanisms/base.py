@@ -49,6 +49,11 @@ class Guarantee(ABC):
     def rho(self) -> float:
         """Zero-concentrated differential privacy."""
 
+    @property
+    def exact_rho(self) -> Fraction:
+        """The same as a rational, so that shares of one rho add up to it."""
+        return exact(self.rho)
+
     def renyi(self, order: float) -> float:
         """The Rényi divergence of the given order (above 1) between neighbours, at most.
 
@@ -218,7 +223,11 @@ class PureMechanism(Mechanism):
     @property
     def rho(self) -> float:
         """The zCDP of randomized response, epsilon tanh(epsilon / 2): the least that holds for every epsilon-DP mechanism."""
-        return rounded_up(curves.pure_rho(exact(self.epsilon)))
+        return rounded_up(self.exact_rho)
+
+    @property
+    def exact_rho(self) -> Fraction:
+        return curves.pure_rho(exact(self.epsilon))
 
     def _renyi(self, order: float) -> float:
         return curves.pure_renyi(self.pure_epsilon, order)

@@ -114,7 +114,11 @@ class Gaussian(Mechanism):
 
     @property
     def rho(self) -> float:
-        return rounded_up(exact(self.sensitivity) ** 2 / (2 * self._variance))
+        return rounded_up(self.exact_rho)
+
+    @property
+    def exact_rho(self) -> Fraction:
+        return exact(self.sensitivity) ** 2 / (2 * self._variance)
 
     def _renyi(self, order: float) -> float:
         return math.nextafter(order * self.rho, math.inf)

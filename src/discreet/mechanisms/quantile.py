@@ -131,8 +131,8 @@ class Quantile(SolvedForEpsilon):
         return 2 * comes_or_goes if self.grouped else b  # leaves one group and enters another, or stays and changes
 
     @property
-    def rho(self) -> float:
-        return self.selection.rho
+    def exact_rho(self) -> Fraction:
+        return self.selection.exact_rho
 
     def _renyi(self, order: float) -> float:
         return self.selection.renyi(order)

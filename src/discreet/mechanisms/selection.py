@@ -24,7 +24,6 @@ from discreet.exact import (
     read_flag,
     read_level,
     read_sensitivity,
-    rounded_up,
 )
 from discreet.mechanisms import curves
 from discreet.mechanisms.adding import as_int64
@@ -115,8 +114,8 @@ class Exponential(_MonotoneSelection):
     """
 
     @property
-    def rho(self) -> float:
-        return rounded_up(exact(self.epsilon) ** 2 / 8)
+    def exact_rho(self) -> Fraction:
+        return exact(self.epsilon) ** 2 / 8
 
     def _renyi(self, order: float) -> float:
         return min(curves.pure_renyi(self.pure_epsilon, order), math.nextafter(order * self.rho, math.inf))

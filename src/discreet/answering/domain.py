@@ -1,0 +1,139 @@
+"""What is public about people's rows that are counted in tables: their columns, code by code, and what one person can do to a count.
+
+Every column has a finite domain that is known without the data: `size` codes 0, 1, …, each with its label. A table over some columns has
+a cell for every combination of their codes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+from discreet.errors import BadInput, TooLarge, UnknownName
+from discreet.exact import read_count
+from discreet.loss import Neighbours
+
+Columns: TypeAlias = tuple[str, ...]
+"""Names of columns in the order of the domain, each once: what a table is over."""
+MOST_CELLS = 1_000_000
+"""Of one table."""
+_ROOT_OF_TWO = Fraction(math.isqrt(2 * 10**24) + 1, 10**12)
+"""Rounded up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """The numbers from `lower` up to, and without, `upper`; of the last bin with it."""
+
+    lower: Fraction
+    upper: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column and its labels, one a code: a declared value, a `Bin`, or None for NULL.
+
+    `is_ordered` says that neighbouring codes are neighbouring values, NULL apart, which is the last code if there is one.
+    """
+
+    name: str
+    labels: tuple[Any, ...]
+    is_ordered: bool = False
+
+    def __post_init__(self) -> None:
+        read_count(len(self.labels), name=f"The number of values of {self.name}")
+
+    @property
+    def size(self) -> int:
+        return len(self.labels)
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """Public columns, and whose rows are counted: at most `rows_per_person` of a person, hidden under a relation."""
+
+    columns: tuple[Column, ...]
+    rows_per_person: int
+    neighbours: Neighbours
+
+    def __post_init__(self) -> None:
+        read_count(self.rows_per_person, name="rows_per_person")
+        if not self.columns or len(set(self.names)) < len(self.columns):
+            raise BadInput("Tables need columns of different names.", next_step="Name each column once.")
+
+    @property
+    def names(self) -> Columns:
+        return tuple(column.name for column in self.columns)
+
+    def column(self, name: str) -> Column:
+        """One of them by its name."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise UnknownName(f"There is no column {name} here.", next_step=f"Use one of: {', '.join(self.names)}.")
+
+    def ordered(self, names: Iterable[str]) -> Columns:
+        """Columns in the order of the domain, as every table has them."""
+        wanted = {self.column(name).name for name in names}
+        return tuple(name for name in self.names if name in wanted)
+
+    def shape(self, columns: Columns) -> tuple[int, ...]:
+        """Of the table over some columns; a table over none has one cell, how many rows there are."""
+        return tuple(self.column(name).size for name in columns)
+
+    def cells(self, columns: Columns) -> int:
+        """How many cells that table has."""
+        return math.prod(self.shape(columns))
+
+    def check(self, columns: Columns) -> Columns:
+        """Columns that a table can be over, or a refusal."""
+        if type(columns) is not tuple or columns != self.ordered(columns):
+            raise BadInput(
+                "A table is over a tuple of columns in order.", next_step="Put them in order with `ordered`."
+            )
+        if self.cells(columns) > MOST_CELLS:
+            raise TooLarge(
+                f"The table over {', '.join(columns)} has more than {MOST_CELLS:,} cells.",
+                next_step="Ask for tables over fewer columns, or declare fewer values or wider bins.",
+            )
+        return columns
+
+    # What one person can do: `u >= 0` rows are added to the cells of every table, `rows_per_person` of them at most
+
+    @property
+    def l1(self) -> int:
+        """How far one person can move a table, added up over its cells."""
+        return self.rows_per_person * (1 if self.neighbours is Neighbours.ADD_REMOVE else 2)
+
+    @property
+    def l2(self) -> Fraction:
+        """The length of that move: all rows of a person may share a cell. Of two people, u and v, |u - v|² is at most |u|² + |v|²; rounded up."""
+        return self.rows_per_person * (Fraction(1) if self.neighbours is Neighbours.ADD_REMOVE else _ROOT_OF_TWO)
+
+    def merged(self, groups: Mapping[str, tuple[int, ...]]) -> Domain:
+        """The same rows with fewer codes: `groups` has, for some columns, the new code of each code.
+
+        New codes are 0, 1, … without a gap. A label is then the tuple of the labels that were merged.
+        """
+        return Domain(
+            tuple(_merged(column, groups.get(column.name)) for column in self.columns),
+            self.rows_per_person,
+            self.neighbours,
+        )
+
+
+def _merged(column: Column, codes: tuple[int, ...] | None) -> Column:
+    if codes is None:
+        return column
+    if len(codes) != column.size or set(codes) != set(range(max(codes) + 1)):
+        raise BadInput(
+            f"Merging {column.name} needs a new code for each code, without gaps.", next_step="Number groups from 0 on."
+        )
+    labels = [
+        tuple(label for label, code in zip(column.labels, codes, strict=True) if code == new)
+        for new in range(max(codes) + 1)
+    ]
+    return Column(column.name, tuple(labels), column.is_ordered)

@@ -1,0 +1,37 @@
+"""What a method is: it spends a budget on looks, and makes a model of them that anybody can make again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.answering.domain import Columns, Domain
+from discreet.answering.measurer import Chosen, Measured, Measurer
+from discreet.noise import RandomBits
+
+
+class Model(Protocol):
+    """A distribution over rows, and how many rows there are about."""
+
+    @property
+    def total(self) -> float:
+        """The estimated number of rows, never the exact one."""
+
+    def table(self, columns: Columns) -> NDArray[np.float64]:
+        """Expected counts of the table over some columns of the domain, dense, one axis a column; not negative, adding up to `total`."""
+
+    def rows(self, count: int, bits: RandomBits) -> NDArray[np.integer[Any]]:
+        """So many rows of codes: a row each, a column for each column of the domain."""
+
+
+class Method(Protocol):
+    """One way of making a model: stateless, and found by its name in `METHODS`."""
+
+    def measure(self, measurer: Measurer, wanted: Mapping[Columns, int]) -> None:
+        """Spend the budget on looks. `wanted` are the tables that the model shall be good at, with their weights."""
+
+    def model(self, domain: Domain, looks: Sequence[Measured | Chosen]) -> Model:
+        """What follows from the looks of a finished run: the same model for whoever has them."""
