@@ -19,7 +19,18 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_ROOMS = {"accounting", "attacks", "catalog", "curator", "dbapi", "ledger", "local", "mechanisms", "samples"}
+_ROOMS = {
+    "accounting",
+    "attacks",
+    "catalog",
+    "curator",
+    "dbapi",
+    "ledger",
+    "local",
+    "mechanisms",
+    "samples",
+    "workloads",
+}
 _FUNCTIONS = {
     "discreet.mechanisms.bounded": {"histogram", "mean", "sum", "variance"},
     "discreet.mechanisms.plain": {"choose", "gaussian", "laplace", "quantile", "randomized_response"},

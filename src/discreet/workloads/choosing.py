@@ -1,0 +1,132 @@
+"""The strategy with the least computed error, what it will cost in accuracy before anything is spent, and the estimates after."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from discreet.errors import BadData
+from discreet.exact import Number, read_level
+from discreet.workloads.families import Floats
+from discreet.workloads.levels import haar, identity, tree
+from discreet.workloads.measurement import Integers, Measurement, Price
+from discreet.workloads.strategy import Strategy
+from discreet.workloads.workload import LARGEST_GRAM, Queries, Workload
+
+_BRANCHINGS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """What is measured with which noise, and how wrong every answer will be: all of it public."""
+
+    queries: Queries
+    price: Price
+    strategy: Strategy
+    measurements: tuple[Measurement | None, ...]
+    """One a combination of the strategy; None for what is not measured."""
+
+    @classmethod
+    def of(cls, queries: Queries, price: Price, strategy: Strategy) -> Plan:
+        """A strategy with the best division of a price.
+
+        Args:
+            queries: What is asked.
+            price: What may be spent.
+            strategy: What is measured.
+        """
+        shares = strategy.shares(queries, price)
+        return cls(queries, price, strategy, price.measurements(strategy.combinations, shares))
+
+    @property
+    def precisions(self) -> Floats:
+        """One over the variance of the noise of every combination, 0 for what is not measured."""
+        return np.array([1 / m.variance if m else 0.0 for m in self.measurements])
+
+    @property
+    def total_error(self) -> float:
+        """The expected squared errors of all queries, each as often as it counts, added up."""
+        return self.strategy.total_error(self.queries, self.precisions)
+
+    @property
+    def typical_error(self) -> float:
+        """The root of the expected squared error of a query, on average over the workload."""
+        return math.sqrt(self.total_error / self.queries.weight)
+
+    def standard_errors(self) -> Iterator[Floats]:
+        """Of each term's queries, in order."""
+        for rows in self.queries.matrices():
+            yield np.sqrt(self.strategy.variances(rows, self.precisions))
+
+    def errors(self, confidence: Number) -> Iterator[Floats]:
+        """± of each term's queries, in order. Of one noise alone it is about exact, of sums of Laplace noises a little wide.
+
+        Args:
+            confidence: In which share of all releases an answer is no further off.
+        """
+        width = _width(float(read_level(confidence)), gaussian=self.price.gaussian)
+        for errors in self.standard_errors():
+            yield width * errors
+
+    def estimate(self, noisy: Sequence[Integers | None]) -> Estimate:
+        """The most likely counts, by least squares: all answers agree with each other.
+
+        Args:
+            noisy: What was measured, one a measurement; None for what was not.
+        """
+        expected = [m.combination.size if m else None for m in self.measurements]
+        if [None if numbers is None else np.size(numbers) for numbers in noisy] != expected:
+            raise BadData(
+                "These are not the numbers that the plan measures.", next_step="Give one array a measurement."
+            )
+        return Estimate(self, self.strategy.solve(noisy, self.precisions))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Estimate:
+    """Counts of all cells as they were estimated, and the answers that follow from them."""
+
+    plan: Plan
+    cells: Floats
+
+    @property
+    def answers(self) -> list[Floats]:
+        """To each term's queries: an axis a column that was asked for."""
+        return self.plan.queries.answers(self.cells)
+
+
+def _width(level: float, *, gaussian: bool) -> float:
+    """How many standard errors an answer is off at most: of Gaussian noise, or of one Laplace noise, whose tails are the longest."""
+    if gaussian:
+        return NormalDist().inv_cdf((1 + level) / 2)
+    return -math.log(1 - level) / math.sqrt(2)
+
+
+def candidates(queries: Queries) -> Iterator[Strategy]:
+    """Every strategy that can answer them.
+
+    Args:
+        queries: What is asked.
+    """
+    yield identity(queries.cells)
+    if len(queries.sizes) == 1 or queries.cells <= LARGEST_GRAM:
+        yield haar(queries.cells)
+        yield from (tree(queries.cells, branching) for branching in _BRANCHINGS if branching < queries.cells)
+
+
+def plan(workload: Workload, columns: Mapping[str, int], **price: Any) -> Plan:
+    """The plan with the least expected error for a workload, at a price.
+
+    Args:
+        workload: What is asked.
+        columns: How many cells each column has, by name; the last one varies fastest.
+        **price: `rho` or `epsilon`; `rows_per_person`; `neighbours`.
+    """
+    queries, cost = workload.on(columns), Price(**price)
+    plans = [Plan.of(queries, cost, strategy) for strategy in candidates(queries)]
+    return min(plans, key=lambda option: option.total_error)

@@ -1,0 +1,54 @@
+"""What strategies promise, worked out from the definitions: matrices, and every pair of neighbours on a few cells."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+
+from discreet.loss import Neighbours
+from tests.sources import SeededBits
+
+
+def matrix_of(combination):
+    """The combination as a matrix, a column a cell: what it makes of one row in each."""
+    return np.stack([combination.before(row) for row in np.eye(combination.cells, dtype=np.int64)], axis=1)
+
+
+def people(cells, rows):
+    """Everything that a person with at most so many rows can be."""
+    return [np.array(u) for u in product(range(rows + 1), repeat=cells) if sum(u) <= rows]
+
+
+def differences(cells, rows, neighbours):
+    """How two neighbouring histograms can differ."""
+    persons = people(cells, rows)
+    others = persons if neighbours is Neighbours.REPLACE_ONE else [np.zeros(cells, np.int64)]
+    return [u - v for u in persons for v in others]
+
+
+def farthest(matrix, rows, neighbours):
+    """The largest L1 and squared L2 distance of any two neighbours under a matrix, exactly."""
+    moved = [matrix @ difference for difference in differences(matrix.shape[1], rows, neighbours)]
+    return max(int(abs(m).sum()) for m in moved), Fraction(max(int((m * m).sum()) for m in moved))
+
+
+def stacked(plan):
+    """All measured rows of a plan, each divided by the standard deviation of its noise."""
+    measured = [m for m in plan.measurements if m]
+    return np.concatenate([matrix_of(m.combination) / np.sqrt(m.variance) for m in measured])
+
+
+def releases(plan, counts, *, times):
+    """What a plan measures of the same counts, so many times; the noise of all of them is drawn at once."""
+    bits, columns = SeededBits("releases"), []
+    for m in plan.measurements:
+        if m is None:
+            columns.append([None] * times)
+            continue
+        exact = m.combination.before(counts)
+        noise = replace(m.noise, size=exact.size * times)
+        columns.append([m.combination.after(n) for n in noise.release(np.tile(exact, times), bits).reshape(times, -1)])
+    return zip(*columns, strict=True)
