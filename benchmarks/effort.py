@@ -15,8 +15,9 @@ import pyarrow as pa
 from discreet.answering.effort import SAFETY, seconds_of
 from discreet.answering.release import release
 from discreet.catalog import parse_catalog
-from discreet.curator import Curator, open_curator
+from discreet.curator import Curator
 from discreet.noise import RandomBits
+from discreet.opening import open_curator
 from discreet.samples.clinic import CATALOG, clinic
 
 _PAIRS = '\n[tables.numbers]\npublic = true\ncolumns.number = { type = "integer" }\n'

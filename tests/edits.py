@@ -6,8 +6,9 @@ from pathlib import Path
 
 from discreet.catalog import load_catalog
 from discreet.cli.exit_codes import ExitCode, exit_code
-from discreet.curator import Curator, open_curator
+from discreet.curator import Curator
 from discreet.errors import DiscreetError
+from discreet.opening import open_curator
 from discreet.sql.builder import quote
 
 CATALOG = """[source]

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from functools import partial
 
-from discreet import curator
+import pyarrow.parquet as pq
+
+from discreet import opening
 from discreet.accounting import open_filter
 from discreet.catalog import load_catalog
+from discreet.ledger import declared
 
 CAP = open_filter(2, 1e-6)
 """Of an account that is opened with an analyst's key."""
-open_curator = partial(curator.open_curator, new_books=True)
+open_curator = partial(opening.open_curator, new_books=True)
+
+
+def shorten(file):
+    """A Parquet file without its last row."""
+    rows = pq.read_table(file)
+    pq.write_table(rows.slice(0, rows.num_rows - 1), file)
 
 
 def begin_books(config):
     """What `discreet ledger new` does; the path of the ledger."""
     catalog = load_catalog(config)
-    curator.begin_books(catalog).close()
+    declared.begin_books(catalog).close()
     return catalog.ledger

@@ -55,7 +55,7 @@ def open(  # noqa: A001  discreet.open("discreet.toml") is what one types
         catalog: A catalog that was read already, or its path; instead of `config`.
         new_books: Whether to begin a ledger that is missing.
     """
-    from discreet.curator import open_curator  # noqa: PLC0415  heavy, and imported when it is used
+    from discreet.opening import open_curator  # noqa: PLC0415  heavy, and imported when it is used
 
     return open_curator(config, frames=frames, catalog=catalog, new_books=new_books)
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Generator, Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from fractions import Fraction
-from pathlib import Path
-from types import EllipsisType
 from typing import Any, NamedTuple, Self
 
 from discreet.accounting import Composed
@@ -27,14 +25,12 @@ from discreet.answering.readings import Readings
 from discreet.answering.sizes import AnswerLimit
 from discreet.answering.watching import Watch, begin, watchable
 from discreet.answering.widths import width_of
-from discreet.catalog import Catalog, load_catalog
+from discreet.catalog import Catalog
 from discreet.catalog.public import facts_of
-from discreet.engines import DuckEngine, Engine, Places, Tell, fingerprint, with_public_columns
-from discreet.errors import BadInput, NotAnswered, ScaleOutOfRange, SourceChanged, TooLarge
+from discreet.engines import Engine, Places
+from discreet.errors import BadInput, NotAnswered, ScaleOutOfRange, TooLarge
 from discreet.exact import Number, exact, read_sensitivity
 from discreet.ledger import Ledger
-from discreet.ledger.declared import begin_books, open_accounts, open_books
-from discreet.ledger.entries import AT_HAND
 from discreet.loss import Loss
 from discreet.mechanisms.base import least
 from discreet.sql import Table
@@ -44,12 +40,6 @@ __all__ = [
     "Asking",
     "Curator",
     "Estimate",
-    "begin_books",
-    "curators_with_new_books",
-    "open_books",
-    "open_curator",
-    "refresh",
-    "successor",
 ]
 
 _DESKS = 8
@@ -221,7 +211,7 @@ class Curator(CuratorFace):
         mechanism: str | None = None,
         parameters: Parameters = (),
         analyst: str | None = None,
-        paid_by: str | EllipsisType | None = ...,
+        turn: str | None = None,
         limit: AnswerLimit | None = None,
     ) -> Answer:
         """The stored answer to a question that was paid for, or a refusal. Nothing is spent, read or written down.
@@ -234,16 +224,16 @@ class Curator(CuratorFace):
             delta: For groups whose values are not declared.
             mechanism: "laplace", "gaussian" or "choose".
             parameters: A mapping for :name, or a sequence for ?.
-            analyst: Who looks, and waits for a place to plan at; nobody is the owner at hand.
-            paid_by: Who asked it and shows it, None for the owner; if nobody is said, who looks.
+            analyst: Who has paid for it; nobody is the owner at hand.
+            turn: Who looks, and waits for a place to plan at, where that is somebody else.
             limit: How large the answer may be.
         """
         details = {"delta": delta, "mechanism": mechanism, "parameters": parameters}
-        with self._planning(analyst, None):
+        with self._planning(turn or analyst, None):
             plan = self._priced(sql, epsilon=epsilon, within=within, confidence=confidence, **details)
         if limit is not None:
             limit.check(plan)
-        paid = self._pipeline.recalled(self._release(plan, str(sql)), analyst=analyst if paid_by is ... else paid_by)
+        paid = self._pipeline.recalled(self._release(plan, str(sql)), analyst=analyst)
         if paid is None or paid.reservation is None:
             raise NotAnswered("There is no answer to this question yet, or it is not paid for.", next_step="Ask it.")
         return Answer(plan, paid.stored, loss=self.loss(plan), replayed=True, receipt=paid.reservation.receipt)
@@ -379,120 +369,3 @@ class Curator(CuratorFace):
             return Loss(pure, aside)
         conversion = self.declared.cap.cap.delta / 2 or 1e-6
         return Loss(cost.epsilon_at(conversion + aside), conversion + aside)
-
-
-def open_curator(
-    config: str | Path = "discreet.toml",
-    *,
-    frames: Mapping[str, Any] | None = None,
-    catalog: str | Path | Catalog | None = None,
-    new_books: bool = False,
-    tell: Tell = lambda *_: None,
-) -> Curator:
-    """The curator that a catalog describes: its accounts opened, its snapshot at hand; `tell` hears which table is read for it.
-
-    With `frames`, tables are pandas, polars or Arrow frames instead of the catalog's source. With `new_books`, a ledger
-    that is missing is begun. The dataset is called as the folder that its catalog is in.
-    """
-    place = None if isinstance(catalog, Catalog) else Path(catalog or config)
-    given = catalog if isinstance(catalog, Catalog) else load_catalog(place or config)
-    declared = with_public_columns(given, frames)
-    ledger = open_books(declared, new_books=new_books)
-    try:
-        dataset = "dataset" if place is None else place.resolve().parent.name
-        return _over(ledger, declared, dataset=dataset, frames=frames, tell=tell)
-    except BaseException:
-        ledger.close()
-        raise
-
-
-def successor(curator: Curator, catalog: Catalog, *, refreshed_by: str | None = None) -> Curator:
-    """Another curator over the same books, for what is newer than `curator`: the catalog, or the data version.
-
-    Both can answer; whoever is done with one closes its data. With `refreshed_by`, who wants it, a data version begins if the source changed.
-    What the catalog says of caps counts once everything else is there.
-    """
-    declared, ledger = with_public_columns(catalog), curator.ledger
-    ledger.keep_neighbours(declared.neighbours)
-    if refreshed_by is None:
-        following = _over(ledger, declared, dataset=curator.dataset)
-    else:
-        following = _refreshed(ledger, declared, dataset=curator.dataset, by=refreshed_by)
-    try:
-        open_accounts(ledger, declared)
-    except BaseException:
-        following.close_data()
-        raise
-    return following
-
-
-def _over(
-    ledger: Ledger,
-    declared: Catalog,
-    *,
-    dataset: str,
-    frames: Mapping[str, Any] | None = None,
-    tell: Tell = lambda *_: None,
-) -> Curator:
-    """The curator of the ledger's data version."""
-    version = ledger.data_version()
-    if frames is None:
-        ledger.keep_source(fingerprint(declared))
-    engine = DuckEngine(declared, salt=_salt(ledger, version), version=version, frames=frames, tell=tell)
-    return Curator(declared, ledger, engine, version=version, dataset=dataset)
-
-
-def _refreshed(
-    ledger: Ledger, declared: Catalog, *, dataset: str, by: str, anyway: bool = False, tell: Tell = lambda *_: None
-) -> Curator:
-    """The curator of a new data version; of the present one where the source is what it was, unless a new one is wanted `anyway`."""
-    try:
-        if not anyway:
-            return _over(ledger, declared, dataset=dataset, tell=tell)
-    except SourceChanged:
-        pass
-    ledger.refresh(source=fingerprint(declared), by=by)
-    return _over(ledger, declared, dataset=dataset, tell=tell)
-
-
-def curators_with_new_books(catalog: Catalog, *, frames: Mapping[str, Any]) -> Generator[Curator, None, None]:
-    """One curator after another over the same data, each as if nothing had ever been asked; the books of the one before are closed.
-
-    For experiments on generated data, and only where books are in memory.
-    """
-    if catalog.ledger != ":memory:":
-        raise BadInput(
-            "Books that are kept cannot be begun anew: what was spent is spent.",
-            next_step='Experiment on generated data, with ledger.path = ":memory:".',
-        )
-    declared = with_public_columns(catalog, frames)
-    with closing(open_books(declared)) as ledger:
-        salt = _salt(ledger, 1)
-    with closing(DuckEngine(declared, salt=salt, frames=frames)) as engine:
-        while True:
-            with closing(open_books(declared)) as ledger:
-                yield Curator(declared, ledger, engine)
-
-
-def refresh(
-    config: str | Path = "discreet.toml",
-    *,
-    by: str = AT_HAND,
-    anyway: bool = False,
-    tell: Tell = lambda *_: None,
-) -> int:
-    """Begin a new data version, for the owner: the source is read anew, and answers of before are not replayed. `by` is who does it.
-
-    Where the source is what it was, the version stays as it is, unless one is wanted `anyway`.
-    """
-    catalog = with_public_columns(load_catalog(config))
-    with closing(open_books(catalog)) as ledger:
-        curator = _refreshed(ledger, catalog, dataset="dataset", by=by, anyway=anyway, tell=tell)
-        curator.close_data()
-    return curator.version
-
-
-def _salt(ledger: Ledger, version: int) -> str:
-    """The same for one data version and independent of the data: the hash of the first entry is both."""
-    first = ledger.entry(1)
-    return f"{first.hash if first else ''}:{version}"

@@ -14,6 +14,7 @@
     │   ├── NoLedger                      no-ledger
     │   ├── NoSecret                      no-secret
     │   ├── SourceChanged                 source-changed
+    │   │   └── SourceUnsteady            source-unsteady
     │   ├── ScaleOutOfRange               scale-out-of-range
     │   └── UnboundedSensitivity          unbounded-sensitivity
     ├── QueryRefused                      query-refused: the question cannot be answered as it stands
@@ -170,6 +171,12 @@ class SourceChanged(BadInput):
     """The source is not the one that the data version was made of."""
 
     code = "source-changed"
+
+
+class SourceUnsteady(SourceChanged):
+    """The source changed while it was copied, or somebody else began a data version meanwhile."""
+
+    code = "source-unsteady"
 
 
 class ScaleOutOfRange(BadInput):

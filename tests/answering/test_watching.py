@@ -13,13 +13,13 @@ from discreet.accounting import open_filter
 from discreet.answering.pipeline import Pipeline
 from discreet.answering.watching import watchable
 from discreet.catalog import parse_catalog
-from discreet.curator import refresh
 from discreet.engines.exact_rows import ExactRows
 from discreet.errors import AccountFrozen, BadInput, BudgetExceeded, DiscreetError, EngineFailure, NotAllowed
 from discreet.ledger import verify
 from discreet.ledger.releases import rebuild
 from discreet.loss import Neighbours
 from discreet.mechanisms import AboveThreshold
+from discreet.opening import refresh
 from discreet.samples import clinic, write_clinic
 from tests.checks import ratio_within
 from tests.laws import above_threshold_law

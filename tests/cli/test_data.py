@@ -82,6 +82,9 @@ def test_a_refresh_of_what_did_not_change_begins_no_version(small, run):
     run("ask", "SELECT COUNT(*) FROM visits", "--epsilon", 1)
     assert "nothing was done" in run("refresh")
     os.utime(small / "visits.csv", ns=(1, 1))
+    assert "nothing was done" in run("refresh"), "another time, and nothing else"
+    with (small / "visits.csv").open("a") as file:
+        file.write("\n")
     assert json.loads(run("refresh", "--json")) == {"version": 2, "changed": True}
     assert json.loads(run("refresh", "--json")) == {"version": 2, "changed": False}
 

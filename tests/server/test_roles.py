@@ -1,6 +1,5 @@
 """Roles: every route is in the table and keeps to it, nobody raises their own rights, and who did what is in the books."""
 
-import os
 import re
 
 import pytest
@@ -11,7 +10,7 @@ from discreet.samples import write_clinic
 from discreet.server.app import create_app
 from discreet.server.keys import KeyBook
 from discreet.server.roles import EVERYBODY, ROLES, ROUTES
-from tests.opening import CAP, begin_books, open_curator
+from tests.opening import CAP, begin_books, open_curator, shorten
 from tests.server.conftest import client_of
 
 PAGE = {"X-Discreet-Page": "1"}
@@ -135,7 +134,7 @@ def test_a_steward_begins_a_data_version_which_is_served_at_once(tmp_path):
         "before": 1,
         "version": 1,
     }  # the source is what it was
-    os.utime(tmp_path / "visits.parquet", ns=(1, 1))
+    shorten(tmp_path / "visits.parquet")
     assert door.send("steward", "POST", "/v1/refresh").json() == {"before": 1, "version": 2}
     assert door.send("steward", "GET", "/v1/serving").json()["data_version"] == 2
     entry = door.curator.ledger.history(last=2)[0]  # the last says what it is read from

@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from discreet.curator import open_curator
 from discreet.errors import BadInput, NotAnswered
+from discreet.opening import open_curator
 from discreet.samples import write_clinic
 from discreet.server.app import create_app
 from discreet.server.keys import KeyBook

@@ -8,7 +8,7 @@ import pytest
 from discreet.samples import write_clinic
 from discreet.server import running
 from tests.commands import run, run_apart
-from tests.opening import begin_books, open_curator
+from tests.opening import begin_books, open_curator, shorten
 from tests.server.conftest import free_port
 
 
@@ -46,7 +46,7 @@ def without_a_table(config):
 def with_another_source(config):
     with open_curator(config):
         pass
-    (config.parent / "visits.parquet").touch()
+    shorten(config.parent / "visits.parquet")
 
 
 def with_a_ledger_that_does_not_last(config):

@@ -10,10 +10,11 @@ from typing import Any, Self
 
 from discreet.attacks.steps import Step
 from discreet.catalog import Catalog, parse_catalog
-from discreet.curator import Curator, curators_with_new_books, open_curator
+from discreet.curator import Curator
 from discreet.errors import DiscreetError
 from discreet.exact import Number
 from discreet.loss import Loss
+from discreet.opening import curators_with_new_books, open_curator
 
 _MEMORY = ":memory:"
 

@@ -18,8 +18,9 @@ import numpy as np
 
 from discreet.attacks.presence import presence_catalog
 from discreet.catalog import parse_catalog
-from discreet.curator import Curator, open_curator
+from discreet.curator import Curator
 from discreet.errors import BudgetExceeded
+from discreet.opening import open_curator
 
 
 class Asked(NamedTuple):

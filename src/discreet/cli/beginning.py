@@ -13,10 +13,10 @@ from discreet.catalog.draft import LEDGER, write_draft
 from discreet.catalog.imports import import_catalog
 from discreet.catalog.warnings import warnings_of
 from discreet.cli.interview import DELTA, Flags, Interview
-from discreet.curator import begin_books
 from discreet.engines import look_at
 from discreet.errors import BadInput
 from discreet.ledger import Ledger
+from discreet.ledger.declared import begin_books
 from discreet.sql.builder import Table as Rows
 from discreet.sql.builder import quote
 

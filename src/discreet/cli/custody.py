@@ -12,9 +12,9 @@ from discreet.catalog import anchor_beside, load_catalog
 from discreet.cli.books import Place, place_of, tell
 from discreet.cli.options import CATALOG, ConfigOption, JsonOption, LedgerOption
 from discreet.cli.printing import say_done
-from discreet.curator import begin_books
 from discreet.errors import BadInput
 from discreet.ledger import Anchor, Ledger, verify
+from discreet.ledger.declared import begin_books
 from discreet.ledger.opening import seal_books
 
 

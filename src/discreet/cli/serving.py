@@ -15,12 +15,13 @@ import typer
 from discreet.catalog import Catalog, load_catalog
 from discreet.cli.options import CATALOG
 from discreet.cli.progress import tell_reading
-from discreet.curator import Curator, open_curator
+from discreet.curator import Curator
 from discreet.errors import BadInput, LedgerDamaged
 from discreet.ledger import Ledger, verify
 from discreet.local import Task
 from discreet.local.books import CollectorBooks
 from discreet.noise import RandomBits
+from discreet.opening import open_curator
 from discreet.samples import write_clinic
 from discreet.server.keys import KeyBook
 from discreet.server.limits import Limits

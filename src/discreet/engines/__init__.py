@@ -6,19 +6,23 @@ from discreet.engines.fitting import ColumnFit, TableFit, fits
 from discreet.engines.levels import mentions
 from discreet.engines.looking import look_at
 from discreet.engines.places import Places
-from discreet.engines.snapshot import Tell
-from discreet.engines.sources import fingerprint, with_public_columns
+from discreet.engines.snapshot import Tell, look_at_source
+from discreet.engines.sources import with_public_columns
+from discreet.engines.standing import Standing, first_fingerprint, place_of
 
 __all__ = [
     "ColumnFit",
     "DuckEngine",
     "Engine",
     "Places",
+    "Standing",
     "TableFit",
     "Tell",
-    "fingerprint",
+    "first_fingerprint",
     "fits",
     "look_at",
+    "look_at_source",
     "mentions",
+    "place_of",
     "with_public_columns",
 ]

@@ -26,6 +26,7 @@ from discreet.engines.exact_rows import ExactRows, Histogram, from_rows, whole
 from discreet.engines.kernel import Grouping, Statement, groupings
 from discreet.engines.public import PublicTables
 from discreet.engines.snapshot import DATA, Snapshot, Tell, open_snapshot
+from discreet.engines.standing import Standing
 from discreet.engines.watch import Watch
 from discreet.errors import Cancelled, EngineFailure, TooLarge
 
@@ -35,7 +36,10 @@ _FEW = 2_000
 
 
 class DuckEngine:
-    """Answers questions with exact integers. It never sees a question's text, only its checked tree."""
+    """Answers questions with exact integers. It never sees a question's text, only its checked tree.
+
+    `source` is how the source stands that the data version is read from: where that changes meanwhile, it is refused.
+    """
 
     def __init__(
         self,
@@ -43,13 +47,16 @@ class DuckEngine:
         *,
         salt: str | None = None,
         version: int = 1,
+        source: Standing | None = None,
         frames: Mapping[str, Any] | None = None,
         tell: Tell = lambda *_: None,
     ) -> None:
         self._watch = Watch(seconds=catalog.seconds)
         self._binder = Binder(catalog, self._watch)
         try:
-            self._snapshot: Snapshot = open_snapshot(catalog, salt=salt, version=version, frames=frames, tell=tell)
+            self._snapshot: Snapshot = open_snapshot(
+                catalog, salt=salt, version=version, source=source, frames=frames, tell=tell
+            )
         except BaseException:
             self._binder.close()
             raise

@@ -22,16 +22,17 @@ from discreet.algebra.steps import Steps
 from discreet.catalog import Catalog, Column, Table, Type
 from discreet.engines.dialects.duckdb import TYPES, clamped, content, hashed, quoted, steps_of, string
 from discreet.engines.reading import canonical_as_read, cast, exactly, person, within_bounds
-from discreet.engines.sources import attach, check_columns, detach, fingerprint, source_of, told_by_us, types_of
+from discreet.engines.sources import attach, check_columns, detach, source_of, told_by_us, types_of
 from discreet.engines.spilling import Spill
-from discreet.errors import BadCatalog, SourceChanged
+from discreet.engines.standing import Standing, check_steady, standing_of
+from discreet.errors import BadCatalog
 
 DATA, WORK = "data", "work"
 """The databases of a connection: the snapshot, and public tables prepared for questions."""
 UNSAFE_OPTIMIZERS = "statistics_propagation"
 """It rewrites conditions by the least and largest values of columns, and fails on some: `CASE WHEN age > 99 THEN 'a' END = 'b'` fails in
 DuckDB 2.0 exactly where nobody is older. Whether a question fails must not depend on the data."""
-_FORMAT = 3
+_FORMAT = 4
 Tell: TypeAlias = Callable[[str, int, int], None]
 """Hears that a table is being read: its name, its number, and how many there are."""
 
@@ -56,10 +57,15 @@ def open_snapshot(
     *,
     salt: str | None,
     version: int,
+    source: Standing | None = None,
     frames: Mapping[str, Any] | None = None,
     tell: Tell = lambda *_: None,
 ) -> Snapshot:
-    """The snapshot of a data version: the file beside the ledger, or made anew; in memory for frames. `tell` hears which table is read."""
+    """The snapshot of a data version: the file beside the ledger, or made anew; in memory for frames. `tell` hears which table is read.
+
+    `source` is how the source stands that the version is read from, as it does now unless said; refused where it changes while it is copied.
+    """
+    standing = None if frames is not None else source or look_at_source(catalog)
     secret = salt or os.urandom(16).hex()
     path = (
         None if frames is not None or salt is None or catalog.snapshot in (None, ":memory:") else Path(catalog.snapshot)
@@ -72,8 +78,12 @@ def open_snapshot(
             connection.execute(f"ATTACH ':memory:' AS {DATA}")
             _fill(connection, catalog, secret, frames or {}, tell)
         else:
-            _bring_up_to_date(path, catalog, secret, version, tell)
+            assert standing is not None  # noqa: S101  frames have no file
+            facts = {"format": _FORMAT, "version": version, "salt": secret, "catalog": _digest(catalog)}
+            _bring_up_to_date(path, catalog, facts, standing, tell)
             connection.execute(f"ATTACH {string(str(path))} AS {DATA} (READ_ONLY)")
+        if standing is not None:
+            check_steady(catalog, standing)
         return Snapshot(_locked(connection), None if path is None else str(path), secret, spill)
     except duckdb.Error:  # its text may quote a row
         connection.close()
@@ -88,22 +98,25 @@ def open_snapshot(
         raise
 
 
-def _bring_up_to_date(path: Path, catalog: Catalog, secret: str, version: int, tell: Tell) -> None:
-    """Make the file anew unless it is of this version, salt and catalog; a source that changed needs a new version."""
-    expected = {"format": _FORMAT, "version": version, "salt": secret, "catalog": _digest(catalog)}
+def look_at_source(catalog: Catalog) -> Standing:
+    """How the source stands; what is in its files is read only where they are not those that the snapshot was made from."""
+    known = None if catalog.snapshot in (None, ":memory:") else _meta(Path(catalog.snapshot))
+    return standing_of(catalog, Standing(**known["source"]) if known and known["format"] == _FORMAT else None)
+
+
+def _bring_up_to_date(
+    path: Path, catalog: Catalog, expected: Mapping[str, Any], standing: Standing, tell: Tell
+) -> None:
+    """Make the file anew unless it is of this version, salt, source and catalog."""
+    facts = {**expected, "source": asdict(standing)}
     known = _meta(path)
     if known is None and path.exists():
         raise BadCatalog(
             "What stands where the snapshot belongs is no snapshot of ours, and is not written over.",
             next_step="Choose another [source] snapshot, or remove the file if it is an old snapshot.",
         )
-    if known is not None and known.get("version") == version and known.get("source") != fingerprint(catalog):
-        raise SourceChanged(
-            "The source changed since this data version was made.",
-            next_step="Ask the owner to run `discreet refresh`, which begins a new data version.",
-        )
-    if known is None or {key: known.get(key) for key in expected} != expected:
-        _write(path, catalog, secret, {**expected, "source": fingerprint(catalog)}, tell)
+    if known != facts:
+        _write(path, catalog, facts, standing, tell)
 
 
 def _meta(path: Path) -> dict[str, Any] | None:
@@ -119,7 +132,7 @@ def _meta(path: Path) -> dict[str, Any] | None:
     return json.loads(row[0]) if row else None
 
 
-def _write(path: Path, catalog: Catalog, secret: str, facts: Mapping[str, Any], tell: Tell) -> None:
+def _write(path: Path, catalog: Catalog, facts: Mapping[str, Any], standing: Standing, tell: Tell) -> None:
     """Beside its place first, readable by its owner only, and then moved, so that nobody ever sees a part of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_name(f"{path.name}.{os.getpid()}.new")
@@ -128,7 +141,8 @@ def _write(path: Path, catalog: Catalog, secret: str, facts: Mapping[str, Any], 
         with duckdb.connect(":memory:", config={"memory_limit": catalog.memory}) as connection:
             connection.execute(f"SET temp_directory = {string(str(f'{new}.tmp'))}")
             connection.execute(f"ATTACH {string(str(new))} AS {DATA}")
-            _fill(connection, catalog, secret, {}, tell)
+            _fill(connection, catalog, facts["salt"], {}, tell)
+            check_steady(catalog, standing)
             connection.execute(f'CREATE TABLE {DATA}."$snapshot" AS SELECT ? AS facts', [json.dumps(facts)])
             connection.execute(f"DETACH {DATA}")
         new.chmod(0o600)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -99,12 +98,6 @@ def left_out_lines(connection: duckdb.DuckDBPyConnection, catalog: Catalog, tabl
     return [line for (line,) in connection.execute("SELECT DISTINCT line FROM lines ORDER BY 1").fetchall()]
 
 
-def fingerprint(catalog: Catalog) -> str:
-    """Sizes and times of the source's files: kept in the ledger and with the snapshot, to notice that the source changed."""
-    facts = [f"{file.name}:{file.stat().st_size}:{file.stat().st_mtime_ns}" for file in _files(catalog)]
-    return hashlib.sha256("\n".join(facts).encode()).hexdigest()
-
-
 def with_public_columns(catalog: Catalog, frames: Mapping[str, Any] | None = None) -> Catalog:
     """The same catalog, with the columns of public tables that declare none: they are public, so they are looked up."""
     unknown = [table for table in catalog.tables.values() if table.is_public and not table.columns]
@@ -147,7 +140,8 @@ def nearest_type(kind: str) -> Type:
     return Type.DATE if kind.startswith("TIMESTAMP") else Type.INTEGER if kind in INTEGERS else Type.TEXT
 
 
-def _files(catalog: Catalog) -> Iterator[Path]:
+def files_of(catalog: Catalog) -> Iterator[Path]:
+    """All that rows are read from."""
     if _is_database(catalog):
         yield Path(catalog.source)
     for table in catalog.tables.values():

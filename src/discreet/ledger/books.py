@@ -40,6 +40,13 @@ class Books:
         """A backup: the books at one moment, in a new file. It is older than what is granted from now on."""
         self._store.copy_to(place)
 
+    def name(self) -> str:
+        """What tells these books from all others, wherever they are and however that is spelt: the hash of their first entry, which is
+        salted. Empty while nothing is in them.
+        """
+        first = self.entry(1)
+        return first.hash if first else ""
+
     def neighbours(self) -> Neighbours | None:
         """The relation of the books; None in those that nobody opened with one."""
         return self.running().neighbours

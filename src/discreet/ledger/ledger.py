@@ -139,23 +139,31 @@ class Ledger(Books):
 
     # Data versions
 
-    def refresh(self, *, source: str | None = None, by: str = AT_HAND) -> int:
+    def refresh(self, *, source: str | None = None, after: int | None = None, by: str = AT_HAND) -> int:
         """Begin a new data version: the same questions are new ones, and accounts go on as they are.
 
-        `source` is the fingerprint of what it is read from, `by` who does it.
+        `source` is the hash of what was read for it, `after` the version that was the last one then, `by` who does it. Where
+        somebody else began one from the same source meanwhile, that is the one; from another source, it is refused.
         """
 
         def job(draft: Draft) -> int:
-            draft.append("refresh", {"version": draft.running.version + 1, "by": by})
+            following = (draft.running.version if after is None else after) + 1
+            if draft.running.version == following - 1:
+                draft.append("refresh", {"version": following, "by": by})
             if source is not None:
-                sources.keep(draft, source)
+                sources.keep(draft, source, version=following)
             return draft.running.version
 
         return self.writer.write(job)
 
-    def keep_source(self, fingerprint: str) -> None:
-        """Note what the data version is read from, the first time; from then on refuse anything else."""
-        self.writer.write(lambda draft: sources.keep(draft, fingerprint))
+    def version_read_from(self, source: str, *, earlier: str) -> int:
+        """The number of the data version, refused where it was begun with another source; `earlier` is what the first releases noted of it."""
+        with self.writer.reading() as draft:
+            return sources.check(draft, source, earlier=earlier)
+
+    def keep_source(self, source: str, *, version: int) -> None:
+        """Note what a data version was read from, the first time; refused where it is not the last one any more."""
+        self.writer.write(lambda draft: sources.keep(draft, source, version=version))
 
     # Who may come in, and what else is done to the service
 

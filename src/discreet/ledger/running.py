@@ -171,8 +171,8 @@ class RunningBooks:
     def _data_version(self, entry: Entry) -> Iterable[str]:
         """A new one, or what this one is read from: the first to say so counts."""
         if entry.kind == sources.KIND:
-            if entry.body["version"] == self.version:
-                self.source = self.source or entry.body["source"]
+            if entry.body["version"] == self.version and (self.source is None or not sources.is_of_today(self.source)):
+                self.source = entry.body["source"]
             return
         self.version += 1
         self.begun, self.formats, self.source = entry.time, {}, None

@@ -7,31 +7,55 @@ import hmac
 import os
 from typing import TYPE_CHECKING
 
-from discreet.errors import SourceChanged
+from discreet.errors import SourceChanged, SourceUnsteady
 from discreet.store import Transaction
 
 if TYPE_CHECKING:
     from discreet.ledger.draft import Draft
 
 KIND = "source"
+_TODAY = "2:"
+"""Before hashes of what is in a source; those of the first releases, of names, sizes and times of its files, have nothing before them."""
 
 
-def keep(draft: Draft, fingerprint: str) -> None:
-    """Note the source of the data version, the first time; from then on refuse any other."""
-    version, keyed = draft.running.version, _keyed(draft.t, fingerprint)
-    if draft.running.source is None:
-        draft.append(KIND, {"version": version, "source": keyed})
-    elif draft.running.source != keyed:
-        raise SourceChanged(
-            "The source is not the one that this data version was begun with.",
-            next_step="Ask the owner to run `discreet refresh`, which begins a new data version.",
+def check(draft: Draft, content: str, *, earlier: str) -> int:
+    """The number of the data version; or a refusal where it was begun with another source. `earlier` is what the first releases noted of it."""
+    noted = draft.running.source
+    if noted is not None:
+        same = _keyed(draft.t, content) if is_of_today(noted) else _hash(draft.t, earlier)
+        if noted != same:
+            raise SourceChanged(
+                "The source is not the one that this data version was begun with.",
+                next_step="Ask the owner to run `discreet refresh`, which begins a new data version.",
+            )
+    return draft.running.version
+
+
+def keep(draft: Draft, content: str, *, version: int) -> None:
+    """Note what a data version was read from, if that is news; refused where another one was begun, or read from something else, meanwhile."""
+    noted, keyed = draft.running.source, _keyed(draft.t, content)
+    if draft.running.version != version or (noted is not None and is_of_today(noted) and noted != keyed):
+        raise SourceUnsteady(
+            "Somebody else began a data version while this one was read.",
+            next_step="Try again: the newest one is read.",
         )
+    if noted != keyed:
+        draft.append(KIND, {"version": version, "source": keyed})
 
 
-def _keyed(t: Transaction, fingerprint: str) -> str:
-    """A fingerprint under this ledger's own secret, which is in the database and not in the chain."""
+def is_of_today(noted: str) -> bool:
+    """Whether what is noted is about the content of a source."""
+    return noted.startswith(_TODAY)
+
+
+def _keyed(t: Transaction, content: str) -> str:
+    return _TODAY + _hash(t, content)
+
+
+def _hash(t: Transaction, known: str) -> str:
+    """What is known of a source, under this ledger's own secret, which is in the database and not in the chain."""
     rows = t.run("SELECT value FROM ledger_secret")
     if not rows:
         t.run("INSERT INTO ledger_secret VALUES (?)", os.urandom(32).hex())
         rows = t.run("SELECT value FROM ledger_secret")
-    return hmac.new(bytes.fromhex(rows[0][0]), fingerprint.encode(), hashlib.sha256).hexdigest()
+    return hmac.new(bytes.fromhex(rows[0][0]), known.encode(), hashlib.sha256).hexdigest()

@@ -21,9 +21,10 @@ from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
 
 from discreet.catalog import Catalog, load_catalog
-from discreet.curator import Curator, successor
-from discreet.engines import fingerprint, with_public_columns
+from discreet.curator import Curator
+from discreet.engines import place_of, with_public_columns
 from discreet.errors import BadCatalog, BadInput, DiscreetError
+from discreet.opening import successor
 from discreet.server.refusals import refusal_facts
 
 _LOG = logging.getLogger("discreet.server")
@@ -208,9 +209,9 @@ def _check_fixed(served: Catalog, newer: Catalog) -> None:
 
 
 def _source_of(catalog: Catalog) -> str:
-    """The fingerprint of the source; empty where a file of it is missing."""
+    """Where the source is and when it changed; empty where a file of it is missing."""
     with suppress(DiscreetError, OSError):
-        return fingerprint(catalog)
+        return place_of(catalog)
     return ""
 
 

@@ -149,9 +149,7 @@ class Questions:
         """What is stored for a question that `paid_by` has paid for, looked up for the holder; or a refusal where that is beyond the limit."""
 
         def recalled(curator: Curator) -> T:
-            answer = curator.recall(
-                question.sql, analyst=holder.asks_as, paid_by=paid_by, limit=limit, **question.details
-            )
+            answer = curator.recall(question.sql, analyst=paid_by, turn=holder.name, limit=limit, **question.details)
             return self._written(answer, holder, then)
 
         with self._guard.admit(holder.name), self._hours.visit(holder.name):

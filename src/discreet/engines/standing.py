@@ -1,0 +1,93 @@
+"""How a source stands: what tells that it changed, between two openings and while it is copied."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from discreet.catalog import Catalog
+from discreet.engines.sources import files_of
+from discreet.errors import BadCatalog, SourceUnsteady
+
+_LOGS = (".wal", "-wal")
+"""What stands behind the name of a database for what is not in its file yet: of DuckDB, and of SQLite."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What is known of the files of a source, as two hashes that show nothing of it."""
+
+    place: str
+    """Where they really are, how large, and when they changed: looked up in no time, and true on one machine only."""
+    content: str
+    """What is in them: the same wherever they are."""
+
+
+def place_of(catalog: Catalog) -> str:
+    """Where the files of a source are and when they changed. Their own times can be set back; that of the last change cannot."""
+    with _told_by_us():
+        return _hash_of(f"{file.resolve()}\0{_seen(file)}" for file in _all_files(catalog))
+
+
+def standing_of(catalog: Catalog, known: Standing | None = None) -> Standing:
+    """How a source stands; nothing is read of files that are where `known` says, and as they were."""
+    place = place_of(catalog)
+    if known is not None and known.place == place:
+        return known
+    with _told_by_us():
+        standing = Standing(place, _hash_of(_content(file) for file in _all_files(catalog)))
+    check_steady(catalog, standing)
+    return standing
+
+
+def check_steady(catalog: Catalog, standing: Standing) -> None:
+    """Refuse a source that does not stand any more as it did when somebody began to read it."""
+    if place_of(catalog) != standing.place:
+        raise _unsteady()
+
+
+def _unsteady() -> SourceUnsteady:
+    return SourceUnsteady(
+        "The source changed while it was copied.", next_step="Wait until whoever writes it is done, then try again."
+    )
+
+
+@contextmanager
+def _told_by_us() -> Iterator[None]:
+    """A file that is gone went away meanwhile: it was there when its name was looked up."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise _unsteady() from None
+    except OSError:
+        raise BadCatalog("The source cannot be read.", next_step="Check who may read its files.") from None
+
+
+def first_fingerprint(catalog: Catalog) -> str:
+    """What the first releases noted of a source: names, sizes and times of its files."""
+    with _told_by_us():
+        return _hash_of(f"{file.name}:{file.stat().st_size}:{file.stat().st_mtime_ns}" for file in files_of(catalog))
+
+
+def _all_files(catalog: Catalog) -> Iterator[Path]:
+    for file in files_of(catalog):
+        yield file
+        logs = (Path(f"{file}{ending}") for ending in _LOGS)
+        yield from (log for log in logs if log.is_file() and log.stat().st_size)
+
+
+def _seen(file: Path) -> str:
+    facts = file.stat()
+    return f"{facts.st_size}:{facts.st_mtime_ns}:{facts.st_ctime_ns}:{facts.st_ino}"
+
+
+def _content(file: Path) -> str:
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+def _hash_of(facts: Iterable[str]) -> str:
+    return hashlib.sha256("\n".join(facts).encode("utf-8", "surrogateescape")).hexdigest()
