@@ -50,6 +50,7 @@
     ├── NotAnswered                       not-answered
     ├── UnknownSaved                      unknown-saved
     ├── RequestConflict                   request-conflict
+    ├── NameTaken                         name-taken
     ├── UnknownAccount                    unknown-account
     ├── AccountFrozen                     account-frozen
     ├── StoreUnavailable                  store-unavailable
@@ -396,6 +397,12 @@ class RequestConflict(DiscreetError):
     """A request id was used before, for another question."""
 
     code = "request-conflict"
+
+
+class NameTaken(DiscreetError):
+    """A release was to be called as another one is."""
+
+    code = "name-taken"
 
 
 class UnknownAccount(DiscreetError):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import date, datetime
 
 from discreet.errors import StoreUnavailable
-from discreet.ledger import chain, formats, questions, watches
+from discreet.ledger import chain, formats, questions, steps, watches
 from discreet.ledger.access import Access
 from discreet.ledger.accounts import DATASET, Account, analyst_account
 from discreet.ledger.anchor import Anchor
@@ -124,6 +124,12 @@ class Books:
         with self.writer.reading() as draft:
             draft.check_open(analyst)
             return watches.watched(draft, question)
+
+    def steps(self, reservation: Reservation) -> list[bytes]:
+        """What a run has drawn so far, in order."""
+        with self.writer.reading() as draft:
+            draft.check_open(reservation.request.analyst)
+            return steps.kept(draft, reservation.request.key)
 
     # The chain
 

@@ -18,13 +18,14 @@ from discreet.ledger.access import Access, IssuedKey
 from discreet.ledger.accounts import account_of, row_of
 from discreet.ledger.entries import canonical
 from discreet.ledger.running import Asked, Released, RunningBooks
+from discreet.ledger.runs import Run
 from discreet.ledger.seals import Seals
 from discreet.loss import Neighbours
 from discreet.store import Transaction
 
 EVERY = 500
 """Entries from one to the next: as many as are followed again when the books are opened."""
-_FORMAT = 2
+_FORMAT = 3
 
 
 class Checkpoints:
@@ -91,6 +92,8 @@ def _facts(running: RunningBooks) -> dict[str, Any]:
         "users": running.access.users,
         "source": running.source,
         "unanswered": sorted(running.unanswered),
+        "runs": [(question, run.budget, run.steps, run.spent) for question, run in running.runs.items()],
+        "named": running.named,
         "caps": running.caps,
         "looks": running.looks,
     }
@@ -110,5 +113,7 @@ def _running(facts: dict[str, Any], running: RunningBooks) -> RunningBooks:
     running.latest = tuple(facts["latest"])
     running.access = Access({key["id"]: IssuedKey(**key) for key in facts["keys"]}, facts["users"])
     running.source, running.unanswered = facts["source"], set(facts["unanswered"])
+    running.runs = {question: Run(budget, steps, spent) for question, budget, steps, spent in facts["runs"]}
+    running.named = facts["named"]
     running.caps, running.looks = facts["caps"], facts["looks"]
     return running

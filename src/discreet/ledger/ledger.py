@@ -18,8 +18,8 @@ from typing import Any
 
 from discreet.accounting.charges import PRICES
 from discreet.accounting.filters import Filter
-from discreet.errors import BadInput, RequestConflict
-from discreet.ledger import caps, chain, questions, relation, sources, watches
+from discreet.errors import BadInput, NameTaken, RequestConflict
+from discreet.ledger import caps, chain, questions, relation, sources, steps, watches
 from discreet.ledger.accounts import DATASET, analyst_account
 from discreet.ledger.anchor import Anchor
 from discreet.ledger.books import Books
@@ -32,6 +32,7 @@ from discreet.ledger.requests import Request, Reservation
 from discreet.ledger.schema import SCHEMA
 from discreet.ledger.watches import Watched
 from discreet.loss import Neighbours
+from discreet.mechanisms import Mechanism
 from discreet.store import Store, open_store
 from discreet.store.secret import needed_secret, secret_of
 
@@ -194,6 +195,8 @@ class Ledger(Books):
                 raise RequestConflict(
                     "This request id was used for another question.", next_step="Use a new id for a new question."
                 )
+            if draft.running.named.get(request.name or "", key) != key:
+                raise NameTaken("Another release has this name.", next_step="Give it a name of its own.")
             unpaid = questions.unpaid_accounts(draft, key, request.analyst)
             if known and unpaid:
                 chain.damaged("A request counts as made and was not paid for.")
@@ -219,7 +222,7 @@ class Ledger(Books):
             "label": request.label,
             "releases": [describe(release) for release in request.releases],
             "prices": PRICES,
-        }
+        } | ({} if request.name is None else {"name": request.name})
         entry = draft.append("charge", body)
         for account in charged:
             draft.save(account)
@@ -248,6 +251,27 @@ class Ledger(Books):
 
         leaving = self.writer.write(job)
         self._step("finish: committed")
+        return leaving
+
+    def step(self, reservation: Reservation, number: int, body: bytes, *, paid: Mechanism | None) -> bytes:
+        """Store what a run drew, and return the stored one, which is the only one that may be used or shown.
+
+        Steps are numbered from 0 on; `paid` is the mechanism that drew it, None where an earlier step has paid for it. Their costs
+        add up to at most the budget that was reserved.
+        """
+        if not isinstance(body, bytes):
+            raise BadInput("A step is stored as bytes.", next_step="Encode it first.")
+        request = reservation.request
+
+        def job(draft: Draft) -> bytes:
+            self._step("step: begun")
+            draft.check_open(request.analyst)
+            stored = steps.keep(draft, request.key, number, body, paid=paid)
+            self._step("step: written")
+            return stored
+
+        leaving = self.writer.write(job)
+        self._step("step: committed")
         return leaving
 
     # Watches

@@ -10,6 +10,7 @@ from discreet.errors import BadInput
 from discreet.ledger.entries import canonical
 from discreet.ledger.formats import FIRST
 from discreet.ledger.releases import describe
+from discreet.ledger.runs import check_one_budget
 from discreet.mechanisms import Mechanism
 
 
@@ -18,7 +19,8 @@ class Request:
     """A question to be paid for. `question` names its canonical form: the plan and the data version.
 
     `format` says how that name was made, and what an answer's bytes mean: a question of one format is never answered
-    with what is stored for another. `label` is the question as it was worded, for people.
+    with what is stored for another. `label` is the question as it was worded, for people; `name` is what a release that is looked up
+    later is called, each of them differently.
 
     Request ids belong to their analyst; None is the owner at the keyboard, who charges the dataset only.
     """
@@ -28,6 +30,7 @@ class Request:
     releases: tuple[Mechanism, ...]
     analyst: str | None = None
     label: str = ""
+    name: str | None = None
     format: int = FIRST
     key: str = field(init=False)
     """What makes two questions the same: plan, data version, price and format."""
@@ -39,10 +42,13 @@ class Request:
             check_text(self.analyst, "An analyst's name", most=200)
         if self.label:
             check_text(self.label, "A label", most=20_000)
+        if self.name is not None:
+            check_text(self.name, "The name of a release", most=200)
         if type(self.format) is not int or self.format < FIRST:
             raise BadInput("The format of a question is a whole number from 1 on.", next_step="Leave it out for 1.")
         if not self.releases:
             raise BadInput("A request needs a price.", next_step="Say which mechanisms it releases.")
+        check_one_budget(self.releases)
         object.__setattr__(self, "key", self._key())
 
     def _key(self) -> str:

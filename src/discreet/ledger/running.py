@@ -10,11 +10,12 @@ from dataclasses import dataclass, field, replace
 
 from discreet.accounting.charges import PRICES, Charge
 from discreet.errors import DiscreetError
-from discreet.ledger import caps, clock, formats, relation, seals, sources
+from discreet.ledger import caps, clock, formats, relation, runs, seals, sources
 from discreet.ledger.access import Access
 from discreet.ledger.accounts import DATASET, Account
 from discreet.ledger.entries import GENESIS, Entry
-from discreet.ledger.releases import rebuild
+from discreet.ledger.releases import describe, rebuild
+from discreet.ledger.runs import Run
 from discreet.loss import Neighbours
 from discreet.mechanisms import Mechanism
 
@@ -63,6 +64,10 @@ class RunningBooks:
     """What this data version is read from, as a keyed hash."""
     unanswered: set[str] = field(default_factory=set)
     """Questions that were charged and have no answer: those under way, and those that failed. All others have one."""
+    runs: dict[str, Run] = field(default_factory=dict)
+    """Those of them that are spent step by step."""
+    named: dict[str, str] = field(default_factory=dict)
+    """By the name that a release was given: the key that it was paid under."""
     caps: dict[str, int] = field(default_factory=dict)
     """How many entries set a cap, by account: so none can be hidden from who looks for them."""
     looks: dict[str, int] = field(default_factory=dict)
@@ -80,6 +85,8 @@ class RunningBooks:
             asked=dict(self.asked),
             released=dict(self.released),
             unanswered=set(self.unanswered),
+            runs=dict(self.runs),
+            named=dict(self.named),
             caps=dict(self.caps),
             looks=dict(self.looks),
         )
@@ -133,8 +140,8 @@ class RunningBooks:
                 self._cap(entry)
             case "charge":
                 yield from self._charge(entry)
-            case "answer":
-                yield from self._answer(entry)
+            case "answer" | runs.KIND:
+                yield from self._outcome(entry)
             case "watch":
                 self.looks[body["question"]] = self.looks.get(body["question"], 0) + 1
             case "catalog" | clock.KIND | seals.KIND:
@@ -163,10 +170,25 @@ class RunningBooks:
             yield f"entry {entry.seq} names the neighbour relation a second time"
         self.neighbours = Neighbours(entry.body["relation"])
 
-    def _answer(self, entry: Entry) -> Iterable[str]:
+    def _outcome(self, entry: Entry) -> Iterable[str]:
+        """A step of a run, or an answer."""
+        if entry.kind == runs.KIND:
+            yield from self._step(entry)
+            return
         if entry.body["question"] not in self.unanswered:
             yield f"entry {entry.seq} answers a question that was not open"
         self.unanswered.discard(entry.body["question"])
+        self.runs.pop(entry.body["question"], None)
+
+    def _step(self, entry: Entry) -> Iterable[str]:
+        body = entry.body
+        run = self.runs.get(body["question"])
+        if run is None or body["number"] != run.steps:
+            yield f"entry {entry.seq} is not the next step of a run"
+            return
+        self.runs[body["question"]] = further = run.further(body["paid"])
+        if not further.is_within_budget:
+            yield f"entry {entry.seq} was drawn beyond what was charged"
 
     def _data_version(self, entry: Entry) -> Iterable[str]:
         """A new one, or what this one is read from: the first to say so counts."""
@@ -193,6 +215,10 @@ class RunningBooks:
                 yield f"entry {entry.seq} was granted above a cap"
         if DATASET in body["accounts"]:
             self.unanswered.add(body["question"])
+            for budget in runs.budgets_in(releases):
+                self.runs[body["question"]] = Run(describe(budget))
+        if "name" in body and self.named.setdefault(body["name"], body["question"]) != body["question"]:
+            yield f"entry {entry.seq} gives a name that another release has"
         self._count(entry, releases)
 
     def _price(self, account: Account, releases: list[Mechanism], prices: int) -> Charge:

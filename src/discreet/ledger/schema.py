@@ -41,4 +41,10 @@ SCHEMA = [
     """,
     # what shows that an entry was written by somebody who holds the secret
     "ALTER TABLE ledger_entries ADD COLUMN seal TEXT",
+    # what was drawn along the way, with the number of the entry that says so
+    """
+    CREATE TABLE ledger_steps (
+        question TEXT NOT NULL, number BIGINT NOT NULL, body {blob} NOT NULL, written BIGINT NOT NULL,
+        PRIMARY KEY (question, number));
+    """,
 ]

@@ -8,15 +8,17 @@ from collections.abc import Iterable
 from typing import Any
 
 from discreet.errors import LedgerDamaged
-from discreet.ledger import chain
+from discreet.ledger import chain, runs
 from discreet.ledger.accounts import DATASET, analyst_account
 from discreet.ledger.entries import Entry
 from discreet.ledger.questions import answer_bytes
 from discreet.ledger.running import RunningBooks
+from discreet.ledger.steps import is_about
 from discreet.store import Transaction
 
 _NOT_CHARGED = "the questions that count as paid are not those that were charged"
 _NOT_MADE = "the requests are not those that were made"
+_NOT_DRAWN = "a stored step is not the one that was drawn"
 _NOT_GIVEN = "a stored answer is not the one that was given"
 
 
@@ -34,6 +36,8 @@ class Tables:
                 return self._charge(entry)
             case "answer":
                 return self._answer(entry)
+            case runs.KIND:
+                return self._step(entry)
             case "watch":
                 return self._watch(entry, running.version)
         return ()
@@ -45,6 +49,7 @@ class Tables:
             ("COUNT(*) FROM ledger_paid", _NOT_CHARGED),
             ("COUNT(*) FROM ledger_requests", _NOT_MADE),
             ("COUNT(answer) FROM ledger_questions", _NOT_GIVEN),
+            ("COUNT(*) FROM ledger_steps", _NOT_DRAWN),
         ):
             if int(self._t.run(f"SELECT {what}")[0][0]) != self._counted[what]:
                 yield problem
@@ -80,6 +85,14 @@ class Tables:
         if answer is None or hashlib.sha256(answer).hexdigest() != entry.body["sha256"]:
             yield _NOT_GIVEN
         self._counted["COUNT(answer) FROM ledger_questions"] += 1
+
+    def _step(self, entry: Entry) -> Iterable[str]:
+        question, number = entry.body["question"], entry.body["number"]
+        rows = self._t.run("SELECT body, written FROM ledger_steps WHERE question = ? AND number = ?", question, number)
+        is_there = len(rows) == 1 and not isinstance(rows[0][0], str) and rows[0][1] == entry.seq
+        if not is_there or not is_about(entry, question, number, bytes(rows[0][0])):
+            yield _NOT_DRAWN
+        self._counted["COUNT(*) FROM ledger_steps"] += 1
 
     def _watch(self, entry: Entry, version: int) -> Iterable[str]:
         """One bit for each data version, of a threshold that was stored before; the first above or failure is the last."""

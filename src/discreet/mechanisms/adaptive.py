@@ -38,6 +38,20 @@ class AdaptiveBudget(Mechanism):
     def cost(self, mechanism: Guarantee) -> Fraction | None:
         """What a mechanism takes of it; None where it cannot be paid in this unit."""
 
+    def units(self, mechanism: Guarantee) -> int:
+        """The same in whole units, rounded up; refused where it cannot be paid. Whoever adds up what a run has spent adds these.
+
+        Args:
+            mechanism: What is drawn.
+        """
+        cost = None if exact(mechanism.delta) else self.cost(mechanism)
+        if cost is None:
+            raise BadInput(
+                "This mechanism cannot be paid from this budget.",
+                next_step="Draw what has a pure epsilon from an epsilon, and what sets no delta aside from either.",
+            )
+        return units_up(cost)
+
     @abstractmethod
     def epsilon_of_choice(self, share: Fraction) -> Fraction:
         """The epsilon of an exponential mechanism that costs at most `share`.
@@ -172,13 +186,7 @@ class Meter:
         Args:
             mechanism: What is drawn.
         """
-        cost = None if exact(mechanism.delta) else self.budget.cost(mechanism)
-        if cost is None:
-            raise BadInput(
-                "This mechanism cannot be paid from this budget.",
-                next_step="Draw what has a pure epsilon from an epsilon, and what sets no delta aside from either.",
-            )
-        units = units_up(cost)
+        units = self.budget.units(mechanism)
         with self._lock:
             if self._spent + units > self._units:
                 raise BudgetExceeded(

@@ -1,0 +1,52 @@
+"""Runs under way: questions whose price is a budget that is spent step by step, and how far each has got."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from discreet.errors import BadInput
+from discreet.exact import units_down
+from discreet.ledger.releases import rebuild
+from discreet.mechanisms import Mechanism
+from discreet.mechanisms.adaptive import AdaptiveBudget
+
+KIND = "step"
+"""The entry of a step: the number, what it cost, and the hash of what is stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A budget, how many steps there are, and what they cost together, in units."""
+
+    budget: Mapping[str, Any]
+    """As the books describe it."""
+    steps: int = 0
+    spent: int = 0
+
+    def further(self, paid: Mapping[str, Any] | None) -> Run:
+        """With one more step, and what was paid for it: nothing, if a step before has paid for it."""
+        cost = 0 if paid is None else self._adaptive.units(rebuild(paid))
+        return replace(self, steps=self.steps + 1, spent=self.spent + cost)
+
+    @property
+    def is_within_budget(self) -> bool:
+        return self.spent <= units_down(self._adaptive.amount)
+
+    @property
+    def _adaptive(self) -> AdaptiveBudget:
+        budget = rebuild(self.budget)
+        assert isinstance(budget, AdaptiveBudget)  # noqa: S101  runs are made of such
+        return budget
+
+
+def budgets_in(releases: Iterable[Mechanism]) -> list[AdaptiveBudget]:
+    """What of a price is spent along the way."""
+    return [release for release in releases if isinstance(release, AdaptiveBudget)]
+
+
+def check_one_budget(releases: Iterable[Mechanism]) -> None:
+    """A step must say what it is paid from."""
+    if len(budgets_in(releases)) > 1:
+        raise BadInput("A question has one budget for its steps.", next_step="Charge one that is large enough.")

@@ -1,0 +1,169 @@
+"""Steps of a run: the first stored is the step, none is beyond the charge, none can be hidden."""
+
+import os
+
+import pytest
+
+from discreet.accounting import open_filter
+from discreet.errors import AccountFrozen, BadInput, BudgetExceeded, LedgerDamaged, NameTaken
+from discreet.ledger import Request, verify
+from discreet.ledger.releases import describe
+from discreet.mechanisms import Adaptive, Exponential, Gaussian, Laplace, PureAdaptive
+from tests.ledger.asking import a_request, forge, in_child, open_ledger, output_of
+
+RHO = 0.001
+PART = Gaussian.for_rho(sensitivity=1, rho=RHO / 4, size=3)
+
+
+def a_run(number=1, *, budget=None, name=None, analyst="alice"):
+    return Request(
+        id=f"run-{number}",
+        question=f"run-{number}",
+        releases=(budget or Adaptive(rho=RHO),),
+        analyst=analyst,
+        name=name,
+    )
+
+
+def capped(where, **options):
+    ledger = open_ledger(where, **options)
+    for analyst in (None, "alice"):
+        ledger.open_account(open_filter(10, delta=1e-6), analyst=analyst)
+    return ledger
+
+
+def test_the_first_stored_is_the_step(where):
+    ledger = capped(where)
+    reservation = ledger.reserve(a_run())
+    assert ledger.step(reservation, 0, b"first", paid=PART) == b"first"
+    assert ledger.step(reservation, 0, b"second", paid=PART) == b"first"
+    assert open_ledger(where).step(reservation, 0, b"third", paid=PART) == b"first"
+    assert ledger.step(reservation, 1, b"next", paid=None) == b"next"
+    assert open_ledger(where).steps(reservation) == [b"first", b"next"]
+    assert ledger.finish(reservation, b"all") == b"all"
+    assert ledger.step(reservation, 1, b"late", paid=None) == b"next"
+    assert ledger.steps(reservation) == [b"first", b"next"]
+    assert verify(ledger).sound
+    assert verify(ledger, from_checkpoint=True).sound
+
+
+def test_a_step_beyond_the_budget_is_refused_and_stores_nothing(where):
+    ledger = capped(where)
+    reservation = ledger.reserve(a_run())
+    for number in range(4):
+        ledger.step(reservation, number, b"x", paid=PART)
+    with pytest.raises(BudgetExceeded):
+        ledger.step(reservation, 4, b"x", paid=Exponential(sensitivity=1, epsilon=1e-6, size=2))
+    assert len(ledger.steps(reservation)) == 4
+    assert ledger.step(reservation, 4, b"free", paid=None) == b"free"
+    assert verify(ledger).sound
+
+
+def test_a_pure_run_takes_what_is_pure_and_adds_epsilons(where):
+    ledger = capped(where)
+    reservation = ledger.reserve(a_run(budget=PureAdaptive(epsilon=0.3)))
+    with pytest.raises(BadInput):
+        ledger.step(reservation, 0, b"x", paid=PART)
+    for number in range(3):
+        ledger.step(reservation, number, b"x", paid=Laplace(sensitivity=2, epsilon=0.1, size=4))
+    with pytest.raises(BudgetExceeded):
+        ledger.step(reservation, 3, b"x", paid=Laplace(sensitivity=2, epsilon=0.1, size=4))
+
+
+def test_steps_come_in_order_and_only_of_runs(where):
+    ledger = capped(where)
+    plain, run = ledger.reserve(a_request(1)), ledger.reserve(a_run(2))
+    for reservation, number in ((plain, 0), (run, 1), (run, -1)):
+        with pytest.raises(BadInput):
+            ledger.step(reservation, number, b"x", paid=None)
+    with pytest.raises(BadInput):
+        ledger.step(run, 0, "text", paid=None)
+    ledger.step(run, 0, b"x", paid=PART)
+    ledger.finish(run, b"done")
+    with pytest.raises(BadInput):
+        ledger.step(run, 1, b"x", paid=PART)
+    with pytest.raises(BadInput):
+        Request(id="two", question="two", releases=(Adaptive(rho=1), Adaptive(rho=1)))
+
+
+def test_a_frozen_analyst_goes_no_step_further(where):
+    ledger = capped(where)
+    reservation = ledger.reserve(a_run())
+    ledger.freeze("alice")
+    for call in (lambda: ledger.step(reservation, 0, b"x", paid=PART), lambda: ledger.steps(reservation)):
+        with pytest.raises(AccountFrozen):
+            call()
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        "UPDATE ledger_steps SET body = {other} WHERE number = 1",
+        "DELETE FROM ledger_steps WHERE number = 1",
+        "DELETE FROM ledger_steps WHERE number = 2",
+        "UPDATE ledger_steps SET written = written - 1 WHERE number = 1",
+        "INSERT INTO ledger_steps SELECT question, 3, body, written FROM ledger_steps WHERE number = 1",
+    ],
+)
+def test_an_edited_step_is_noticed_by_whoever_goes_on_and_by_verify(where, edit):
+    ledger = capped(where)
+    reservation = ledger.reserve(a_run())
+    for number in range(3):
+        ledger.step(reservation, number, b"x%d" % number, paid=PART)
+    with ledger._store.transaction() as t:
+        t.run(edit.format(other="X'00'" if where.endswith("sqlite") else "'\\x00'"))
+    assert not verify(ledger).sound
+    again = open_ledger(where)
+    with pytest.raises(LedgerDamaged):
+        [again.step(reservation, number, b"drawn anew", paid=None) for number in range(4)]
+
+
+def test_a_step_that_was_forged_beyond_the_budget_does_not_add_up(where):
+    ledger = capped(where)
+    reservation = ledger.reserve(a_run())
+    dear = describe(Gaussian.for_rho(sensitivity=1, rho=1))
+    forge(ledger, "step", {"question": reservation.request.key, "number": 0, "sha256": "0", "paid": dear})
+    assert any("beyond what was charged" in problem for problem in verify(ledger).problems)
+
+
+def test_a_name_means_one_release(where):
+    ledger = capped(where)
+    ledger.reserve(a_run(1, name="visits"))
+    with pytest.raises(NameTaken):
+        ledger.reserve(a_run(2, name="visits"))
+    assert ledger.account().total == ledger.account("alice").total
+    ledger.reserve(a_run(1, name="visits"))
+    assert open_ledger(where).running().named == {"visits": a_run(1).key}
+    assert verify(ledger).sound
+
+
+STEPS = ["step: begun", "step: written", "step: committed"]
+
+
+@pytest.mark.parametrize("label", STEPS)
+def test_a_process_that_dies_at_a_step_leaves_one_transcript_and_one_charge(where, label):
+    capped(where).close()
+
+    def go_on(ledger):
+        reservation = ledger.reserve(a_run())
+        return [ledger.step(reservation, number, os.urandom(8), paid=PART) for number in range(4)]
+
+    for dies_at in range(4):
+
+        def work(write, dies_at=dies_at):
+            passed = []
+
+            def on_step(step):
+                passed.append(step)
+                if passed.count(label) > dies_at:
+                    os._exit(137)
+
+            go_on(open_ledger(where, on_step=on_step))
+            write(b"not dead")
+
+        assert output_of(*in_child(work)) == b""
+    ledger = open_ledger(where)
+    transcript = go_on(ledger)
+    assert go_on(open_ledger(where)) == transcript
+    assert ledger.account().total.rho == pytest.approx(RHO * 1e24, rel=1e-9)
+    assert verify(ledger).sound
