@@ -1,0 +1,70 @@
+"""Which tables a round may choose among, and how much each is worth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
+
+from discreet.answering.domain import Columns, Domain
+from discreet.synthetic.model import numbers_of
+from discreet.synthetic.trees import Columns as Numbers
+from discreet.synthetic.trees import cells_of, mask_of, neighbours_of
+
+LARGEST_WEIGHT = 1000
+
+
+def weighted(domain: Domain, wanted: Mapping[Columns, int]) -> dict[Numbers, int]:
+    """Every table that has a part in a wanted one, and its weight: what it says about each wanted table, in columns they share.
+
+    Citation: McKenna, Mullins, Sheldon, Miklau 2022 (arXiv:2201.12677), AIM's weights.
+
+    Args:
+        domain: Whose columns they are.
+        wanted: Tables with their weights, whole and positive.
+    """
+    tables = [(frozenset(numbers_of(domain, columns)), weight) for columns, weight in wanted.items()]
+    parts = {part for table, _ in tables for k in range(1, len(table) + 1) for part in combinations(sorted(table), k)}
+    # A table's weight is a sum over its columns of all that is wanted with them.
+    alone = {part: sum(weight for table, weight in tables if part[0] in table) for part in parts if len(part) == 1}
+    weights = {part: sum(alone[(column,)] for column in part) for part in parts}
+    largest = max(weights.values())
+    if largest > LARGEST_WEIGHT:
+        weights = {part: -(-weight * LARGEST_WEIGHT // largest) for part, weight in weights.items()}
+    return {part: weights[part] for part in sorted(weights, key=lambda part: (len(part), part))}
+
+
+def fitting_in(
+    candidates: Iterable[Numbers],
+    sizes: Sequence[int],
+    measured: Iterable[Numbers],
+    *,
+    noise: float,
+    rows: float,
+    cells: float,
+) -> list[Numbers]:
+    """Those whose noise is not larger than what it would say, and whose model is not too large.
+
+    Args:
+        candidates: Tables.
+        sizes: How many codes each column has.
+        measured: Tables that the model has already.
+        noise: The expected size of the noise in a cell.
+        rows: How many rows there are, about. Noise above twice that drowns any table.
+        cells: How many numbers the model may have.
+    """
+    around = neighbours_of(measured, len(sizes))
+    known: dict[tuple[int, ...], bool] = {tuple(around): True}
+    kept = []
+    for columns in candidates:
+        if math.prod(sizes[column] for column in columns) * noise > 2 * rows:
+            continue
+        mask = mask_of(columns)
+        joined = tuple(
+            others | (mask & ~(1 << column)) if mask >> column & 1 else others for column, others in enumerate(around)
+        )
+        if joined not in known:
+            known[joined] = cells_of(list(joined), sizes) <= cells
+        if known[joined]:
+            kept.append(columns)
+    return kept

@@ -1,0 +1,139 @@
+"""From noisy tables to a model: the law of most entropy that fits them, by iterative scaling along the tree.
+
+The fit minimises  sum over tables of |counts - noisy|² / (2 variance)  -  prior · rows · entropy.  Its dual has one potential a
+table; at the optimum a potential is (noisy - counts) / (prior · variance). Each table's potential is set in turn, the others held,
+by solving that equation cell by cell (Lambert's W), and what changed travels along the tree. The duality gap is half the
+sum of squares of what is left of the equations, each over its variance, so it is known at every moment and stops the work.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from discreet.synthetic.beliefs import TINY, Beliefs, Table, added_up, calibrated, spread
+from discreet.synthetic.trees import Columns, Tree
+
+PRIOR = 0.01
+"""How strongly even rows are preferred to what noise may have made: a cell of c expected rows has a prior variance of c / PRIOR."""
+
+GAP = 0.02
+"""Of the duality gap, for each measured cell: where the work stops. Noise itself makes the loss about 1/2 a cell."""
+
+MOST_SWEEPS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Noisy counts over some columns, and the variance of their noise, cell by cell."""
+
+    columns: Columns
+    counts: Table
+    variance: Table
+
+    def and_also(self, other: Evidence) -> Evidence:
+        """Both about the same columns: the mean, weighted by precision.
+
+        Args:
+            other: About the same columns.
+        """
+        newer = self.variance / (self.variance + other.variance)
+        return Evidence(self.columns, self.counts + newer * (other.counts - self.counts), newer * other.variance)
+
+
+@dataclass
+class Fit:
+    """A model under way. Tables may be added; the potentials of those before them are where the next fit begins."""
+
+    sizes: tuple[int, ...]
+    rows: float
+    prior: float = PRIOR
+    evidence: dict[Columns, Evidence] = field(default_factory=dict)
+    potentials: dict[Columns, Table] = field(default_factory=dict)
+
+    def add(self, evidence: Evidence) -> None:
+        """Take in a noisy table.
+
+        Args:
+            evidence: Its counts are first made to add up to the number of rows.
+        """
+        excess = (evidence.counts.sum() - self.rows) / evidence.variance.sum()
+        evidence = Evidence(evidence.columns, evidence.counts - excess * evidence.variance, evidence.variance)
+        before = self.evidence.get(evidence.columns)
+        self.evidence[evidence.columns] = before.and_also(evidence) if before else evidence
+        self.potentials.setdefault(evidence.columns, np.zeros_like(evidence.counts))
+
+    def solved(self, *, gap: float = GAP, most: int = MOST_SWEEPS) -> Beliefs:
+        """Sweep over the tree until the duality gap is small.
+
+        Args:
+            gap: Where to stop, for each measured cell.
+            most: After how many sweeps to stop anyway.
+        """
+        tree = Tree.of(self.evidence, self.sizes)
+        sweep = _Sweep(self, tree, calibrated(tree, self.sizes, self.potentials))
+        cells = sum(evidence.counts.size for evidence in self.evidence.values())
+        for _ in range(most):
+            if sweep.visit(0) <= gap * cells:
+                break
+        return Beliefs(tree, self.sizes, calibrated(tree, self.sizes, self.potentials))
+
+
+class _Sweep:
+    """One tree, its shares, and which tables each clique is in charge of."""
+
+    def __init__(self, fit: Fit, tree: Tree, shares: list[Table]) -> None:
+        self._fit, self._tree, self._shares = fit, tree, shares
+        self._tables: list[list[Evidence]] = [[] for _ in tree.cliques]
+        for columns, evidence in fit.evidence.items():
+            homes = [i for i, clique in enumerate(tree.cliques) if set(columns) <= set(clique)]
+            self._tables[min(homes, key=lambda i: shares[i].size)].append(evidence)
+        self._between = [
+            added_up(share, clique, separator)
+            for share, clique, separator in zip(shares, tree.cliques, tree.separators, strict=True)
+        ]
+
+    def visit(self, i: int) -> float:
+        """Set the tables of a clique and of those below it; the part of the duality gap that was met on the way.
+
+        Args:
+            i: The clique; 0 is the root, from which all are reached.
+        """
+        gap = sum(self._scale(i, evidence) for evidence in self._tables[i])
+        for child in self._tree.children[i]:
+            self._pass_on(i, child, child)
+            gap += self.visit(child)
+            self._pass_on(child, i, child)
+        return gap
+
+    def _scale(self, i: int, evidence: Evidence) -> float:
+        """Set one table's potential as its equation says; half the square of what was left of it."""
+        clique = self._tree.cliques[i]
+        stiff = self._fit.prior * evidence.variance
+        potential = self._fit.potentials[evidence.columns]
+        now = np.maximum(added_up(self._shares[i], clique, evidence.columns) * self._fit.rows, TINY)
+        wanted = evidence.counts - stiff * potential
+        step = wanted / stiff - _lambert(np.log(now / stiff) + wanted / stiff)
+        potential += step
+        self._shares[i] *= spread(np.exp(step), evidence.columns, clique)
+        self._shares[i] /= self._shares[i].sum()
+        return float(((wanted - now) ** 2 / evidence.variance).sum()) / 2
+
+    def _pass_on(self, source: int, target: int, edge: int) -> None:
+        separator = self._tree.separators[edge]
+        if not separator:
+            return
+        new = np.maximum(added_up(self._shares[source], self._tree.cliques[source], separator), TINY)
+        self._shares[target] *= spread(new / self._between[edge], separator, self._tree.cliques[target])
+        self._between[edge] = new
+
+
+def _lambert(log: Table) -> Table:
+    """The w with w + ln w = log, cell by cell: Lambert's W of exp(log), by Newton's method from a start that is near."""
+    small = np.exp(np.minimum(log, 1))
+    w = np.where(log > 1, log - np.log(np.maximum(log, 1)), small / (1 + small / 2))
+    for _ in range(4):
+        w = np.maximum(w, TINY)
+        w *= (1 + log - np.log(w)) / (1 + w)
+    return w

@@ -1,0 +1,176 @@
+"""A model of rows in the codes of a domain, and how it follows from what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.answering.domain import Columns, Domain
+from discreet.answering.measurer import Chosen, Measured
+from discreet.noise import RandomBits
+from discreet.synthetic.beliefs import Beliefs, Table, spread
+from discreet.synthetic.codings import Coding, without_negatives
+from discreet.synthetic.fitting import Evidence, Fit
+from discreet.synthetic.rows import rows_of
+from discreet.synthetic.trees import Columns as Numbers
+
+FINAL_GAP, FINAL_SWEEPS = 0.002, 300
+
+
+@dataclass(frozen=True)
+class TreeModel:
+    """Shares over groups of codes along a tree, and each code's share of its group."""
+
+    domain: Domain
+    total: float
+    beliefs: Beliefs
+    codings: tuple[Coding, ...]
+
+    def table(self, columns: Columns) -> Table:
+        """Expected counts over some columns of the domain, not negative, that add up to `total`.
+
+        Args:
+            columns: In the order of the domain.
+        """
+        numbers = numbers_of(self.domain, self.domain.check(columns))
+        table = self.beliefs.table(numbers) * self.total
+        for axis, number in enumerate(numbers):
+            coding = self.codings[number]
+            if not coding.is_identity:
+                table = np.take(table, coding.groups, axis=axis) * spread(
+                    coding.shares, (axis,), tuple(range(table.ndim))
+                )
+        return table
+
+    def rows(self, count: int, bits: RandomBits) -> NDArray[np.int64]:
+        """So many rows of codes, a line each.
+
+        Args:
+            count: How many.
+            bits: Where randomness comes from.
+        """
+        return rows_of(self.beliefs, self.codings, count, bits)
+
+
+def numbers_of(domain: Domain, columns: Columns) -> Numbers:
+    """Columns by their place in the domain.
+
+    Args:
+        domain: Whose columns they are.
+        columns: Their names.
+    """
+    places = {name: place for place, name in enumerate(domain.names)}
+    return tuple(places[name] for name in columns)
+
+
+@dataclass(frozen=True)
+class Start:
+    """What the one-column tables say: how many rows there are, and how often each code comes."""
+
+    domain: Domain
+    total: float
+    counts: tuple[Table, ...]
+
+    @classmethod
+    def of(cls, domain: Domain, looks: Sequence[Measured | Chosen]) -> Start:
+        """From the tables that were measured with all codes.
+
+        Args:
+            domain: What is public.
+            looks: All that were taken; a column that none is about is taken to be even.
+        """
+        tables: dict[int, Evidence] = {}
+        weight = rows = 0.0
+        for look in looks:
+            if isinstance(look, Measured) and not look.groups:
+                evidence = evidence_of(domain, look)
+                precision = 1 / float(evidence.variance.sum())
+                weight, rows = weight + precision, rows + precision * float(evidence.counts.sum())
+                if len(look.columns) == 1:
+                    column = evidence.columns[0]
+                    tables[column] = tables[column].and_also(evidence) if column in tables else evidence
+        total = max(rows / weight, 1.0) if weight else 1.0
+        even = (np.full(column.size, total / column.size) for column in domain.columns)
+        return cls(
+            domain,
+            total,
+            tuple(
+                without_negatives(tables[i].counts, total) if i in tables else counts for i, counts in enumerate(even)
+            ),
+        )
+
+    def codings(self, groups: Mapping[str, tuple[int, ...]]) -> tuple[Coding, ...]:
+        """How codes return from groups; all are their own, where none are given.
+
+        Args:
+            groups: Of the columns that were merged.
+        """
+        return tuple(
+            Coding.of(np.array(groups.get(column.name, range(column.size)), np.int64), counts)
+            for column, counts in zip(self.domain.columns, self.counts, strict=True)
+        )
+
+
+def evidence_of(domain: Domain, look: Measured) -> Evidence:
+    """A noisy table as the fit takes it.
+
+    Args:
+        domain: Whose columns they are.
+        look: The table.
+    """
+    counts = look.values.astype(np.float64)
+    return Evidence(numbers_of(domain, look.columns), counts, np.full(counts.shape, look.variance))
+
+
+def coarser(evidence: Evidence, codings: Sequence[Coding]) -> Evidence:
+    """A table of codes as one of groups: counts and variances add up.
+
+    Args:
+        evidence: Of codes.
+        codings: Of all columns of the domain.
+    """
+    counts, variance = evidence.counts, evidence.variance
+    for axis, column in enumerate(evidence.columns):
+        coding = codings[column]
+        if counts.shape[axis] != coding.size:
+            starts = np.argsort(coding.groups, kind="stable")
+            firsts = np.searchsorted(coding.groups[starts], np.arange(coding.size))
+            counts = np.add.reduceat(np.take(counts, starts, axis=axis), firsts, axis=axis)
+            variance = np.add.reduceat(np.take(variance, starts, axis=axis), firsts, axis=axis)
+    return Evidence(evidence.columns, counts, variance)
+
+
+def begun(domain: Domain, start: Start, codings: Sequence[Coding], looks: Sequence[Measured | Chosen]) -> Fit:
+    """A fit that has taken in every table of some looks.
+
+    Args:
+        domain: What is public.
+        start: What the one-column tables said.
+        codings: Of all columns.
+        looks: Those to take in.
+    """
+    fit = Fit(tuple(coding.size for coding in codings), start.total)
+    for look in looks:
+        if isinstance(look, Measured) and look.columns:
+            fit.add(coarser(evidence_of(domain, look), codings))
+    return fit
+
+
+def model_of(domain: Domain, looks: Sequence[Measured | Chosen]) -> TreeModel:
+    """The model of some looks, the same for whoever has them.
+
+    Args:
+        domain: What is public.
+        looks: All that were taken, in order.
+    """
+    start = Start.of(domain, looks)
+    groups: dict[str, tuple[int, ...]] = {}
+    for look in looks:
+        if isinstance(look, Measured):
+            groups.update(look.groups)
+    codings = start.codings(groups)
+    beliefs = begun(domain, start, codings, looks).solved(gap=FINAL_GAP, most=FINAL_SWEEPS)
+    return TreeModel(domain, start.total, beliefs, codings)
