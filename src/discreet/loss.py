@@ -62,6 +62,14 @@ class Loss:
         delta = exact(self.delta) + exact(other.delta)
         return Loss(rounded_up(epsilon), min(1.0, rounded_up(delta)))
 
+    def times(self, count: int) -> Loss:
+        """Basic composition of so many alike.
+
+        Args:
+            count: How many.
+        """
+        return Loss(rounded_up(exact(self.epsilon) * count), min(1.0, rounded_up(exact(self.delta) * count)))
+
     @property
     def best_guess(self) -> float:
         """The chance that someone with even odds guesses right whether a person is in the data.

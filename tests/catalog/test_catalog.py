@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from discreet.accounting import open_filter
 from discreet.catalog import Reference, Type, load_catalog, parse_catalog
 from discreet.catalog.lines import key_lines, line_of
+from discreet.catalog.warnings import warnings_of
 from discreet.errors import BadCatalog
 from discreet.loss import Neighbours
 from discreet.samples.clinic import CATALOG
@@ -41,6 +43,13 @@ def test_a_column_knows_its_grid_and_what_a_stored_value_can_be():
 def test_a_delta_of_zero_makes_pure_accounts_and_the_kind_can_be_named():
     assert parse_catalog(CATALOG.replace("delta = 1e-6", "delta = 0")).cap.kind == "pure"
     assert parse_catalog(CATALOG.replace("delta = 1e-6", 'delta = 1e-6\naccount = "renyi"')).cap.kind == "renyi"
+
+
+def test_a_cap_renews_where_its_own_section_says_so_and_the_owner_hears_what_a_year_comes_to():
+    catalog = parse_catalog(CATALOG.replace("epsilon = 5.0", 'epsilon = 1.0\nrenews = "monthly"'))
+    assert catalog.cap == open_filter(1, 1e-6, renews="monthly")
+    assert catalog.analysts["alice"].renews is None
+    assert any("after a year, epsilon 12" in warning for warning in warnings_of(catalog))
 
 
 PATHS = """
@@ -92,6 +101,7 @@ MISTAKES = {
     "no epsilon": (change("epsilon = 5.0", "# epsilon"), "[budget] ", "has no epsilon"),
     "a negative epsilon": (change("epsilon = 2.0", "epsilon = -2.0"), "[budget.analysts.alice]", "positive"),
     "a wrong account": (change("delta = 1e-6", 'delta = 0\naccount = "hybrid"'), "[budget] ", "pure"),
+    "a period that is none": (change("delta = 1e-6", 'renews = "hourly"'), "[budget] ", "calendar periods"),
     "neither public nor owned": (
         change('privacy_unit = "patient_id"\ncolumns.patient_id = { type = "integer" }\ncolumns.age', "columns.age"),
         "[tables.patients]",

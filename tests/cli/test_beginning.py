@@ -66,6 +66,15 @@ def test_a_receipt_is_found_and_a_guess_is_not(folder, run):
     assert "No charge" in run("ledger", "receipt", "0" * 64, code=3)
 
 
+def test_a_cap_that_renews_says_when_and_what_a_year_comes_to(folder, run):
+    run("ledger", "cap", "alice", "--epsilon", 0.25, "--renews", "monthly")
+    (alice,) = [one for one in json.loads(run("budget", "--json"))["accounts"] if one["account"] == "alice"]
+    assert alice["renewal"]["every"] == "month"
+    shown = " ".join(run("budget").split())
+    assert f"alice: ε 0.25 each month, the next begins on {alice['renewal']['next']} (UTC)" in shown
+    assert "at most ε 3 a year (12 × 0.25)" in shown
+
+
 def test_a_cap_that_is_set_by_command_outlives_the_next_opening(folder, run):
     run("ledger", "cap", "alice", "--epsilon", 0.25)
     asked(run)  # which opens the books with the catalog

@@ -9,13 +9,16 @@ from typing import get_args, get_type_hints
 import pytest
 
 import discreet
+from discreet.accounting import open_filter
 from discreet.answering import face, facts
 from discreet.answering.answer import Answer
+from discreet.answering.books import renewal_of
 from discreet.answering.facts import facts_of, read_facts
 from discreet.answering.shown import Shown
 from discreet.client import RemoteAnswer, RemoteCurator
 from discreet.curator import Curator
 from discreet.errors import BadEpsilon, BudgetExceeded, DiscreetError, JoinsPeople, NoAccess, Unreachable
+from discreet.ledger.accounts import opened
 from tests.opening import open_curator
 from tests.server.conftest import free_port
 
@@ -187,6 +190,7 @@ def test_every_dataclass_of_the_face_is_read_back_as_it_was_written(name, both):
         "MeasureFacts": explanation.measures[0],
         "PastRelease": near.history()[0],
         "ReleaseTotals": near.card().totals[0],
+        "Renewal": renewal_of(opened("dataset", open_filter(1, 1e-6, renews="monthly"), date(2026, 11, 16))),
     }
     kind = getattr(facts, name)
     assert read_facts(kind, facts_of(examples[name])) == examples[name]

@@ -2,6 +2,7 @@
 
 import re
 
+import httpx
 import pyarrow.parquet as pq
 import pytest
 from playwright.sync_api import expect
@@ -106,6 +107,34 @@ def test_the_owner_adds_an_analyst_with_an_account_and_changes_freezes_and_thaws
     assert served.ask(COUNT, key=key).status_code == 200
     part(page, "done")
     expect(page.locator("#done")).to_contain_text("set the cap of bob to ε 0.005")
+
+
+def test_a_budget_that_renews_says_when_and_the_card_what_its_periods_come_to(opened, served):
+    page = opened(served.owner)
+    page.goto(f"{served.url}/#owner/analysts")  # drawn once: a form that is opened stays
+    alice = page.locator(".account", has_text="alice")
+    alice.get_by_role("button", name="the cap of alice").click()
+    alice.locator("select").select_option("each week")
+    page.click("text=Set the cap")
+    expect(alice).to_contain_text("each week")
+    expect(alice).to_contain_text("renews on 20")
+    before = served.config.read_text()
+    owner = {"Authorization": f"Bearer {served.owner}"}
+    renewed = before.replace("epsilon = 500.0", 'epsilon = 5.0\nrenews = "monthly"')
+    httpx.put(f"{served.url}/v1/catalog/source", json={"text": renewed}, headers=owner).raise_for_status()
+    served.ask({**COUNT, "epsilon": 0.5}).raise_for_status()
+    page.click("nav a[href='#budget']")
+    expect(page.locator("#accounts")).to_contain_text("each month")
+    expect(page.locator("#accounts")).to_contain_text("a year allows ε\u00a060")
+    check_accessible(page)
+    page.click("nav a[href='#transparency']")
+    says = page.locator("#card-says")
+    expect(says).to_contain_text("All answers that are paid for in one month stay below ε 5")
+    expect(says).to_contain_text("After k of them the promise is k × ε 5")
+    expect(says).to_contain_text("up to ε\u00a060")
+    expect(page.locator("#card")).to_contain_text("used in all")
+    check_accessible(page)
+    httpx.put(f"{served.url}/v1/catalog/source", json={"text": before}, headers=owner).raise_for_status()
 
 
 def test_keys_are_made_rotated_and_revoked_and_a_new_analyst_needs_a_cap(opened, served):

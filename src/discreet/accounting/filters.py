@@ -17,6 +17,7 @@ from typing import Literal, TypeAlias
 
 from discreet.accounting.charges import FILTER_ORDERS, Charge, read_charge
 from discreet.accounting.conversions import epsilon_of_renyi, epsilon_of_rho, renyi_of_epsilon, rho_of_epsilon
+from discreet.accounting.periods import Period, read_period
 from discreet.errors import BadDelta, BadInput
 from discreet.exact import UNIT, Number, exact, finite, read_epsilon, rounded_up, units_down
 from discreet.loss import Loss
@@ -27,11 +28,15 @@ Kind: TypeAlias = Literal["hybrid", "pure", "renyi"]
 
 
 class Filter(ABC):
-    """A cap, and the rule that keeps a history of charges below it."""
+    """A cap, and the rule that keeps a history of charges below it.
+
+    The history is everything, or what was charged within one period where the cap renews: who keeps the account sees to that.
+    """
 
     __slots__ = ()
     kind: Kind
     cap: Loss
+    renews: Period | None
 
     def price(self, releases: Sequence[Guarantee]) -> Charge:
         """What releases that are made together cost here; no more is worked out than this kind of account reads.
@@ -83,6 +88,7 @@ class PureFilter(Filter):
 
     cap: Loss
     kind: Kind = "pure"
+    renews: Period | None = None
 
     def _allows(self, total: Charge) -> bool:
         return total.delta == 0 and total.pure is not None and total.pure <= _pure_cap(self.cap)
@@ -102,6 +108,7 @@ class HybridFilter(Filter):
 
     cap: Loss
     kind: Kind = "hybrid"
+    renews: Period | None = None
 
     @property
     def delta_for_conversion(self) -> float:
@@ -135,6 +142,7 @@ class RenyiFilter(Filter):
 
     cap: Loss
     kind: Kind = "renyi"
+    renews: Period | None = None
 
     @property
     def delta_for_order(self) -> float:
@@ -203,13 +211,16 @@ def _renyi_caps(cap: Loss) -> tuple[int, ...]:
     return tuple(units_down(exact(renyi_of_epsilon(cap.epsilon, order=order, delta=delta))) for order in FILTER_ORDERS)
 
 
-def open_filter(epsilon: Number, delta: Number = 0.0, *, kind: Kind | None = None) -> Filter:
+def open_filter(
+    epsilon: Number, delta: Number = 0.0, *, kind: Kind | None = None, renews: Period | str | None = None
+) -> Filter:
     """The account of a cap: pure where delta is 0, otherwise hybrid unless asked for Rényi.
 
     Args:
         epsilon: All that may be spent.
         delta: Beside it; 0 for pure epsilons.
         kind: "pure", "hybrid" or "renyi"; follows from delta if left out.
+        renews: "daily", "weekly", "monthly", "quarterly" or "yearly" for a ledger that allows so much in each period; left out, in all.
     """
     chance = finite(delta)
     if chance is None or not 0 <= chance < 1:
@@ -224,5 +235,5 @@ def open_filter(epsilon: Number, delta: Number = 0.0, *, kind: Kind | None = Non
             "A cap with delta 0 is pure; one with a delta is hybrid or renyi.",
             next_step="Leave the kind out, or change the delta.",
         )
-    kinds: dict[Kind, Callable[[Loss], Filter]] = {"pure": PureFilter, "hybrid": HybridFilter, "renyi": RenyiFilter}
-    return kinds[kind](cap)
+    kinds: dict[Kind, Callable[..., Filter]] = {"pure": PureFilter, "hybrid": HybridFilter, "renyi": RenyiFilter}
+    return kinds[kind](cap, renews=read_period(renews))

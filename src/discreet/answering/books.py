@@ -6,11 +6,11 @@ import math
 from functools import lru_cache
 
 from discreet.accounting import Composed
-from discreet.answering.facts import PAGE, Balance, Card, PastRelease, ReleaseTotals
+from discreet.answering.facts import PAGE, Balance, Card, PastRelease, ReleaseTotals, Renewal
 from discreet.catalog import Catalog
 from discreet.errors import BadInput
 from discreet.exact import UNIT
-from discreet.ledger import Entry, Ledger
+from discreet.ledger import Account, Entry, Ledger
 from discreet.ledger.releases import rebuild
 from discreet.ledger.running import Asked, Released
 from discreet.loss import Loss
@@ -22,9 +22,22 @@ _LARGEST_PAGE = 1000
 def balances(ledger: Ledger, analyst: str | None) -> list[Balance]:
     """The dataset's account and the analyst's; all of them for the owner."""
     return [
-        Balance(holder(account.name), account.cap, account.spent, account.frozen, account.filter.kind)
+        Balance(
+            holder(account.name), account.cap, account.spent, account.frozen, account.filter.kind, renewal_of(account)
+        )
         for account in ledger.accounts(analyst=analyst)
     ]
+
+
+def renewal_of(account: Account) -> Renewal | None:
+    """What a cap that renews comes to; None for one that holds for ever."""
+    renews, begun, following = account.filter.renews, account.begun, account.renews_on
+    if renews is None or begun is None or following is None:
+        return None
+    most = renews.most_in_a_year
+    return Renewal(
+        renews.noun, begun.isoformat(), following.isoformat(), account.spent_in_all, most, account.cap.times(most)
+    )
 
 
 def holder(account: str) -> str:
@@ -95,6 +108,7 @@ def card(ledger: Ledger, catalog: Catalog, *, dataset: str, version: int) -> Car
         totals=tuple(_totals(names, released) for names, released in sorted(running.released.items())),
         releases=tuple(_release(entry, tell=False) for entry in latest if entry is not None),
         head=f"{running.head.seq}:{running.head.hash}" if running.head else "0:",
+        renewal=renewal_of(account),
     )
 
 

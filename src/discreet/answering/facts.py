@@ -16,14 +16,35 @@ PAGE = 100
 
 
 @dataclass(frozen=True, slots=True)
+class Renewal:
+    """A cap that holds for each period: which period it is, when the next begins, and what all of them come to."""
+
+    every: str
+    """The period as a word, such as month."""
+    begun: str
+    next: str
+    """The first days of this period and of the next, in UTC."""
+    spent_in_all: Loss
+    """By everything that was ever charged."""
+    most_in_a_year: int
+    """How many periods begin in a calendar year at most."""
+    a_year: Loss
+    """What may be spent in them."""
+
+
+@dataclass(frozen=True, slots=True)
 class Balance:
-    """An account: what may be spent, what is spent, whether it is stopped, and by which theorem it adds up."""
+    """An account: what may be spent, what is spent, whether it is stopped, and by which theorem it adds up.
+
+    Where its cap renews, `cap` and `spent` are of one period.
+    """
 
     account: str
     cap: Loss
     spent: Loss
     frozen: bool
     kept_by: str
+    renewal: Renewal | None = None
 
     def after(self, loss: Loss) -> float:
         """The epsilon that is left when so much more is spent, added up plainly."""
@@ -137,6 +158,8 @@ class Card:
     releases: tuple[PastRelease, ...]
     """The last few, newest first."""
     head: str
+    renewal: Renewal | None = None
+    """Where `cap`, `spent` and `in_words` are of one period."""
 
 
 def facts_of(thing: Any) -> Any:

@@ -188,7 +188,7 @@ class _Reader:
         return given
 
     def budget(self, document: Mapping[str, Any]) -> tuple[Filter, dict[str, Filter]]:
-        keys = {"epsilon", "delta", "account"}
+        keys = {"epsilon", "delta", "account", "renews"}
         section = self.section(document, "budget", allowed=keys | {"analysts"}, path="budget", needed=True)
         cap = self.cap(section, "budget", delta=0.0)
         analysts = self.section(section, "analysts", allowed=set(), path="budget.analysts")
@@ -202,7 +202,12 @@ class _Reader:
         if "epsilon" not in section:
             raise self.wrong(path, "has no epsilon", "Give the largest total loss you can bear, such as epsilon = 5.0.")
         try:
-            return open_filter(section["epsilon"], section.get("delta", delta), kind=section.get("account"))
+            return open_filter(
+                section["epsilon"],
+                section.get("delta", delta),
+                kind=section.get("account"),
+                renews=section.get("renews"),
+            )
         except DiscreetError as error:
             raise self.wrong(path, error.problem.rstrip("."), error.next_step) from None
 

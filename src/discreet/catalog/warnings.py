@@ -23,6 +23,12 @@ def _budget(catalog: Catalog) -> Iterator[str]:
     cap = catalog.cap.cap
     if cap.epsilon > _LARGE_EPSILON:
         yield f"budget: at epsilon {cap.epsilon:g} {Loss(cap.epsilon).in_words()}."
+    if catalog.cap.renews is not None:
+        a_year = cap.times(catalog.cap.renews.most_in_a_year)
+        yield (
+            f"budget: renews {catalog.cap.renews.value}, so losses add up from {catalog.cap.renews.noun} to "
+            f"{catalog.cap.renews.noun}; after a year, epsilon {a_year.epsilon:g}, {a_year.in_words()}."
+        )
     if cap.delta > _LARGE_DELTA:
         yield f"budget: delta {cap.delta:g} should be far below one over the number of people."
     beyond = [name for name, own in catalog.analysts.items() if own.cap.epsilon > cap.epsilon]

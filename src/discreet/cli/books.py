@@ -12,6 +12,7 @@ import typer
 from rich.table import Table
 
 from discreet.accounting import open_filter
+from discreet.accounting.periods import Period
 from discreet.answering.books import holder
 from discreet.catalog import anchor_beside, load_catalog
 from discreet.cli.exit_codes import ExitCode
@@ -143,15 +144,20 @@ def cap(
     *,
     epsilon: Annotated[float, typer.Option("--epsilon", help="The largest loss in all; there is no default.")],
     delta: Annotated[float, typer.Option("--delta", help="The same for delta.")] = 0.0,
+    renews: Annotated[
+        Period | None, typer.Option("--renews", help="So much in each calendar period (UTC) instead of in all.")
+    ] = None,
     where: LedgerOption = None,
     config: ConfigOption = CATALOG,
     as_json: JsonOption = False,
 ) -> None:
     """Set a cap. It holds whatever the catalog says, until somebody sets another or the catalog declares a lower one."""
     with closing(place_of(where, config).open()) as books:
-        books.open_account(open_filter(epsilon, delta), analyst=analyst)
-    line = f"{analyst or 'the dataset'}: ε {amount(epsilon)}, δ {amount(delta)} from now on"
-    say_done(line, {"analyst": analyst, "epsilon": epsilon, "delta": delta}, as_json=as_json)
+        books.open_account(open_filter(epsilon, delta, renews=renews), analyst=analyst)
+    period = "" if renews is None else f" each {renews.noun}"
+    line = f"{analyst or 'the dataset'}: ε {amount(epsilon)}, δ {amount(delta)}{period} from now on"
+    facts = {"analyst": analyst, "epsilon": epsilon, "delta": delta, "renews": renews and renews.value}
+    say_done(line, facts, as_json=as_json)
 
 
 def _told(done: int, entries: int) -> None:
@@ -213,7 +219,8 @@ def _about(entry: Entry) -> str:
         payers = ", ".join(map(holder, body["accounts"])) or "nobody"
         return f"{names} for {body['analyst'] or 'the owner'}, paid by {payers}"
     if entry.kind == "cap":
-        return f"{holder(body['account'])}: ε {_read(body['epsilon'])}, δ {_read(body['delta'])} ({body['kind']})"
+        kind = ", ".join(filter(None, (body["kind"], body.get("renews"))))
+        return f"{holder(body['account'])}: ε {_read(body['epsilon'])}, δ {_read(body['delta'])} ({kind})"
     if entry.kind == "neighbours":
         return str(body["relation"])
     if entry.kind == "refresh":

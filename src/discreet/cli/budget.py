@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from discreet.answering.books import asked, balances, history
-from discreet.answering.facts import Balance, PastRelease, facts_of
+from discreet.answering.facts import Balance, PastRelease, Renewal, facts_of
 from discreet.cli.books import place_of
 from discreet.cli.options import CATALOG, AnalystOption, ConfigOption, JsonOption, LedgerOption
 from discreet.cli.printing import print_json
@@ -45,6 +45,9 @@ def show_bill(screen: Console, accounts: Sequence[Balance], questions: Sequence[
     """The accounts, the last questions with who paid for them, and how many there were."""
     screen.print()
     screen.print(_account_table(accounts))
+    for account in accounts:
+        if account.renewal is not None:
+            screen.print(indented(printable(_renewing(account, account.renewal)), style="dim"))
     if questions:
         screen.print()
         for question in reversed(questions):
@@ -68,6 +71,16 @@ def _account_table(accounts: Sequence[Balance]) -> Table:
             account.kept_by,
         )
     return table
+
+
+def _renewing(account: Balance, renewal: Renewal) -> str:
+    """When a cap renews, and what all of its periods come to."""
+    most = renewal.most_in_a_year
+    times = "" if most == 1 else f" ({most} × {amount(account.cap.epsilon)})"
+    return (
+        f"{account.account}: ε {amount(account.cap.epsilon)} each {renewal.every}, the next begins on {renewal.next} (UTC); "
+        f"ε {amount(renewal.spent_in_all.epsilon)} spent in all so far, at most ε {amount(renewal.a_year.epsilon)} a year{times}"
+    )
 
 
 def _paid(question: PastRelease) -> Text:

@@ -1,10 +1,14 @@
-"""Accounts: a filter with its cap, and the totals charged so far, as one row of a table."""
+"""Accounts: a filter with its cap, and the totals charged so far, as one row of a table.
+
+Where a cap renews, the filter decides about what was charged in the period that it is; what earlier periods charged is kept beside it.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import lru_cache
 from typing import Any
 
@@ -17,9 +21,9 @@ from discreet.loss import Loss
 from discreet.mechanisms import Mechanism
 from discreet.store import Transaction
 
-_COLUMNS = "name, kind, epsilon, delta, frozen, spent_pure, spent_rho, spent_delta, spent_renyi"
+_COLUMNS = "name, kind, epsilon, delta, frozen, spent_pure, spent_rho, spent_delta, spent_renyi, renews, begun, earlier"
 _SAVE = (
-    f"INSERT INTO ledger_accounts ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET "  # noqa: S608
+    f"INSERT INTO ledger_accounts ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET "  # noqa: S608
     + ", ".join(f"{column} = excluded.{column}" for column in _COLUMNS.split(", ")[1:])
 )
 DATASET = "dataset"
@@ -38,7 +42,12 @@ class Account:
     name: str
     filter: Filter
     total: Charge
+    """Of all charges that the cap is for: in this period, where it renews."""
     frozen: bool
+    begun: date | None = None
+    """The first day of the period; None where the cap does not renew."""
+    earlier: Charge = field(default_factory=Charge)
+    """Of all charges before the period."""
 
     @property
     def cap(self) -> Loss:
@@ -46,8 +55,24 @@ class Account:
 
     @property
     def spent(self) -> Loss:
-        """The smallest loss that covers everything charged."""
+        """The smallest loss that covers everything charged against the cap."""
         return self.filter.spent(self.total)
+
+    @property
+    def spent_in_all(self) -> Loss:
+        """The same of all periods together."""
+        return self.filter.spent(self.total_in_all)
+
+    @property
+    def total_in_all(self) -> Charge:
+        """Of all charges there ever were."""
+        return self.earlier + self.total
+
+    @property
+    def renews_on(self) -> date | None:
+        """The first day of the next period."""
+        renews = self.filter.renews
+        return None if renews is None or self.begun is None else renews.next_first_day(self.begun)
 
     @property
     def left(self) -> float:
@@ -59,6 +84,22 @@ class Account:
         if self.frozen:
             raise AccountFrozen("This account is frozen.", next_step="Ask the owner of the data to look at it.")
 
+    def on(self, day: date) -> Account:
+        """The account on a day: in a new period nothing is charged yet. No day that is told goes back to an earlier period."""
+        renews = self.filter.renews
+        if renews is None or self.begun is None or renews.first_day(day) <= self.begun:
+            return self
+        return replace(self, begun=renews.first_day(day), earlier=self.total_in_all, total=Charge())
+
+    def capped(self, cap: Filter, day: date) -> Account:
+        """The account with another cap, set on a day. What is charged against the cap now stays so until the new one renews."""
+        total, earlier, begun = self.total, self.earlier, self.begun
+        if cap.renews is None:
+            total, earlier, begun = self.total_in_all, Charge(), None
+        elif cap.renews is not self.filter.renews or begun is None:
+            begun = cap.renews.first_day(day)
+        return replace(self, filter=cap, total=cap.kept(total), earlier=cap.kept(earlier), begun=begun)
+
     def allows(self, releases: Sequence[Mechanism]) -> bool:
         """Whether one more charge would be granted."""
         return not self.frozen and self.filter.allows(self.total + self.filter.price(releases))
@@ -67,16 +108,28 @@ class Account:
         """The account after one more charge, or a refusal."""
         total = self.total + self.filter.price(releases)
         if not self.filter.allows(total):
-            whose = "the dataset's account" if self.name == DATASET else "this account"
-            raise BudgetExceeded(
-                f"The answer would bring {whose} above its cap of epsilon {self.cap.epsilon:g}"
-                + (f", delta {self.cap.delta:g}" if self.cap.delta else "")
-                + f"; epsilon {self.spent.epsilon:.4g} is spent.",
-                next_step=(
-                    "Ask for a smaller epsilon, repeat an earlier question (free), or ask the owner to raise the cap."
-                ),
-            )
+            raise self._exceeded()
         return replace(self, total=total)
+
+    def _exceeded(self) -> BudgetExceeded:
+        whose = "the dataset's account" if self.name == DATASET else "this account"
+        delta = f", delta {self.cap.delta:g}" if self.cap.delta else ""
+        choices = ["Ask for a smaller epsilon", "repeat an earlier question (free)"]
+        period = ""
+        if self.filter.renews is not None:
+            noun = self.filter.renews.noun
+            period = f" for this {noun}"
+            choices.append(f"wait for the next {noun}, which begins on {self.renews_on} (UTC)")
+        return BudgetExceeded(
+            f"The answer would bring {whose} above its cap of epsilon {self.cap.epsilon:g}{delta}{period}; "
+            f"epsilon {self.spent.epsilon:.4g} is spent.",
+            next_step=f"{', '.join(choices)}, or ask the owner to raise the cap.",
+        )
+
+
+def opened(name: str, cap: Filter, day: date) -> Account:
+    """A new account."""
+    return Account(name, cap, Charge(), frozen=False).capped(cap, day)
 
 
 def load(t: Transaction, name: str, *, like: Account | None) -> Account:
@@ -106,28 +159,34 @@ def save(t: Transaction, account: Account) -> None:
 def account_of(row: Sequence[Any]) -> Account:
     """The account that a row holds, or a refusal."""
     try:
-        name, kind, epsilon, delta, frozen, pure, rho, aside, renyi = row
-        account_filter = _filter(kind, epsilon, delta)
-        orders = json.loads(renyi)
-        total = Charge(
-            None if pure is None else int(pure),
-            int(rho),
-            int(aside),
-            None if orders is None else tuple(int(amount) for amount in orders),
-        )
+        name, kind, epsilon, delta, frozen, pure, rho, aside, renyi, renews, begun, before = row
+        account_filter = _filter(kind, epsilon, delta, renews)
+        total = _charge(pure, rho, aside, json.loads(renyi))
+        earlier = _charge(*json.loads(before)) if before is not None else Charge()
+        first_day = None if begun is None else date.fromisoformat(begun)
     except (ValueError, TypeError, ZeroDivisionError, DiscreetError):
         raise LedgerDamaged("An account cannot be read.", next_step="Ask the owner to verify the books.") from None
-    return Account(name, account_filter, account_filter.kept(total), bool(frozen))
+    kept = account_filter.kept
+    return Account(name, account_filter, kept(total), bool(frozen), begun=first_day, earlier=kept(earlier))
+
+
+def _charge(pure: str | int | None, rho: str | int, aside: str | int, orders: Sequence[int] | None) -> Charge:
+    return Charge(
+        None if pure is None else int(pure),
+        int(rho),
+        int(aside),
+        None if orders is None else tuple(int(amount) for amount in orders),
+    )
 
 
 @lru_cache(maxsize=4096)
-def _filter(kind: Kind, epsilon: str, delta: str) -> Filter:
-    return open_filter(fraction(epsilon), fraction(delta), kind=kind)
+def _filter(kind: Kind, epsilon: str, delta: str, renews: str | None) -> Filter:
+    return open_filter(fraction(epsilon), fraction(delta), kind=kind, renews=renews)
 
 
 def row_of(account: Account) -> tuple[str | int | None, ...]:
     """The row that holds an account."""
-    total = account.total
+    total, earlier, renews = account.total, account.earlier, account.filter.renews
     return (
         account.name,
         account.filter.kind,
@@ -137,6 +196,9 @@ def row_of(account: Account) -> tuple[str | int | None, ...]:
         str(total.rho),
         str(total.delta),
         json.dumps(total.renyi),
+        renews and renews.value,
+        None if account.begun is None else account.begun.isoformat(),
+        renews and json.dumps([earlier.pure, earlier.rho, earlier.delta, earlier.renyi]),
     )
 
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from discreet.accounting.charges import Charge
 from discreet.accounting.filters import Filter, open_filter
 from discreet.errors import BadInput
 from discreet.exact import exact
 from discreet.ledger import chain
-from discreet.ledger.accounts import DATASET, Account, analyst_account
+from discreet.ledger.accounts import DATASET, Account, analyst_account, opened
 from discreet.ledger.entries import Entry
 from discreet.ledger.releases import fraction
 from discreet.ledger.requests import check_text
@@ -37,14 +35,14 @@ def account_for(analyst: str | None) -> str:
 def state(draft: Draft, name: str, cap: Filter, *, by: str) -> None:
     """Open an account with a cap, or give an open one another, if that is news."""
     is_open = name in draft.running.accounts
-    known = draft.account(name) if is_open else Account(name, cap, Charge(), frozen=False)
+    known = draft.account(name) if is_open else opened(name, cap, draft.today)
     fresh = _cap_to_set(draft, known, cap, by=by) if is_open else cap
     if fresh is None:
         return
-    if fresh.kind == "pure" and (known.total.pure is None or known.total.delta):
+    if fresh.kind == "pure" and (known.total_in_all.pure is None or known.total_in_all.delta):
         raise BadInput("What was spent here has no pure epsilon.", next_step="Keep a delta above 0 for this account.")
     draft.append(KIND, {**_facts_of(name, fresh, stated=cap), "by": by})
-    draft.save(replace(known, filter=fresh, total=fresh.kept(known.total)))
+    draft.save(known.capped(fresh, draft.today))
 
 
 def cap_in(entry: Entry) -> Filter:
@@ -81,9 +79,10 @@ def _known(entries: Sequence[Entry]) -> Sequence[Entry]:
 
 
 def _lower(one: Filter, other: Filter) -> Filter:
-    """The lower epsilon of two caps, and the lower delta."""
+    """The lower epsilon of two caps, the lower delta, and the longer period."""
     epsilon, delta = min(one.cap.epsilon, other.cap.epsilon), min(one.cap.delta, other.cap.delta)
-    return open_filter(epsilon, delta, kind=one.kind if delta == one.cap.delta else other.kind)
+    renews = None if one.renews is None else one.renews.slower(other.renews)
+    return open_filter(epsilon, delta, kind=one.kind if delta == one.cap.delta else other.kind, renews=renews)
 
 
 def _facts_of(account: str, cap: Filter, *, stated: Filter) -> dict[str, Any]:
@@ -93,11 +92,13 @@ def _facts_of(account: str, cap: Filter, *, stated: Filter) -> dict[str, Any]:
 
 
 def _facts(cap: Filter) -> dict[str, str]:
-    return {"kind": cap.kind, "epsilon": str(exact(cap.cap.epsilon)), "delta": str(exact(cap.cap.delta))}
+    facts = {"kind": cap.kind, "epsilon": str(exact(cap.cap.epsilon)), "delta": str(exact(cap.cap.delta))}
+    return facts if cap.renews is None else {**facts, "renews": cap.renews.value}
 
 
 def _cap(facts: Mapping[str, Any]) -> Filter:
-    return open_filter(fraction(facts["epsilon"]), fraction(facts["delta"]), kind=facts["kind"])
+    epsilon, delta = fraction(facts["epsilon"]), fraction(facts["delta"])
+    return open_filter(epsilon, delta, kind=facts["kind"], renews=facts.get("renews"))
 
 
 def _by(entry: Entry) -> str | None:

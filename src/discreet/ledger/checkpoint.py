@@ -10,6 +10,7 @@ import hashlib
 import hmac
 import json
 from dataclasses import asdict
+from datetime import date
 from typing import Any
 
 from discreet.accounting.charges import Charge
@@ -25,7 +26,7 @@ from discreet.store import Transaction
 
 EVERY = 500
 """Entries from one to the next: as many as are followed again when the books are opened."""
-_FORMAT = 3
+_FORMAT = 4
 
 
 class Checkpoints:
@@ -76,6 +77,7 @@ def _facts(running: RunningBooks) -> dict[str, Any]:
         "format": _FORMAT,
         "seq": head.seq,
         "hash": head.hash,
+        "day": running.day.isoformat(),
         "accounts": [row_of(account) for account in running.accounts.values()],
         "priced_before": sorted(running.priced_before),
         "neighbours": running.neighbours and running.neighbours.value,
@@ -100,6 +102,7 @@ def _facts(running: RunningBooks) -> dict[str, Any]:
 
 
 def _running(facts: dict[str, Any], running: RunningBooks) -> RunningBooks:
+    running.day = date.fromisoformat(facts["day"])
     accounts = [account_of(row) for row in facts["accounts"]]
     running.accounts = {account.name: account for account in accounts}
     running.priced_before = set(facts["priced_before"])

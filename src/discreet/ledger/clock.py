@@ -7,7 +7,7 @@ A clock that is far behind the last entry was ahead before: that is written down
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 from discreet.ledger.entries import Entry
 
@@ -27,6 +27,16 @@ def earliest_after(entry: Entry) -> str:
     return str(entry.body["now"]) if entry.kind == KIND else entry.time
 
 
+def time_after(last: Entry | None, now: datetime) -> str:
+    """The time of the entry that follows."""
+    return now.isoformat() if last is None else max(now.isoformat(), earliest_after(last))
+
+
+def day_of(time: str) -> date:
+    """The day of an entry, in UTC."""
+    return date.fromisoformat(time[:10])
+
+
 class Clock:
     """Times for entries, from a clock that may be wrong."""
 
@@ -34,17 +44,11 @@ class Clock:
         self.now = now
         self._remarked: datetime | None = None
 
-    def remark(self, last: Entry | None) -> dict[str, str] | None:
+    def remark(self, last: Entry | None, now: datetime) -> dict[str, str] | None:
         """What is to be written down before the next entry, if the clock is far behind the last one."""
-        now = self.now()
         if last is None or now >= datetime.fromisoformat(earliest_after(last)) - _SKEW:
             return None
         if self._remarked is not None and abs(now - self._remarked) < _BETWEEN_REMARKS:
             return None
         self._remarked = now
         return {"now": now.isoformat()}
-
-    def time_after(self, last: Entry | None) -> str:
-        """The time of the entry that follows."""
-        now = self.now().isoformat()
-        return now if last is None else max(now, earliest_after(last))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from datetime import date
 from typing import Any
 
 from discreet.errors import UnknownAccount
 from discreet.ledger import accounts, chain, clock
 from discreet.ledger.accounts import Account, analyst_account
-from discreet.ledger.clock import Clock
+from discreet.ledger.clock import Clock, day_of
 from discreet.ledger.entries import Entry
 from discreet.ledger.running import RunningBooks
 from discreet.ledger.seals import Seals
@@ -22,11 +23,18 @@ class Draft:
 
     def __init__(self, t: Transaction, running: RunningBooks, *, clock: Clock, seals: Seals) -> None:
         self.t, self.running, self.seals, self._clock = t, running, seals, clock
+        self._now = clock.now()
+        """One moment for the whole job: what is decided and what is written fall into the same period."""
         self._accounts: dict[str, Account] = {}
         """Those whose rows were looked at: meanwhile nobody else writes."""
 
+    @property
+    def today(self) -> date:
+        """The day that a cap renews by: what the clock says, and never before a day that the books have seen."""
+        return max(self.running.day, day_of(self._now.isoformat()))
+
     def account(self, name: str) -> Account:
-        """An account as its row has it, refused where the entries say otherwise: rows can be edited, sums cannot."""
+        """An account as its row has it today, refused where the entries say otherwise: rows can be edited, sums cannot."""
         if name not in self._accounts:
             try:
                 account = accounts.load(self.t, name, like=self.running.accounts.get(name))
@@ -35,7 +43,7 @@ class Draft:
                     chain.damaged("An account is not there any more.")
                 raise
             self._check(account)
-            self._accounts[name] = account
+            self._accounts[name] = account.on(self.today)
         return self._accounts[name]
 
     def accounts(self, *names: str) -> list[Account]:
@@ -46,7 +54,7 @@ class Draft:
         opened = self.running.accounts
         if len(rows) != len(opened.keys() & set(names) if names else opened):
             chain.damaged("An account is not there any more.")
-        return rows
+        return [account.on(self.today) for account in rows]
 
     def check_open(self, analyst: str | None) -> None:
         """Refuse an analyst whose account is frozen, or not there."""
@@ -61,7 +69,7 @@ class Draft:
 
     def append(self, kind: str, body: Mapping[str, Any]) -> Entry:
         """Write the next entry, and go on from it; before it, what is to be remarked about the clock."""
-        remark = self._clock.remark(self.running.head)
+        remark = self._clock.remark(self.running.head, self._now)
         if remark is not None:
             self._link(clock.KIND, remark)
         return self._link(kind, body)
@@ -70,7 +78,7 @@ class Draft:
         """Every entry is salted, so that its hash, which may be public as a receipt or a head, tells nothing about it."""
         salted = {**body, "salt": os.urandom(16).hex()}
         last = self.running.head
-        entry = Entry.following(last, time=self._clock.time_after(last), kind=kind, body=salted)
+        entry = Entry.following(last, time=clock.time_after(last, self._now), kind=kind, body=salted)
         entry = replace(entry, seal=self.seals.of(entry))
         problems = self.running.take_in(entry)
         if problems:

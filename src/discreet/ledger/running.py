@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from datetime import date
 
 from discreet.accounting.charges import PRICES, Charge
 from discreet.errors import DiscreetError
 from discreet.ledger import caps, clock, formats, relation, runs, seals, sources
 from discreet.ledger.access import Access
-from discreet.ledger.accounts import DATASET, Account
+from discreet.ledger.accounts import DATASET, Account, opened
 from discreet.ledger.entries import GENESIS, Entry
 from discreet.ledger.releases import describe, rebuild
 from discreet.ledger.runs import Run
@@ -44,6 +45,8 @@ class RunningBooks:
     """All that follows from the entries up to `head`, but for the questions themselves."""
 
     head: Entry | None = None
+    day: date = date.min
+    """The latest day of any entry: caps renew by it, and it does not go back when a clock does."""
     accounts: dict[str, Account] = field(default_factory=dict)
     priced_before: set[str] = field(default_factory=set)
     """Rényi accounts with charges of the first price list, whose divergences were rounded up in another way."""
@@ -100,6 +103,7 @@ class RunningBooks:
         self.head = entry
         self.begun = self.begun or entry.time
         try:
+            self.day = max(self.day, clock.day_of(entry.time))
             return list(self._apply(entry))
         except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError, DiscreetError):
             return [f"entry {entry.seq} cannot be read"]
@@ -124,14 +128,18 @@ class RunningBooks:
         return same and self.adds_up(account)
 
     def adds_up(self, account: Account) -> bool:
-        """Whether an account's total is the sum of its charges."""
+        """Whether an account's totals are the sums of its charges, in its period and before."""
         known = self.accounts.get(account.name)
-        if known is None:
+        if known is None or known.begun != account.begun:
             return False
+        sums = ((account.total, known.total), (account.earlier, known.earlier))
         if account.name not in self.priced_before:
-            return account.total == known.total
-        covers = all(had >= has for had, has in zip(account.total.orders, known.total.orders, strict=True))
-        return covers and replace(account.total, renyi=None) == replace(known.total, renyi=None)
+            return all(total == charges for total, charges in sums)
+        return all(_covers(total, charges) for total, charges in sums)
+
+    def _account(self, name: str) -> Account:
+        """An account on the day of the last entry."""
+        return self.accounts[name].on(self.day)
 
     def _apply(self, entry: Entry) -> Iterable[str]:
         body = entry.body
@@ -151,7 +159,7 @@ class RunningBooks:
             case "refresh" | sources.KIND:
                 yield from self._data_version(entry)
             case "freeze" | "thaw":
-                frozen = self.accounts[body["account"]]
+                frozen = self._account(body["account"])
                 self.accounts[frozen.name] = replace(frozen, frozen=entry.kind == "freeze")
             case "key" | "revoke" | "user":
                 self.access = self.access.fork()
@@ -161,8 +169,8 @@ class RunningBooks:
 
     def _cap(self, entry: Entry) -> None:
         name, cap = entry.body["account"], caps.cap_in(entry)
-        known = self.accounts.get(name) or Account(name, cap, Charge(), frozen=False)
-        self.accounts[known.name] = replace(known, filter=cap, total=cap.kept(known.total))
+        known = self._account(name) if name in self.accounts else opened(name, cap, self.day)
+        self.accounts[known.name] = known.capped(cap, self.day)
         self.caps[known.name] = self.caps.get(known.name, 0) + 1
 
     def _relation(self, entry: Entry) -> Iterable[str]:
@@ -205,10 +213,10 @@ class RunningBooks:
         body = entry.body
         releases = [rebuild(release) for release in body["releases"]]
         for name in body["accounts"]:
-            account = self.accounts.get(name)
-            if account is None:
+            if name not in self.accounts:
                 yield f"entry {entry.seq} charged an account that was not open"
                 continue
+            account = self._account(name)
             total = account.total + self._price(account, releases, body.get("prices", 1))
             self.accounts[name] = replace(account, total=total)
             if not account.filter.allows(total):
@@ -241,3 +249,9 @@ class RunningBooks:
             known = self.released.get(names, Released())
             self.released[names] = Released(known.times + 1, known.cost + Charge.of(releases))
             self.latest = (*self.latest, entry.seq)[-LATEST:]
+
+
+def _covers(total: Charge, charges: Charge) -> bool:
+    """Whether a total is not below a sum that was rounded up in another way."""
+    orders = zip(total.orders, charges.orders, strict=True)
+    return all(had >= has for had, has in orders) and replace(total, renyi=None) == replace(charges, renyi=None)

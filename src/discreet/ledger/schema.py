@@ -47,4 +47,10 @@ SCHEMA = [
         question TEXT NOT NULL, number BIGINT NOT NULL, body {blob} NOT NULL, written BIGINT NOT NULL,
         PRIMARY KEY (question, number));
     """,
+    # how often a cap renews, the first day of the period, and what was charged before it
+    """
+    ALTER TABLE ledger_accounts ADD COLUMN renews TEXT;
+    ALTER TABLE ledger_accounts ADD COLUMN begun TEXT;
+    ALTER TABLE ledger_accounts ADD COLUMN earlier TEXT;
+    """,
 ]

@@ -103,11 +103,13 @@ class NewCap(_Strict):
     model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"example": {"epsilon": 2, "delta": 1e-6}})
     epsilon: Positive
     delta: Annotated[float, Field(ge=0, lt=1, allow_inf_nan=False, strict=True)] = 0.0
+    renews: Literal["daily", "weekly", "monthly", "quarterly", "yearly"] | None = None
+    """So much in each calendar period (UTC); in all, where it is left out."""
 
     @property
     def filter(self) -> Filter:
         """What decides for the account."""
-        return open_filter(self.epsilon, self.delta)
+        return open_filter(self.epsilon, self.delta, renews=self.renews)
 
 
 class Rotation(_Strict):

@@ -1,6 +1,6 @@
 // Budget: what is left, what was spent on what and by whom, and what asking again saved.
 import { drawBurn, redrawn } from "./chart.js";
-import { $, accountName, call, day, epsilonText, fill, make, many } from "./dom.js";
+import { $, accountName, call, capText, day, epsilonText, fill, make, many } from "./dom.js";
 import { linkOf } from "./questions.js";
 
 const PAGE = 100,
@@ -39,14 +39,18 @@ export async function showBudget(role) {
     ...accounts.map((account) => {
       const line = make("div", "", { class: "account" });
       const words = `${amount(left(account))} left`,
-        of = `of ε ${account.cap.epsilon}${account.cap.delta ? `, δ ${account.cap.delta}` : ""}${account.frozen ? ", frozen" : ""}`;
+        of = `of ${capText(account)}${account.frozen ? ", frozen" : ""}`;
       line.append(make("b", accountName(account.account)), bar(account), make("span", words, { class: "amount" }), make("span", of, { class: "quiet" }));
+      if (account.renewal) line.append(make("span", renewing(account), { class: "quiet renewing" }));
       return line;
     }),
   );
   $("asked").hidden = role === "steward";
   if (role !== "steward") await past(own(role), role !== "analyst");
 }
+
+export const renewing = ({ renewal }) =>
+  `renews on ${renewal.next} (UTC) · ε ${amount(renewal.spent_in_all.epsilon)} spent in all so far · a year allows ${epsilonText(renewal.a_year.epsilon)}`;
 
 async function past(account, named, known = []) {
   const earlier = known.length ? `&before=${known.at(-1).number}` : "";
@@ -82,10 +86,11 @@ function what(one) {
   return folded;
 }
 
-// Backwards from what is left now, charge by charge, added up plainly.
+// Backwards from what is left now, charge by charge, added up plainly; of this period, where the cap renews.
 function burn(newestFirst, account) {
-  const steps = [{ at: Date.now(), left: left(account), label: "now" }];
-  for (const one of newestFirst.filter((each) => each.paid_by.includes(account.account))) {
+  const steps = [{ at: Date.now(), left: left(account), label: "now" }],
+    begun = account.renewal?.begun ?? "";
+  for (const one of newestFirst.filter((each) => each.paid_by.includes(account.account) && each.time >= begun)) {
     const now = steps[0].left,
       cost = one.epsilon ?? Math.sqrt(2 * one.rho),
       at = Date.parse(one.time);

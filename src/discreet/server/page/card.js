@@ -1,5 +1,5 @@
 // The transparency card: one page that a journalist understands and a printer prints.
-import { $, call, day, epsilonText, fill, make, many, nameDataset, personOf, short } from "./dom.js";
+import { $, call, capText, day, epsilonText, fill, make, many, nameDataset, personOf, short } from "./dom.js";
 
 const SECRET = {
   "add-remove": "whether somebody is in the data at all",
@@ -9,15 +9,30 @@ const SECRET = {
 // How often somebody with even odds can guess right, rounded against ourselves.
 const chance = ({ epsilon, delta }) => Math.min(100, Math.ceil((100 * (1 + delta * Math.exp(-epsilon))) / (1 + Math.exp(-epsilon))));
 
+// What the budget means: fixed once and for all, or anew in each period, and then also what all of them come to.
+function promise({ cap, in_words, renewal }) {
+  const per = renewal ? `anew for each ${renewal.every}` : "beforehand";
+  const fixed = `Every answer uses up some of a budget that is fixed ${per}, and when it is used up, answers stop`;
+  if (!renewal) return [`${fixed}. All answers there can ever be stay below ε ${short(cap.epsilon)}: after all of them, ${in_words}.`];
+  const { every, most_in_a_year: most, a_year: year } = renewal;
+  return [
+    `${fixed} until the next ${every} begins, on ${renewal.next} (UTC). All answers that are paid for in one ${every} stay below ε ${short(cap.epsilon)}: after them alone, ${in_words}.`,
+    `The ${every}s add up. After k of them the promise is k × ε ${short(cap.epsilon)}, and no longer ε ${short(cap.epsilon)}: in a year, in which ${many(most, every)} can begin, up to ${epsilonText(year.epsilon)}, at which someone with even odds may guess right ${chance(year)} % of the time.`,
+  ];
+}
+
+const lossText = ({ epsilon, delta }) => `${epsilonText(epsilon)}${delta ? `, δ ${delta.toPrecision(2)}` : ""}`;
+
 function story(facts, answers) {
   const secret = SECRET[facts.neighbours] ?? "what the data says about one person";
   const who = facts.person.map(personOf).join(" or ");
-  const share = `${Math.ceil((100 * facts.spent.epsilon) / facts.cap.epsilon)} % of the budget`;
+  const used = facts.renewal?.spent_in_all ?? facts.spent;
+  const share = facts.renewal ? `in all ${facts.renewal.every}s together` : `${Math.ceil((100 * used.epsilon) / facts.cap.epsilon)} % of the budget`;
   return [
     `Whoever asks about this data gets numbers that were blurred on purpose: enough that nobody can be sure from them ${secret}, and little enough that the numbers stay useful for many people together. One person is ${who}.`,
-    `Every answer uses up some of a budget that was fixed beforehand, and when it is used up, answers stop. All answers there can ever be stay below ε ${short(facts.cap.epsilon)}: after all of them, ${facts.in_words}.`,
+    ...promise(facts),
     answers
-      ? `So far ${many(answers, "answer was", "answers were")} given, which used ε ${short(facts.spent.epsilon)}, ${share}: by now someone with even odds guesses right at most ${chance(facts.spent)} % of the time ${secret}, whatever else they know.`
+      ? `So far ${many(answers, "answer was", "answers were")} given, which used ε ${short(used.epsilon)}, ${share}: by now someone with even odds guesses right at most ${chance(used)} % of the time ${secret}, whatever else they know.`
       : "No answer was given so far.",
   ];
 }
@@ -31,10 +46,18 @@ export async function showCard() {
   $("card-says").replaceChildren(...story(facts, answers).map((text) => make("p", text)));
   $("card-gauge").firstElementChild.style.width = `${100 * Math.min(1, share)}%`;
   $("card-gauge").setAttribute("aria-valuenow", share.toFixed(2));
+  $("card-whole").textContent = facts.renewal ? `the budget of this ${facts.renewal.every}` : "the whole budget";
   const lines = {
     protects: `${facts.person.map(personOf).join(" or ")} (${facts.neighbours})`,
-    "at most": `ε ${facts.cap.epsilon}${facts.cap.delta ? `, δ ${facts.cap.delta}` : ""} for all answers together`,
-    used: `${epsilonText(facts.spent.epsilon)}${facts.spent.delta ? `, δ ${facts.spent.delta.toPrecision(2)}` : ""}`,
+    "at most": facts.renewal ? capText(facts) : `${capText(facts)} for all answers together`,
+    ...(facts.renewal
+      ? {
+          renews: `on ${facts.renewal.next} (UTC)`,
+          "in a year": `at most ${lossText(facts.renewal.a_year)}`,
+          "used in all": lossText(facts.renewal.spent_in_all),
+        }
+      : {}),
+    [facts.renewal ? `used this ${facts.renewal.every}` : "used"]: lossText(facts.spent),
     answers: facts.totals.map((total) => `${total.releases} by ${total.mechanisms.join(" and ")}`).join(", ") || "none",
     "data version": String(facts.data_version),
     "head of the books": facts.head,

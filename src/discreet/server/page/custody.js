@@ -48,7 +48,7 @@ export async function collections() {
 // Entries of the books that somebody made, in words; questions have the Budget page.
 
 const WORDS = {
-  cap: (body) => `set the cap of ${accountName(body.account)} to ε ${amount(body.epsilon)}`,
+  cap: (body) => `set the cap of ${accountName(body.account)} to ε ${amount(body.epsilon)}${body.renews ? `, ${body.renews}` : ""}`,
   freeze: (body) => `froze ${accountName(body.account)}`,
   thaw: (body) => `thawed ${accountName(body.account)}`,
   key: (body) => `made a key for ${body.name}, ${body.role}`,

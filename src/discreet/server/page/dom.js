@@ -118,6 +118,8 @@ export const epsilonText = (value) => `ε\u00a0${Number(value.toPrecision(3))}`;
 export const many = (count, one, more = `${one}s`) => `${count.toLocaleString("en")} ${count === 1 ? one : more}`;
 // Who one person is, by the column that names them; a catalog where each row is a person has no such column, and says "row".
 export const personOf = (column) => (column === "row" ? "one row" : `all rows of one ${column}`);
+// What may be spent, and in which time, where the cap renews.
+export const capText = ({ cap, renewal }) => `ε ${cap.epsilon}${cap.delta ? `, δ ${cap.delta}` : ""}${renewal ? ` each ${renewal.every}` : ""}`;
 export const day = (time) => time.slice(0, 16).replace("T", " ");
 
 // Work that takes longer than a second is told in words, by the clock.

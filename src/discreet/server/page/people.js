@@ -1,9 +1,10 @@
 // Of the Owner page: analysts with their accounts, keys, and the users whom a proxy signs in.
 import { act, careful } from "./acting.js";
-import { amount, bar, left } from "./budget.js";
-import { $, accountName, button, call, day, fill, make, scrolling } from "./dom.js";
+import { amount, bar, left, renewing } from "./budget.js";
+import { $, accountName, button, call, capText, day, fill, make, scrolling } from "./dom.js";
 
 const ROLES = { owner: ["analyst", "steward", "auditor", "metrics", "shuffler", "owner"], steward: ["analyst", "auditor", "metrics"] };
+const RENEWS = { all: null, "each day": "daily", "each week": "weekly", "each month": "monthly", "each quarter": "quarterly", "each year": "yearly" };
 const small = { class: "plain small" };
 
 const of = (name) => encodeURIComponent(name);
@@ -55,7 +56,7 @@ function account(one) {
   const line = make("div", "", { class: "account managed" }),
     choices = make("span", "", { class: "choices" });
   const isDataset = one.account === "dataset";
-  const limit = `of ε ${one.cap.epsilon}${one.cap.delta ? `, δ ${one.cap.delta}` : ""}`;
+  const limit = `of ${capText(one)}`;
   line.append(
     make("b", accountName(one.account)),
     bar(one),
@@ -63,6 +64,7 @@ function account(one) {
     make("span", one.frozen ? `${limit}, frozen` : limit, { class: one.frozen ? "frozen" : "quiet" }),
     choices,
   );
+  if (one.renewal) line.append(make("span", renewing(one), { class: "quiet renewing" }));
   if (isDataset) choices.append(make("span", "its cap is in the catalog", { class: "quiet" }));
   else
     choices.append(
@@ -70,11 +72,14 @@ function account(one) {
       freezing(one),
     );
   const change = () => {
-    const cap = capField(one.cap.epsilon);
-    const [edit] = form("", [cap], "Set the cap", () =>
+    const cap = capField(one.cap.epsilon),
+      time = chosen("in", Object.keys(RENEWS));
+    time.input.value = one.renewal ? `each ${one.renewal.every}` : "all";
+    const body = () => ({ epsilon: Number(cap.input.value), delta: one.cap.delta, renews: RENEWS[time.input.value] });
+    const [edit] = form("", [cap, time], "Set the cap", () =>
       act(
-        () => call(`/v1/analysts/${of(one.account)}`, { method: "PUT", body: { epsilon: Number(cap.input.value), delta: one.cap.delta } }),
-        `${one.account} may spend ε ${cap.input.value}.`,
+        () => call(`/v1/analysts/${of(one.account)}`, { method: "PUT", body: body() }),
+        `${one.account} may spend ε ${cap.input.value} in ${time.input.value}.`,
       ),
     );
     edit.append(button("Keep", () => edit.remove(), small));
