@@ -11,6 +11,9 @@ PEERS_VENV := .venv-peers
 PEERS := qrlew smartnoise opendp_polars pure_ldp multi_freq_ldpy
 PEERS_READY := $(PEERS:%=$(PEERS_VENV)/%/.installed)
 
+# The tests start a hundred processes of ours: each would compile every module anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help demo serve shell chromium test test-fast setup soak lint lint-page vendor bench docs lock clean
 
 help:  ## list the targets

@@ -50,7 +50,7 @@ def run_apart(*arguments, code=0, cwd=None):
     """What a command writes, in a process of its own with hardly any environment."""
     done = subprocess.run(
         [sys.executable, "-m", "discreet", *map(str, arguments)],
-        capture_output=True, text=True, check=False, cwd=cwd, timeout=120,
+        capture_output=True, text=True, check=False, cwd=cwd, timeout=600,
         env={"COLUMNS": COLUMNS, "PATH": "", "PYTHONPATH": os.environ.get("PYTHONPATH", "")},
     )  # fmt: skip
     assert done.returncode == code, done.stdout + done.stderr

@@ -35,6 +35,7 @@ from tests.algebra.test_efforts import SLACK, slowest
 from tests.answering import test_intervals as intervals
 from tests.attacks.test_linking import MEDALLIONS, name_every_taxi
 from tests.checks import FALSE_ALARM, _binned, children_share_no_noise
+from tests.commands import run_apart
 from tests.laws import Law, exp_of, gaussian_law, laplace_law
 from tests.ledger.asking import open_ledger
 from tests.ledger.test_crashes import STEPS, check_books, exit_at, kill_under_load
@@ -63,6 +64,7 @@ QUESTIONS = 100_000
 STATEMENTS = 20_000
 TEXTS = 50_000
 CROWDS = 10
+FACTS = 200
 SERVER_KILLS = 100
 CANARIES = 20_000
 LISTENED = 300
@@ -272,9 +274,18 @@ def soaks(ledgers: dict[str, Callable[[], str]]) -> Iterator[tuple[str, str, Cal
             "none",
             lambda around=around: a_guess_in_the_time(around),
         )
+    yield "the whole demo, in a clinic of its full size", "system", whole_demo
     for what, come_of in (("catalogs", edits.catalog_outcome), ("CSV files", edits.file_outcome)):
         yield f"{SLIPS:,} {what} with slips in them", "0 …", lambda come_of=come_of: slips(come_of)
     yield f"ledger state machine, {EXAMPLES} runs of 50 steps", "hypothesis", state_machine
+
+
+def whole_demo() -> str:
+    """What the suite tells in a small clinic."""
+    shown = run_apart("demo")
+    assert "1,000,000 visits" in shown
+    assert "discreet init" in shown
+    return "told to its end"
 
 
 def heart() -> Iterator[tuple[str, str, Callable[[], str]]]:
@@ -283,6 +294,11 @@ def heart() -> Iterator[tuple[str, str, Callable[[], str]]]:
         f"heart: {QUESTIONS:,} random questions, engine and interpreter",
         str(QUESTIONS),
         lambda: soaking.questions(QUESTIONS, seed=QUESTIONS),
+    )
+    yield (
+        f"heart: facts, limits, ids and digests of {FACTS} worlds",
+        str(FACTS),
+        lambda: soaking.facts(FACTS, seed=FACTS),
     )
     for world in WORLDS:
         yield (

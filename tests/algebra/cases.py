@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator, Sequence
 from datetime import date
 from fractions import Fraction
+from functools import lru_cache
 
 import duckdb
 import pyarrow as pa
@@ -116,6 +117,29 @@ def facts_of(
     )  # fmt: skip
 
 
+class Rows(list[tuple[Value | None, ...]]):
+    """Equal where they print alike: 0.0 is not -0.0, and 1 is not True."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Rows) and repr(self) == repr(other)
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(repr(self))
+
+
+@lru_cache(maxsize=1)  # the same rows are asked about again and again, with less or more known of them
+def _answers(
+    engine: duckdb.DuckDBPyConnection, sql: str, kinds: tuple[Type, ...], given: Rows
+) -> tuple[set[str], list[object]]:
+    """Which types the engine gives for the rows, and which values."""
+    arrays = [pa.array(column, ARROW[kind]) for column, kind in zip(zip(*given, strict=True), kinds, strict=True)]
+    names = [f"c{at}" for at in range(len(kinds))]
+    engine.register("given", pa.table([*arrays, pa.array(range(len(given)))], names=[*names, "place"]))
+    engine.execute("CREATE OR REPLACE TEMP TABLE t AS SELECT * FROM given ORDER BY place")
+    answers = engine.execute(f"SELECT {sql} AS v, typeof({sql}) AS kind FROM t ORDER BY place").fetchall()
+    return {told for _, told in answers}, [value for value, _ in answers]
+
+
 class Case:
     """A record over columns of values; a constant takes no column."""
 
@@ -133,18 +157,12 @@ class Case:
         self.call = Call(record, tuple(args))
 
     def run(self, engine: duckdb.DuckDBPyConnection) -> tuple[list[tuple[Value | None, ...]], list[object]]:
-        """The rows, and what the engine makes of them."""
-        given = rows(self.columns)
-        names = [f"c{at}" for at in range(len(self.kinds))]
-        arrays = [
-            pa.array(column, ARROW[kind]) for column, kind in zip(zip(*given, strict=True), self.kinds, strict=True)
-        ]
-        engine.register("given", pa.table([*arrays, pa.array(range(len(given)))], names=[*names, "place"]))
-        engine.execute("CREATE OR REPLACE TEMP TABLE t AS SELECT * FROM given ORDER BY place")
-        sql = sql_of(self.record, self.call.args, names)
-        answers = engine.execute(f"SELECT {sql} AS v, typeof({sql}) AS kind FROM t ORDER BY place").fetchall()
-        assert {told for _, told in answers} == {ENGINE[self.call.facts.type]}
-        return given, [value for value, _ in answers]
+        """The rows, and what the engine makes of them; they are left in the table `t`."""
+        given = Rows(rows(self.columns))
+        sql = sql_of(self.record, self.call.args, [f"c{at}" for at in range(len(self.kinds))])
+        kinds, values = _answers(engine, sql, tuple(self.kinds), given)
+        assert kinds == {ENGINE[self.call.facts.type]}
+        return given, values
 
     def check_elsewhere(self, engine: duckdb.DuckDBPyConnection) -> None:
         """The same in a condition, where the engine rewrites, and of constants, which it folds."""

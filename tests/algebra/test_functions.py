@@ -82,16 +82,13 @@ def test_results_are_within_bounds_and_values_that_were_derived(engine: duckdb.D
             some = constants[number % len(constants)]
             bare: Columns = [list(column) for column in chosen]
             Case(record, kinds, bare, constants=some, bounds=True, listed=False).check(engine)
-            Case(record, kinds, [[*column, None] for column in bare], constants=some, bounds=True, listed=False).check(
-                engine
-            )
-            Case(record, kinds, [[*column, None] for column in bare], constants=some, bounds=True, listed=True).check(
-                engine
-            )
             case = Case(record, kinds, bare, constants=some, bounds=True, listed=True)
             values, results = case.call.facts.values, case.check(engine)
             if values is not None and name not in ("case", "coalesce", "least", "greatest", "nullif"):
                 assert set(values) == results - {None}
+            nullable: Columns = [[*column, None] for column in bare]
+            for listed in (False, True):
+                Case(record, kinds, nullable, constants=some, bounds=True, listed=listed).check(engine)
 
 
 @pytest.mark.parametrize("power", [2.0, 3.0, 0.5, -1.0])

@@ -1,17 +1,20 @@
 import re
+from unittest import mock
 
 import pytest
 
 import discreet
-from discreet.cli import demo
-from tests.commands import run, run_apart
+from discreet.cli import demo, story
+from tests.commands import run
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
 def whole():
-    return run_apart("demo")
+    """All of it, in a clinic of a fiftieth; `make soak` tells it in full."""
+    with mock.patch.multiple(story, _PATIENTS=2_000, _VISITS=20_000):
+        return run("demo")
 
 
 def test_the_demo_shows_ten_answers_an_interval_and_epsilon_in_words(whole):

@@ -48,16 +48,21 @@ def readings(texts, engine, count):
             continue
 
 
-@pytest.mark.parametrize("world", [HAND_MADE, random_world(3)])
-def test_what_is_read_is_answered_as_the_interpreter_answers_it(world):
+def hold_to_the_interpreter(world, seed, count):
+    """Random statements, answered by the engine as by the interpreter; how many were read."""
     bench, read = bench_of(world), 0
-    for text, reading in readings(Texts(17), bench.engine, 250):
+    for text, reading in readings(Texts(seed), bench.engine, count):
         read += 1
         for question in reading.questions:
             assert bench.wrong(question) == [], text
             assert [*broken_relations(bench.oracle, question.rows), *broken_limits(bench.oracle, question)] == [], text
     bench.engine.close()
-    assert read > 80
+    return read
+
+
+@pytest.mark.parametrize("world", [HAND_MADE, random_world(3)])
+def test_what_is_read_is_answered_as_the_interpreter_answers_it(world):
+    assert hold_to_the_interpreter(world, 17, 150) > 48
 
 
 def test_a_count_is_what_plain_duckdb_counts():
@@ -66,7 +71,7 @@ def test_a_count_is_what_plain_duckdb_counts():
     bench, plain = bench_of(world), duckdb.connect()
     for name, frame in world.frames().items():
         plain.register(name, frame)
-    for text, reading in readings(Counts(23, traps=0.0), bench.engine, 500):
+    for text, reading in readings(Counts(23, traps=0.0), bench.engine, 300):
         noted = any("Public rows" in note for note in reading.notes)
         if noted or any(word in text for word in OTHERWISE) or len(reading.questions) != 1:
             continue
@@ -81,7 +86,7 @@ def test_a_count_is_what_plain_duckdb_counts():
         assert _declared(question, ours) == _declared(question, counted), text
         compared += 1
     bench.engine.close()
-    assert compared > 150
+    assert compared > 90
 
 
 def _declared(question, counts):

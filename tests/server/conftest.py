@@ -8,11 +8,12 @@ import subprocess
 import sys
 import threading
 import time
-from functools import partial
+from functools import cache, partial
 
 import anyio
 import httpx
 import pytest
+from httpx._transports import default as connecting
 from playwright.sync_api import sync_playwright
 
 from discreet.samples import write_clinic
@@ -21,6 +22,10 @@ from discreet.server.keys import KeyBook
 from tests.opening import begin_books
 
 _QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"]  # fmt: skip
+
+
+# Every request of `httpx.get` and the like is a client of its own, which would read all certificates of the world anew: 25 ms, and nothing here speaks TLS.
+connecting.create_ssl_context = cache(connecting.create_ssl_context)
 
 
 def free_port():
