@@ -41,6 +41,14 @@ def stacked(plan):
     return np.concatenate([matrix_of(m.combination) / np.sqrt(m.variance) for m in measured])
 
 
+def table_for(combination, sizes, counts):
+    """The table that a combination takes, of counts of all columns."""
+    if combination.columns is None:
+        return counts
+    rest = tuple(i for i in range(len(sizes)) if i not in combination.columns)
+    return np.asarray(counts.reshape(sizes).sum(axis=rest)).reshape(-1)
+
+
 def releases(plan, counts, *, times):
     """What a plan measures of the same counts, so many times; the noise of all of them is drawn at once."""
     bits, columns = SeededBits("releases"), []
@@ -48,7 +56,7 @@ def releases(plan, counts, *, times):
         if m is None:
             columns.append([None] * times)
             continue
-        exact = m.combination.before(counts)
+        exact = m.combination.before(table_for(m.combination, plan.queries.sizes, counts))
         noise = replace(m.noise, size=exact.size * times)
         columns.append([m.combination.after(n) for n in noise.release(np.tile(exact, times), bits).reshape(times, -1)])
     return zip(*columns, strict=True)

@@ -10,14 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from discreet.errors import BadData
+from discreet.errors import BadData, TooLarge
 from discreet.exact import Number, read_level
 from discreet.workloads.families import Floats
 from discreet.workloads.levels import haar, identity, tree
 from discreet.workloads.measurement import Integers, Measurement, Price
-from discreet.workloads.strategy import Strategy
+from discreet.workloads.optimal import MOST_CELLS, optimal
+from discreet.workloads.residuals import Residuals
+from discreet.workloads.strategy import OfCells, Strategy
 from discreet.workloads.workload import LARGEST_GRAM, Queries, Workload
 
+MOST_CELLS_COUNTED = 10**6
 _BRANCHINGS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64)
 
 
@@ -60,8 +63,8 @@ class Plan:
 
     def standard_errors(self) -> Iterator[Floats]:
         """Of each term's queries, in order."""
-        for rows in self.queries.matrices():
-            yield np.sqrt(self.strategy.variances(rows, self.precisions))
+        for variances in self.strategy.variances(self.queries, self.precisions):
+            yield np.sqrt(variances)
 
     def errors(self, confidence: Number) -> Iterator[Floats]:
         """± of each term's queries, in order. Of one noise alone it is about exact, of sums of Laplace noises a little wide.
@@ -74,30 +77,34 @@ class Plan:
             yield width * errors
 
     def estimate(self, noisy: Sequence[Integers | None]) -> Estimate:
-        """The most likely counts, by least squares: all answers agree with each other.
+        """The most likely answers, by least squares: all of them agree with each other.
 
         Args:
             noisy: What was measured, one a measurement; None for what was not.
         """
-        expected = [m.combination.size if m else None for m in self.measurements]
+        expected = [m.combination.kept if m else None for m in self.measurements]
         if [None if numbers is None else np.size(numbers) for numbers in noisy] != expected:
             raise BadData(
                 "These are not the numbers that the plan measures.", next_step="Give one array a measurement."
             )
-        return Estimate(self, self.strategy.solve(noisy, self.precisions))
+        cells = self.strategy.solve(noisy, self.precisions) if isinstance(self.strategy, OfCells) else None
+        answers = (
+            self.strategy.answers(self.queries, noisy, self.precisions)
+            if cells is None
+            else self.queries.answers(cells)
+        )
+        return Estimate(self, answers, cells)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Estimate:
-    """Counts of all cells as they were estimated, and the answers that follow from them."""
+    """What was estimated from noisy numbers."""
 
     plan: Plan
-    cells: Floats
-
-    @property
-    def answers(self) -> list[Floats]:
-        """To each term's queries: an axis a column that was asked for."""
-        return self.plan.queries.answers(self.cells)
+    answers: list[Floats]
+    """To each term's queries: an axis a column that was asked for."""
+    cells: Floats | None
+    """Of all columns together, where the strategy estimates them."""
 
 
 def _width(level: float, *, gaussian: bool) -> float:
@@ -107,16 +114,22 @@ def _width(level: float, *, gaussian: bool) -> float:
     return -math.log(1 - level) / math.sqrt(2)
 
 
-def candidates(queries: Queries) -> Iterator[Strategy]:
+def candidates(queries: Queries, price: Price) -> Iterator[Strategy]:
     """Every strategy that can answer them.
 
     Args:
         queries: What is asked.
+        price: What may be spent.
     """
-    yield identity(queries.cells)
+    if all(term.is_table for term in queries.terms):
+        yield Residuals.of(queries)
+    if queries.cells <= MOST_CELLS_COUNTED:
+        yield identity(queries.cells)
     if len(queries.sizes) == 1 or queries.cells <= LARGEST_GRAM:
         yield haar(queries.cells)
         yield from (tree(queries.cells, branching) for branching in _BRANCHINGS if branching < queries.cells)
+    if price.gaussian and queries.cells <= MOST_CELLS:
+        yield optimal(queries)
 
 
 def plan(workload: Workload, columns: Mapping[str, int], **price: Any) -> Plan:
@@ -128,5 +141,10 @@ def plan(workload: Workload, columns: Mapping[str, int], **price: Any) -> Plan:
         **price: `rho` or `epsilon`; `rows_per_person`; `neighbours`.
     """
     queries, cost = workload.on(columns), Price(**price)
-    plans = [Plan.of(queries, cost, strategy) for strategy in candidates(queries)]
+    plans = [Plan.of(queries, cost, strategy) for strategy in candidates(queries, cost)]
+    if not plans:
+        raise TooLarge(
+            f"There are {queries.cells:,} cells, and only tables are answered over more than {MOST_CELLS_COUNTED:,}.",
+            next_step="Ask for tables (marginals, points), or for fewer columns at once.",
+        )
     return min(plans, key=lambda option: option.total_error)

@@ -17,7 +17,7 @@ from discreet.errors import BadInput
 from discreet.loss import Neighbours
 from discreet.workloads.families import Floats
 from discreet.workloads.measurement import Combination, Integers, Price, Reach
-from discreet.workloads.strategy import Strategy
+from discreet.workloads.strategy import OfCells
 from discreet.workloads.workload import Queries
 
 _ROUNDS = 400
@@ -74,7 +74,7 @@ class Halves(Blocks):
 
 
 @dataclass(frozen=True, slots=True)
-class Levels(Strategy):
+class Levels(OfCells):
     """A tree or a wavelet over `cells` cells; `blocks` are the sizes of its blocks, from all cells down to one."""
 
     name: str
@@ -111,7 +111,7 @@ class Levels(Strategy):
     def total_error(self, queries: Queries, precisions: Floats) -> float:
         return float(np.sum(self._asked(queries) / (self._weights @ precisions)))
 
-    def variances(self, rows: Floats, precisions: Floats) -> Floats:
+    def variances_of(self, rows: Floats, precisions: Floats) -> Floats:
         wide = np.pad(rows, ((0, 0), (0, self.padded - self.cells)))
         sums = [wide.reshape(len(rows), -1, block).sum(axis=2) for block in self.blocks]
         squares = np.stack([np.sum(s**2, axis=1) / block for s, block in zip(sums, self.blocks, strict=True)], axis=1)

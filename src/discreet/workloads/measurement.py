@@ -37,17 +37,28 @@ class Combination(ABC):
     """Whole-number combinations of the counts of cells, all of them public."""
 
     cells: int
+    """How many counts it takes."""
     size: int
-    """How many numbers are measured."""
+    """How many numbers get noise."""
     most: int
     """What a sum or difference can be at most, if no cell has more than one row."""
+
+    @property
+    def kept(self) -> int:
+        """How many numbers are left in the end."""
+        return self.size
+
+    @property
+    def columns(self) -> tuple[int, ...] | None:
+        """The places of the columns whose table it takes; None for all."""
+        return None
 
     @abstractmethod
     def before(self, counts: Integers) -> Integers:
         """What noise is added to.
 
         Args:
-            counts: Of all cells, in order.
+            counts: Of all cells of its table, in order.
         """
 
     def after(self, noisy: Integers) -> Integers:
@@ -169,7 +180,8 @@ class Price:
             shares: How the price is divided, rounded down; what has none is not measured.
         """
         parts = [Fraction(share) for share in shares.tolist()]
-        grains = [math.floor(self.amount * part / sum(parts) * _GRAIN) for part in parts]
+        each = self.amount * _GRAIN / sum(parts)
+        grains = [math.floor(each * part) for part in parts]
         pairs = zip(combinations, grains, strict=True)
         return tuple(self._measurement(c, Fraction(part, _GRAIN)) if part else None for c, part in pairs)
 

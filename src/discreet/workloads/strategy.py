@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -40,8 +40,41 @@ class Strategy(ABC):
         """
 
     @abstractmethod
-    def variances(self, rows: Floats, precisions: Floats) -> Floats:
-        """The expected squared error of each query.
+    def variances(self, queries: Queries, precisions: Floats) -> Iterator[Floats]:
+        """The expected squared error of each query, term by term.
+
+        Args:
+            queries: What is asked.
+            precisions: Of the combinations.
+        """
+
+    @abstractmethod
+    def answers(self, queries: Queries, noisy: Sequence[Integers | None], precisions: Floats) -> list[Floats]:
+        """Estimates for each query, term by term: by least squares, so that they agree.
+
+        Args:
+            queries: What is asked.
+            noisy: What was measured of each combination; None for what was not.
+            precisions: Of the combinations.
+        """
+
+    def precisions(self, price: Price, shares: Floats) -> Floats:
+        """One over the variance of every combination's noise.
+
+        Args:
+            price: What is spent.
+            shares: How it is divided.
+        """
+        units = np.array([price.unit(combination) for combination in self.combinations])
+        return units * (shares if price.gaussian else shares**2)
+
+
+class OfCells(Strategy):
+    """A strategy that estimates every cell, and answers from that."""
+
+    @abstractmethod
+    def variances_of(self, rows: Floats, precisions: Floats) -> Floats:
+        """The expected squared error of queries that are written out.
 
         Args:
             rows: A row a query, a column a cell.
@@ -57,12 +90,9 @@ class Strategy(ABC):
             precisions: Of the combinations.
         """
 
-    def precisions(self, price: Price, shares: Floats) -> Floats:
-        """One over the variance of every combination's noise.
+    def variances(self, queries: Queries, precisions: Floats) -> Iterator[Floats]:
+        for rows, shape in zip(queries.matrices(), queries.shapes(), strict=True):
+            yield self.variances_of(rows, precisions).reshape(shape)
 
-        Args:
-            price: What is spent.
-            shares: How it is divided.
-        """
-        units = np.array([price.unit(combination) for combination in self.combinations])
-        return units * (shares if price.gaussian else shares**2)
+    def answers(self, queries: Queries, noisy: Sequence[Integers | None], precisions: Floats) -> list[Floats]:
+        return queries.answers(self.solve(noisy, precisions))

@@ -121,6 +121,11 @@ class Queries:
         """How many queries a term has."""
         return math.prod(family.count(size) for family, size in zip(term.families, self.sizes, strict=True))
 
+    def shapes(self) -> Iterator[tuple[int, ...]]:
+        """Of each term's answers: an axis a column that is not just added up."""
+        for term in self.terms:
+            yield tuple(term.families[column].count(self.sizes[column]) for column in term.columns)
+
     def gram(self) -> Floats:
         """The sum of the terms' Gram matrices, each the Kronecker product of its families'."""
         if self.cells > LARGEST_GRAM:
