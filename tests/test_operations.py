@@ -16,7 +16,7 @@ import yaml
 
 from discreet.samples import write_clinic
 from tests.opening import begin_books
-from tests.server.conftest import free_port
+from tests.server.conftest import free_port, wait_until_up
 
 ROOT = Path(__file__).parent.parent
 OPERATIONS = (ROOT / "docs" / "operations.md").read_text()
@@ -130,12 +130,7 @@ def test_the_image_s_command_holds_open_for_writing_what_is_in_its_folder_alone(
     quiet = {"HOME": "/nonexistent", "PYTHONDONTWRITEBYTECODE": "1"}
     process = subprocess.Popen(command, cwd="/", stderr=subprocess.PIPE, env={**os.environ, **quiet})
     try:
-        for _ in range(600):
-            with contextlib.suppress(httpx.TransportError):
-                assert httpx.get(f"http://127.0.0.1:{port}/healthz").status_code == 200
-                break
-            assert process.poll() is None, process.stderr.read()
-            time.sleep(0.05)
+        wait_until_up(f"http://127.0.0.1:{port}", process)
         written = list(_files_open_for_writing(process.pid))
         assert written
         assert all(file.is_relative_to(tmp_path / "data") for file in written), written

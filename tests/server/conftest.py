@@ -14,13 +14,16 @@ import anyio
 import httpx
 import pytest
 from httpx._transports import default as connecting
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 from discreet.samples import write_clinic
 from discreet.server.guard import Guard
 from discreet.server.keys import KeyBook
 from tests.opening import begin_books
 
+PATIENCE = 120
+"""Seconds, for what takes less than one where nothing else runs."""
+expect.set_options(timeout=1_000 * PATIENCE)
 _QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"]  # fmt: skip
 
 
@@ -32,6 +35,25 @@ def free_port():
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
+
+
+def wait_until(happened):
+    """Until it did: a busy machine takes long, and a test that waits for a time fails there."""
+    until = time.monotonic() + PATIENCE
+    while not happened():
+        assert time.monotonic() < until, "it did not happen"
+        time.sleep(0.05)
+
+
+def wait_until_up(url, process):
+    """Until a process that was started answers at its address."""
+
+    def is_up():
+        assert process.poll() is None, "it stopped"
+        with contextlib.suppress(httpx.TransportError):
+            return httpx.get(f"{url}/healthz").status_code == 200
+
+    wait_until(is_up)
 
 
 class Server:
@@ -54,25 +76,22 @@ class Server:
             [sys.executable, "-m", "discreet", "serve", str(self.config), "--port", str(self.port), *options],
             stdout=self.log, stderr=self.log, env={**os.environ, "PYTHONUNBUFFERED": "1"},
         )  # fmt: skip
-        for _ in range(600):
-            with contextlib.suppress(httpx.TransportError):
-                if httpx.get(f"{self.url}/healthz").status_code == 200:
-                    return self
-            assert self.process.poll() is None, "the server stopped"
-            time.sleep(0.05)
-        raise AssertionError("the server did not come up")
+        wait_until_up(self.url, self.process)
+        return self
 
     def stop(self, *, kill=False):
         (self.process.kill if kill else self.process.terminate)()
-        self.process.wait(20)
+        self.process.wait(PATIENCE)
         self.log.close()
 
-    def ask(self, body, *, key=None, timeout=30, **headers):
+    def ask(self, body, *, key=None, timeout=PATIENCE, **headers):
         bearer = {"Authorization": f"Bearer {self.alice if key is None else key}"}
         return httpx.post(f"{self.url}/v1/ask", json=body, headers={**bearer, **headers}, timeout=timeout)
 
     def get(self, path, *, key=None):
-        return httpx.get(f"{self.url}{path}", headers={"Authorization": f"Bearer {key or self.alice}"})
+        return httpx.get(
+            f"{self.url}{path}", headers={"Authorization": f"Bearer {key or self.alice}"}, timeout=PATIENCE
+        )
 
 
 class InProcess(httpx.BaseTransport):

@@ -11,7 +11,6 @@ from tests.server.browsing import check_accessible
 from tests.server.conftest import Server
 
 pytestmark = pytest.mark.slow
-SOON = 20_000
 
 
 @pytest.fixture(scope="module")
@@ -48,8 +47,8 @@ def pick(page, name="differencing"):
 
 
 def played(page):
-    expect(page.locator("#attack-says")).to_contain_text("nothing was spent", timeout=SOON)
-    expect(page.locator("#attack-walk")).to_be_visible(timeout=SOON)
+    expect(page.locator("#attack-says")).to_contain_text("nothing was spent")
+    expect(page.locator("#attack-walk")).to_be_visible()
 
 
 def points(page, side):
@@ -101,18 +100,18 @@ def test_a_slider_plays_both_again_and_the_points_of_before_stay(page):
     page.keyboard.press("ArrowRight")
     people = page.inner_text("#knob-people-value")
     assert int(people) > 256
-    expect(page.locator("#weak-curve .point")).to_have_count(2, timeout=SOON)
+    expect(page.locator("#weak-curve .point")).to_have_count(2)
     expect(page.locator("#weak-steps")).to_contain_text(f"who is among the {people} people")
-    expect(page.locator("#discreet-curve .point:not(.other)")).to_have_count(1, timeout=SOON)
+    expect(page.locator("#discreet-curve .point:not(.other)")).to_have_count(1)
     expect(page.locator("#discreet-curve .point.other")).to_have_count(1)  # ε 1 with 256 people
     page.locator("#knob-epsilon").fill("0")
     expect(page.locator("#knob-epsilon-value")).to_have_text("0.1")
-    expect(page.locator("#discreet-steps")).to_contain_text("at ε 0.1", timeout=SOON)
+    expect(page.locator("#discreet-steps")).to_contain_text("at ε 0.1")
     assert (points(page, "weak"), points(page, "discreet")) == (2, 3)
     trials = int(re.search(r"in (\d+) trial", page.inner_text("#discreet-against"))[1])
     page.click("#attack-more")
     more = re.compile(rf"in (?!{trials} )\d+ trials")
-    expect(page.locator("#discreet-against")).to_contain_text(more, timeout=SOON)
+    expect(page.locator("#discreet-against")).to_contain_text(more)
     assert (points(page, "weak"), points(page, "discreet")) == (2, 3)
 
 
@@ -120,7 +119,7 @@ def test_a_sweep_walks_through_the_epsilons_says_where_it_is_and_can_be_stopped(
     pick(page, "exhaustive")
     page.click("#discreet-sweep")
     expect(page.locator("#attack-says")).to_contain_text(re.compile(r"Sweep, \d of 9: Playing"))
-    expect(page.locator("#attack-says")).to_contain_text("Swept ε from 0.1 to 10", timeout=30_000)
+    expect(page.locator("#attack-says")).to_contain_text("Swept ε from 0.1 to 10")
     assert points(page, "discreet") == 9  # one of them was there before
     expect(page.locator("#knob-epsilon-value")).to_have_text("1")
     page.click("#discreet-curve ~ div summary")
@@ -161,7 +160,7 @@ def test_where_motion_is_welcome_the_guess_fills_in(browser, served):
     page = opened(browser, served, motion="no-preference")
     pick(page)
     expect(page.locator("#weak-steps .guess")).not_to_be_visible()
-    expect(page.locator("#weak-steps .truth")).to_be_visible(timeout=SOON)
+    expect(page.locator("#weak-steps .truth")).to_be_visible()
     assert page.complaints == []
     page.context.close()
 

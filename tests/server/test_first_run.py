@@ -13,7 +13,6 @@ from tests.server.conftest import free_port
 from tests.terminal import Terminal
 
 pytestmark = pytest.mark.slow
-expect.set_options(timeout=15_000)
 
 
 @dataclass

@@ -14,7 +14,6 @@ from tests.server.conftest import Server
 from tests.server.test_collecting import publish
 
 pytestmark = pytest.mark.slow
-expect.set_options(timeout=15_000)
 COUNT = {"sql": "SELECT COUNT(*) AS n FROM visits", "epsilon": 0.01}
 
 

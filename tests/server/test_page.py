@@ -14,7 +14,6 @@ from tests.server.browsing import check_accessible
 from tests.server.conftest import Server
 
 pytestmark = pytest.mark.slow
-expect.set_options(timeout=15_000)  # a busy machine draws late
 WARDS = "SELECT ward, COUNT(*) AS visits, AVG(cost) AS mean_cost FROM visits GROUP BY ward"
 
 

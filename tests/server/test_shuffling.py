@@ -24,7 +24,7 @@ from discreet.local.shuffler import ShufflerBooks
 from discreet.server.shuffling import Courier
 from discreet.store import open_store
 from tests.local.test_collector import EMOJI
-from tests.server.conftest import Server, free_port
+from tests.server.conftest import PATIENCE, Server, free_port, wait_until, wait_until_up
 from tests.server.test_collecting import owner, publish
 
 TASK = Task.frequency("emoji", domain=EMOJI, epsilon=2.0, protocol="grr")
@@ -56,17 +56,12 @@ class Shuffler:
         options = [text for name, value in {**flags, **files}.items() for text in (f"--{name}", str(value))]
         command = [sys.executable, "-m", "discreet", "shuffle", str(self.folder / "task.json"), *options]
         self.process = subprocess.Popen(command, stdout=self.log, stderr=self.log)
-        for _ in range(600):
-            with contextlib.suppress(httpx.TransportError):
-                if httpx.get(f"{self.url}/healthz").status_code == 200:
-                    return self
-            assert self.process.poll() is None, "the shuffler stopped"
-            time.sleep(0.05)
-        raise AssertionError("the shuffler did not come up")
+        wait_until_up(self.url, self.process)
+        return self
 
     def stop(self, *, kill=False):
         (self.process.kill if kill else self.process.terminate)()
-        self.process.wait(20)
+        self.process.wait(PATIENCE)
         self.log.close()
 
 
@@ -102,14 +97,6 @@ def new_address():
     return str(IPv4Address(int.from_bytes(os.urandom(3), "big") + (10 << 24)))
 
 
-def wait_for(condition):
-    for _ in range(400):
-        if condition():
-            return
-        time.sleep(0.05)
-    raise AssertionError("it did not happen")
-
-
 @pytest.mark.slow
 def test_3000_reports_are_counted_exactly_while_shuffler_and_collector_are_killed(served):
     messages = [Client(TASK).report(EMOJI[i % 3]) for i in range(3000)]
@@ -122,16 +109,16 @@ def test_3000_reports_are_counted_exactly_while_shuffler_and_collector_are_kille
     for thread in threads:
         thread.start()
     for process, after in [(shuffler, 5), (served, 20), (shuffler, 40)]:
-        wait_for(lambda after=after: len(done) >= after)
+        wait_until(lambda after=after: len(done) >= after)
         process.stop(kill=True)
         process.start()
     for thread in threads:
         thread.join()
-    wait_for(lambda: counted(served) > 2800)
+    wait_until(lambda: counted(served) > 2800)
     shuffler.stop(kill=True)
     shuffler.batch = 2  # so that the last ones, fewer than a crowd, leave too
     shuffler.start()
-    wait_for(lambda: counted(served) >= 3000)
+    wait_until(lambda: counted(served) >= 3000)
     time.sleep(0.3)
     shuffler.stop()
     expected = Collector(TASK)
@@ -159,7 +146,7 @@ def test_a_shuffler_says_what_it_hides_keeps_its_file_to_itself_and_waits_for_th
         for path in shuffler.folder.glob("shuffler.sqlite*"):
             assert stat.S_IMODE(path.stat().st_mode) == 0o600
         http.post("/quiet/reports", content=Client(QUIET).report("😂"), headers={"X-Forwarded-For": new_address()})
-    wait_for(lambda: counted(served, QUIET) == 40)
+    wait_until(lambda: counted(served, QUIET) == 40)
     shuffler.stop()
     said = (shuffler.folder / "shuffler.log").read_text()
     hidden, fewer = (stated(epsilon_after_shuffling(QUIET, crowd, 1e-6)) for crowd in (40, 32))
@@ -211,11 +198,11 @@ def test_a_task_whose_batch_is_refused_again_and_again_keeps_no_other_waiting(tm
         for task in (TASK, QUIET):
             for _ in range(3):
                 assert books.receive(task, [Client(task).report(EMOJI[0])], place=os.urandom(8).hex()).reports == 1
-        for _ in range(200):
-            waiting = {batch.task for batch in books.next_batches()}
-            if collector.asked.count(QUIET.id) > crowd and waiting == {TASK.id}:
-                break
-            time.sleep(0.05)
+        wait_until(
+            lambda crowd=crowd: (
+                collector.asked.count(QUIET.id) > crowd and {batch.task for batch in books.next_batches()} == {TASK.id}
+            )
+        )
         assert collector.asked.count(QUIET.id) == crowd + 1
         courier.check()
     assert 1 <= collector.asked.count(TASK.id) <= 8, "it is tried again, and ever more seldom"
@@ -242,10 +229,7 @@ def test_whatever_fails_in_between_the_courier_goes_on(tmp_path, monkeypatch):
     courier = Courier(books, collector=collector.url, key="k", wait=0.05, delta=1e-6)
     courier.start()
     books.receive(TASK, [Client(TASK).report(EMOJI[0])], place="a")
-    for _ in range(200):
-        if collector.asked:
-            break
-        time.sleep(0.05)
+    wait_until(lambda: collector.asked)
     assert collector.asked == [TASK.id]
     courier.stop()
     collector.server.shutdown()

@@ -42,7 +42,8 @@ function refuse(error) {
 
 async function open(id) {
   if (state.device?.id === id) {
-    if ((await crowd()) && !state.crowd.people) join(100);
+    const { people } = state.crowd; // before the wait: who begins anew meanwhile wants to see nobody
+    if ((await crowd()) && !people) join(100);
     return;
   }
   state.device = null;
@@ -311,10 +312,15 @@ function startAgain() {
   $("rehearsal-says").textContent = "Nobody has joined yet.";
 }
 
-// One after the other: each takes the tally of the one before.
-const join = (people) => (state.queue = state.queue.then(() => joined(people, state.device, state.crowd)));
+// One after the other: each takes the tally of the one before. Who joined a crowd that was given up joins no other.
+function join(people) {
+  const { device, crowd: mine } = state;
+  state.queue = state.queue.then(() => joined(people, device, mine));
+  return state.queue;
+}
 
 async function joined(people, device, mine) {
+  if (mine !== state.crowd) return;
   const truth = apportioned(shares(), people);
   $("rehearsal-told").textContent = "";
   try {
