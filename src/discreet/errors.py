@@ -55,6 +55,7 @@
     ├── AccountFrozen                     account-frozen
     ├── StoreUnavailable                  store-unavailable
     ├── WrongNeighbours                   wrong-neighbours
+    ├── WrongUnit                         wrong-unit
     └── LedgerDamaged                     ledger-damaged
         ├── NoAnchor                      no-anchor
         ├── NotSealed                     not-sealed
@@ -406,7 +407,7 @@ class NameTaken(DiscreetError):
 
 
 class UnknownAccount(DiscreetError):
-    """Nobody opened an account under that name."""
+    """Nobody opened an account under that name, or the catalog does not list it any more."""
 
     code = "unknown-account"
 
@@ -427,6 +428,12 @@ class WrongNeighbours(DiscreetError):
     """The catalog declares another neighbour relation than the books were kept for."""
 
     code = "wrong-neighbours"
+
+
+class WrongUnit(DiscreetError):
+    """The catalog protects somebody else than the books were kept for."""
+
+    code = "wrong-unit"
 
 
 class LedgerDamaged(DiscreetError):

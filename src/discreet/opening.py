@@ -16,8 +16,9 @@ from discreet.curator import Curator
 from discreet.engines import DuckEngine, Standing, Tell, first_fingerprint, look_at_source, with_public_columns
 from discreet.errors import BadInput, SourceChanged, SourceUnsteady
 from discreet.ledger import Ledger
-from discreet.ledger.declared import open_accounts, open_books
+from discreet.ledger.declared import check_promises, keep_declared, note_served, open_books
 from discreet.ledger.entries import AT_HAND
+from discreet.ledger.opening import closed_if_refused
 
 _LOG = logging.getLogger("discreet")
 
@@ -38,27 +39,26 @@ def open_curator(
     place = None if isinstance(catalog, Catalog) else Path(catalog or config)
     given = catalog if isinstance(catalog, Catalog) else load_catalog(place or config)
     declared = with_public_columns(given, frames)
-    ledger = open_books(declared, new_books=new_books)
-    try:
+    with closed_if_refused(open_books(declared, new_books=new_books)) as ledger:
         dataset = "dataset" if place is None else place.resolve().parent.name
-        return _Opening(ledger, declared, dataset, tell).present(frames)
-    except BaseException:
-        ledger.close()
-        raise
+        with closed_if_refused(_Opening(ledger, declared, dataset, tell).present(frames)) as curator:
+            note_served(ledger, declared)
+        return curator
 
 
 def successor(curator: Curator, catalog: Catalog, *, refreshed_by: str | None = None) -> Curator:
     """Another curator over the same books, for what is newer than `curator`: the catalog, or the data version.
 
     Both can answer; whoever is done with one closes its data. With `refreshed_by`, who wants it, a data version begins if the source changed.
-    What the catalog says of caps counts once everything else is there.
+    What the catalog says of people, caps and analysts counts once everything else is there.
     """
     declared, ledger = with_public_columns(catalog), curator.ledger
-    ledger.keep_neighbours(declared.neighbours)
+    check_promises(ledger, declared)
     opening = _Opening(ledger, declared, curator.dataset)
     following = opening.present() if refreshed_by is None else opening.refreshed(by=refreshed_by)
     try:
-        open_accounts(ledger, declared)
+        keep_declared(ledger, declared)
+        note_served(ledger, declared)
     except BaseException:
         following.close_data()
         raise
@@ -152,12 +152,9 @@ class _Opening:
         """Read the data first, then have it written down, in one transaction that finds the books as they were."""
         salt = _salt(self._ledger, version)
         engine = DuckEngine(self._declared, salt=salt, version=version, source=source, frames=frames, tell=self._tell)
-        try:
+        with closed_if_refused(engine):
             noting()
             return Curator(self._declared, self._ledger, engine, version=version, dataset=self._dataset)
-        except BaseException:
-            engine.close()
-            raise
 
 
 def _salt(ledger: Ledger, version: int) -> str:

@@ -216,7 +216,7 @@ ATTACKS = {
     "a charge appended that nobody paid": (pay_for_nothing, ask_dear),
     "a thaw appended": (thaw, lambda ledger: ledger.reserve(a_request(0, analyst="bob"))),
     "a freeze removed": (unfreeze, lambda ledger: ledger.reserve(a_request(0, analyst="bob"))),
-    "a user appended": (make_an_owner, lambda ledger: ledger.access()),
+    "a user appended": (make_an_owner, lambda ledger: ledger.running()),
     "prices lowered": (lower_prices, ask_new),
     "an answer of no known kind": (hide_answer(False, kind="catalog"), ask_again),
     "an answer of no known kind, hashed anew": (hide_answer(True, kind="catalog"), ask_again),

@@ -3,12 +3,12 @@
 import httpx
 import pytest
 
-from discreet.errors import BadInput
+from discreet.errors import BadInput, UnknownAccount
 from discreet.samples import write_clinic
 from discreet.server.app import create_app
 from discreet.server.keys import KeyBook
 from discreet.server.limits import Limits
-from tests.opening import begin_books, open_curator
+from tests.opening import CAP, begin_books, open_curator
 from tests.server.conftest import Server, client_of
 
 PROXY, ELSEWHERE, HEADER = "10.0.0.5", "10.0.0.6", "X-Forwarded-User"
@@ -56,6 +56,21 @@ def test_unknown_users_and_those_without_a_role_any_more_are_refused(served):
         for name in ("zoe", "mallory", "Alice", "alice ", "", "user alice"):
             assert code_of(client.get("/v1/keys", headers={HEADER: name})) in ("no-access", "forbidden")
             assert code_of(client.get("/v1/history", headers={HEADER: f"x{name}"})) == "no-access"
+
+
+def test_an_analyst_without_an_account_is_refused_by_name_whoever_signs_them_in(served):
+    app, book = served
+    with pytest.raises(UnknownAccount, match="discreet ledger cap"):
+        book.set_user("bo", "analyst")
+    book._ledger.record(lambda _: [("user", {"user": "bo", "role": "analyst"})], by="an earlier release")
+    book._read_on()
+    with client_of(app, address=PROXY) as client:
+        for path in ("/v1/budget", "/v1/catalog", "/session"):
+            refused = client.get(path, headers={HEADER: "bo"})
+            assert (refused.status_code, code_of(refused)) == (403, "unknown-account")
+        book._ledger.open_account(CAP, analyst="bo")
+        book._read_on()
+        assert client.get("/v1/budget", headers={HEADER: "bo"}).status_code == 200
 
 
 @pytest.mark.parametrize("path", ["/v1/budget", "/v1/transparency", "/"])

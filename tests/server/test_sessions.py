@@ -2,8 +2,9 @@
 
 import pytest
 
-from discreet.errors import NoAccess
+from discreet.errors import NoAccess, UnknownAccount
 from discreet.ledger import Ledger
+from discreet.ledger.caps import CATALOG, closings
 from discreet.server.keys import KeyBook
 from discreet.server.sessions import Sessions
 from discreet.store import open_store
@@ -67,7 +68,8 @@ def test_a_link_signs_the_owner_in_once_and_soon_and_is_not_kept(book):
     link, late = sessions.link(), sessions.link()
     assert link not in str(sessions._links)
     token = sessions.begin_by_link(link)
-    assert (sessions.holder(token).id, sessions.holder(token).role) == ("sign-in link", "owner")
+    assert (sessions.holder(token).name, sessions.holder(token).role) == ("owner", "owner")
+    assert book._ledger.history(last=1)[0].body["by"] == "sign-in link"
     clock.now += 10 * 60
     for used_up in (link, late, "", token):
         with pytest.raises(NoAccess):
@@ -83,3 +85,27 @@ def test_nobody_signs_in_with_a_key_that_opens_nothing(book):
     book.revoke(key.split("_")[1])
     with pytest.raises(NoAccess):
         sessions.begin(key)
+
+
+def test_a_session_that_began_with_a_link_ends_when_its_key_is_revoked(book):
+    sessions = Sessions(book)
+    token, other = (sessions.begin_by_link(sessions.link()) for _ in range(2))
+    book.revoke(sessions.holder(token).id.removeprefix("key "))
+    with pytest.raises(NoAccess):
+        sessions.holder(token)
+    assert sessions.holder(other).role == "owner"
+
+
+def test_a_session_of_an_analyst_whom_the_catalog_lists_no_more_has_ended_for_good(book):
+    ledger, sessions = book._ledger, Sessions(book)
+    ledger.open_account(CAP, analyst="alice", by=CATALOG)
+    token = sessions.begin(book.create("alice"))
+    ledger.record(lambda draft: closings(draft, []), by=CATALOG)
+    assert sessions.holder(token).name == "alice", "as far as was read"
+    book._read_on()
+    with pytest.raises(UnknownAccount):
+        sessions.holder(token)
+    ledger.open_account(CAP, analyst="alice", by=CATALOG)
+    book._read_on()
+    with pytest.raises(NoAccess):
+        sessions.holder(token)

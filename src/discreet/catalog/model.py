@@ -155,6 +155,8 @@ class Catalog:
     memory: str = "4GB"
     seconds: int = 60
     """What the engine may use for one question."""
+    sha256: str = field(default="", compare=False)
+    """Of the file that it was read from; empty where there was none."""
 
 
 def default_delta(catalog: Catalog) -> Fraction | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import re
 import tomllib
@@ -57,7 +58,8 @@ def load_catalog(path: str | Path) -> Catalog:
     except UnicodeDecodeError as error:
         line = written[: error.start].count(b"\n") + 1
         raise BadCatalog(f"Line {line}: is not UTF-8.", next_step="Save the catalog as UTF-8.") from None
-    return parse_catalog(text.replace("\r\n", "\n"), base=file.parent)
+    declared = parse_catalog(text.replace("\r\n", "\n"), base=file.parent)
+    return replace(declared, sha256=hashlib.sha256(written).hexdigest())
 
 
 def parse_catalog(text: str, *, base: Path = Path()) -> Catalog:

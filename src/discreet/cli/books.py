@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import asdict, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from rich.table import Table
@@ -23,6 +24,7 @@ from discreet.errors import BadInput
 from discreet.figures import amount
 from discreet.ledger import Anchor, Entry, Ledger, Verification, verify
 from discreet.ledger.anchor import no_anchor
+from discreet.ledger.promises import in_words
 
 
 class Place(NamedTuple):
@@ -212,6 +214,16 @@ def _read(written: str) -> str:
     return amount(float(Fraction(written)))
 
 
+_IN_WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
+    "neighbours": lambda body: str(body["relation"]),
+    "units": lambda body: in_words(body["tables"]),
+    "refresh": lambda body: f"data version {body['version']}",
+    "revoke": lambda body: str(body["key"]),
+    "source": lambda body: f"of data version {body['version']}",
+    "clock": lambda body: f"set back to {body['now'][:19].replace('T', ' ')}",
+}
+
+
 def _about(entry: Entry) -> str:
     body = entry.body
     if entry.kind == "charge":
@@ -221,18 +233,10 @@ def _about(entry: Entry) -> str:
     if entry.kind == "cap":
         kind = ", ".join(filter(None, (body["kind"], body.get("renews"))))
         return f"{holder(body['account'])}: ε {_read(body['epsilon'])}, δ {_read(body['delta'])} ({kind})"
-    if entry.kind == "neighbours":
-        return str(body["relation"])
-    if entry.kind == "refresh":
-        return f"data version {body['version']}"
+    if entry.kind in _IN_WORDS:
+        return _IN_WORDS[entry.kind](body)
     if entry.kind in ("key", "user"):
         return f"{body.get('key', '')} {body.get('name', body.get('user'))}, {body['role'] or 'no role'}".strip()
-    if entry.kind == "revoke":
-        return str(body["key"])
-    if entry.kind == "source":
-        return f"of data version {body['version']}"
-    if entry.kind == "clock":
-        return f"set back to {body['now'][:19].replace('T', ' ')}"
     if entry.kind == "watch":
         outcome = "failed" if body.get("failed") else "above" if body.get("above") else "not above"
         return f"{outcome} on data version {body['version']}"

@@ -136,7 +136,7 @@ def load(t: Transaction, name: str, *, like: Account | None) -> Account:
     """Read an account, or refuse. Where its row is that of the account it should be `like`, that one is returned."""
     rows = t.run(f"SELECT {_COLUMNS} FROM ledger_accounts WHERE name = ?", name)  # noqa: S608
     if not rows:
-        raise UnknownAccount("There is no account under that name.", next_step="Ask the owner of the data to open one.")
+        raise unknown()
     return like if like is not None and rows[0] == row_of(like) else account_of(rows[0])
 
 
@@ -205,3 +205,8 @@ def row_of(account: Account) -> tuple[str | int | None, ...]:
 @lru_cache(maxsize=4096)
 def _cap_texts(cap: Loss) -> tuple[str, str]:
     return str(exact(cap.epsilon)), str(exact(cap.delta))
+
+
+def unknown() -> UnknownAccount:
+    """The refusal of an analyst who has no account, or none any more."""
+    return UnknownAccount("There is no account under that name.", next_step="Ask the owner of the data to open one.")

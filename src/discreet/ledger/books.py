@@ -8,7 +8,6 @@ from datetime import date, datetime
 
 from discreet.errors import StoreUnavailable
 from discreet.ledger import chain, formats, questions, steps, watches
-from discreet.ledger.access import Access
 from discreet.ledger.accounts import DATASET, Account, analyst_account
 from discreet.ledger.anchor import Anchor
 from discreet.ledger.clock import Clock
@@ -72,10 +71,6 @@ class Books:
         """The day that the data version was begun: what CURRENT_DATE means, the same for as long as the version lasts."""
         begun = self.running().begun
         return self._clock.now().date() if begun is None else datetime.fromisoformat(begun).date()
-
-    def access(self) -> Access:
-        """Keys and users, as the chain says."""
-        return self.running().access
 
     # Questions and watches
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from discreet.accounting.filters import Filter, open_filter
@@ -17,7 +17,7 @@ from discreet.ledger.requests import check_text
 if TYPE_CHECKING:
     from discreet.ledger.draft import Draft
 
-KIND = "cap"
+KIND, CLOSE = "cap", "close"
 CATALOG = "catalog"
 """Who sets a cap that is written in the catalog."""
 
@@ -37,12 +37,20 @@ def state(draft: Draft, name: str, cap: Filter, *, by: str) -> None:
     is_open = name in draft.running.accounts
     known = draft.account(name) if is_open else opened(name, cap, draft.today)
     fresh = _cap_to_set(draft, known, cap, by=by) if is_open else cap
+    if fresh is None and name in draft.running.closed:
+        fresh = known.filter  # opened again, as it was
     if fresh is None:
         return
     if fresh.kind == "pure" and (known.total_in_all.pure is None or known.total_in_all.delta):
         raise BadInput("What was spent here has no pure epsilon.", next_step="Keep a delta above 0 for this account.")
     draft.append(KIND, {**_facts_of(name, fresh, stated=cap), "by": by})
     draft.save(known.capped(fresh, draft.today))
+
+
+def closings(draft: Draft, listed: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The entries that close the accounts of analysts whom the catalog listed, and does not any more: `listed` are those whom it does."""
+    for account in sorted(draft.running.declared - {analyst_account(analyst) for analyst in listed}):
+        yield CLOSE, {"account": account}
 
 
 def cap_in(entry: Entry) -> Filter:

@@ -26,7 +26,7 @@ from discreet.store import Transaction
 
 EVERY = 500
 """Entries from one to the next: as many as are followed again when the books are opened."""
-_FORMAT = 4
+_FORMAT = 5
 
 
 class Checkpoints:
@@ -92,6 +92,10 @@ def _facts(running: RunningBooks) -> dict[str, Any]:
         "latest": running.latest,
         "keys": [asdict(key) for key in running.access.keys.values()],
         "users": running.access.users,
+        "units": running.units,
+        "served": running.served,
+        "declared": sorted(running.declared),
+        "closed": sorted(running.closed),
         "source": running.source,
         "unanswered": sorted(running.unanswered),
         "runs": [(question, run.budget, run.steps, run.spent) for question, run in running.runs.items()],
@@ -115,6 +119,8 @@ def _running(facts: dict[str, Any], running: RunningBooks) -> RunningBooks:
     }
     running.latest = tuple(facts["latest"])
     running.access = Access({key["id"]: IssuedKey(**key) for key in facts["keys"]}, facts["users"])
+    running.units, running.served = facts["units"], facts["served"]
+    running.declared, running.closed = set(facts["declared"]), set(facts["closed"])
     running.source, running.unanswered = facts["source"], set(facts["unanswered"])
     running.runs = {question: Run(budget, steps, spent) for question, budget, steps, spent in facts["runs"]}
     running.named = facts["named"]

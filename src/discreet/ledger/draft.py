@@ -57,9 +57,12 @@ class Draft:
         return [account.on(self.today) for account in rows]
 
     def check_open(self, analyst: str | None) -> None:
-        """Refuse an analyst whose account is frozen, or not there."""
+        """Refuse an analyst whose account is frozen, closed, or not there."""
         if analyst is not None:
-            self.account(analyst_account(analyst)).check_open()
+            name = analyst_account(analyst)
+            if name in self.running.closed:
+                raise accounts.unknown()
+            self.account(name).check_open()
 
     def save(self, account: Account) -> None:
         """Write an account's row, after the entry that explains it."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 from discreet.errors import BadInput, NoLedger
 from discreet.ledger import chain
@@ -19,13 +20,21 @@ from discreet.store.secret import needed_secret
 _MIGRATION = "migration"
 
 
+class _Closable(Protocol):
+    def close(self) -> None:
+        """Let go of it."""
+
+
+Opened = TypeVar("Opened", bound=_Closable)
+
+
 @contextmanager
-def closed_if_refused(store: Store) -> Iterator[Store]:
-    """A store that stays open if all goes well."""
+def closed_if_refused(opened: Opened) -> Iterator[Opened]:
+    """A store, books or an engine that stay open if all goes well."""
     try:
-        yield store
+        yield opened
     except BaseException:
-        store.close()
+        opened.close()
         raise
 
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import date
+from typing import Any
 
 from discreet.accounting.charges import PRICES, Charge
 from discreet.errors import DiscreetError
-from discreet.ledger import caps, clock, formats, relation, runs, seals, sources
+from discreet.ledger import caps, clock, formats, promises, relation, runs, seals, sources
 from discreet.ledger.access import Access
 from discreet.ledger.accounts import DATASET, Account, opened
 from discreet.ledger.entries import GENESIS, Entry
@@ -63,6 +64,14 @@ class RunningBooks:
     latest: tuple[int, ...] = ()
     """The numbers of the last charges that somebody paid."""
     access: Access = field(default_factory=Access)
+    units: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Of each protected table that was ever served: whom it protects, and how many rows of one count."""
+    served: str | None = None
+    """The SHA-256 of the catalog that was opened last."""
+    declared: set[str] = field(default_factory=set)
+    """Accounts of analysts whom the catalog lists."""
+    closed: set[str] = field(default_factory=set)
+    """Those whom it listed, and does not any more."""
     source: str | None = None
     """What this data version is read from, as a keyed hash."""
     unanswered: set[str] = field(default_factory=set)
@@ -87,6 +96,9 @@ class RunningBooks:
             formats=dict(self.formats),
             asked=dict(self.asked),
             released=dict(self.released),
+            units=dict(self.units),
+            declared=set(self.declared),
+            closed=set(self.closed),
             unanswered=set(self.unanswered),
             runs=dict(self.runs),
             named=dict(self.named),
@@ -121,6 +133,10 @@ class RunningBooks:
             problems.append(f"entry {number} is earlier than the one before")
         return problems
 
+    def is_open(self, account: str) -> bool:
+        """Whether there is an account under that name which was not closed."""
+        return account in self.accounts and account not in self.closed
+
     def agrees_with(self, account: Account) -> bool:
         """Whether an account is as the entries say: its cap, its state and its total."""
         known = self.accounts.get(account.name)
@@ -154,8 +170,8 @@ class RunningBooks:
                 self.looks[body["question"]] = self.looks.get(body["question"], 0) + 1
             case "catalog" | clock.KIND | seals.KIND:
                 pass  # nothing here follows from them
-            case relation.KIND:
-                yield from self._relation(entry)
+            case relation.KIND | promises.UNITS | promises.SERVED | caps.CLOSE:
+                yield from self._declaration(entry)
             case "refresh" | sources.KIND:
                 yield from self._data_version(entry)
             case "freeze" | "thaw":
@@ -172,11 +188,30 @@ class RunningBooks:
         known = self._account(name) if name in self.accounts else opened(name, cap, self.day)
         self.accounts[known.name] = known.capped(cap, self.day)
         self.caps[known.name] = self.caps.get(known.name, 0) + 1
+        self.closed.discard(known.name)
+        if known.name != DATASET and entry.body.get("by") == caps.CATALOG:
+            self.declared.add(known.name)
 
-    def _relation(self, entry: Entry) -> Iterable[str]:
-        if self.neighbours is not None:
-            yield f"entry {entry.seq} names the neighbour relation a second time"
-        self.neighbours = Neighbours(entry.body["relation"])
+    def _declaration(self, entry: Entry) -> Iterable[str]:
+        """What a catalog said, beside caps."""
+        match entry.kind:
+            case relation.KIND:
+                if self.neighbours is not None:
+                    yield f"entry {entry.seq} names the neighbour relation a second time"
+                self.neighbours = Neighbours(entry.body["relation"])
+            case promises.UNITS:
+                yield from self._units(entry)
+            case promises.SERVED:
+                self.served = entry.body["sha256"]
+            case caps.CLOSE:
+                self.closed.add(self.accounts[entry.body["account"]].name)
+                self.declared.discard(entry.body["account"])
+
+    def _units(self, entry: Entry) -> Iterable[str]:
+        for name, promise in entry.body["tables"].items():
+            if name in self.units and self.units[name]["unit"] != promise["unit"]:
+                yield f"entry {entry.seq} names another privacy unit for a table"
+            self.units[name] = promise
 
     def _outcome(self, entry: Entry) -> Iterable[str]:
         """A step of a run, or an answer."""

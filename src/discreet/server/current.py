@@ -196,11 +196,9 @@ def _check_fixed(served: Catalog, newer: Catalog) -> None:
     changed = [called for name, called in _FIXED.items() if getattr(served, name) != getattr(newer, name)]
     for name, table in newer.tables.items():
         known = served.tables.get(name)
-        # Other files and other people are for somebody at the terminal: a key for the page opens neither.
+        # Other files are for somebody at the terminal: a key for the page does not open them.
         if table.path != (known.path if known else None) or (known is None and not name.isidentifier()):
             changed.append(f"the file of {name}")
-        if known is not None and table.unit != known.unit:
-            changed.append(f"the privacy unit of {name}")
     if changed:
         raise BadCatalog(
             f"The catalog changes {', '.join(changed)}, which a running server keeps.",

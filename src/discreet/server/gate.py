@@ -15,7 +15,7 @@ from fastapi import Response
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from discreet.errors import Forbidden, NoAccess, TooMany
+from discreet.errors import Forbidden, NoAccess, TooMany, UnknownAccount
 from discreet.server.connections import Connection, connection_of
 from discreet.server.guard import Guard
 from discreet.server.incoming import LimitedRequest
@@ -79,8 +79,8 @@ class Gate:
         is_up_to_date = self._service.keys.is_up_to_date
         try:
             admit(request, route)
-        except NoAccess as error:
-            if not isinstance(error, Forbidden):
+        except (NoAccess, UnknownAccount) as error:
+            if not isinstance(error, (Forbidden, UnknownAccount)):
                 await self._as_stranger(request, counted)
             if is_up_to_date:
                 raise

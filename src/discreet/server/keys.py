@@ -23,17 +23,21 @@ from typing import Any
 from discreet.accounting import Filter
 from discreet.errors import BadInput, NoAccess, UnknownAccount
 from discreet.ledger import Ledger, caps
-from discreet.ledger.access import KEY, REVOKE, USER, Access, IssuedKey
+from discreet.ledger.access import KEY, REVOKE, USER, IssuedKey
+from discreet.ledger.accounts import analyst_account, unknown
 from discreet.ledger.draft import Draft
 from discreet.ledger.entries import AT_HAND
 from discreet.ledger.older_keys import proof_of
 from discreet.ledger.requests import check_text
+from discreet.ledger.running import RunningBooks
 from discreet.server.roles import ROLES, Holder
 from discreet.store.secret import needed_secret
 
 PREFIX = "dk_"
 _REMEMBERED = 0.1
 """Seconds for which what was read counts: so long a key that another process revokes still works, and no oftener wrong keys reach the database."""
+_LINK = "sign-in link"
+"""Who makes the key of a session that began with the link on the owner's terminal."""
 _BOUND = "bound:"
 """Before proofs that hang on the holder, the role and the day as well as on the key."""
 
@@ -52,7 +56,7 @@ class KeyBook:
 
     def __init__(self, ledger: Ledger, secret: bytes, *, now: Callable[[], datetime] = _utc_now) -> None:
         self._ledger, self._secret, self._now = ledger, secret, now
-        self._access, self._read_at, self._reading = Access(), -math.inf, threading.Lock()
+        self._known, self._read_at, self._reading = RunningBooks(), -math.inf, threading.Lock()
         self._read_on()
 
     @classmethod
@@ -72,7 +76,7 @@ class KeyBook:
 
         An analyst has an account, or gets one with this `cap` in the same step: a key that could ask nothing is not made.
         """
-        key, body = self._new(name, role=role, days=days)
+        key, body = self._new(name, role=role, lasting=_lasting(days))
         if cap is not None and role != "analyst":
             raise BadInput(f"The role {role} has no account.", next_step="Leave the cap out, or give the role analyst.")
 
@@ -88,10 +92,10 @@ class KeyBook:
     def rotate(self, number: str, *, days: int = 90, by: str = AT_HAND) -> str:
         """A new key for the holder of an old one, which stops working."""
         old = self.issued(number)
-        key, body = self._new(old.name, role=old.role, days=days)
+        key, body = self._new(old.name, role=old.role, lasting=_lasting(days))
 
-        def exchange(access: Access) -> _Entries:
-            if access.keys[number].revoked:
+        def exchange(known: RunningBooks) -> _Entries:
+            if known.access.keys[number].revoked:
                 raise BadInput("There is no such key in use.", next_step="Take a number from the list of keys.")
             yield REVOKE, {"key": number}
             yield KEY, body
@@ -99,49 +103,60 @@ class KeyBook:
         self._record(exchange, by=by)
         return key
 
+    def create_for_link(self, *, seconds: float) -> str:
+        """The number of an owner's key that nobody holds: what a session hangs on that began with a link, so that it can be ended."""
+        _, body = self._new("owner", role="owner", lasting=timedelta(seconds=seconds))
+        self._record(lambda _: iter([(KEY, body)]), by=_LINK)
+        return str(body["key"])
+
     def revoke(self, number: str, *, by: str = AT_HAND) -> None:
         """Stop a key; nothing happens if it was stopped before."""
         self.issued(number)
 
-        def stop(access: Access) -> _Entries:
-            if not access.keys[number].revoked:
+        def stop(known: RunningBooks) -> _Entries:
+            if not known.access.keys[number].revoked:
                 yield REVOKE, {"key": number}
 
         self._record(stop, by=by)
 
     def issued(self, number: str) -> IssuedKey:
         """What is known of a key, in use or not."""
-        access = self._read_on()
-        if number not in access.keys:
+        keys = self._read_on().access.keys
+        if number not in keys:
             raise BadInput("There is no such key.", next_step="Take a number from the list of keys.")
-        return access.keys[number]
+        return keys[number]
 
     def all(self) -> list[IssuedKey]:
         """Every key that was ever made, without what opens the door."""
-        return sorted(self._read_on().keys.values(), key=lambda key: key.created)
+        return sorted(self._read_on().access.keys.values(), key=lambda key: key.created)
 
     def set_user(self, name: str, role: str | None, *, by: str = AT_HAND) -> None:
-        """Give somebody whom the proxy signs in a role, or none any more."""
+        """Give somebody whom the proxy signs in a role, or none any more. An analyst has an account before that."""
         check_text(name, "A user's name", most=200)
         if role is not None:
             _check_role(role)
 
-        def change(access: Access) -> _Entries:
-            if role is None and name not in access.users:
+        def change(known: RunningBooks) -> _Entries:
+            if role is None and name not in known.access.users:
                 raise BadInput("There is no such user.", next_step="Take a name from the list of users.")
-            if access.users.get(name) != role:
+            if role == "analyst" and not known.is_open(caps.account_for(name)):
+                raise UnknownAccount(
+                    "A user who is an analyst needs an account, and there is none under that name.",
+                    next_step="Open it first: `discreet ledger cap NAME --epsilon 2`, or list the analyst in the catalog.",
+                )
+            if known.access.users.get(name) != role:
                 yield USER, {"user": name, "role": role}
 
         self._record(change, by=by)
 
     def users(self) -> dict[str, str]:
         """Everybody who has a role through the proxy, by name."""
-        return dict(self._read_on().users)
+        return dict(self._read_on().access.users)
 
     def holder(self, key: str) -> Holder:
         """Whose key it is, as far as was read; one text for every reason why it is nobody's."""
         number, _, secret = key.removeprefix(PREFIX).partition("_")
-        issued = self._access.keys.get(number)
+        issued = self._known.access.keys.get(number)
         known = issued.proof if issued else _BOUND
         fits = hmac.compare_digest(known, self._proof_for(issued, secret)) and key.startswith(PREFIX)
         if fits and issued and _SECRET.fullmatch(secret):
@@ -150,31 +165,35 @@ class KeyBook:
 
     def holder_of_number(self, number: str) -> Holder:
         """The same for somebody who showed the key before, as long as it is good."""
-        issued = self._access.keys.get(number)
+        issued = self._known.access.keys.get(number)
         if issued is None:
             raise _opens_nothing()
         return self._in_use(issued)
 
     def user(self, name: str) -> Holder:
         """Somebody whom the proxy signed in."""
-        role = self._access.users.get(name)
+        role = self._known.access.users.get(name)
         if role is None:
             raise NoAccess("This user has no role here.", next_step="Ask the owner for one.")
-        return Holder(f"user {name}", name, role)
+        return self._with_account(Holder(f"user {name}", name, role))
 
     def _in_use(self, issued: IssuedKey) -> Holder:
         if issued.revoked or datetime.fromisoformat(issued.expires) <= self._now():
             raise _opens_nothing()
-        return Holder(f"key {issued.id}", issued.name, issued.role)
+        return self._with_account(Holder(f"key {issued.id}", issued.name, issued.role))
 
-    def _new(self, name: str, *, role: str, days: int) -> tuple[str, dict[str, Any]]:
+    def _with_account(self, holder: Holder) -> Holder:
+        """Refuse an analyst who has no account, or whom the catalog does not list any more."""
+        if holder.role == "analyst" and not self._known.is_open(analyst_account(holder.name)):
+            raise unknown()
+        return holder
+
+    def _new(self, name: str, *, role: str, lasting: timedelta) -> tuple[str, dict[str, Any]]:
         """A key, and what is written down of it."""
         check_text(name, "A name", most=200)
         _check_role(role)
-        if days < 1:
-            raise BadInput("A key is good for at least one day.", next_step="Say for how many days.")
         number, secret = os.urandom(6).hex(), os.urandom(32).hex()
-        expires = (self._now() + timedelta(days=days)).isoformat()
+        expires = (self._now() + lasting).isoformat()
         body = {"key": number, "name": name, "role": role, "expires": expires}
         body["proof"] = self._proof(number, name, role, expires, secret)
         return f"{PREFIX}{number}_{secret}", body
@@ -193,17 +212,17 @@ class KeyBook:
     def _keyed(self, secret: str) -> str:
         return hmac.new(self._secret, secret.encode(), hashlib.sha256).hexdigest()
 
-    def _record(self, entries: Callable[[Access], _Entries], *, by: str) -> None:
+    def _record(self, entries: Callable[[RunningBooks], _Entries], *, by: str) -> None:
         """Write what `entries` says of keys and users as they are at that moment."""
-        self._ledger.record(lambda draft: entries(draft.running.access), by=by)
+        self._ledger.record(lambda draft: entries(draft.running), by=by)
         self._read_on()
 
-    def _read_on(self) -> Access:
+    def _read_on(self) -> RunningBooks:
         """Read what was written since, by whichever process."""
         with self._reading:
-            self._access = self._ledger.access()
+            self._known = self._ledger.running()
             self._read_at = time.monotonic()
-        return self._access
+        return self._known
 
     @property
     def is_up_to_date(self) -> bool:
@@ -223,7 +242,7 @@ def key_facts(key: IssuedKey) -> dict[str, Any]:
 
 def _see_to_account(draft: Draft, analyst: str, cap: Filter | None, *, by: str) -> None:
     account = caps.account_for(analyst)
-    if account in draft.running.accounts:
+    if draft.running.is_open(account):
         if cap is not None:
             raise BadInput("This analyst has an account already.", next_step="Change its cap without making a key.")
     elif cap is None:
@@ -233,6 +252,12 @@ def _see_to_account(draft: Draft, analyst: str, cap: Filter | None, *, by: str) 
         )
     else:
         caps.state(draft, account, cap, by=by)
+
+
+def _lasting(days: int) -> timedelta:
+    if days < 1:
+        raise BadInput("A key is good for at least one day.", next_step="Say for how many days.")
+    return timedelta(days=days)
 
 
 def _check_role(role: str) -> None:

@@ -73,7 +73,7 @@ async def sign_in(given: SignIn, request: Request) -> Response:
     service = service_of(request)
     with service.sign_ins.admit(address_of(request)):
         if given.link is not None:
-            token = service.sessions.begin_by_link(given.link)
+            token = await in_thread(service.shares.keys, service.sessions.begin_by_link, given.link)
         else:
             token = await in_thread(service.shares.keys, service.sessions.begin, given.key or "")
     response = Response(status_code=204)

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from discreet.errors import NoAccess
+from discreet.errors import NoAccess, UnknownAccount
 from discreet.server.keys import KeyBook
 from discreet.server.roles import Holder
 
@@ -21,14 +21,12 @@ _IDLE_SECONDS = 30 * 60
 LINK_SECONDS = 10 * 60
 _MOST_OF_A_KEY = 20
 _MOST = 10_000
-_AT_HAND = Holder("sign-in link", "owner", "owner")
-"""Whoever reads the terminal of the server can do all that its commands do."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Session:
     key: str
-    """The number of the key that was shown; empty for the link."""
+    """The number of the key that was shown, or that was made for a link."""
     ends: float
     used: float
 
@@ -56,7 +54,10 @@ class Sessions:
         return token
 
     def begin_by_link(self, token: str) -> str:
-        """A token of a session for that of a link, which is used up; one text for every reason why it is not."""
+        """A token of a session for that of a link, which is used up; one text for every reason why it is not.
+
+        Whoever reads the terminal of the server can do all that its commands do.
+        """
         with self._changing:
             ends = self._links.pop(_name(token), None)
         if ends is None or self._now() >= ends:
@@ -64,7 +65,7 @@ class Sessions:
                 "This link was used, or is too old.",
                 next_step="Start the server again for another, or sign in with a key.",
             )
-        return self._begin("")
+        return self._begin(self._keys.create_for_link(seconds=LONGEST_SECONDS))
 
     def _begin(self, number: str) -> str:
         token, now = os.urandom(32).hex(), self._now()
@@ -79,14 +80,18 @@ class Sessions:
         return token
 
     def holder(self, token: str) -> Holder:
-        """Who has this token; a key that was revoked or has expired ends its sessions."""
+        """Who has this token. A key that was revoked or has expired ends its sessions, and so does an account that was closed."""
         name = _name(token)
         with self._changing:
             session = self._open.get(name)
             if session is None or not self._lasts(session):
                 raise NoAccess("You are not signed in.", next_step="Sign in with a key.")
             self._open[name] = replace(session, used=self._now())
-        return self._keys.holder_of_number(session.key) if session.key else _AT_HAND
+        try:
+            return self._keys.holder_of_number(session.key)
+        except (NoAccess, UnknownAccount):
+            self.end(token)
+            raise
 
     def end(self, token: str) -> None:
         """Sign out."""

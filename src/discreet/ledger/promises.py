@@ -1,0 +1,77 @@
+"""What a catalog promises to people, as entries of the chain: whom every price is about, and which catalog answers.
+
+An epsilon is about somebody: a person with all their rows, or one row. Charges that were about others do not add up with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from discreet.catalog import Catalog, PrivacyUnit, Table
+from discreet.errors import WrongUnit
+
+if TYPE_CHECKING:
+    from discreet.ledger.draft import Draft
+
+UNITS, SERVED = "units", "served"
+
+
+def check_units(known: Mapping[str, Mapping[str, Any]], catalog: Catalog) -> None:
+    """Refuse a catalog that protects somebody else in a table than the books do, or nobody any more.
+
+    `known` is what the books say of each table. A table that they do not know may protect whomever it likes.
+    """
+    for name in known.keys() & catalog.tables.keys():
+        before, now = known[name]["unit"], _unit(catalog.tables[name].unit)
+        if before != now:
+            raise WrongUnit(
+                f"In these books {_in_words(before)} of {name} is protected, and in the catalog {_in_words(now)}: "
+                "what was spent was spent on others.",
+                next_step=f"Declare the privacy unit of {name} as it was, or begin new books at another ledger path.",
+            )
+
+
+def units_in_news(draft: Draft, catalog: Catalog) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The entry that says whom the tables protect and how many rows of one count, where the books do not say so yet; or a refusal."""
+    known = draft.running.units
+    check_units(known, catalog)
+    tables = {table.name: _promise(table) for table in catalog.tables.values() if not table.is_public}
+    news = {name: promise for name, promise in tables.items() if known.get(name) != promise}
+    if news:
+        yield UNITS, {"tables": news}
+
+
+def served_in_news(draft: Draft, catalog: Catalog) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The entry that says which catalog answers from now on; none of one that was never a text."""
+    if catalog.sha256 and catalog.sha256 != draft.running.served:
+        yield SERVED, {"sha256": catalog.sha256}
+
+
+def in_words(tables: Mapping[str, Mapping[str, Any]]) -> str:
+    """An entry for people."""
+    return "; ".join(
+        f"{_in_words(promise['unit'])} of {name}, at most {promise['max_rows']} rows"
+        for name, promise in tables.items()
+    )
+
+
+def _promise(table: Table) -> dict[str, Any]:
+    bounding = "once" if table.is_bounded_once else "each question"
+    return {"unit": _unit(table.unit), "max_rows": table.max_rows, "bounding": bounding}
+
+
+def _unit(unit: PrivacyUnit | None) -> dict[str, Any] | None:
+    """As JSON gives it back."""
+    if unit is None:
+        return None
+    path = [[step.column, step.table, step.key] for step in unit.path]
+    return {"column": unit.column, "path": path, "each_row": unit.is_row}
+
+
+def _in_words(unit: Mapping[str, Any] | None) -> str:
+    if unit is None:
+        return "nobody"
+    if unit["each_row"]:
+        return "each row"
+    return f"each {' → '.join([step[0] for step in unit['path']] + [unit['column']])}"
