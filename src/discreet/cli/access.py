@@ -73,7 +73,8 @@ def list_keys(*, config: ConfigOption = CATALOG, as_json: JsonOption = False) ->
 def add_user(
     name: UserName, *, role: RoleOption = "analyst", config: ConfigOption = CATALOG, as_json: JsonOption = False
 ) -> None:
-    """Give somebody whom the proxy signs in a role, or another one."""
+    """Give somebody whom the proxy signs in a role, or another one. An analyst needs an account: the catalog's, or one that `ledger cap` opened."""
+    open_books(load_catalog(config)).close()  # with the accounts that the catalog declares by now
     with closing(key_book(config)) as book:
         book.set_user(name, role)
     say_done(f"{name} comes in as {role}", {"name": name, "role": role}, as_json=as_json)
