@@ -67,6 +67,7 @@ frontend/node_modules: frontend/package-lock.json
 bench: $(BENCH) $(PEERS_READY)  ## our speed against the peers, in one run; writes docs/benchmarks.md
 	$(BENCH_VENV)/bin/python -m benchmarks.noise
 	$(BENCH_VENV)/bin/python -m benchmarks.accounting
+	$(BENCH_VENV)/bin/python -m benchmarks.workloads
 	$(BENCH_VENV)/bin/python -m benchmarks.ledger --largest
 	$(BENCH_VENV)/bin/python -m benchmarks.curator --peers $(PEERS_VENV) --largest
 	$(BENCH_VENV)/bin/python -m benchmarks.service

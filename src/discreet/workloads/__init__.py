@@ -1,7 +1,9 @@
 """Many queries at once: which numbers to measure so that all answers together are as exact as a price allows."""
 
 from discreet.workloads.choosing import Estimate, Plan, plan
+from discreet.workloads.geography import Tree
 from discreet.workloads.measurement import Measurement, Price
+from discreet.workloads.topdown import TopDown
 from discreet.workloads.workload import Workload, marginals, means, points, predicates, ranges, thresholds, total
 
 __all__ = [
@@ -9,6 +11,8 @@ __all__ = [
     "Measurement",
     "Plan",
     "Price",
+    "TopDown",
+    "Tree",
     "Workload",
     "marginals",
     "means",

@@ -106,6 +106,10 @@ class Measurement(Mechanism):
         return self.noise.rho
 
     @property
+    def exact_rho(self) -> Fraction:
+        return self.noise.exact_rho
+
+    @property
     def variance(self) -> float:
         """Of the noise of one number."""
         if isinstance(self.noise, Gaussian):
