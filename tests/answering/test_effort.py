@@ -1,5 +1,6 @@
 """What a question is expected to take is public: the same for any data, and more where the plan or the declared sizes ask for more."""
 
+import json
 import time
 
 import pyarrow as pa
@@ -7,6 +8,7 @@ import pytest
 
 from discreet.answering.effort import seconds_of
 from discreet.catalog import parse_catalog
+from discreet.engines.kernel import groupings
 from tests.opening import open_curator
 
 CATALOG = """
@@ -133,3 +135,38 @@ def test_a_window_is_expected_to_carry_every_text_of_the_rows_that_it_sorts():
         with open_curator(catalog=catalog, frames=frames) as curator:
             expected[longest] = seconds_of(curator.plan(sql, epsilon=1))
     assert expected[4096] - expected[10] > 20 * 1000 * 4000 * 4e-9  # 4 ns a letter were measured
+
+
+def rows_of_operators(curator, plan):
+    """How many rows went through each operator of the engine, by its own count."""
+    for question in plan.questions:
+        for grouping in groupings(question, salt="s"):
+            for statement in (grouping.integers, *grouping.histograms.values()):
+                text = f"EXPLAIN (ANALYZE, FORMAT json) {statement.sql}"
+                ((_, told),) = curator._engine._data.cursor().execute(text).fetchall()
+                several = json.loads(told)["operator"]
+                while several:
+                    operator = several.pop()
+                    several += operator.get("children", [])
+                    yield max(operator["intermediate_rows"], operator.get("rows_scanned", 0))
+
+
+@pytest.mark.parametrize(("counted", "kept"), [(2, 1000), (1500, 1500)])
+def test_whoever_has_rows_without_end_is_read_up_to_a_bound_where_each_question_bounds_rows_itself(counted, kept):
+    """Nothing is computed of what a question does not choose from: it is not there."""
+    rows = 20_000
+    frames = {
+        "t": pa.table({"id": [1] * rows, "x": [n % 100 for n in range(rows)], "w": ["a"] * rows, "z": list(map(str, range(rows)))}),
+        "p": pa.table({"n": [1]}),
+    }  # fmt: skip
+    declared = CATALOG.replace("max_rows = 3", f'max_rows = {counted}\nbounding = "per-query"').format(declared="")
+    with open_curator(catalog=parse_catalog(declared), frames=frames) as curator:
+        for sql in (
+            "SELECT COUNT(*) FROM t WHERE UPPER(z) LIKE '%1_'",
+            "SELECT w, MEDIAN(x) FROM t GROUP BY w",
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_groups_contributed = 1, max_rows_per_group = 2) w, COUNT(*) FROM t GROUP BY w",
+            "SELECT AVG(n) FROM (SELECT id, COUNT(*) AS n FROM t WHERE LENGTH(z) > 0 GROUP BY id)",
+            "SELECT COUNT(*) FROM t WHERE EXISTS (SELECT 1 FROM t b WHERE b.id = t.id AND b.w > t.w AND b.z = t.z)",
+        ):
+            plan = curator.plan(sql, epsilon=1)
+            assert max(rows_of_operators(curator, plan)) == kept, sql

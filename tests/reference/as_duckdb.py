@@ -128,7 +128,7 @@ def read(sql: str, seed: int) -> tuple[Counter[tuple[Any, ...]], tuple[str, ...]
     for person in [None] if relation.is_public else oracle.snapshot.persons:
         own = oracle.rows_of(relation, person)
         most = relation.shape.most_rows
-        assert relation.is_public or most is None or len(own) <= most, f"more than {most} rows: {sql}"
+        assert relation.is_public or len(own) <= most, f"more than {most} rows: {sql}"
         rows.update(tuple(map(_alike, row.values)) for row in own)
     return rows, tuple(context.notes)
 

@@ -93,7 +93,7 @@ class Interpreter:
         return [
             Row((row.rank,), row.values, row.nth)
             for row in stored
-            if relation.most is None or row.rank <= relation.most
+            if row.rank <= relation.most
         ]
 
     def _computed(self, relation: Compute, row: Row) -> Row:

@@ -57,7 +57,7 @@ def broken_relations(oracle: Interpreter, top: Relation) -> Iterator[str]:
             most = relation.shape.size if relation.is_public else relation.shape.most_rows
             if len({row.ids for row in rows}) != len(rows):
                 yield f"ids repeat in {written(relation)}"
-            if not relation.is_public and most is not None and len(rows) > most:
+            if not relation.is_public and len(rows) > most:
                 yield f"{len(rows)} rows where {most} are the most: {written(relation)}"
             if relation.shape.each_once and len(rows) != 1:
                 yield f"{len(rows)} rows where everybody has one: {written(relation)}"

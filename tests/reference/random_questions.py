@@ -31,7 +31,7 @@ class Questions:
     def draw(self) -> Question:
         """One question; shallow ones are as many as deep ones."""
         while True:
-            rows = self.relations.draw(self.rng.choice([0, 0, 1, 1, 1, 2, 2, 3]), capped=self.rng.random() < 0.7)
+            rows = self.relations.draw(self.rng.choice([0, 0, 1, 1, 1, 2, 2, 3]))
             try:
                 return self._about(rows)
             except REFUSALS:
@@ -45,7 +45,7 @@ class Questions:
         return Question(rows=rows, keys=keys, measures=measures, limits=self._limits(rows), sets=sets)
 
     def _limits(self, rows: Relation) -> Limits:
-        most = self.rng.choice([1, 2, 3, 5, rows.shape.most_rows or 4, (rows.shape.most_rows or 4) + 1])
+        most = self.rng.choice([1, 2, 3, 5, rows.shape.most_rows, rows.shape.most_rows + 1])
         if self.rng.random() < 0.6:
             return Limits(rows=max(most, 1))
         groups, each = self.rng.choice([1, 1, 2, 3]), self.rng.choice([1, 1, 2, 4])

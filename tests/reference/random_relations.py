@@ -34,18 +34,17 @@ class Relations:
         self.protected = [table for table in catalog.tables.values() if not table.is_public]
         self.public = [table for table in catalog.tables.values() if table.is_public]
 
-    def draw(self, depth: int, *, public: bool = False, capped: bool = True) -> Relation:
-        """A relation; where not `capped`, nothing bounds a person's rows, and joins of people are left out."""
+    def draw(self, depth: int, *, public: bool = False) -> Relation:
+        """A relation of people, or a public one."""
         if depth <= 0:
-            return self._scan(public=public, capped=capped)
+            return self._scan(public=public)
         nodes: list[Callable[..., Relation]] = [self._keep, self._compute, self._per_person, self._stack]
-        if capped or public:
-            nodes += [self._join, self._join, self._mark, self._windowed]
+        nodes += [self._join, self._join, self._mark, self._windowed]
         if not public:
             nodes += [self._public_join, self._public_mark]
         while True:
             try:
-                drawn = self.rng.choice(nodes)(depth - 1, public=public, capped=capped)
+                drawn = self.rng.choice(nodes)(depth - 1, public=public)
             except REFUSALS:
                 continue
             return drawn if len(drawn.columns) <= _MOST_COLUMNS else self._narrowed(drawn)
@@ -54,22 +53,20 @@ class Relations:
         kept = sorted(self.rng.sample(range(len(relation.columns)), _MOST_COLUMNS // 2))
         return Compute(relation, tuple(relation.field(at) for at in kept))
 
-    def _scan(self, *, public: bool, capped: bool) -> Relation:
+    def _scan(self, *, public: bool) -> Relation:
         table = self.rng.choice(self.public if public else self.protected)
         drawn = scan(table, self.catalog, size=self.sizes.get(table.name, 0))
         if public:
             return drawn
-        most = [most for most in (drawn.most, self.rng.choice([1, 2, 3, 8])) if most is not None]
-        if capped and (drawn.most is None or self.rng.random() < 0.2):
-            return replace(drawn, most=min(most))
-        return drawn
+        fewer = min(drawn.most or 0, self.rng.choice([1, 2, 3, 8]))
+        return replace(drawn, most=fewer) if self.rng.random() < (0.2 if table.is_bounded_once else 0.7) else drawn
 
-    def _keep(self, depth: int, *, public: bool, capped: bool) -> Relation:
-        rows = self.draw(depth, public=public, capped=capped)
+    def _keep(self, depth: int, *, public: bool) -> Relation:
+        rows = self.draw(depth, public=public)
         return Keep(rows, self.expressions.condition(fields(rows), 3))
 
-    def _compute(self, depth: int, *, public: bool, capped: bool) -> Relation:
-        rows = self.draw(depth, public=public, capped=capped)
+    def _compute(self, depth: int, *, public: bool) -> Relation:
+        rows = self.draw(depth, public=public)
         columns = fields(rows)
         kept = [column for column in columns if self.rng.random() < 0.5]
         new = [self.expressions.draw(self.rng.choice(_TYPES), columns, 4) for _ in range(self.rng.randint(1, 3))]
@@ -112,15 +109,15 @@ class Relations:
         columns = [*fields(sides[0]), *(Field(width + column.at, column.facts) for column in fields(sides[1]))]
         return replace(joined, on=self.expressions.condition(columns, 2))
 
-    def _join(self, depth: int, *, public: bool, capped: bool) -> Relation:
+    def _join(self, depth: int, *, public: bool) -> Relation:
         left, right = self.draw(depth, public=public), self.draw(self.rng.randint(0, depth), public=public)
         if self.rng.random() < 0.15:
             right = left
         how = self.rng.choice(list(How))
         return self._with_condition(Join(left, right, how, self._keys(left, right), None, 1), len(left.columns))
 
-    def _public_join(self, depth: int, *, public: bool, capped: bool) -> Relation:
-        rows, others = self.draw(depth, capped=capped), self.draw(self.rng.randint(0, depth), public=True)
+    def _public_join(self, depth: int, *, public: bool) -> Relation:
+        rows, others = self.draw(depth), self.draw(self.rng.randint(0, depth), public=True)
         fan_out = self.rng.choice([1, 1, 2, 3])
         if self.rng.random() < 0.25:
             joined = Join(others, rows, How.INNER, self._keys(others, rows, plain="left"), None, fan_out)
@@ -130,13 +127,13 @@ class Relations:
             Join(rows, others, how, self._keys(rows, others, plain="right"), None, fan_out), len(rows.columns)
         )
 
-    def _mark(self, depth: int, *, public: bool, capped: bool) -> Relation:
+    def _mark(self, depth: int, *, public: bool) -> Relation:
         rows, others = self.draw(depth, public=public), self.draw(self.rng.randint(0, depth), public=public)
         keys = self._keys(rows, others, plain="right" if public else "")
         return self._used(self._with_condition(Mark(rows, others, keys, None), len(rows.columns)))
 
-    def _public_mark(self, depth: int, *, public: bool, capped: bool) -> Relation:
-        rows, others = self.draw(depth, capped=capped), self.draw(self.rng.randint(0, depth), public=True)
+    def _public_mark(self, depth: int, *, public: bool) -> Relation:
+        rows, others = self.draw(depth), self.draw(self.rng.randint(0, depth), public=True)
         mark = Mark(rows, others, self._keys(rows, others, plain="right"), None, self.rng.choice([1, 2, 3]))
         return self._used(self._with_condition(mark, len(rows.columns)))
 
@@ -169,8 +166,8 @@ class Relations:
             return steps_for(value.facts, grid.step * self.rng.choice([2, 2**10, 2**20]))
         return grid
 
-    def _per_person(self, depth: int, *, public: bool, capped: bool) -> Relation:
-        rows = self.draw(depth, public=public, capped=capped)
+    def _per_person(self, depth: int, *, public: bool) -> Relation:
+        rows = self.draw(depth, public=public)
         columns = fields(rows)
         keys = [
             self.expressions.draw(self.rng.choice(_TYPES), columns, self.rng.choice([0, 0, 2]))
@@ -208,17 +205,17 @@ class Relations:
         )
         return Window(place, value, offset, partition, order, None)
 
-    def _windowed(self, depth: int, *, public: bool, capped: bool) -> Relation:
+    def _windowed(self, depth: int, *, public: bool) -> Relation:
         rows = self.draw(depth, public=public)
         return Windowed(rows, tuple(self.window(fields(rows)) for _ in range(self.rng.randint(1, 2))))
 
-    def _stack(self, depth: int, *, public: bool, capped: bool) -> Relation:
-        first = self.draw(depth, public=public, capped=capped)
+    def _stack(self, depth: int, *, public: bool) -> Relation:
+        first = self.draw(depth, public=public)
         if len(first.columns) > 6:
             first = Compute(first, tuple(self.rng.sample(fields(first), 5)))
         parts: list[Relation] = [first]
         for _ in range(self.rng.choice([1, 1, 2])):
-            other = self.draw(self.rng.randint(0, depth), public=public, capped=capped)
+            other = self.draw(self.rng.randint(0, depth), public=public)
             wanted = [column.facts.type for column in first.columns]
             parts.append(
                 Compute(

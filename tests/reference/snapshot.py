@@ -177,7 +177,7 @@ def row_hash(row: Sequence[Any], table: Table, *, salt: str) -> str:
 
 
 def _ranked(catalog: Catalog, table: Table, owned: list[Owned], *, salt: str) -> dict[Any, tuple[StoredRow, ...]]:
-    """The rows of each person by hash, ties by the row itself; the first max_rows where the table is bounded once."""
+    """The rows of each person by hash, ties by the row itself; the first max_rows, or a thousand to choose from."""
     referred = {
         step.key
         for other in catalog.tables.values()
@@ -192,7 +192,7 @@ def _ranked(catalog: Catalog, table: Table, owned: list[Owned], *, salt: str) ->
     ranked = {}
     for owner, rows in by_person.items():
         rows.sort(key=lambda row: (row_hash(row, table, salt=salt), all_in_order(row)))
-        kept = rows[: table.max_rows] if table.is_bounded_once else rows
+        kept = rows[: table.max_rows if table.is_bounded_once else max(table.max_rows, 1000)]
         ranked[owner] = tuple(
             _stored(rank, row, {at: sum(before[at] == row[at] for before in kept[:rank]) for at in places if row[at] is not None})
             for rank, row in enumerate(kept, start=1)

@@ -64,12 +64,11 @@ class Aggregate:
     def parts(self) -> Iterator[Expression]:
         return (part for part in (self.value, self.where) if part is not None)
 
-    def facts(self, most: int | None, *, grouped: bool) -> Facts:
+    def facts(self, most: int, *, grouped: bool) -> Facts:
         """What is public about the result over at most `most` rows; a group has at least one."""
         if self.fold in (Fold.ROWS, Fold.PRESENT, Fold.DISTINCT):
             least = 1 if grouped and self.fold is Fold.ROWS and self.where is None else 0
-            high = None if most is None else Fraction(most)
-            return Facts(type=Type.INTEGER, low=Fraction(least), high=high, nullable=False)
+            return Facts(type=Type.INTEGER, low=Fraction(least), high=Fraction(most), nullable=False)
         value = self.value
         assert value is not None  # noqa: S101  checked on construction
         if self.fold in (Fold.LEAST, Fold.LARGEST):
@@ -109,12 +108,8 @@ def _as_doubles(low: Fraction | None, high: Fraction | None) -> Bounds:
     )
 
 
-def _summed(low: Fraction | None, high: Fraction | None, most: int | None) -> Bounds:
-    """Between one row and all of them; without a limit only the sign is known."""
-    if most is None:
-        return (Fraction(0) if low is not None and low >= 0 else None), (
-            Fraction(0) if high is not None and high <= 0 else None
-        )
+def _summed(low: Fraction | None, high: Fraction | None, most: int) -> Bounds:
+    """Between one row and all of them."""
     return (None if low is None else min(low, low * most)), (None if high is None else max(high, high * most))
 
 
@@ -192,7 +187,7 @@ class Window:
         """Whether ties in the asked order must be broken."""
         return self.what in BY_POSITION or self.frame is not None
 
-    def facts(self, most: int | None, *, owned: bool) -> Facts:
+    def facts(self, most: int, *, owned: bool) -> Facts:
         """What is public about the result."""
         if isinstance(self.what, Aggregate):
             return self.what.facts(most, grouped=self.frame is None)
@@ -200,6 +195,6 @@ class Window:
             return replace(
                 self.value.facts, nullable=True, numbering=False, origin=None, person=self.value.facts.person and owned
             )
-        high = Fraction(self.offset) if self.what is Place.NTILE else None if most is None else Fraction(most)
+        high = Fraction(self.offset if self.what is Place.NTILE else most)
         numbering = self.what is Place.ROW_NUMBER and owned and not self.partition
         return Facts(type=Type.INTEGER, low=Fraction(1), high=high, nullable=False, numbering=numbering)

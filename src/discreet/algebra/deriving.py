@@ -37,19 +37,6 @@ def check_keys(left: Relation, right: Relation, keys: Sequence[tuple[Expression,
             raise NotAllowed("The types of the question do not fit together.", next_step="Compare like with like.")
 
 
-def check_capped(*relations: Relation) -> None:
-    """Relations of people meet others only where something bounds their rows."""
-    if any(relation.shape.person is not None and relation.shape.most_rows is None for relation in relations):
-        message = "a relation whose rows nothing bounds must be capped first"
-        raise ValueError(message)
-
-
-def check_meeting(*relations: Relation) -> None:
-    """Relations of people whose owners are equated: both bounded, and of the same people."""
-    check_capped(*relations)
-    check_same_people(*relations)
-
-
 def check_same_people(*relations: Relation) -> None:
     """Owners are compared only where equal ones are one person: the numbers of rows of a table mean nothing elsewhere."""
     if len({relation.shape.row_people for relation in relations if relation.shape.person is not None}) > 1:

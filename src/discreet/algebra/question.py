@@ -155,8 +155,7 @@ class Question:
     @property
     def is_cut(self) -> bool:
         """Whether a person's rows must be cut at the release: the relation itself allows more than the limits, or groups are limited."""
-        most = self.rows.shape.most_rows
-        return most is None or most > self.limits.rows or self.limits.groups is not None
+        return self.rows.shape.most_rows > self.limits.rows or self.limits.groups is not None
 
     @property
     def drops_undeclared(self) -> bool:

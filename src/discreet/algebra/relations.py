@@ -17,7 +17,6 @@ from typing import TypeAlias
 from discreet.algebra.aggregates import Aggregate, Window
 from discreet.algebra.deriving import (
     check_keys,
-    check_meeting,
     check_reads,
     check_same_people,
     is_unique,
@@ -75,7 +74,7 @@ class Scan(_Relation):
         each_once = self.each_once and self.person is not None and self.most == 1
         self._set(
             Shape(
-                columns=columns, person=self.person, ids=(Type.INTEGER,), most_rows=self.most, size=self.size,
+                columns=columns, person=self.person, ids=(Type.INTEGER,), most_rows=self.most or 0, size=self.size,
                 each_once=each_once, row_people=self.table.name if self.table.has_row_people else "",
             )
         )  # fmt: skip
@@ -94,10 +93,8 @@ class Keep(_Relation):
             raise NotAllowed("A condition must be true or false.", next_step="Compare something: x > 0.")
         inner = self.rows.shape
         numbered = [n for n in map(most_by_number, conjuncts(self.condition)) if n is not None]
-        most = min((n for n in (*numbered, inner.most_rows) if n is not None), default=None)
-        self._set(
-            replace(inner, most_rows=most if inner.person is not None else inner.most_rows, each_once=False), self.rows
-        )
+        most = min([inner.most_rows, *numbered])
+        self._set(replace(inner, most_rows=most, each_once=False), self.rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,9 +159,9 @@ class Join(_Relation):
         self._set(shape, self.left, self.right)
 
     def _of_people(self, a: Shape, b: Shape, columns: tuple[Column, ...]) -> Shape:
-        check_meeting(self.left, self.right)
+        check_same_people(self.left, self.right)
         # A row that meets none stays in an outer join.
-        ours, theirs = max(a.most_rows or 1, 1), max(b.most_rows or 1, 1)
+        ours, theirs = a.most_rows, b.most_rows
         most, met_by_left, met_by_right = ours * theirs, theirs, ours
         if self.is_unique_right or (
             self.how is not How.FULL and _is_grouped_by(self.right, [key for _, key in self.keys])
@@ -199,7 +196,7 @@ class Join(_Relation):
         if self.how is How.FULL:
             raise NotAllowed("Public tables are not joined by FULL JOIN.", next_step="Use a left join, or UNION ALL.")
         size = a.size * max(1, self.fan_out)
-        return Shape(columns=columns, person=None, ids=(*a.ids, *b.ids), most_rows=None, size=size)
+        return Shape(columns=columns, person=None, ids=(*a.ids, *b.ids), most_rows=0, size=size)
 
     def _with_public(self, a: Shape, b: Shape, columns: tuple[Column, ...]) -> Shape:
         if self.how is How.FULL or (self.how is How.LEFT and a.person is None):
@@ -210,9 +207,8 @@ class Join(_Relation):
         if any(not isinstance(key[0 if a.person is None else 1], Field) for key in self.keys):
             raise out_of_place()
         owned = a if a.person is not None else b
-        most = None if owned.most_rows is None else owned.most_rows * self.fan_out
         return Shape(
-            columns=columns, person=owned.person, ids=(*a.ids, *b.ids), most_rows=most, fan_out=owned.fan_out * self.fan_out, copies=owned.copies * self.fan_out,
+            columns=columns, person=owned.person, ids=(*a.ids, *b.ids), most_rows=owned.most_rows * self.fan_out, fan_out=owned.fan_out * self.fan_out, copies=owned.copies * self.fan_out,
             each_once=owned.each_once and self.how is How.LEFT and self.fan_out == 1, row_people=owned.row_people,
         )  # fmt: skip
 
@@ -238,7 +234,7 @@ class Mark(_Relation):
         if b.person is not None:
             if a.person is None:
                 raise NotAllowed("A public row cannot look at people.", next_step="Start from the protected table.")
-            check_meeting(self.rows, self.others)
+            check_same_people(self.rows, self.others)
         elif any(not isinstance(key, Field) for _, key in self.keys):
             raise out_of_place()
         mark = Column(Facts(type=Type.BOOLEAN, nullable=False))
@@ -247,7 +243,7 @@ class Mark(_Relation):
             fan_out = tried = self.fan_out
         elif a.person is not None and self.on is not None:
             # A condition is tried on every pair of rows of the same person and keys.
-            tried = max(b.most_rows or 1, 1)
+            tried = b.most_rows
         columns = (*a.columns, mark)
         copies = max(a.copies * tried, b.copies)
         self._set(
@@ -297,8 +293,6 @@ class Windowed(_Relation):
     def __post_init__(self) -> None:
         inner = self.rows.shape
         check_reads(self.rows, *(part for window in self.windows for part in window.parts))
-        if inner.person is not None:
-            check_meeting(self.rows)
         most = inner.most_rows if inner.person is not None else inner.size
         new = tuple(Column(window.facts(most, owned=inner.person is not None)) for window in self.windows)
         self._set(replace(inner, columns=(*inner.columns, *new)), self.rows)
@@ -327,8 +321,7 @@ class Stack(_Relation):
             Column(hull([column.facts for column in several]))
             for several in zip(*(shape.columns for shape in shapes), strict=True)
         )
-        counts = [shape.most_rows for shape in shapes]
-        most = None if None in counts else sum(count or 0 for count in counts)
+        most = sum(shape.most_rows for shape in shapes)
         ids = (Type.INTEGER, *(kind for shape in shapes for kind in shape.ids))
         self._set(
             Shape(

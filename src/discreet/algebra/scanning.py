@@ -9,14 +9,14 @@ from discreet.loss import Neighbours
 
 
 def scan(table: Table, catalog: Catalog, *, size: int = 0) -> Scan:
-    """A table of the catalog; one whose rows are bounded by each question is not bounded yet. `size` is of a public one."""
+    """A table of the catalog, with as many rows of a person as its snapshot keeps. `size` is of a public one."""
     if table.unit is None:
         return Scan(table, None, None, frozenset(), size)
     person = _owner(table, table.unit, catalog)
     units = [other.unit for other in catalog.tables.values() if other.unit is not None]
     unique = frozenset(step.key for unit in units for step in unit.path if step.table == table.name)
     each_once = table.lists_people and catalog.neighbours is Neighbours.REPLACE_ONE
-    return Scan(table, person, table.max_rows if table.is_bounded_once else None, unique, 0, each_once)
+    return Scan(table, person, table.rows_kept, unique, 0, each_once)
 
 
 def _owner(table: Table, unit: PrivacyUnit, catalog: Catalog) -> Facts:

@@ -21,8 +21,6 @@ MOST_COPIES = 10_000
 MOST_PUBLIC_ROWS = 10**7
 MOST_NODES = 200
 DEEPEST = 60
-CAP = 1_000
-"""The rows of a person that a table bounded by each question brings to joins and windows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +36,15 @@ class Column:
 class Shape:
     """What is derived of a relation: its columns, whose its rows are, what tells them apart, and how many there can be.
 
-    `person` is what is known of the owner, None for public relations; `row_people` the table whose rows are the people, empty where they have ids. `most_rows` is the most that one person can have, None where nothing
-    bounds them yet; `fan_out` the most public rows that one row has met, and `copies` the most rows of any kind that it has met or become. `size` is the most rows of a public relation. `each_once` says that
+    `person` is what is known of the owner, None for public relations; `row_people` the table whose rows are the people, empty where they have ids. `most_rows` is the most that one person can have, 0 for public
+    relations; `fan_out` the most public rows that one row has met, and `copies` the most rows of any kind that it has met or become. `size` is the most rows of a public relation. `each_once` says that
     every person has exactly one row.
     """
 
     columns: tuple[Column, ...]
     person: Facts | None
     ids: tuple[Type, ...]
-    most_rows: int | None
+    most_rows: int
     fan_out: int = 1
     copies: int = 1
     size: int = 0
@@ -57,12 +55,15 @@ class Shape:
     depth: int = 1
 
     def __post_init__(self) -> None:
+        if self.person is not None and self.most_rows < 1:
+            message = "something bounds the rows of every person"
+            raise ValueError(message)
         if self.nodes > MOST_NODES or self.depth > DEEPEST:
             raise TooLarge(
                 "The question grows too long when its parts are put together.",
                 next_step="Use fewer references to one part.",
             )
-        if self.most_rows is not None and self.most_rows > MOST_ROWS:
+        if self.most_rows > MOST_ROWS:
             raise TooLarge("One person could have too many rows.", next_step="Join on a key with fewer repeats.")
         if self.fan_out > MOST_FAN_OUT or self.copies > MOST_COPIES:
             raise TooLarge(

@@ -13,7 +13,7 @@ from discreet.algebra.aggregates import Window
 from discreet.algebra.expressions import Call, Expression
 from discreet.algebra.question import Kind, Measure, Question
 from discreet.algebra.relations import Compute, Join, Keep, Mark, PerPerson, Relation, Scan, Stack, Windowed
-from discreet.algebra.shapes import CAP, MOST_ROWS
+from discreet.algebra.shapes import MOST_ROWS
 from discreet.catalog import Type
 from discreet.engines import mentions
 
@@ -27,18 +27,13 @@ _LETTER = 20.0
 
 def of_one_person(question: Question) -> float:
     """Nanoseconds: the rows are read anew for each statement, those of histograms among them."""
-    rows = rows_of_one(question.rows)
+    rows = question.rows.shape.most_rows
     keys = [key.expression for key in question.keys]
     grouped = _SORTED if keys or question.is_cut else 0.0
     reading = _relation(question.rows) + rows * (_PAIR + grouped + _sorting(keys))
     histograms = sum(measure.kind is Kind.QUANTILE for measure in question.measures)
     measured = rows * sum(map(_measure, question.measures))
     return len(question.sets) * ((1 + histograms) * reading + measured)
-
-
-def rows_of_one(relation: Relation) -> int:
-    """The most rows that one person has in a relation."""
-    return CAP if relation.shape.most_rows is None else relation.shape.most_rows
 
 
 def _measure(measure: Measure) -> float:
@@ -51,15 +46,15 @@ def _relation(relation: Relation) -> float:
         return 0.0
     match relation:
         case Keep():
-            return _relation(relation.rows) + rows_of_one(relation.rows) * dearest(relation.condition)
+            return _relation(relation.rows) + relation.rows.shape.most_rows * dearest(relation.condition)
         case Compute():
-            return _relation(relation.rows) + rows_of_one(relation.rows) * sum(map(dearest, relation.expressions))
+            return _relation(relation.rows) + relation.rows.shape.most_rows * sum(map(dearest, relation.expressions))
         case PerPerson():
             parts = [*relation.keys, *(part for aggregate in relation.aggregates for part in aggregate.parts)]
             each = _SORTED * (1 + len(relation.aggregates)) + _sorting(parts)
-            return _relation(relation.rows) + rows_of_one(relation.rows) * each
+            return _relation(relation.rows) + relation.rows.shape.most_rows * each
         case Windowed():
-            rows = rows_of_one(relation.rows)
+            rows = relation.rows.shape.most_rows
             # Each window copies the rows that it sorts, with every text in them.
             carried = _LETTER * sum(column.facts.longest or 0 for column in relation.rows.columns)
             return _relation(relation.rows) + rows * sum(carried + _window(window, rows) for window in relation.windows)
@@ -73,10 +68,10 @@ def _relation(relation: Relation) -> float:
 
 def _meeting(meeting: Join | Mark, left: Relation, right: Relation) -> float:
     """Keys are computed for the rows of each side, a condition between them for every pair, its arguments as often as they are written."""
-    pairs = math.prod(rows_of_one(side) for side in (left, right) if not side.is_public) * meeting.fan_out
+    pairs = math.prod(side.shape.most_rows for side in (left, right) if not side.is_public) * meeting.fan_out
     each = _PAIR + (0.0 if meeting.on is None else dearest(meeting.on, is_repeated=True))
     keys = sum(
-        rows_of_one(side) * (_SORTED + _sorting([pair[at] for pair in meeting.keys]))
+        side.shape.most_rows * (_SORTED + _sorting([pair[at] for pair in meeting.keys]))
         for at, side in enumerate((left, right))
         if not side.is_public
     )

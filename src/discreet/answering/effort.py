@@ -109,14 +109,10 @@ def _pairs(meeting: Join | Mark, left: Relation, right: Relation) -> tuple[float
     if left.is_public or right.is_public:
         rows = (theirs if left.is_public else ours) * meeting.fan_out
     else:
-        rows = min(ours * _most(right), theirs * _most(left))
+        rows = min(ours * right.shape.most_rows, theirs * left.shape.most_rows)
     conditions = [part for pair in meeting.keys for part in pair] + ([] if meeting.on is None else [meeting.on])
     work = (ours + theirs) * _MET + rows * (_PAIR + sum(map(_calls, conditions)))
     return max(rows, ours if not left.is_public else 0.0), before + beside + work
-
-
-def _most(relation: Relation) -> int:
-    return relation.shape.most_rows or 1
 
 
 def _parts(keys: Sequence[Expression], aggregates: Sequence[Aggregate]) -> float:

@@ -18,6 +18,8 @@ LARGEST_STEP = 2**52
 
 ROWS_ABOUT = 10**6
 """What a protected table is taken to have where its owner declares nothing."""
+CHOSEN_FROM = 1_000
+"""Rows of a person that a question chooses from, where it bounds them itself: nobody's further rows may be heard in the time."""
 
 
 class Type(Enum):
@@ -111,7 +113,7 @@ class Table:
     max_rows: int = 1
     path: str | None = None
     is_bounded_once: bool = True
-    """Whether rows are cut to max_rows when the snapshot is made, or by each question after its WHERE."""
+    """Whether rows are cut to max_rows when the snapshot is made, or by each question after its WHERE: of those that the snapshot keeps."""
     rows_about: int = ROWS_ABOUT
     """How large the table is, roughly, as the owner declares it and nobody counts it: answers leave when a table of this size would be read."""
     lists_people: bool = False
@@ -120,6 +122,11 @@ class Table:
     @property
     def is_public(self) -> bool:
         return self.unit is None
+
+    @property
+    def rows_kept(self) -> int:
+        """How many rows of a person the snapshot keeps: those that count, or those that each question chooses from."""
+        return self.max_rows if self.is_bounded_once else max(self.max_rows, CHOSEN_FROM)
 
     @property
     def has_row_people(self) -> bool:

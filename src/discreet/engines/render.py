@@ -281,7 +281,7 @@ def _every(conditions: Sequence[str]) -> str:
 
 
 def _scan(scan: Scan, kept: list[str]) -> str:
-    capped = "" if scan.is_public or scan.most is None else f" WHERE r <= {scan.most}"
+    capped = "" if scan.is_public else f" WHERE r <= {scan.most}"
     parts = ["r AS i1" if name == "i1" else name for name in kept]
     return f"{_select(parts)} FROM {DATA}.{dialect.quoted(scan.table.name)}{capped}"
 

@@ -1,7 +1,7 @@
 """DuckDB: a snapshot of the tables, with every promise of the catalog enforced on the rows themselves.
 
 Types are cast (what does not fit is NULL), values made canonical, text cut, numbers and dates clamped, rows without an owner dropped, and each
-person's rows ranked by a salted hash of the row's own content; at most `max_rows` are kept. So what one person contributes depends on nobody
+person's rows ranked by a salted hash of the row's own content; at most `rows_kept` are kept. So what one person contributes depends on nobody
 else. Columns have names of our own: `o` the owner, `r` the rank (of a public table the place), `c1 …` the columns, `s1 …` their whole steps
 where they are bounded, `u1 …` the number of a row among the person's with the same value, where other tables refer to the column.
 """
@@ -229,7 +229,7 @@ class Door:
         return f"SELECT *, row_number() OVER (ORDER BY {order}) AS r FROM ({rows})"
 
     def ranked_rows(self, table: Table) -> str:
-        """Each person's rows by a salted hash of the whole row, ties by the row itself; the first max_rows of them."""
+        """Each person's rows by a salted hash of the whole row, ties by the row itself; the first of them are kept."""
         names = [f"c{at}" for at, _ in _numbered(table)]
         steps = [
             f"CAST({_steps(at, column)} AS {_steps_type(column)}) AS s{at}"
@@ -241,8 +241,7 @@ class Door:
             return f"SELECT *, CAST(1 AS BIGINT) AS r FROM ({whole})"
         row = hashed(["$salt", *(_content(at, column) for at, column in _numbered(table))])
         order = ", ".join([row, *(f"{name} NULLS LAST" for name in names)])
-        kept = f" QUALIFY r <= {table.max_rows}" if table.is_bounded_once else ""
-        ranked = f"SELECT *, row_number() OVER (PARTITION BY o ORDER BY {order}) AS r FROM ({whole}){kept}"
+        ranked = f"SELECT *, row_number() OVER (PARTITION BY o ORDER BY {order}) AS r FROM ({whole}) QUALIFY r <= {table.rows_kept}"
         numbers = [
             f", CASE WHEN c{at} IS NOT NULL THEN row_number() OVER (PARTITION BY o, c{at} ORDER BY r) END AS u{at}"
             for at in _unique(self._catalog, table)

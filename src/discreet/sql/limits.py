@@ -6,9 +6,8 @@ from dataclasses import replace
 
 from discreet.algebra.question import Limits
 from discreet.algebra.relations import Compute, Join, Keep, Mark, Relation, Scan, Stack
-from discreet.algebra.shapes import MOST_ROWS
 from discreet.catalog import Catalog, Table
-from discreet.errors import NotAllowed, TooLarge
+from discreet.errors import NotAllowed
 from discreet.sql.text import Options
 
 
@@ -20,19 +19,16 @@ def limits_of(rows: Relation, options: Options, catalog: Catalog, *, has_keys: b
     if per_group is not None and groups is None:
         raise NotAllowed("max_rows_per_group needs max_groups_contributed.", next_step="Give both.")
     asked = [limit for limit in (catalog.rows_per_person, options.max_rows_contributed) if limit is not None]
-    derived = rows.shape.most_rows
     if (
         not asked
         and (groups is None or per_group is None)
         and any(not table.is_bounded_once for table in _tables(rows))
     ):
         asked = [max(table.max_rows for table in _tables(rows))]
-    bounds = [*asked, *([] if derived is None else [derived])]
+    bounds = [*asked, rows.shape.most_rows]
     if groups is not None and per_group is not None:
         bounds.append(groups * per_group)
     most = min(bounds)
-    if most > MOST_ROWS:
-        raise TooLarge("One person could have too many rows.", next_step="Give a smaller limit.")
     if groups is None:
         return Limits(rows=most)
     return Limits(rows=most, groups=min(groups, most), rows_per_group=min(per_group or most, most))
@@ -41,8 +37,8 @@ def limits_of(rows: Relation, options: Options, catalog: Catalog, *, has_keys: b
 def tightened(rows: Relation, limits: Limits) -> Relation:
     """A plain table of the snapshot, tightened by its stored rank before WHERE: a filter instead of a window."""
     match rows:
-        case Scan() if rows.most is not None and limits.groups is None:
-            return replace(rows, most=min(rows.most, limits.rows))
+        case Scan(most=int() as most) if rows.table.is_bounded_once and limits.groups is None:
+            return replace(rows, most=min(most, limits.rows))
         case Keep() | Compute() | Mark():
             return replace(rows, rows=tightened(rows.rows, limits))
     return rows

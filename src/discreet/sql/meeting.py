@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from discreet.algebra.expressions import Expression, Field, call, moved
 from discreet.algebra.relations import How, Join
-from discreet.sql.capping import capped
 from discreet.sql.linking import Pair, Parts, refuse_further, side_by_side, with_field, without_owners
 from discreet.sql.model import Context
 from discreet.sql.scope import OUTER, Scope, all_of
@@ -14,8 +13,6 @@ from discreet.sql.scope import OUTER, Scope, all_of
 
 def joined(left: Scope, right: Scope, how: How, parts: Parts, context: Context, *, keeps_left: bool) -> Join:
     """The pairs of rows that fit. What the left side says alone decides about its rows, or where it `keeps_left`, about pairs only."""
-    if not left.is_public and not right.is_public:
-        left.relation, right.relation = capped(left.relation), capped(right.relation)
     rest = list(parts.rest)
     if how is How.FULL:
         rest += parts.inner

@@ -15,7 +15,6 @@ from discreet.algebra.aggregates import Window
 from discreet.algebra.expressions import Call, Expression, Field, Literal, call, fields_of, moved, over
 from discreet.algebra.relations import Join, Keep, Mark, Relation, Windowed
 from discreet.errors import NotAllowed, UnknownName
-from discreet.sql.capping import capped, window_anew
 from discreet.sql.places import unknown_name
 
 if TYPE_CHECKING:
@@ -177,8 +176,6 @@ class Scope:
         self, inner: Scope, keys: Sequence[tuple[Expression, Expression]], on: Expression | None, *, fan_out: int
     ) -> Field:
         """A column that says whether the relation of another scope has a row that fits."""
-        if not inner.is_public:
-            self.relation, inner.relation = capped(self.relation), capped(inner.relation)
         pairs = tuple((self.fresh(ours), inner.fresh(theirs)) for ours, theirs in keys)
         self.relation = Mark(self.relation, inner.relation, pairs, on, fan_out)
         return self.relation.field(self.width - 1)
@@ -191,9 +188,6 @@ class Scope:
 
     def window(self, window: Window) -> Field:
         """A column for a window, the same one where it was asked for before."""
-        if not self.is_public:
-            self.relation = capped(self.relation)
-            window = window_anew(window, self.relation)
         below = self.relation
         if isinstance(below, Windowed):
             width = len(below.rows.columns)

@@ -8,7 +8,6 @@ from discreet.algebra.expressions import Expression, Field, Literal, call
 from discreet.algebra.relations import Compute, Keep, Mark, Relation, Stack
 from discreet.catalog import Type
 from discreet.errors import JoinsPeople, NotAllowed
-from discreet.sql.capping import capped
 from discreet.sql.model import Context, Rows, a_release
 from discreet.sql.rows import distinct_rows
 from discreet.sql.scope import all_of
@@ -83,8 +82,6 @@ def _computed(relation: Relation, columns: list[Expression]) -> Relation:
 def _marked(once: Rows, others: Relation, *, wanted: bool) -> Rows:
     """The rows that the other side has too, or has not; NULL equals NULL, as in every set operation."""
     rows = once.relation
-    if not rows.is_public:
-        rows, others = capped(rows), capped(others)
     width = len(rows.columns)
     keys: list[tuple[Expression, Expression]] = []
     equal: list[Expression] = []

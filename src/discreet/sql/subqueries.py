@@ -13,7 +13,6 @@ from discreet.algebra.expressions import Expression, Literal, call, moved
 from discreet.algebra.relations import How, Join, PerPerson, Relation
 from discreet.catalog import Type
 from discreet.errors import JoinsPeople, NotAllowed
-from discreet.sql.capping import capped
 from discreet.sql.expressions import conjuncts, predicate
 from discreet.sql.linking import (
     Pair,
@@ -245,8 +244,6 @@ def _outside(parts: Parts) -> list[Expression]:
 
 def _append(outer: Scope, relation: Relation, keys: Sequence[Pair], on: Sequence[Expression]) -> int:
     """The columns of the row that each row outside meets, NULL where there is none; the position of the first."""
-    if not relation.is_public:
-        outer.relation, relation = capped(outer.relation), capped(relation)
     fields = Scope(relation, [])
     pairs = tuple((outer.fresh(ours), fields.fresh(theirs)) for ours, theirs in keys)
     one_row = relation.is_public and isinstance(relation, PerPerson) and not relation.keys

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
 from functools import cache
@@ -69,11 +69,9 @@ class Mutants(list[Mutant]):
 
 
 def table(catalog: Catalog, name: str, *, most: int | None = None) -> Scan:
-    """A table; one that each question bounds is capped at its limit."""
+    """A table; one that each question bounds has as many rows of a person as count."""
     made = scan(catalog.tables[name], catalog, size=8)
-    if made.is_public or (made.most is not None and most is None):
-        return made
-    return Scan(made.table, made.person, most or catalog.tables[name].max_rows, made.unique, 0, made.each_once)
+    return made if made.is_public else replace(made, most=most or made.table.max_rows)
 
 
 ROWS = Measure(kind=Kind.ROWS)
