@@ -12,7 +12,7 @@ import pytest
 from discreet.algebra.expressions import Call, Field, Literal
 from discreet.algebra.facts import LARGEST_INTEGER, Value
 from discreet.algebra.registry import Function, every_function
-from discreet.answering.dearest import in_call
+from discreet.answering.calls import in_call
 from discreet.catalog import Type
 from discreet.errors import TooLarge
 from tests.algebra.cases import CONSTANTS, B, D, N, R, T, facts_of, literal_sql, signatures, sql_of
@@ -75,7 +75,7 @@ def slowest(engine: duckdb.DuckDBPyConnection, record: Function, *, rows: int, c
             if T in kinds:
                 given += [
                     (texts(kinds, constants, letters, longest), MEASURED_LETTERS // longest)
-                    for letters, longest in (("a", 256), ("ԱЖ", 256), ("a", 2000), (" ", 2000))
+                    for letters, longest in (("a", 256), ("aЖ😀ἈZ", 256), ("a", 2000), (" ", 2000))
                 ]
             for values, count in given:
                 shares = []

@@ -20,8 +20,8 @@ from discreet.catalog import Type
 
 SAFETY = 2
 """An answer is given so many times the seconds that it is expected to take."""
-_CHARGE, _STATEMENT = 8e6, 3e6
-"""For a question that is charged, and for each of its statements, however little it reads."""
+_CHARGE, _STATEMENT, _OPERATOR = 8e6, 3e6, 1e6
+"""For a question that is charged, for each of its statements, and for each join, group and window of one, however little it reads."""
 _ROW, _CALL, _TEXT, _LETTER, _GROUPED = 4.0, 5.0, 60.0, 1.5, 20.0
 """For a row that is read, that something is computed of, that a text is looked at in, for each letter of it, for a row that is added up."""
 _COMMON = 40
@@ -48,7 +48,7 @@ def _question(question: Question) -> float:
     rows, reading = _relation(question.rows)
     reading += rows * sum(_calls(key.expression) for key in question.keys)
     if question.is_cut:
-        reading += rows * _PERSONAL
+        reading += _OPERATOR + rows * _PERSONAL
     return sum(_grouping(question, keys, rows, reading) for keys in question.sets)
 
 
@@ -89,10 +89,10 @@ def _relation(relation: Relation) -> tuple[float, float]:
         case PerPerson():
             rows, before = _relation(relation.rows)
             each = _PERSONAL + _parts(relation.keys, relation.aggregates)
-            return rows, before + rows * each
+            return rows, before + _OPERATOR + rows * each
         case Windowed():
             rows, before = _relation(relation.rows)
-            return rows, before + rows * _PERSONAL * len(relation.windows)
+            return rows, before + (_OPERATOR + rows * _PERSONAL) * len(relation.windows)
         case Stack():
             parts = [_relation(part) for part in relation.parts]
             return sum(rows for rows, _ in parts), sum(before for _, before in parts)
@@ -111,7 +111,7 @@ def _pairs(meeting: Join | Mark, left: Relation, right: Relation) -> tuple[float
     else:
         rows = min(ours * right.shape.most_rows, theirs * left.shape.most_rows)
     conditions = [part for pair in meeting.keys for part in pair] + ([] if meeting.on is None else [meeting.on])
-    work = (ours + theirs) * _MET + rows * (_PAIR + sum(map(_calls, conditions)))
+    work = _OPERATOR + (ours + theirs) * _MET + rows * (_PAIR + sum(map(_calls, conditions)))
     return max(rows, ours if not left.is_public else 0.0), before + beside + work
 
 

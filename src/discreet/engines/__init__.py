@@ -9,6 +9,7 @@ from discreet.engines.places import Places
 from discreet.engines.snapshot import Tell, look_at_source
 from discreet.engines.sources import with_public_columns
 from discreet.engines.standing import Standing, first_fingerprint, place_of
+from discreet.engines.weights import is_heavy
 
 __all__ = [
     "ColumnFit",
@@ -20,6 +21,7 @@ __all__ = [
     "Tell",
     "first_fingerprint",
     "fits",
+    "is_heavy",
     "look_at",
     "look_at_source",
     "mentions",

@@ -5,7 +5,6 @@ SELECT MEDIAN(visit) FROM visits
 SELECT STDDEV(visit) FROM visits
 SELECT MIN(zip) FROM visits
 SELECT SUM(GREATEST(visit, 0)) FROM visits
-SELECT SUM(n) FROM (SELECT person, COUNT(*) AS n FROM events GROUP BY person)
 SELECT SUM(x) FROM (SELECT person, SUM(visit) AS x FROM visits GROUP BY person)
 SELECT SUM(TRY_CAST(zip AS INTEGER)) FROM visits
 SELECT AVG(zip || 'x') FROM visits

@@ -156,7 +156,7 @@ def _concat_sql(sql: Sequence[str], _: Sequence[Expression]) -> str:
 
 # Records
 
-_CASED, _TRIMMED = Effort(4000, 450), Effort(700, 40)
+_CASED, _TRIMMED = Effort(4000, 800), Effort(700, 40)
 
 
 def _record(
@@ -251,7 +251,7 @@ RECORDS = (
         says="where a text first has another in it, counted from 1; 0 where it does not, 1 for an empty one", effort=Effort(350, 80),
     ),
     _pattern("like", "({0} LIKE {1})", Effort(400, 50, is_product=True), "whether a text fits a pattern: % is any text, _ any one character, nothing escapes them"),
-    _pattern("ilike", f"({LOWER_SQL} LIKE {LOWER_SQL.replace('{0}', '{1}')})", Effort(4000, 450, is_product=True), "LIKE, with both in small letters as LOWER has them"),
+    _pattern("ilike", f"({LOWER_SQL} LIKE {LOWER_SQL.replace('{0}', '{1}')})", Effort(4000, 800, is_product=True), "LIKE, with both in small letters as LOWER has them"),
     _record(
         "replace", ("REPLACE",), takes=(_T, _T, _T), gives=_T, usage="REPLACE(x, 'old', 'new')", nulls=Nulls.IF_ANY, facts=_replaced,
         template="replace({0}, {1}, {2})", effort=Effort(400, 100), accepts=_accepts_replacement, says="with every occurrence of one text replaced by another",

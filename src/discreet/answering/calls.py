@@ -1,0 +1,90 @@
+"""What expressions and conditions can take of one person's rows, at most: texts as long as they can be, and as often as the engine looks at them.
+
+The engine moves a condition as far below as it can, writes out every column that the condition mentions, and tries conditions in an order of
+its own: before it groups, and before it compares the rank of a row. So a condition is priced as it could be written and where it could be tried.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from discreet.algebra.expressions import Call, Expression, Field
+from discreet.algebra.relations import Compute, Join, Keep, Mark, PerPerson, Relation, Scan, Stack, Windowed
+from discreet.catalog import Type
+from discreet.engines import is_heavy, mentions
+
+
+def in_call(call: Call) -> float:
+    """The most nanoseconds of a call, without its arguments'."""
+    effort, signature = call.function.effort, call.function.signature
+    rounds = (len(call.args) - len(signature.last)) // signature.repeats if signature.repeats else 1
+    lengths = [max(1, arg.facts.longest or 0) for arg in call.args if arg.facts.type is Type.TEXT]
+    given = math.prod(lengths) if effort.is_product else sum(lengths)
+    return effort.fixed * max(1, rounds) + effort.letter * max(given, call.facts.longest or 0)
+
+
+def in_expression(expression: Expression) -> float:
+    """The most nanoseconds that an expression takes for one row, each of its parts computed once."""
+    if not isinstance(expression, Call):
+        return 0.0
+    return in_call(expression) + sum(map(in_expression, expression.args))
+
+
+def in_condition(condition: Expression, *relations: Relation, is_between: bool = False) -> float:
+    """The most nanoseconds that a condition over the columns of these relations takes for one row, or one pair.
+
+    What is too heavy to be moved stays where it is (`engines/weights.py`); between two sides (`is_between`) arguments are still repeated.
+    """
+    heavy = is_heavy([condition], *relations)
+    if heavy and not is_between:
+        return in_expression(condition)
+    columns = [cost for relation in relations for cost in _of_columns(relation)]
+    return _written_out(condition, [0.0] * len(columns) if heavy else columns)
+
+
+def _written_out(expression: Expression, columns: Sequence[float]) -> float:
+    """An argument is computed as often as its function's template mentions it, and a column as often as it is mentioned."""
+    if isinstance(expression, Field):
+        return columns[expression.at]
+    if not isinstance(expression, Call):
+        return 0.0
+    times = zip(expression.args, mentions(expression), strict=True)
+    return in_call(expression) + sum(max(1, count) * _written_out(arg, columns) for arg, count in times)
+
+
+def _of_columns(relation: Relation) -> list[float]:
+    """What each column takes where a condition writes it out. Public relations are tables by then."""
+    width = len(relation.columns)
+    if relation.is_public:
+        return [0.0] * width
+    match relation:
+        case Compute():
+            below = _of_columns(relation.rows)
+            return [_written_out(expression, below) for expression in relation.expressions]
+        case Keep() | Mark() | Windowed():
+            below = _of_columns(relation.rows)
+            return below + [0.0] * (width - len(below))
+        case Join():
+            return [*_of_columns(relation.left), *_of_columns(relation.right)]
+        case PerPerson():
+            below = _of_columns(relation.rows)
+            keys = [0.0, *(_written_out(key, below) for key in relation.keys)]
+            return keys + [0.0] * (width - len(keys))
+        case Stack():
+            return [max(several) for several in zip(*map(_of_columns, relation.parts), strict=True)]
+    return [0.0] * width
+
+
+def rows_tried(relation: Relation) -> int:
+    """On how many rows of one person a condition above a relation can be tried: on those of the relations that it can be moved below to."""
+    match relation:
+        case Scan():
+            return relation.table.rows_kept
+        case Join():
+            below = [relation.left, relation.right]
+        case Stack():
+            below = [*relation.parts]
+        case _:
+            below = [relation.rows]
+    return max(relation.shape.most_rows, sum(rows_tried(part) for part in below if not part.is_public))
