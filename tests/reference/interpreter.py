@@ -90,11 +90,7 @@ class Interpreter:
         if relation.is_public:
             return [Row((row.rank,), row.values, row.nth) for row in self.snapshot.public[name]]
         stored = self.snapshot.protected[name].get(person, ())
-        return [
-            Row((row.rank,), row.values, row.nth)
-            for row in stored
-            if row.rank <= relation.most
-        ]
+        return [Row((row.rank,), row.values, row.nth) for row in stored if row.rank <= relation.most]
 
     def _computed(self, relation: Compute, row: Row) -> Row:
         values = tuple(self.value(expression, row.values) for expression in relation.expressions)
