@@ -111,6 +111,7 @@ def test_an_expression_belongs_to_the_relation_that_it_was_made_for():
         lambda: PerPerson(VISITS, (other,), ()),
         lambda: Join(VISITS, PEOPLE, How.INNER, ((PEOPLE.field(1), PEOPLE.field(1)),), None),
         lambda: dataclasses.replace(EVENTS, most=None),  # something bounds the rows of every person
+        lambda: dataclasses.replace(EVENTS, most=0),
         lambda: Question(rows=WARDS, keys=(), measures=(Measure(kind=Kind.ROWS),), limits=Limits(rows=1)),
     ):
         with pytest.raises(ValueError):

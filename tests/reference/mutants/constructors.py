@@ -19,7 +19,6 @@ from tests.reference.mutants.noticing import (
 
 MUTANTS = Mutants()
 PERSON, VISIT, WARD, ZIP, COST, AGE = range(6)
-NOTHING = "(SELECT person, r FROM (SELECT person, ROW_NUMBER() OVER (PARTITION BY person ORDER BY day) AS r FROM visits) WHERE r <= 0)"
 
 
 def changed_shape(patch, node, change):
@@ -65,13 +64,6 @@ def joins_that_do_not_multiply(patch):
 def full_joins_that_only_multiply(patch):
     real = Join._of_people
     patch.setattr(Join, "_of_people", lambda self, a, b, columns: replace(real(self, a, b, columns), most_rows=(a.most_rows or 1) * (b.most_rows or 1)))  # fmt: skip
-
-
-@MUTANTS.caught_by(pays_for(f"SELECT COUNT(*) FROM (SELECT v.person, v.age FROM visits v LEFT JOIN {NOTHING} w ON v.person = w.person UNION ALL SELECT person, 1 FROM people)"))  # fmt: skip
-def a_side_without_rows_that_takes_the_others_away(patch):
-    patch.setattr(relations, "most_by_number", lambda condition: 0 if condition.function.name == "le" else None)
-    real = Join._of_people
-    patch.setattr(Join, "_of_people", lambda self, a, b, columns: replace(real(self, a, b, columns), most_rows=(a.most_rows or 0) * (b.most_rows or 0)))  # fmt: skip
 
 
 @MUTANTS.caught_by(pays_for("SELECT COUNT(*) FROM (SELECT * FROM visits UNION ALL SELECT * FROM visits)"))
