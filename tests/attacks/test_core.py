@@ -9,7 +9,7 @@ from discreet import attacks
 from discreet.attacks import confidence
 from discreet.attacks.curators import Protected
 from discreet.attacks.result import Result
-from discreet.attacks.strategies import people_catalog, people_table
+from discreet.attacks.scene import people_catalog, people_table
 from discreet.catalog import load_catalog
 from discreet.errors import BadEpsilon, BadInput, BudgetExceeded
 from discreet.loss import Loss

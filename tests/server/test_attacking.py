@@ -10,8 +10,10 @@ from discreet import attacks
 from discreet.attacks import confidence
 from discreet.attacks.lab import missing
 from discreet.attacks.model import DISCREET
+from discreet.catalog import parse_catalog
 from discreet.errors import BadInput
 from discreet.samples import write_clinic
+from discreet.samples.clinic import CATALOG
 from discreet.server import attacking
 from discreet.server.app import create_app
 from discreet.server.bodies import Attempt
@@ -144,7 +146,7 @@ def test_what_takes_too_long_is_stopped_between_two_trials(monkeypatch):
     monkeypatch.setattr(attacking, "_LONGEST", 0.0)
     begun = time.monotonic()
     with pytest.raises(BadInput, match="was stopped"):
-        attacking._played("averaging", Attempt(against="sticky-noise"))
+        attacking._played("averaging", Attempt(against="sticky-noise"), parse_catalog(CATALOG))
     assert time.monotonic() - begun < 5
 
 
@@ -155,3 +157,15 @@ def test_the_list_is_within_the_limits_of_an_analyst(tmp_path):
         bearer = {"Authorization": f"Bearer {keys.create('alice')}"}
         client = client_of(create_app(curator, keys, rate=1, class_ms=0))
         assert [client.get("/v1/attacks", headers=bearer).status_code for _ in range(3)] == [200, 200, 429]
+
+
+def test_people_of_the_catalogs_shape_are_played_with_and_the_books_hear_nothing(server):
+    shape = server.get("/v1/attacks").json()["catalog"]
+    assert (shape["table"], shape["refused"]) == ("patients", None)
+    before = server.get("/v1/ledger?last=1", key=server.owner).json()["head"]
+    body = {"against": DISCREET, "people_of": "catalog", "people": 16, "trials": 2, "epsilon": 1}
+    facts = post(server, "differencing", body).json()
+    assert list(facts["sample"]) == ["patients"]
+    assert any("\"sex\" = 'F'" in step["text"] for step in facts["transcript"])
+    assert server.get("/v1/ledger?last=1", key=server.owner).json()["head"] == before
+    assert "of its own" in post(server, "linkage", {"people_of": "catalog"}).json()["error"]["message"]

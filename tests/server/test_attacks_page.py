@@ -93,6 +93,21 @@ def test_the_data_behind_discreet_can_be_looked_at(page):
     expect(page.locator("#attack-sample tr").nth(1)).to_contain_text("p0")
 
 
+def test_an_attack_is_played_on_people_made_up_in_the_catalogs_shape(page, served):
+    expect(page.locator("#attack-people-line")).to_be_hidden()
+    pick(page)
+    page.select_option("#attack-people", "catalog")
+    expect(page.locator("#attack-world")).to_contain_text("in the shape of your table patients")
+    expect(page.locator("#discreet-steps")).to_contain_text('FROM "patients"')
+    expect(page.locator("#discreet-against")).to_contain_text("privacy allows 88 %")
+    expect(page.locator("#weak-success")).to_have_text("100%")
+    expect(page.locator("#balance")).to_contain_text("2.00 left")
+    check_accessible(page)
+    page.goto(f"{served.url}/#attacks/linkage")
+    expect(page.locator("#attack-people-line")).to_be_hidden()
+    played(page)
+
+
 def test_a_slider_plays_both_again_and_the_points_of_before_stay(page):
     pick(page)
     page.locator("#knob-people").focus()

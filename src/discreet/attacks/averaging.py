@@ -9,9 +9,9 @@ from discreet.attacks.curators import Analyst
 from discreet.attacks.model import Attack, Game, Outcome, Size, Tally
 from discreet.attacks.releases.noisy import FreshNoise, StickyNoise
 from discreet.attacks.steps import Step
-from discreet.attacks.strategies import guess_bits, share, sign
+from discreet.attacks.strategies import guess_bits, own_sum, share, sign
 
-_REWRITES = ("id = {0}", "id = {0} AND 1 = 1", "NOT id <> {0}", "id >= {0} AND NOT id > {0}")
+_REWRITES = ("{0} = {1}", "{0} = {1} AND 1 = 1", "NOT {0} <> {1}", "{0} >= {1} AND NOT {0} > {1}")
 
 
 def play(game: Game) -> Outcome:
@@ -34,11 +34,11 @@ def _against_fresh_noise(game: Game) -> Outcome:
         guess = bool(everybody.mean() - all_but_one.mean() > 0.5)
         steps = [
             Step("known", f"who is among the {game.people:,} people"),
-            Step("asked", f"how many have the secret, {repeats} times"),
+            Step("asked", f"how many have {game.scene.wanted}, {repeats} times"),
             Step("answered", f"{_some(everybody)}: on average {everybody.mean():.3f}"),
             Step("asked", f"how many, without person {person}, {repeats} times"),
             Step("answered", f"{_some(all_but_one)}: on average {all_but_one.mean():.3f}"),
-            Step("guess", f"person {person} has the secret: {guess}"),
+            Step("guess", f"person {person} has {game.scene.wanted}: {guess}"),
             Step("truth", f"{bool(secrets[person])}; in all, {secrets.sum()} people"),
         ]
         tally.add(guess == secrets[person], steps)
@@ -77,7 +77,7 @@ def _against_sticky_noise(game: Game) -> Outcome:
         guess = mean > 0.5
         steps += [
             Step("note", f"{pairs} such pairs, no two of them alike: on average they differ by {mean:.3f}"),
-            Step("guess", f"person {person} has the secret: {guess}"),
+            Step("guess", f"person {person} has {game.scene.wanted}: {guess}"),
             Step("truth", str(bool(secrets[person]))),
         ]
         tally.add(guess == secrets[person], steps)
@@ -88,7 +88,7 @@ def _guess_by_rewriting(game: Game, analyst: Analyst, person: int) -> bool:
     """Every wording is paid for, and asking again in the same words gives the same answer: so noise must be shared."""
     total = 0.0
     for number, rewrite in enumerate(_REWRITES):
-        sql = f"SELECT SUM(CASE WHEN secret THEN 1 ELSE -1 END) AS s FROM people WHERE {rewrite.format(person)}"
+        sql = own_sum(game, rewrite.format(game.scene.number, person))
         epsilon = share(game.budget.epsilon, len(_REWRITES))
         told = analyst.number(sql, epsilon=epsilon)
         if number == 0:
@@ -126,5 +126,6 @@ ATTACKS = (
         full=Size(256, 700),
         play=play,
         options={"repeats": 400, "noise": 1.0},
+        any_catalog=True,
     ),
 )

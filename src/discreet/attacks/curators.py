@@ -5,9 +5,11 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Generator, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
+from discreet.accounting import open_filter
 from discreet.attacks.steps import Step
 from discreet.catalog import Catalog, parse_catalog
 from discreet.curator import Curator
@@ -55,7 +57,7 @@ class Protected:
     noise.
     """
 
-    def __init__(self, tables: Mapping[str, Mapping[str, Any]], catalog: str, *, budget: Loss) -> None:
+    def __init__(self, tables: Mapping[str, Mapping[str, Any]], catalog: str | Catalog, *, budget: Loss) -> None:
         import pyarrow as pa  # noqa: PLC0415  heavy; only worlds need it
 
         self._frames = {name: pa.table(dict(columns)) for name, columns in tables.items()}
@@ -89,9 +91,24 @@ class Protected:
         return Analyst(next(self._in_memory), self._budget)
 
     def _declared(self, ledger: str) -> Catalog:
+        if isinstance(self._catalog, Catalog):
+            return self._with_nothing_of_the_owners(self._catalog, ledger)
         cap = f"epsilon = {self._budget.epsilon!r}\ndelta = {self._budget.delta!r}"
         text = f'[source]\npath = "."\n[ledger]\npath = "{ledger}"\n[budget]\n{cap}\n{self._catalog}'
         return parse_catalog(text)
+
+    def _with_nothing_of_the_owners(self, catalog: Catalog, ledger: str) -> Catalog:
+        """What an owner's catalog says of tables, and none of the places that it names."""
+        return replace(
+            catalog,
+            source=".",
+            snapshot=_MEMORY,
+            ledger=ledger,
+            anchor=None,
+            reports=_MEMORY,
+            cap=open_filter(self._budget.epsilon, self._budget.delta),
+            analysts={},
+        )
 
 
 def _shown(rows: list[dict[str, Any]], most: int = 6) -> str:

@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from discreet.attacks.model import Attack, Game, Outcome, Size, Tally
 from discreet.attacks.releases.exact import ExactCounts, Withheld
+from discreet.attacks.scene import Scene
 from discreet.attacks.steps import Step
 from discreet.attacks.strategies import guess_bit, guess_bits
 
@@ -32,9 +33,13 @@ def play(game: Game) -> Outcome:
     return guess_bits(game, guess_bit) if game.is_discreet else _against_exact_counts(game)
 
 
+def _told_of(scene: Scene) -> tuple[str, str, str]:
+    return f"people who have {scene.wanted}", "the same, without one of them", f"this one has {scene.wanted}"
+
+
 def _against_exact_counts(game: Game) -> Outcome:
     minimum = {"minimum-size": 10, "articles": 10, "room": 0}[game.against]
-    with_you, without_you, claim = _STORIES[game.against]
+    with_you, without_you, claim = _STORIES[game.against] if game.scene.is_the_labs else _told_of(game.scene)
     rule = f", and that groups below {minimum} are withheld" if minimum else ""
     known = Step("known", f"who is among the {game.people:,} people{rule}")
     tally = Tally()
@@ -77,5 +82,6 @@ ATTACKS = (
         small=Size(256, 40),
         full=Size(256, 700),
         play=play,
+        any_catalog=True,
     ),
 )

@@ -42,14 +42,13 @@ class Lists:
         """A row for each list, a column for each person."""
         return (np.outer(self.a, ids) + self.b[:, None]) % _PRIME < _PRIME // 2
 
-    @property
-    def listed(self) -> str:
-        """In SQL, beside the table of lists."""
-        return f"(id * a + b) % {_PRIME} < {_PRIME // 2}"
+    def listed(self, person: str, *, table: str) -> str:
+        """In SQL, beside the table of lists, of whoever has the number `person`."""
+        return f"({person} * {table}.a + {table}.b) % {_PRIME} < {_PRIME // 2}"
 
-    def condition(self, number: int) -> str:
+    def condition(self, number: int, person: str = "id") -> str:
         """In SQL, without that table."""
-        return f"(id * {self.a[number]} + {self.b[number]}) % {_PRIME} < {_PRIME // 2}"
+        return f"({person} * {self.a[number]} + {self.b[number]}) % {_PRIME} < {_PRIME // 2}"
 
     def table(self) -> dict[str, Any]:
         """The columns of the public table."""

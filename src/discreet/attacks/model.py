@@ -10,7 +10,9 @@ import numpy as np
 
 from discreet.attacks.bounds import Row
 from discreet.attacks.curators import Analyst, Protected
+from discreet.attacks.scene import LAB, Scene
 from discreet.attacks.steps import Step
+from discreet.catalog import Catalog
 from discreet.loss import Loss
 
 DISCREET = "discreet"
@@ -110,6 +112,8 @@ class Game:
     """For the world, for the attacker's coins and for releases that deserve to fall. Never for Discreet's noise."""
     options: Mapping[str, float] = field(default_factory=dict)
     on_progress: Callable[[int, int], None] | None = None
+    scene: Scene = LAB
+    """Who the people are, for attacks that can be posed on any catalog."""
     sample: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     """The first rows of the first world that was protected, by table: for those who look on, not for the attacker."""
     _lives: int = 0
@@ -151,8 +155,8 @@ class Game:
         """The same for a row with a number in it that was measured in this run: it says nothing about other budgets."""
         return None if self.loss is None else Bound(row(self.loss.epsilon, self.loss.delta), None)
 
-    def protect(self, tables: Mapping[str, Mapping[str, Any]], catalog: str) -> Protected:
-        """A world behind the real curator; `catalog` is the [tables] part of a discreet.toml."""
+    def protect(self, tables: Mapping[str, Mapping[str, Any]], catalog: str | Catalog) -> Protected:
+        """A world behind the real curator; `catalog` is the [tables] part of a discreet.toml, or a whole one."""
         self.sample = self.sample or {name: _first_rows(columns) for name, columns in tables.items()}
         return Protected(tables, catalog, budget=self.budget)
 
@@ -196,6 +200,8 @@ class Attack:
     """Those of the weak releases that have an epsilon of their own."""
     needs: tuple[str, ...] = ()
     """Packages beyond Discreet's own that playing needs."""
+    any_catalog: bool = False
+    """Whether it can be posed on people of any catalog's shape."""
 
     @property
     def weak(self) -> str:
@@ -217,6 +223,7 @@ class Attack:
             "bound": self.bound,
             "measure": self.measure,
             "whole_runs": self.whole_runs,
+            "any_catalog": self.any_catalog,
             "options": dict(self.options),
             "small": {"people": self.small.people, "trials": self.small.trials},
             "full": {"people": self.full.people, "trials": self.full.trials},

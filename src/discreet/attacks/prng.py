@@ -8,8 +8,9 @@ import numpy.typing as npt
 from discreet.attacks import bounds
 from discreet.attacks.model import Attack, Game, Outcome, Size, Tally
 from discreet.attacks.releases.seeded import OneTwister, TimeSeeded, seeded_noise
+from discreet.attacks.scene import people_catalog, people_table
 from discreet.attacks.steps import Step
-from discreet.attacks.strategies import everybodys_sums, people_catalog, people_table, signs
+from discreet.attacks.strategies import everybodys_sums, signs
 from discreet.attacks.twister import STATE_WORDS, twin
 
 Floats = npt.NDArray[np.float64]

@@ -97,7 +97,7 @@ def _protect(game: Game, inside: Bits, lists: Lists) -> Protected:
 
 def _asked_sums(game: Game, world: Protected, lists: Lists, ids: Ints) -> _Sums:
     analyst = game.analyst(world)
-    told = ask_for_lists(game, analyst, lists, positive=lists.listed, where=among(ids))
+    told = ask_for_lists(game, analyst, lists, positive=lists.listed("id", table="lists"), where=among(ids))
     matrix = np.where(lists.members(ids), 1.0, -1.0)
     return _Sums(matrix, told, variance_of_each(game, groups=lists.count), analyst.steps)
 

@@ -12,6 +12,7 @@ import numpy as np
 from discreet.attacks.model import DISCREET, Attack, Game, Size
 from discreet.attacks.registry import find
 from discreet.attacks.result import Result
+from discreet.attacks.scene import LAB, Scene
 from discreet.errors import BadEpsilon, BadInput
 from discreet.exact import Number, finite, read_epsilon
 from discreet.loss import Loss
@@ -31,6 +32,7 @@ def run(
     size: Sizes = "full",
     seed: int | None = None,
     on_progress: Callable[[int, int], None] | None = None,
+    scene: Scene | None = None,
     **options: float,
 ) -> Result:
     """Play an attack against `weak` (its own weak release), a release by name, a peer package, or `discreet`.
@@ -48,6 +50,7 @@ def run(
         size: "small" for a quick look, "full" for the lectures' sizes.
         seed: Of worlds and attackers; never of Discreet's noise.
         on_progress: Hears how many trials are done, and of how many.
+        scene: Who the people are: the lab's own, or `scene_of(catalog)` for people made up in a catalog's shape.
         **options: What else can be turned.
     """
     attack = find(name)
@@ -63,6 +66,7 @@ def run(
         rng=np.random.default_rng(seed),
         options=_options(attack, options),
         on_progress=on_progress,
+        scene=_scene(attack, scene),
     )
     begun = time.perf_counter()
     outcome = attack.play(game)
@@ -101,6 +105,12 @@ def _loss(attack: Attack, target: str, epsilon: Number | None, delta: Number | N
             next_step="Give epsilon, all that may be spent in one trial, such as 1.",
         )
     return Loss(float(read_epsilon(epsilon)), float(finite(delta) or 0) if delta is not None else 0.0)
+
+
+def _scene(attack: Attack, scene: Scene | None) -> Scene:
+    if scene is not None and not attack.any_catalog:
+        raise BadInput("This attack needs people of its own.", next_step="Play it with the lab's.")
+    return LAB if scene is None else scene
 
 
 def _check_packages(attack: Attack, target: str) -> None:

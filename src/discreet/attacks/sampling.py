@@ -6,8 +6,9 @@ import numpy as np
 
 from discreet.attacks import bounds
 from discreet.attacks.model import Attack, Game, Outcome, Size, Tally
+from discreet.attacks.scene import people_catalog, people_table
 from discreet.attacks.steps import Step
-from discreet.attacks.strategies import Bits, everybodys_sums, people_catalog, people_table, sign
+from discreet.attacks.strategies import Bits, everybodys_sums, sign
 from discreet.samples.state import state
 
 _SERVES = 50

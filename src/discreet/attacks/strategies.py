@@ -9,31 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.attacks import bounds
 from discreet.attacks.curators import Analyst
 from discreet.attacks.model import Game, Outcome, Tally
 from discreet.attacks.steps import Step
 
 Bits = npt.NDArray[np.bool_]
-
-_PEOPLE = """
-[tables.people]
-privacy_unit = "id"
-columns.id = {{ type = "integer", lower = 0, upper = {last} }}
-columns.name = {{ type = "text" }}
-columns.secret = {{ type = "boolean" }}
-"""
-
-
-def people_catalog(people: int) -> str:
-    """The catalog of a table `people` of id, name and secret: ids are public, secrets are not."""
-    return _PEOPLE.format(last=max(1, people - 1))
-
-
-def people_table(secrets: Bits) -> dict[str, Any]:
-    """The columns of that table; person 3 is called p3."""
-    ids = np.arange(secrets.size)
-    return {"id": ids, "name": [f"p{i}" for i in ids], "secret": secrets}
 
 
 def share(epsilon: float, questions: int) -> float:
@@ -47,31 +27,39 @@ def guess_bit(game: Game, analyst: Analyst, person: int) -> bool:
     One person moves the sum by 1 when they come or go, which sets the noise, but by 2 when their secret changes: the
     most that one question can tell. It is "everybody" minus "everybody but you" in a single question.
     """
-    told = analyst.number(
-        f"SELECT SUM(CASE WHEN secret THEN 1 ELSE -1 END) AS s FROM people WHERE id = {person}",
-        epsilon=game.budget.epsilon,
-    )
+    told = analyst.number(own_sum(game, f"{game.scene.number} = {person}"), epsilon=game.budget.epsilon)
     return sign(game, told)
+
+
+def own_sum(game: Game, where: str) -> str:
+    """The question for +1 or -1 of whoever a condition names; of their rows one says it."""
+    scene = game.scene
+    said = "WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_contributed = 1) " if scene.max_rows > 1 else ""
+    return f"SELECT {said}SUM(CASE WHEN {scene.secret} THEN 1 ELSE -1 END) AS s FROM {scene.table} WHERE {where}"
 
 
 def guess_bits(game: Game, guess: Callable[[Game, Analyst, int], bool]) -> Outcome:
     """One person a trial, through an analyst's door; everybody in a world is somebody's target."""
-    tally = Tally()
+    tally, scene = Tally(), game.scene
     for trials in game.each_world(serves=max(100, game.people)):
         secrets: Bits = game.rng.random(game.people) < 0.5
-        with game.protect({"people": people_table(secrets)}, people_catalog(game.people)) as world:
+        with game.protect(*scene.world(secrets, game.rng)) as world:
             for trial in game.each_trial(trials):
                 person = trial % game.people
                 analyst = game.analyst(world)
-                guessed = guess(game, analyst, person)
+                guessed = guess(game, analyst, scene.first + person)
                 steps = [
-                    Step("known", f"all {game.people:,} ids, and that person {person} is among them"),
+                    Step("known", f"all {game.people:,} ids, and that person {scene.first + person} is among them"),
                     *analyst.steps,
-                    Step("guess", f"the secret of person {person} is {guessed}"),
+                    Step("guess", f"{_claim(game, scene.first + person)}: {guessed}"),
                     Step("truth", str(bool(secrets[person]))),
                 ]
                 tally.add(guessed == secrets[person], steps)
-    return tally.outcome(baseline=0.5, bound=game.bound(bounds.bit))
+    return tally.outcome(baseline=0.5, bound=game.bound(scene.bound))
+
+
+def _claim(game: Game, person: int) -> str:
+    return f"the secret of person {person}" if game.scene.is_the_labs else f"{game.scene.secret} holds of {person}"
 
 
 def everybodys_sums(game: Game, analyst: Analyst) -> npt.NDArray[np.float64]:

@@ -16,6 +16,8 @@ from rich.text import Text
 from discreet.attacks import Result, find, list_attacks, run
 from discreet.attacks.lab import EPSILONS, not_run
 from discreet.attacks.report import html_report, markdown_table, run_all
+from discreet.attacks.scene import scene_of
+from discreet.catalog import load_catalog
 from discreet.cli.exit_codes import ExitCode
 from discreet.cli.options import JsonOption
 from discreet.cli.printing import print_json
@@ -57,6 +59,10 @@ def run_one(
     people: Annotated[int | None, typer.Option("--people", help="How many people the world has.")] = None,
     trials: Annotated[int | None, typer.Option("--trials", help="How often to play.")] = None,
     option: Annotated[list[str] | None, typer.Option("--option", help="name=value: what else can be turned.")] = None,
+    catalog: Annotated[
+        Path | None,
+        typer.Option("--catalog", help="Play with people made up in the shape of this catalog; its data is not read."),
+    ] = None,
     seed: Seed = None,
     small: Small = False,
     plot: Annotated[Path | None, typer.Option("--plot", help="Write the plot here, as SVG.")] = None,
@@ -81,6 +87,7 @@ def run_one(
                     size="small" if small else "full",
                     seed=seed,
                     on_progress=advance,
+                    scene=None if catalog is None else scene_of(load_catalog(catalog)),
                     **_options(option),
                 )
             )

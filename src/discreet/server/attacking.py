@@ -16,6 +16,8 @@ from fastapi.responses import JSONResponse
 from discreet import attacks
 from discreet.attacks import lab
 from discreet.attacks.model import DISCREET
+from discreet.attacks.scene import scene_of
+from discreet.catalog import Catalog
 from discreet.engines import Places
 from discreet.errors import BadInput
 from discreet.server.bodies import Attempt
@@ -35,9 +37,10 @@ _EPSILONS = tuple(10 ** (step / 20 - 1) for step in range(41))
 
 
 @routes.get("/attacks")
-def list_attacks() -> Response:
-    """Every attack: what it wants, what it sees, what falls to it, and what can be turned, how far."""
-    return JSONResponse({"attacks": [_about(attack) for attack in attacks.list_attacks()]})
+def list_attacks(request: Request) -> Response:
+    """Every attack: what it wants, what it sees, what falls to it, and what can be turned, how far; and which people can be made up in the shape of this catalog."""
+    about = [_about(attack) for attack in attacks.list_attacks()]
+    return JSONResponse({"attacks": about, "catalog": _shape(service_of(request).curator.declared)})
 
 
 @routes.post("/attacks/{name}")
@@ -48,19 +51,28 @@ async def play(name: str, body: Attempt, request: Request) -> dict[str, Any]:
     """
     service, holder = service_of(request), holder_of(request)
     with service.guard.admit(holder.name):
-        return await run_sync(_in_turn, name, body, holder.name, limiter=_WAITING)
+        return await run_sync(_in_turn, name, body, holder.name, service.curator.declared, limiter=_WAITING)
 
 
-def _in_turn(name: str, body: Attempt, analyst: str) -> dict[str, Any]:
+def _in_turn(name: str, body: Attempt, analyst: str, catalog: Catalog) -> dict[str, Any]:
     with _TURNS.held(analyst, taken_back=threading.Event()):
-        return _played(name, body)
+        return _played(name, body, catalog)
+
+
+def _shape(catalog: Catalog) -> dict[str, str | None]:
+    """What a scene of this catalog is about; or why there is none. Names alone: nothing of any row."""
+    try:
+        scene = scene_of(catalog)
+    except BadInput as refusal:
+        return {"table": None, "secret": None, "refused": str(refusal)}
+    return {"table": scene.declared.name, "secret": scene.secret, "refused": None}
 
 
 def _about(attack: attacks.Attack) -> dict[str, Any]:
     return {**attack.as_dict(), **Console(attack).as_dict(), "missing": lab.missing(attack)}
 
 
-def _played(name: str, body: Attempt) -> dict[str, Any]:
+def _played(name: str, body: Attempt, catalog: Catalog) -> dict[str, Any]:
     attack = attacks.find(name)
     console, target = Console(attack), attack.weak if body.against == "weak" else body.against
     turned = console.check(body.options if body.people is None else {**body.options, "people": body.people})
@@ -74,6 +86,7 @@ def _played(name: str, body: Attempt) -> dict[str, Any]:
         size="small",
         seed=body.seed,
         on_progress=_until(time.monotonic() + _LONGEST),
+        scene=scene_of(catalog) if body.people_of == "catalog" else None,
         **turned,
     )
     together = replace(result, scores=(*body.earlier, *result.scores))

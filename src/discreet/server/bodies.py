@@ -171,6 +171,8 @@ class Attempt(_Strict):
         extra="forbid", strict=True, json_schema_extra={"example": {"against": "discreet", "epsilon": 1}}
     )
     against: Annotated[str, Field(min_length=1, max_length=60)] = "weak"
+    people_of: Literal["lab", "catalog"] = "lab"
+    """Who the people are: the lab's own, or made up in the shape of this catalog."""
     epsilon: Positive | None = None
     delta: Share | None = None
     people: Annotated[int, Field(ge=2, le=100_000)] | None = None

@@ -5,6 +5,8 @@ export const EPSILON = { name: "epsilon", label: "ε: all that the attacker may 
 export const state = {
   attacks: [],
   attack: null,
+  catalog: null,
+  peopleOf: "lab",
   release: "",
   values: {},
   turned: "",

@@ -1,5 +1,7 @@
 // Attacks: one attack, against a release that deserves to fall and against Discreet, side by side; every change of a knob
 // plays a few trials of each, and all points of this visit stay on the curves.
+
+import { choosePeople, offerPeople, onCatalog, showSample, showWorld } from "./attack_people.js";
 import { between, EPSILON, inShort, knobs, matters, percent, priced, SIDES, shownNumber, state, target } from "./attack_state.js";
 import { pauseWalk, showSteps } from "./attack_walk.js";
 import { drawCurve } from "./curve.js";
@@ -15,7 +17,7 @@ const SLOW = 1.5,
 export async function showAttacks(name) {
   $("attack-told").textContent = "";
   try {
-    if (!state.attacks.length) state.attacks = (await call("/v1/attacks")).attacks;
+    if (!state.attacks.length) Object.assign(state, await call("/v1/attacks"));
   } catch (error) {
     $("attack-told").textContent = told(error);
     return;
@@ -69,6 +71,7 @@ function open(attack) {
   const targets = Object.entries({ ...attack.releases, ...attack.peers });
   $("attack-release").replaceChildren(...targets.map(([name]) => make("option", name in attack.peers ? `${name}, another package` : name, { value: name })));
   $("attack-release").value = state.release;
+  offerPeople();
   $("attack-title").focus({ preventScroll: true });
   if (!again) scrollTo(0, 0);
   released();
@@ -188,7 +191,7 @@ function settings(side) {
   return Object.fromEntries([...own, ...(priced(side) ? [["epsilon", state.values.epsilon]] : [])]);
 }
 
-const keyOf = (attack, against, values) => JSON.stringify([attack.name, against, values]);
+const keyOf = (attack, against, values) => JSON.stringify([attack.name, against, values, onCatalog()]);
 
 async function play(side) {
   const { attack } = state,
@@ -203,14 +206,14 @@ async function play(side) {
   const swept = state.sweep ? `Sweep, ${Math.min(state.sweep.done, state.sweep.values.length)} of ${state.sweep.values.length}: ` : "";
   say(`${swept}Playing ${many(trials, "trial")} against ${side === "weak" ? against : "Discreet"}${epsilon ? ` at ε ${shownNumber(epsilon)}` : ""} …`);
   try {
-    const body = { against, trials, people, options, earlier, ...(epsilon ? { epsilon } : {}) };
+    const body = { against, trials, people, options, earlier, people_of: onCatalog() ? "catalog" : "lab", ...(epsilon ? { epsilon } : {}) };
     const result = await call(`/v1/attacks/${encodeURIComponent(attack.name)}`, { method: "POST", body });
     state.points.delete(key); // the last played is the last in order
-    state.points.set(key, { attack: attack.name, target: against, values, scores: [...earlier, ...result.scores], result });
+    state.points.set(key, { attack: attack.name, target: against, peopleOf: body.people_of, values, scores: [...earlier, ...result.scores], result });
     const next = result.seconds > SLOW ? trials / 2 : result.seconds < QUICK ? trials * 2 : trials;
     state.pace.set(pace, Math.min(attack.trials[against], Math.max(2, Math.floor(next))));
     $("attack-told").textContent = "";
-    if (attack !== state.attack || against !== target(side)) return;
+    if (attack !== state.attack || against !== target(side) || key !== keyOf(attack, against, values)) return;
     say(`Played ${many(result.scores.length, "trial")} in ${result.seconds.toFixed(1)} s. The people are generated; nothing was spent.`);
     show(side);
     showSteps();
@@ -258,29 +261,9 @@ function offer(side) {
 // What was seen: the success, its curve, and other numbers
 
 function showAll() {
-  $("attack-world").textContent = `${many(state.values.people, "person").replace("persons", "people")}, generated anew for each play`;
+  showWorld();
   SIDES.forEach(show);
   showSteps();
-}
-
-// The first rows of the world behind Discreet, table by table; the weak release is made from one like it.
-function sample() {
-  const tables = Object.entries(state.last.discreet?.result.sample ?? {}).filter(([, rows]) => rows.length);
-  $("attack-data").hidden = !tables.length;
-  $("attack-sample").replaceChildren(
-    ...tables.map(([name, rows]) => {
-      const shown = make("table", ""),
-        box = make("div", "", { class: "scroll" });
-      fill(
-        shown,
-        Object.keys(rows[0]).map((column) => [column, ""]),
-        rows.map((row) => Object.values(row)),
-      );
-      shown.prepend(make("caption", `${name}, first rows`));
-      box.append(shown);
-      return box;
-    }),
-  );
 }
 
 function show(side) {
@@ -294,7 +277,7 @@ function show(side) {
   offer(side);
   const same = (point) => Object.keys(now).every((name) => name === knob.name || point.values[name] === now[name]);
   const points = [...state.points.values()]
-    .filter((point) => point.attack === attack.name && point.target === against)
+    .filter((point) => point.attack === attack.name && point.target === against && (point.peopleOf === "catalog") === onCatalog())
     .map((point) => ({ ...of(point.result), x: point.values[knob.name], same: same(point), result: point.result }));
   const like = points.filter((point) => point.same),
     latest = found?.result ?? like.at(-1)?.result;
@@ -315,7 +298,7 @@ function show(side) {
   });
   table(side, knob, like);
   facts(side, found?.result);
-  sample();
+  showSample();
 }
 
 function of(result) {
@@ -368,6 +351,12 @@ function facts(side, result) {
 
 $("attack-more").addEventListener("click", () => {
   stop();
+  want(SIDES);
+});
+$("attack-people").addEventListener("change", () => {
+  stop();
+  choosePeople();
+  showAll();
   want(SIDES);
 });
 $("attack-release").addEventListener("change", () => {
