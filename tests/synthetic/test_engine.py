@@ -14,6 +14,7 @@ from discreet.synthetic.rows import rows_of
 from discreet.synthetic.trees import Tree, cells_of, neighbours_of
 
 SIZES = (2, 3, 4, 2, 3)
+EVEN = tuple(np.ones(size) for size in SIZES)
 SHAPES = {
     "apart": [(0,), (1,), (2,), (3,), (4,)],
     "chain": [(0, 1), (1, 2), (2, 3), (3, 4)],
@@ -54,7 +55,7 @@ def test_a_tree_holds_every_set_and_each_column_in_connected_cliques(sets):
 def test_every_table_of_a_model_is_that_of_its_joint_law(sets):
     potentials = potentials_of(sets)
     tree = Tree.of(sets, SIZES)
-    beliefs = Beliefs(tree, SIZES, calibrated(tree, SIZES, potentials))
+    beliefs = Beliefs(tree, SIZES, calibrated(tree, SIZES, potentials.items()))
     joint = joint_of(potentials)
     for columns in SUBSETS:
         np.testing.assert_allclose(beliefs.table(columns), added_up(joint, tuple(range(5)), columns), atol=1e-12)
@@ -64,7 +65,7 @@ def test_potentials_far_apart_neither_overflow_nor_vanish():
     tree = Tree.of([(0, 1), (1, 2)], SIZES)
     potentials = {(0, 1): np.full((2, 3), 5000.0), (1, 2): np.full((3, 4), -5000.0)}
     potentials[(0, 1)][0, 0] = 5600.0
-    for share in calibrated(tree, SIZES, potentials):
+    for share in calibrated(tree, SIZES, potentials.items()):
         assert np.isfinite(share).all()
         assert share.sum() == pytest.approx(1)
 
@@ -72,7 +73,7 @@ def test_potentials_far_apart_neither_overflow_nor_vanish():
 @pytest.mark.parametrize("sets", SHAPES.values(), ids=SHAPES)
 def test_a_fit_solves_the_equations_of_its_optimum(sets):
     generator = np.random.default_rng(1)
-    fit = Fit(SIZES, 1000.0, prior=0.05)
+    fit = Fit(EVEN, 1000.0, prior=0.05)
     for columns in [*sets, (0,)]:
         shape = [SIZES[column] for column in columns]
         counts = generator.uniform(-30, 2000 / prod(shape), shape)
@@ -85,7 +86,7 @@ def test_a_fit_solves_the_equations_of_its_optimum(sets):
 
 def test_a_fit_of_exact_tables_of_a_model_gives_the_model():
     truth = joint_of(potentials_of(SHAPES["chain"], seed=2))
-    fit = Fit(SIZES, 1e6, prior=1e-6)
+    fit = Fit(EVEN, 1e6, prior=1e-6)
     for columns in SHAPES["chain"]:
         counts = 1e6 * added_up(truth, tuple(range(5)), columns)
         fit.add(Evidence(columns, counts, np.ones_like(counts)))
@@ -94,7 +95,7 @@ def test_a_fit_of_exact_tables_of_a_model_gives_the_model():
 
 
 def test_two_measurements_of_a_table_count_by_their_precision():
-    fit = Fit((2,), 100.0)
+    fit = Fit((np.ones(2),), 100.0)
     fit.add(Evidence((0,), np.array([20.0, 80.0]), np.array([1.0, 1.0])))
     fit.add(Evidence((0,), np.array([50.0, 50.0]), np.array([3.0, 3.0])))
     np.testing.assert_allclose(fit.evidence[(0,)].counts, [27.5, 72.5])
@@ -104,7 +105,7 @@ def test_two_measurements_of_a_table_count_by_their_precision():
 @pytest.mark.parametrize("sets", SHAPES.values(), ids=SHAPES)
 def test_rows_come_as_near_to_every_clique_as_whole_rows_can(sets):
     tree = Tree.of(sets, SIZES)
-    beliefs = Beliefs(tree, SIZES, calibrated(tree, SIZES, potentials_of(sets)))
+    beliefs = Beliefs(tree, SIZES, calibrated(tree, SIZES, potentials_of(sets).items()))
     codings = [Coding.of(np.arange(size), np.ones(size)) for size in SIZES]
     count = 5000
     rows = rows_of(beliefs, codings, count, SYSTEM_BITS)

@@ -22,16 +22,18 @@ from discreet.synthetic.methods import Model
 from discreet.synthetic.model import Start, begun, coarser, evidence_of, model_of
 from discreet.synthetic.trees import Columns as Numbers
 
-FIRST = Fraction(3, 20)
-"""Of the budget, for the one-column tables."""
-ROUNDS_PER_COLUMN = 8
-"""How many rounds the rest would pay for if no round were dearer than the first; most are."""
+FIRST = Fraction(1, 20)
+"""Of the budget, at least, for the one-column tables."""
+ROUNDS_PER_COLUMN = range(2, 9)
+"""How many rounds the rest would pay for if none were dearer than the first, though most are: sqrt(signal) / 8 of them, within these."""
 MEASURING = Fraction(9, 10)
 """Of a round, for its table; what is left chooses it."""
 LEAST_GROUP = 10
 """A group of codes has at least so many rows for each row of the first round's noise."""
 LEAST_SIGNAL = 150
-"""Of rows times sqrt(rho): below it, tables of several columns say less than they cost."""
+"""Of rows times sqrt(rho): below it, tables of several columns say less than they cost. Above, one-column tables get sqrt(this / signal) of the budget."""
+MOST_ALONE = Fraction(4, 5)
+"""Of the budget: where one-column tables would get more, they get all."""
 MOST_CELLS = 125_000
 """Of a model."""
 
@@ -47,12 +49,16 @@ class Aim:
             wanted: Tables the model shall be good at, with their weights.
         """
         measure_each(measurer, measurer.budget * FIRST)
-        start = Start.of(measurer.domain, measurer.looks)
         rho = float(measurer.budget) ** 2 / 2 if measurer.is_pure else float(measurer.budget)
-        if start.total * math.sqrt(rho) < LEAST_SIGNAL or len(measurer.domain.columns) == 1:
+        signal = round(Start.of(measurer.domain, measurer.looks).total * math.sqrt(rho))
+        alone = Fraction(math.isqrt(10**6 * LEAST_SIGNAL // max(signal, LEAST_SIGNAL)), 1000)
+        if alone > MOST_ALONE or len(measurer.domain.columns) == 1:
             measure_each(measurer, measurer.left)
             return
-        Rounds(measurer, start, weighted(measurer.domain, wanted)).run()
+        if alone > FIRST:
+            measure_each(measurer, measurer.budget * (alone - FIRST))
+        rounds = min(max(math.isqrt(signal) // 8, ROUNDS_PER_COLUMN[0]), ROUNDS_PER_COLUMN[-1])
+        Rounds(measurer, weighted(measurer.domain, wanted), rounds * len(measurer.domain.columns)).run()
 
     def model(self, domain: Domain, looks: Sequence[Measured | Chosen]) -> Model:
         """What follows from the looks.
@@ -67,10 +73,10 @@ class Aim:
 class Rounds:
     """A run after its one-column tables: codes merged, a model under way, what the next round may spend."""
 
-    def __init__(self, measurer: Measurer, start: Start, weights: dict[Numbers, int]) -> None:
-        domain = measurer.domain
-        self._names, self._weights = domain.names, weights
-        self._share = measurer.left / (ROUNDS_PER_COLUMN * len(domain.columns))
+    def __init__(self, measurer: Measurer, weights: dict[Numbers, int], rounds: int) -> None:
+        domain, start = measurer.domain, Start.of(measurer.domain, measurer.looks)
+        self._names, self._weights, self._all_codes = domain.names, weights, measurer
+        self._share = measurer.left / rounds
         least = LEAST_GROUP * self._noise(measurer)
         groups = {
             column.name: tuple(int(group) for group in merged(counts, least=least, is_ordered=column.is_ordered))
@@ -92,7 +98,7 @@ class Rounds:
                 self._share = self._measurer.left
             columns = self._chosen()
             if columns is None:
-                measure_each(self._measurer, self._measurer.left)
+                measure_each(self._all_codes, self._all_codes.left)
                 return
             look = self._measured(columns, self._measurer.left if is_last else self._share * MEASURING)
             if not is_last:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -38,21 +39,31 @@ def added_up(table: Table, columns: Columns, onto: Columns) -> Table:
         columns: In order.
         onto: Those that are kept, in order.
     """
-    kept = set(onto)
-    gone = tuple(axis for axis, column in enumerate(columns) if column not in kept)
-    return table.sum(axis=gone) if gone else table
+    return table if columns == onto else np.einsum(_summing(columns, onto), table)
 
 
-def calibrated(tree: Tree, sizes: Sequence[int], potentials: Mapping[Columns, Table]) -> list[Table]:
+@lru_cache(maxsize=4096)
+def _summing(columns: Columns, onto: Columns) -> str:
+    """What einsum is told: it adds up over axes apart several times as fast as `sum` does."""
+    return f"{_letters(columns, columns)}->{_letters(columns, onto)}"
+
+
+def _letters(all_columns: Sequence[int], columns: Sequence[int]) -> str:
+    """Columns as letters, by their place among all of them."""
+    places = {column: place for place, column in enumerate(all_columns)}
+    return "".join(chr(ord("a") + places[column]) for column in columns)
+
+
+def calibrated(tree: Tree, sizes: Sequence[int], potentials: Iterable[tuple[Columns, Table]]) -> list[Table]:
     """Belief propagation in log space: each clique's shares under the law proportional to exp of the sum of all potentials.
 
     Args:
         tree: Whose cliques hold the columns of every potential.
         sizes: How many values each column has.
-        potentials: Added logarithms, by their columns.
+        potentials: Logarithms to add, each with its columns.
     """
     logs = [np.zeros([sizes[column] for column in clique]) for clique in tree.cliques]
-    for columns, potential in potentials.items():
+    for columns, potential in potentials:
         home = tree.holding(columns)
         if home is None:
             message = "no clique holds a potential"
@@ -141,6 +152,5 @@ def _joined(
     """Two tables multiplied; what is neither kept nor brought by the second only is summed out."""
     new = [column for column in others if column not in columns]
     out = [column for column in columns if column in keep] + new
-    letters = {column: chr(ord("a") + place) for place, column in enumerate([*columns, *new])}
-    first, second, result = ("".join(letters[column] for column in names) for names in (columns, others, out))
-    return out, np.einsum(f"{first},{second}->{result}", table, other)
+    both = [*columns, *new]
+    return out, np.einsum(f"{_letters(both, columns)},{_letters(both, others)}->{_letters(both, out)}", table, other)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import combinations
 
 from discreet.answering.domain import Columns, Domain
@@ -36,7 +36,7 @@ def weighted(domain: Domain, wanted: Mapping[Columns, int]) -> dict[Numbers, int
 
 def fitting_in(
     candidates: Iterable[Numbers],
-    sizes: Sequence[int],
+    sizes: tuple[int, ...],
     measured: Iterable[Numbers],
     *,
     noise: float,
@@ -57,7 +57,8 @@ def fitting_in(
     known: dict[tuple[int, ...], bool] = {tuple(around): True}
     kept = []
     for columns in candidates:
-        if math.prod(sizes[column] for column in columns) * noise > 2 * rows:
+        shape = [sizes[column] for column in columns]
+        if min(shape) == 1 or math.prod(shape) * noise > 2 * rows:  # a column of one code says nothing
             continue
         mask = mask_of(columns)
         joined = tuple(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,10 @@ from numpy.typing import NDArray
 from discreet.synthetic.beliefs import Table
 
 Codes = NDArray[np.int64]
+
+SURE = 2.25
+"""From how many standard deviations on a difference is not taken for noise."""
+MOST_SHIFTS = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +68,33 @@ def merged(counts: Table, *, least: float, is_ordered: bool) -> Codes:
     if inside < least and group:
         groups[groups == group] = group - 1
     return groups
+
+
+def smoothed(counts: Table, sigma: float) -> Table:
+    """Counts of ordered codes without the differences between neighbours that noise explains, at every width.
+
+    A Haar wavelet without its coefficients below SURE standard deviations, averaged over all shifts of the codes
+    (Coifman, Donoho 1995, "translation-invariant de-noising"): steps stay, and what is even becomes even.
+
+    Args:
+        counts: Noisy ones.
+        sigma: The standard deviation of their noise.
+    """
+    length = 1 << (counts.size - 1).bit_length()
+    around = np.concatenate([counts, counts[::-1]])[:length]
+    shifts = np.arange(0, length, -(-length // MOST_SHIFTS))
+    places = (np.arange(length) + shifts[:, None]) % length
+    sums, details = around[places], []
+    while sums.shape[1] > 1:
+        left, right = sums[:, 0::2], sums[:, 1::2]
+        apart = (left - right) / math.sqrt(2)
+        details.append(np.where(np.abs(apart) > SURE * sigma, apart, 0))
+        sums = (left + right) / math.sqrt(2)
+    for apart in reversed(details):
+        sums = np.stack([sums + apart, sums - apart], axis=2).reshape(len(shifts), -1) / math.sqrt(2)
+    back = np.zeros(length)
+    np.add.at(back, places, sums)
+    return back[: counts.size] / len(shifts)
 
 
 def without_negatives(counts: Table, total: float) -> Table:

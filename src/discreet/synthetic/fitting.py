@@ -1,6 +1,6 @@
-"""From noisy tables to a model: the law of most entropy that fits them, by iterative scaling along the tree.
+"""From noisy tables to a model: the law that fits them and is else as near as can be to independent columns, by iterative scaling along the tree.
 
-The fit minimises  sum over tables of |counts - noisy|² / (2 variance)  -  prior · rows · entropy.  Its dual has one potential a
+The fit minimises  sum over tables of |counts - noisy|² / (2 variance)  +  prior · rows · (divergence from independent columns).  Its dual has one potential a
 table; at the optimum a potential is (noisy - counts) / (prior · variance). Each table's potential is set in turn, the others held,
 by solving that equation cell by cell (Lambert's W), and what changed travels along the tree. The duality gap is half the
 sum of squares of what is left of the equations, each over its variance, so it is known at every moment and stops the work.
@@ -15,8 +15,8 @@ import numpy as np
 from discreet.synthetic.beliefs import TINY, Beliefs, Table, added_up, calibrated, spread
 from discreet.synthetic.trees import Columns, Tree
 
-PRIOR = 0.01
-"""How strongly even rows are preferred to what noise may have made: a cell of c expected rows has a prior variance of c / PRIOR."""
+PRIOR = 0.005
+"""How strongly independent columns are preferred to what noise may have made: a cell of c expected rows has a prior variance of c / PRIOR."""
 
 GAP = 0.02
 """Of the duality gap, for each measured cell: where the work stops. Noise itself makes the loss about 1/2 a cell."""
@@ -46,11 +46,17 @@ class Evidence:
 class Fit:
     """A model under way. Tables may be added; the potentials of those before them are where the next fit begins."""
 
-    sizes: tuple[int, ...]
+    alone: tuple[Table, ...]
+    """Of each column, counts that are positive: what it is like as far as nothing else is known."""
     rows: float
     prior: float = PRIOR
     evidence: dict[Columns, Evidence] = field(default_factory=dict)
     potentials: dict[Columns, Table] = field(default_factory=dict)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many values each column has."""
+        return tuple(counts.size for counts in self.alone)
 
     def add(self, evidence: Evidence) -> None:
         """Take in a noisy table.
@@ -72,12 +78,16 @@ class Fit:
             most: After how many sweeps to stop anyway.
         """
         tree = Tree.of(self.evidence, self.sizes)
-        sweep = _Sweep(self, tree, calibrated(tree, self.sizes, self.potentials))
+        sweep = _Sweep(self, tree, self._shares(tree))
         cells = sum(evidence.counts.size for evidence in self.evidence.values())
         for _ in range(most):
             if sweep.visit(0) <= gap * cells:
                 break
-        return Beliefs(tree, self.sizes, calibrated(tree, self.sizes, self.potentials))
+        return Beliefs(tree, self.sizes, self._shares(tree))
+
+    def _shares(self, tree: Tree) -> list[Table]:
+        alone = [((column,), np.log(counts)) for column, counts in enumerate(self.alone)]
+        return calibrated(tree, self.sizes, [*alone, *self.potentials.items()])
 
 
 class _Sweep:

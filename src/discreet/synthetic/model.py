@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +14,13 @@ from discreet.answering.domain import Columns, Domain
 from discreet.answering.measurer import Chosen, Measured
 from discreet.noise import RandomBits
 from discreet.synthetic.beliefs import Beliefs, Table, spread
-from discreet.synthetic.codings import Coding, without_negatives
+from discreet.synthetic.codings import Coding, smoothed, without_negatives
 from discreet.synthetic.fitting import Evidence, Fit
 from discreet.synthetic.rows import rows_of
 from discreet.synthetic.trees import Columns as Numbers
 
+LEAST_COUNT = 0.5
+"""Of a group of codes, in rows: none is taken to be impossible because noise took it away."""
 FINAL_GAP, FINAL_SWEEPS = 0.002, 300
 
 
@@ -68,11 +72,13 @@ def numbers_of(domain: Domain, columns: Columns) -> Numbers:
 
 @dataclass(frozen=True)
 class Start:
-    """What the one-column tables say: how many rows there are, and how often each code comes."""
+    """What the one-column tables say: how many rows there are, and how often each code comes, without what noise explains."""
 
     domain: Domain
     total: float
     counts: tuple[Table, ...]
+    variances: tuple[float, ...]
+    """Of the noise that the counts had, cell by cell."""
 
     @classmethod
     def of(cls, domain: Domain, looks: Sequence[Measured | Chosen]) -> Start:
@@ -85,22 +91,23 @@ class Start:
         tables: dict[int, Evidence] = {}
         weight = rows = 0.0
         for look in looks:
-            if isinstance(look, Measured) and not look.groups:
+            if is_of_codes(look):
                 evidence = evidence_of(domain, look)
                 precision = 1 / float(evidence.variance.sum())
                 weight, rows = weight + precision, rows + precision * float(evidence.counts.sum())
                 if len(look.columns) == 1:
-                    column = evidence.columns[0]
-                    tables[column] = tables[column].and_also(evidence) if column in tables else evidence
+                    place = evidence.columns[0]
+                    tables[place] = tables[place].and_also(evidence) if place in tables else evidence
         total = max(rows / weight, 1.0) if weight else 1.0
-        even = (np.full(column.size, total / column.size) for column in domain.columns)
-        return cls(
-            domain,
-            total,
-            tuple(
-                without_negatives(tables[i].counts, total) if i in tables else counts for i, counts in enumerate(even)
-            ),
-        )
+        counts, variances = [], []
+        for i, column in enumerate(domain.columns):
+            variance = float(tables[i].variance[0]) if i in tables else math.inf
+            noisy = tables[i].counts if i in tables else np.full(column.size, total / column.size)
+            if column.is_ordered and i in tables:
+                noisy = smoothed(noisy, math.sqrt(variance))
+            counts.append(without_negatives(noisy, total))
+            variances.append(variance)
+        return cls(domain, total, tuple(counts), tuple(variances))
 
     def codings(self, groups: Mapping[str, tuple[int, ...]]) -> tuple[Coding, ...]:
         """How codes return from groups; all are their own, where none are given.
@@ -112,6 +119,15 @@ class Start:
             Coding.of(np.array(groups.get(column.name, range(column.size)), np.int64), counts)
             for column, counts in zip(self.domain.columns, self.counts, strict=True)
         )
+
+
+def is_of_codes(look: Measured | Chosen) -> TypeGuard[Measured]:
+    """Whether it is a table of codes, none of them merged.
+
+    Args:
+        look: Of any kind.
+    """
+    return isinstance(look, Measured) and not look.groups
 
 
 def evidence_of(domain: Domain, look: Measured) -> Evidence:
@@ -152,9 +168,16 @@ def begun(domain: Domain, start: Start, codings: Sequence[Coding], looks: Sequen
         codings: Of all columns.
         looks: Those to take in.
     """
-    fit = Fit(tuple(coding.size for coding in codings), start.total)
+    columns = [
+        coarser(Evidence((i,), counts, np.full(counts.size, variance)), codings)
+        for i, (counts, variance) in enumerate(zip(start.counts, start.variances, strict=True))
+    ]
+    fit = Fit(tuple(np.maximum(column.counts, LEAST_COUNT) for column in columns), start.total)
+    for column in columns:
+        if np.isfinite(column.variance).all():
+            fit.add(column)
     for look in looks:
-        if isinstance(look, Measured) and look.columns:
+        if isinstance(look, Measured) and (len(look.columns) > 1 or look.groups):
             fit.add(coarser(evidence_of(domain, look), codings))
     return fit
 

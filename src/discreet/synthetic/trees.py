@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 Columns = tuple[int, ...]
 
@@ -22,7 +23,7 @@ class Tree:
     children: tuple[tuple[int, ...], ...]
 
     @classmethod
-    def of(cls, sets: Iterable[Columns], sizes: Sequence[int]) -> Tree:
+    def of(cls, sets: Iterable[Columns], sizes: tuple[int, ...]) -> Tree:
         """A tree in which every one of the given sets, and every column, lies within a clique.
 
         Args:
@@ -81,18 +82,17 @@ def mask_of(columns: Iterable[int]) -> int:
     return mask
 
 
-def cells_of(neighbours: list[int], sizes: Sequence[int]) -> int:
+def cells_of(neighbours: list[int], sizes: tuple[int, ...]) -> int:
     """How many numbers a model would have in which these columns are neighbours: before anything is built.
 
     Args:
         neighbours: For each column the bits of those that share a set with it.
         sizes: How many values each column has.
     """
-    return sum(
-        math.prod(sizes[column] for column in _bits(clique)) for clique in _maximal(_eliminated(neighbours, sizes))
-    )
+    return sum(_cells(clique, sizes) for clique in _maximal(_eliminated(neighbours, sizes)))
 
 
+@lru_cache(maxsize=1 << 16)
 def _bits(mask: int) -> Columns:
     columns = []
     while mask:
@@ -102,12 +102,17 @@ def _bits(mask: int) -> Columns:
     return tuple(columns)
 
 
-def _eliminated(neighbours: list[int], sizes: Sequence[int]) -> list[int]:
+@lru_cache(maxsize=1 << 16)
+def _cells(mask: int, sizes: tuple[int, ...]) -> int:
+    return math.prod(sizes[column] for column in _bits(mask))
+
+
+def _eliminated(neighbours: list[int], sizes: tuple[int, ...]) -> list[int]:
     """The cliques of a greedy elimination: next is the column whose clique has the fewest cells."""
     around = list(neighbours)
     left = set(range(len(sizes)))
     cliques = []
-    cost = {column: sizes[column] * math.prod(sizes[other] for other in _bits(around[column])) for column in left}
+    cost = {column: _cells(around[column] | 1 << column, sizes) for column in left}
     while left:
         column = min(left, key=lambda candidate: (cost[candidate], candidate))
         left.remove(column)
@@ -117,7 +122,7 @@ def _eliminated(neighbours: list[int], sizes: Sequence[int]) -> list[int]:
             joined = (around[other] | others) & ~(1 << other | 1 << column)
             if joined != around[other]:
                 around[other] = joined
-                cost[other] = sizes[other] * math.prod(sizes[third] for third in _bits(joined))
+                cost[other] = _cells(joined | 1 << other, sizes)
     return cliques
 
 
