@@ -24,6 +24,7 @@
     │   ├── JoinsPeople                   joins-people
     │   ├── NeedsBounds                   needs-bounds
     │   ├── NeedsDelta                    needs-delta
+    │   ├── NeedsValues                   needs-values
     │   └── TooLarge                      too-large
     ├── ReportRefused                     report-refused: a message from a device cannot be counted
     │   ├── WrongVersion                  wrong-version
@@ -242,6 +243,12 @@ class NeedsDelta(QueryRefused):
     """Group keys that are not declared need private selection, which costs delta."""
 
     code = "needs-delta"
+
+
+class NeedsValues(QueryRefused):
+    """A column that is counted by has no finite domain that is public."""
+
+    code = "needs-values"
 
 
 class TooLarge(QueryRefused):

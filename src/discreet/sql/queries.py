@@ -20,7 +20,7 @@ from discreet.sql.releases import limit_of, ordered, read_release, sorted_view
 from discreet.sql.rows import context_of, is_grouped, read_rows
 from discreet.sql.scope import Scope
 from discreet.sql.sets import read_sets
-from discreet.sql.text import Options, Parameters, read_text
+from discreet.sql.text import Options, Parameters, Text, read_text
 from discreet.sql.views import RowReader, Source, read_view, stacked
 
 MOST_QUESTIONS = 16
@@ -51,21 +51,41 @@ def read_question(
         return _read(sql, catalog, facts, parameters=parameters, today=today)
 
 
+def read_people(
+    sql: str, catalog: Catalog, facts: PublicFacts, *, parameters: Parameters = (), today: date | None = None
+) -> tuple[Rows, Options, tuple[str, ...]]:
+    """The rows that a SELECT stays, its OPTIONS and what to tell the analyst; refused where it counts across people."""
+    with places_in(sql):
+        text = read_text(sql, parameters)
+        context = context_of(catalog, facts, today=today)
+        meaning = _meaning(text, context, whole=False)
+        if isinstance(meaning, Rows):
+            return meaning, text.options, tuple(dict.fromkeys(context.notes))
+        raise NotAllowed(
+            "Rows of people are needed here, and this counts them.", next_step="Select rows, without groups."
+        )
+
+
 def _read(sql: str, catalog: Catalog, facts: PublicFacts, *, parameters: Parameters, today: date | None) -> Reading:
     text = read_text(sql, parameters)
     context = context_of(catalog, facts, today=today)
-    reader = _Reader(context, text.options)
-    context.read = reader.read
-    try:
-        with listing_at_most(_MOST_CANDIDATES):
-            meaning = reader.outermost(text.query, {})
-    except RecursionError:
-        raise TooLarge("The question is nested too deeply.", next_step="Say it in fewer levels.") from None
+    meaning = _meaning(text, context, whole=True)
     if isinstance(meaning, Rows):
         raise _rows_only(meaning)
     return Reading(
         tuple(context.questions), meaning.view, meaning.names, text.options, tuple(dict.fromkeys(context.notes))
     )
+
+
+def _meaning(text: Text, context: Context, *, whole: bool) -> Rows | Released:
+    """What a text means: as the `whole` question, which counts where it groups, or as rows that something else is made of."""
+    reader = _Reader(context, text.options)
+    context.read = reader.read
+    try:
+        with listing_at_most(_MOST_CANDIDATES):
+            return reader.outermost(text.query, {}) if whole else reader.read(text.query, {})
+    except RecursionError:
+        raise TooLarge("The question is nested too deeply.", next_step="Say it in fewer levels.") from None
 
 
 class _Reader:

@@ -1,0 +1,160 @@
+"""People's rows as codes: a table, or a SELECT that stays rows, whose every column has a finite domain that is public.
+
+Declared values are codes as they stand. Numbers and days become bins of equal width between their bounds where there are more of them than bins.
+A column that names the person is left out: it has no table.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+from fractions import Fraction
+
+from discreet.algebra.expressions import Expression, Literal, call
+from discreet.algebra.facts import Value
+from discreet.algebra.question import Key, Kind, Measure, Question
+from discreet.catalog import Catalog, Type
+from discreet.errors import BadInput, NeedsValues, NotAllowed, UnknownName
+from discreet.exact import read_count
+from discreet.sql.facts import PublicFacts
+from discreet.sql.grouping import values_of
+from discreet.sql.limits import limits_of, tightened
+from discreet.sql.model import Rows
+from discreet.sql.queries import read_people
+from discreet.sql.text import Parameters
+
+MOST_VALUES = 256
+"""Of a column whose values stand for themselves, unless they are declared one by one: a byte each."""
+BINS = 32
+"""Of a number or a day, unless another number is asked for."""
+_NUMBERS = (Type.INTEGER, Type.REAL, Type.DATE)
+
+
+@dataclass(frozen=True, slots=True)
+class CodedColumn:
+    """What the codes 0, 1, … of a column mean: a value each, None for NULL; or the ends of bins, and whether NULL is the last code."""
+
+    name: str
+    values: tuple[Value | None, ...] = ()
+    ends: tuple[Fraction | date, ...] = ()
+    has_null: bool = False
+    is_ordered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PeoplesRows:
+    """Rows to be counted in tables: `question` has a key for each column and how many rows of a person count; `columns` say what codes mean."""
+
+    question: Question
+    columns: tuple[CodedColumn, ...]
+    notes: tuple[str, ...]
+
+
+def plan_rows(
+    source: str,
+    catalog: Catalog,
+    facts: PublicFacts,
+    *,
+    bins: Mapping[str, int] | None = None,
+    parameters: Parameters = (),
+    today: date | None = None,
+) -> PeoplesRows:
+    """The rows of a table of the catalog, or of a SELECT; refused by name where a column has no public domain. Nothing protected is read.
+
+    `source` is a table's name or a SELECT, `bins` how many bins columns have that shall not have 32; `parameters` stand for ? and :name,
+    `today` for CURRENT_DATE.
+    """
+    table = next((name for name in catalog.tables if name.lower() == source.strip().lower()), None)
+    text = source if table is None else "SELECT * FROM " + '"' + table.replace('"', '""') + '"'
+    rows, options, notes = read_people(text, catalog, facts, parameters=parameters, today=today)
+    if rows.relation.is_public:
+        raise NotAllowed("These rows are public, and need no protection.", next_step="Look at the public file itself.")
+    wanted = {name: at for at, name in enumerate(rows.names) if not _is_person(rows, at)}
+    asked = _read_bins(bins or {}, wanted)
+    coded = [_coded(name, rows, at, facts, asked.get(name.lower())) for name, at in wanted.items()]
+    missing = [name for (name, _), part in zip(wanted.items(), coded, strict=True) if part is None]
+    if missing or not coded:
+        raise _without_domain(missing)
+    limits = limits_of(rows.relation, options, catalog, has_keys=False)
+    parts = [part for part in coded if part is not None]
+    question = Question(
+        rows=tightened(rows.relation, limits),
+        keys=tuple(key for _, key in parts),
+        measures=(Measure(kind=Kind.ROWS),),
+        limits=limits,
+    )
+    return PeoplesRows(question, tuple(column for column, _ in parts), notes)
+
+
+def _is_person(rows: Rows, at: int) -> bool:
+    return at in rows.people or rows.relation.columns[at].facts.person
+
+
+def _read_bins(bins: Mapping[str, int], wanted: Mapping[str, int]) -> dict[str, int]:
+    if not isinstance(bins, Mapping):
+        raise BadInput("bins says how many bins columns have.", next_step='Give a mapping such as {"age": 16}.')
+    known = {name.lower() for name in wanted}
+    for name in bins:
+        if not isinstance(name, str) or name.lower() not in known:
+            raise UnknownName("There is no such column to put into bins.", next_step="Name columns of the rows.")
+    return {
+        name.lower(): read_count(count, name="The number of bins", least=2, most=MOST_VALUES)
+        for name, count in bins.items()
+    }
+
+
+def _coded(name: str, rows: Rows, at: int, facts: PublicFacts, bins: int | None) -> tuple[CodedColumn, Key] | None:
+    """A column's codes and its key; None where it has no public domain."""
+    field = rows.relation.field(at)
+    kind, known = field.facts.type, values_of(field, facts)
+    is_declared = field.facts.values is not None
+    if known is not None and bins is None and (len(known) <= MOST_VALUES or (is_declared and kind not in _NUMBERS)):
+        return CodedColumn(name, known, is_ordered=kind in _NUMBERS), Key(field, known)
+    low, high = field.facts.low, field.facts.high
+    if low is None or high is None or kind not in _NUMBERS or low == high:
+        return None if known is None else (CodedColumn(name, known, is_ordered=kind in _NUMBERS), Key(field, known))
+    declared = None if rows.table is None else rows.table.columns.get(name)
+    has_null = None in known if known is not None else declared is not None and declared.nullable
+    return _binned(name, field, low, high, bins or BINS, has_null=has_null)
+
+
+def _binned(
+    name: str, field: Expression, low: Fraction, high: Fraction, count: int, *, has_null: bool
+) -> tuple[CodedColumn, Key]:
+    """Bins of equal width; the last one has its upper end."""
+    kind = field.facts.type
+    value, ends = _as_real(field, low)
+    if kind is not Type.REAL:
+        high += 1  # whole numbers and days: the last one has its own unit, too
+        count = min(count, int(high - low))
+    first, last = float(low - ends), float(high - ends)
+    bucket = call(
+        "width_bucket", value, Literal(Type.REAL, first), Literal(Type.REAL, last), Literal(Type.INTEGER, count)
+    )
+    inside = call("case", call("gt", bucket, Literal(Type.INTEGER, count)), Literal(Type.INTEGER, count), bucket)
+    edges = tuple(low + (high - low) * step / count for step in range(count + 1))
+    shown: tuple[Fraction | date, ...] = edges
+    if kind is Type.DATE:
+        shown = tuple(date.fromordinal(1) + timedelta(math.ceil(edge) - 1) for edge in edges)
+    values: tuple[Value | None, ...] = (*range(1, count + 1), *([None] if has_null else []))
+    return CodedColumn(name, ends=shown, has_null=has_null, is_ordered=True), Key(inside, values)
+
+
+def _as_real(field: Expression, low: Fraction) -> tuple[Expression, Fraction]:
+    """A number as a real, or days since the first, and what was subtracted."""
+    if field.facts.type is Type.DATE:
+        first = Literal(Type.DATE, date.fromordinal(int(low)))
+        return call("real", call("days_between", first, field)), low
+    return (field if field.facts.type is Type.REAL else call("real", field)), Fraction(0)
+
+
+def _without_domain(missing: list[str]) -> NeedsValues:
+    if not missing:
+        return NeedsValues("There is no column to count by.", next_step="Select columns beside the person.")
+    named = ", ".join(missing)
+    return NeedsValues(
+        f"What these columns can hold is not public: {named}.",
+        next_step="Ask the owner to declare values or bounds for them, or select the other columns.",
+    )
