@@ -52,6 +52,7 @@
     ├── UnknownSaved                      unknown-saved
     ├── RequestConflict                   request-conflict
     ├── NameTaken                         name-taken
+    ├── RunChanged                        run-changed
     ├── UnknownAccount                    unknown-account
     ├── AccountFrozen                     account-frozen
     ├── StoreUnavailable                  store-unavailable
@@ -411,6 +412,12 @@ class NameTaken(DiscreetError):
     """A release was to be called as another one is."""
 
     code = "name-taken"
+
+
+class RunChanged(DiscreetError):
+    """A run that was begun cannot go on: what it asks next is not what it asked before."""
+
+    code = "run-changed"
 
 
 class UnknownAccount(DiscreetError):

@@ -73,19 +73,16 @@ class Noticed(threading.Event):
 class Reads:
     """Something to release whose reading takes `seconds`, whatever it was expected to take, and may fail."""
 
-    label, seconds, questions = "reads", 0.3, ()
+    label, name, seconds, questions = "reads", None, 0.3, ()
 
     def __init__(self, clock, seconds, *, fails=False, name="a"):
         self.clock, self.took, self.fails, self.digest = clock, seconds, fails, name
         self.releases = (Laplace(sensitivity=1, epsilon=0.01),)
 
-    def read(self, _engine, _stopped):
+    def made(self, _desk):
         self.clock.time += self.took
         if self.fails:
             raise ValueError("a cell")
-        return 7
-
-    def noisy(self, _exact, _bits):
         return b"noisy"
 
 

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.accounting import open_filter
-from discreet.answering.pipeline import Pipeline
+from discreet.answering.pipeline import Desk, Pipeline
 from discreet.answering.watching import watchable
 from discreet.catalog import parse_catalog
 from discreet.engines.exact_rows import ExactRows
@@ -351,7 +351,7 @@ def test_beginning_and_evaluating_is_above_threshold_bit_for_bit(curator):
         counts = [(seed * 7 + version * 11) % 60 - 30 for version in range(6)]
         bits, twin = SeededBits(seed), SeededBits(seed)
         twin.words(4, 64)  # the salt
-        stored, path = wanted.noisy(None, bits), []
+        stored, path = wanted.made(Desk(engine=None, bits=bits, stopped=None, ledger=None, reservation=None)), []
         while len(path) < len(counts) and True not in path:
             pipeline = Pipeline(curator.ledger, _Counts(counts[len(path)]))
             pipeline._bits = bits

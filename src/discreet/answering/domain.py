@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import date
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -26,10 +27,10 @@ _ROOT_OF_TWO = Fraction(math.isqrt(2 * 10**24) + 1, 10**12)
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """The numbers from `lower` up to, and without, `upper`; of the last bin with it."""
+    """The numbers or days from `lower` up to, and without, `upper`; of the last bin of reals with it."""
 
-    lower: Fraction
-    upper: Fraction
+    lower: Fraction | date
+    upper: Fraction | date
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,3 +138,51 @@ def _merged(column: Column, codes: tuple[int, ...] | None) -> Column:
         for new in range(max(codes) + 1)
     ]
     return Column(column.name, tuple(labels), column.is_ordered)
+
+
+# As JSON, and back
+
+
+def described(domain: Domain) -> dict[str, Any]:
+    """A domain as JSON that says all of it."""
+    columns = [
+        {"name": column.name, "ordered": column.is_ordered, "labels": [_plain(label) for label in column.labels]}
+        for column in domain.columns
+    ]
+    return {"columns": columns, "rows_per_person": domain.rows_per_person, "neighbours": domain.neighbours.value}
+
+
+def rebuilt(facts: Mapping[str, Any]) -> Domain:
+    """The domain that was described."""
+    columns = tuple(
+        Column(column["name"], tuple(_label(label) for label in column["labels"]), column["ordered"])
+        for column in facts["columns"]
+    )
+    return Domain(columns, facts["rows_per_person"], Neighbours(facts["neighbours"]))
+
+
+def _plain(label: Any) -> Any:
+    """Values of JSON's own stand for themselves; others are a list of what they are and their text."""
+    match label:
+        case None | bool() | int() | str():
+            return label
+        case float():
+            return ["real", label.hex()]
+        case Bin():
+            return ["bin", _plain(label.lower), _plain(label.upper)]
+        case date():
+            return ["date", label.isoformat()]
+    return ["number", str(label)]
+
+
+def _label(plain: Any) -> Any:
+    match plain:
+        case ["real", text]:
+            return float.fromhex(text)
+        case ["bin", lower, upper]:
+            return Bin(_label(lower), _label(upper))
+        case ["date", text]:
+            return date.fromisoformat(text)
+        case ["number", text]:
+            return Fraction(text)
+    return plain

@@ -24,6 +24,8 @@ _CHARGE, _STATEMENT, _OPERATOR = 8e6, 3e6, 1e6
 """For a question that is charged, for each of its statements, and for each join, group and window of one, however little it reads."""
 _ROW, _CALL, _TEXT, _LETTER, _GROUPED = 4.0, 5.0, 60.0, 1.5, 20.0
 """For a row that is read, that something is computed of, that a text is looked at in, for each letter of it, for a row that is added up."""
+_LOOKS = 500
+"""Tables that a run over people's rows counts, each once."""
 _COMMON = 40
 """On common values, a call takes so much less than it is declared to take at most."""
 _PERSONAL, _MET, _PAIR = 250.0, 80.0, 4.0
@@ -42,6 +44,14 @@ def seconds_of(plan: Plan) -> float:
     """
     everybody = sum(map(_question, plan.questions))
     return (SAFETY * (_CHARGE + everybody) + sum(map(of_one_person, plan.questions))) / 1e9
+
+
+def seconds_of_tables(question: Question) -> float:
+    """The same of a run over tables of these rows: they are coded once, and counted as often as a method is expected to look."""
+    rows, reading = _relation(question.rows)
+    coded = reading + rows * (_PERSONAL if question.is_cut else 0) + rows * _GROUPED * len(question.keys)
+    looks = _LOOKS * (_STATEMENT + rows * _GROUPED)
+    return (SAFETY * (_CHARGE + coded + looks) + of_one_person(question)) / 1e9
 
 
 def _question(question: Question) -> float:

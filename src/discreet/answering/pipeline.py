@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 from discreet.algebra.digest import FORMAT
 from discreet.algebra.question import Question
@@ -25,7 +25,7 @@ from discreet.answering.plan import Plan
 from discreet.answering.release import above, release
 from discreet.answering.sizes import AnswerLimit
 from discreet.engines import Engine, Places
-from discreet.errors import AccountFrozen, Cancelled, EngineFailure
+from discreet.errors import AccountFrozen, Cancelled, EngineFailure, LedgerDamaged, RunChanged, StoreUnavailable
 from discreet.ledger import Ledger, Request, Reservation
 from discreet.mechanisms import AboveThreshold, Mechanism
 from discreet.noise import RandomBits
@@ -37,6 +37,9 @@ for what takes long.
 """
 LONG = 1.0
 """Seconds: a question that is expected to take longer is long."""
+
+
+_OF_THE_BOOKS = (AccountFrozen, LedgerDamaged, RunChanged, StoreUnavailable)
 
 
 def _no_step(_: str) -> None:
@@ -92,11 +95,24 @@ class Releasable(Protocol):
     def seconds(self) -> float:
         """How long reading and noise are expected to take: public, whatever the data is."""
 
-    def read(self, engine: Engine, stopped: threading.Event) -> Any:
-        """Exact integers, which stay between this and `noisy`."""
+    @property
+    def name(self) -> str | None:
+        """What it is looked up by later; most have none."""
 
-    def noisy(self, exact: Any, bits: RandomBits) -> bytes:
-        """The stored form of what may leave."""
+    def made(self, desk: Desk) -> bytes:
+        """Read, add noise: the stored form of what may leave. Exact integers stay in here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What a release is made with: the data, randomness, whoever may end it, and the books, for what it stores on the way."""
+
+    engine: Engine
+    bits: RandomBits
+    stopped: threading.Event
+    ledger: Ledger
+    reservation: Reservation | None
+    """None for what is public and free."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +135,14 @@ class SqlRelease:
     def questions(self) -> Sequence[Question]:
         return self.plan.questions
 
-    def read(self, engine: Engine, stopped: threading.Event) -> Any:
-        return [engine.run(question, taken_back=stopped) for question in self.plan.questions]
+    @property
+    def name(self) -> str | None:
+        return None
 
-    def noisy(self, exact: Any, bits: RandomBits) -> bytes:
-        return stored_form(release(self.plan, exact, bits))
+    def made(self, desk: Desk) -> bytes:
+        with desk.engine.one_limit(sharing=PLACES):
+            exact = [desk.engine.run(question, taken_back=desk.stopped) for question in self.plan.questions]
+            return stored_form(release(self.plan, exact, desk.bits))
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,12 +174,12 @@ class Pipeline:
         if steps.taken_back.is_set():
             raise cancelled()
         if not wanted.releases:
-            return Paid(self._fresh(wanted, analyst, steps, departure), None)
+            return Paid(self._fresh(wanted, analyst, steps, departure, None), None)
         reservation = self.ledger.reserve(_request(wanted, analyst, request_id))
         steps.on_step("asked before" if reservation.replayed and not reservation.charged else "paid")
         stored = reservation.answer
         if stored is None:
-            stored = self.ledger.finish(reservation, self._fresh(wanted, analyst, steps, departure))
+            stored = self.ledger.finish(reservation, self._fresh(wanted, analyst, steps, departure, reservation))
         return Paid(stored, reservation)
 
     def is_above(self, question: Question, mechanism: AboveThreshold, threshold: int) -> bool:
@@ -192,7 +211,14 @@ class Pipeline:
         self._places.take_back(asking.stopped)
         self._engine.take_back(asking.stopped)
 
-    def _fresh(self, wanted: Releasable, analyst: str | None, asking: Asking, departure: Departure) -> bytes:
+    def _fresh(
+        self,
+        wanted: Releasable,
+        analyst: str | None,
+        asking: Asking,
+        departure: Departure,
+        reservation: Reservation | None,
+    ) -> bytes:
         """Read, add noise, and wait. Whatever fails past the charge may hang on somebody's row, so it is one sentence and a bit about the
         data: it stops the analyst until the owner looks.
 
@@ -203,7 +229,8 @@ class Pipeline:
             with self._places.held(analyst, taken_back=asking.stopped, is_long=wanted.seconds > LONG):
                 begun = departure.now()
                 asking.on_place()
-                noisy, failure = self._read(wanted, asking)
+                desk = Desk(self._engine, self._bits, asking.stopped, self.ledger, reservation)
+                noisy, failure = self._made(wanted, desk)
                 ends = departure.place_ends(begun)
                 asking.stopped.wait(max(0.0, ends - departure.now()))
             if asking.stopped.wait(max(0.0, departure.after(ends) - departure.now())):
@@ -223,11 +250,12 @@ class Pipeline:
                 held.enter_context(self._engine.holding(wanted.questions))
             yield
 
-    def _read(self, wanted: Releasable, asking: Asking) -> tuple[bytes | None, str]:
-        """What may leave, or the name of what went wrong: its text quotes cells."""
+    def _made(self, wanted: Releasable, desk: Desk) -> tuple[bytes | None, str]:
+        """What may leave, or the name of what went wrong: its text quotes cells. What the books refuse hangs on nobody's row."""
         try:
-            with self._engine.one_limit(sharing=PLACES):
-                return wanted.noisy(wanted.read(self._engine, asking.stopped), self._bits), ""
+            return wanted.made(desk), ""
+        except _OF_THE_BOOKS:
+            raise
         except Exception as failure:  # noqa: BLE001  not only what engines are known to raise
             return None, type(failure).__name__
 
@@ -246,5 +274,6 @@ def _request(wanted: Releasable, analyst: str | None, request_id: str | None) ->
         releases=wanted.releases,
         analyst=analyst,
         label=wanted.label,
+        name=wanted.name,
         format=FORMAT,
     )

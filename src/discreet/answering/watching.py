@@ -10,19 +10,16 @@ from __future__ import annotations
 import json
 import logging
 import math
-import threading
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 from discreet.algebra.after import Estimate, Release
 from discreet.algebra.digest import FORMAT, Json, canonical, digest, question_tree
 from discreet.algebra.question import Kind, Measure, Question
-from discreet.answering.pipeline import Pipeline
+from discreet.answering.pipeline import Desk, Pipeline
 from discreet.answering.plan import Plan
 from discreet.answering.pricing import norms
-from discreet.engines import Engine
 from discreet.errors import AccountFrozen, BadInput, EngineFailure, LedgerDamaged, NotAllowed
 from discreet.exact import Number, exact, read_count
 from discreet.ledger import Request
@@ -30,7 +27,6 @@ from discreet.ledger.releases import describe
 from discreet.ledger.watches import Watched
 from discreet.loss import Neighbours
 from discreet.mechanisms import AboveThreshold, Laplace, Mechanism
-from discreet.noise import RandomBits
 
 _LOG = logging.getLogger("discreet")
 _COUNTED = (Kind.ROWS, Kind.PRESENT, Kind.PEOPLE, Kind.TOTAL)
@@ -88,13 +84,16 @@ class Watchable:
         """Nothing is read."""
         return 0.0
 
-    def read(self, _engine: Engine, _stopped: threading.Event) -> None:
-        """Nothing: the threshold is drawn before any data is looked at."""
+    @property
+    def name(self) -> str | None:
+        return None
 
-    def noisy(self, _exact: Any, bits: RandomBits) -> bytes:
-        """The noisy threshold, beside a salt: its hash goes into the chain, and a bare integer could be searched for."""
-        salt = bits.words(4, 64).tobytes().hex()
-        return canonical({"threshold": str(self.mechanism.noisy_threshold(bits)), "salt": salt}).encode()
+    def made(self, desk: Desk) -> bytes:
+        """The noisy threshold, drawn before any data is looked at, beside a salt: its hash goes into the chain, and a bare integer could be
+        searched for.
+        """
+        salt = desk.bits.words(4, 64).tobytes().hex()
+        return canonical({"threshold": str(self.mechanism.noisy_threshold(desk.bits)), "salt": salt}).encode()
 
     def evaluate(self, pipeline: Pipeline, stored: bytes) -> bool:
         """Compare the count, with fresh noise, to the threshold that was stored."""

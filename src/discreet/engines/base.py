@@ -9,6 +9,7 @@ from typing import Protocol
 
 from discreet.algebra.question import Question
 from discreet.engines.exact_rows import ExactRows
+from discreet.engines.exact_tables import ExactTables
 from discreet.sql.facts import PublicFacts
 
 
@@ -20,6 +21,17 @@ class Engine(PublicFacts, Protocol):
 
     def run(self, question: Question, *, taken_back: threading.Event | None = None) -> list[ExactRows]:
         """The exact integers of each grouping set. Called after the charge; a failure is one fixed sentence."""
+
+    def bind_rows(self, question: Question) -> None:
+        """The same of rows that are to be coded; no protected row is read."""
+
+    def tables(
+        self, rows: Question, *, taken_back: threading.Event, sharing: int = 1
+    ) -> AbstractContextManager[ExactTables]:
+        """Exact tables over the keys of `rows`, by their number, as long as it lasts. Called after the charge.
+
+        `taken_back` ends it; each statement has the seconds of a question, so many times where `sharing` read at the same time.
+        """
 
     def take_back(self, question: threading.Event) -> None:
         """Stop reading for a question, now or when its turn comes; no other question is disturbed."""

@@ -59,6 +59,19 @@ class Cut:
             inside = "false"
         return f"({inside} OR {name} IS NULL)" if None in key.values else inside
 
+    def code(self, index: int) -> str:
+        """The number of a key's value among those declared, from 0; NULL's too, where it is one of them."""
+        key, name = self._question.keys[index], f"k{index}"
+        values, kind = key.values or (), key.expression.facts.type
+        listed = [value for value in values if value is not None]
+        self.values[f"d{index}"] = listed
+        place = f"list_position(CAST($d{index} AS {dialect.TYPES[kind]}[]), {name}) - 1"
+        if None not in values:
+            return place
+        null = values.index(None)
+        moved = f"(CASE WHEN {place} >= {null} THEN {place} + 1 ELSE {place} END)" if null < len(listed) else place
+        return f"(CASE WHEN {name} IS NULL THEN {null} ELSE {moved} END)"
+
     def _in_first_groups(self, rows: str, declared: str, position: str, groups: int, rows_per_group: int) -> str:
         """The first rows of a person's first groups, in the order of their first row.
 

@@ -23,10 +23,12 @@ from discreet.catalog import Catalog, Table, Type
 from discreet.engines.binding import Binder
 from discreet.engines.dialects.duckdb import quoted
 from discreet.engines.exact_rows import ExactRows, Histogram, from_rows, whole
-from discreet.engines.kernel import Grouping, Statement, groupings
+from discreet.engines.exact_tables import ExactTables
+from discreet.engines.kernel import Grouping, Statement, coded_rows, groupings
 from discreet.engines.public import PublicTables
 from discreet.engines.snapshot import DATA, Snapshot, Tell, open_snapshot
 from discreet.engines.standing import Standing
+from discreet.engines.tables import CodedRows
 from discreet.engines.watch import Watch
 from discreet.errors import Cancelled, EngineFailure, TooLarge
 
@@ -101,6 +103,32 @@ class DuckEngine:
             raise EngineFailure(
                 "The engine could not answer. The price was paid.", next_step="Tell the owner of the data."
             ) from None
+
+    def bind_rows(self, question: Question) -> None:
+        """Refuse, before any charge, rows that the engine would refuse to code."""
+        statement = coded_rows(question, salt=self._snapshot.salt)
+        with self._public.holding(statement.tables):
+            self._binder.bind(statement)
+
+    @contextmanager
+    def tables(self, rows: Question, *, taken_back: threading.Event, sharing: int = 1) -> Iterator[ExactTables]:
+        """Exact tables over the keys of `rows`, by their number, as long as it lasts. Called after the charge.
+
+        Rows are coded once and stay in the engine. A failure may hang on somebody's row, so that whoever calls says one fixed sentence.
+        """
+        statement = coded_rows(rows, salt=self._snapshot.salt)
+        cursor = self._data.cursor()
+
+        @contextmanager
+        def reading() -> Iterator[None]:
+            with self._watch.one_limit(taken_back, sharing=sharing), self._reading(cursor, statement, taken_back):
+                yield
+
+        try:
+            sizes = tuple(len(key.values or ()) for key in rows.keys)
+            yield CodedRows(cursor, reading).of(statement, sizes)
+        finally:
+            cursor.close()
 
     def take_back(self, question: threading.Event) -> None:
         """Stop reading for a question, now or when its turn comes; no other question is disturbed."""

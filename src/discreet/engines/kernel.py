@@ -49,6 +49,14 @@ def groupings(question: Question, *, salt: str) -> list[Grouping]:
     return [rows.grouping(keys) for keys in question.sets]
 
 
+def coded_rows(question: Question, *, salt: str) -> Statement:
+    """The rows of a question whose every key has values, cut to its limits: for each key the number of its value, `c0`, `c1`, …
+
+    A row with any value that is not among them is not there.
+    """
+    return _Rows(question, salt=salt).coded()
+
+
 class _Rows:
     """One row for each row of a person: the owner `o`, keys `k0 …`, what measures look at `x1 …`, conditions `f1 …`; cut to the limits."""
 
@@ -77,6 +85,10 @@ class _Rows:
         private = any(self._question.keys[index].values is None for index in keys)
         integers = self._integers(keys, private=private, ordered=bool(quantiles))
         return Grouping(keys, private, self._statement(integers), histograms)
+
+    def coded(self) -> Statement:
+        parts = [f"{self._cut.code(index)} AS c{index}" for index in range(len(self._question.keys))]
+        return self._statement(f"SELECT {', '.join(parts)} FROM {self._sql}")
 
     def _statement(self, sql: str) -> Statement:
         return Statement(checked(sql), self._cut.values, tuple(self._renderer.tables.values()))

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from datetime import date, datetime
 
-from discreet.errors import StoreUnavailable
+from discreet.errors import NotAnswered, StoreUnavailable
 from discreet.ledger import chain, formats, questions, steps, watches
 from discreet.ledger.accounts import DATASET, Account, analyst_account
 from discreet.ledger.anchor import Anchor
@@ -125,6 +125,24 @@ class Books:
         with self.writer.reading() as draft:
             draft.check_open(reservation.request.analyst)
             return steps.kept(draft, reservation.request.key)
+
+    def named_releases(self, *, analyst: str | None) -> list[str]:
+        """The names of releases that were stored: those an analyst has paid for, or all for the owner."""
+        with self.writer.reading() as draft:
+            draft.check_open(analyst)
+            named = draft.running.named.items()
+            return sorted(name for name, question in named if questions.is_free(draft.t, question, analyst))
+
+    def named_answer(self, name: str, *, analyst: str | None) -> bytes:
+        """What was stored under a name, for who has paid for it, and for the owner."""
+        with self.writer.reading() as draft:
+            draft.check_open(analyst)
+            question = draft.running.named.get(name)
+            is_theirs = question is not None and not (analyst and questions.unpaid_accounts(draft, question, analyst))
+            answer = questions.stored_answer(draft, question) if question is not None and is_theirs else None
+        if answer is None:
+            raise NotAnswered("There is no such release, or it is not paid for.", next_step="Ask for it.")
+        return answer
 
     # The chain
 

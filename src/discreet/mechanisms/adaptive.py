@@ -21,6 +21,7 @@ from discreet.mechanisms.base import Guarantee, Mechanism, PureMechanism
 from discreet.mechanisms.curves import Floats
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.sparse import AboveThreshold, Watch
 from discreet.noise import SYSTEM_BITS, RandomBits
 
 
@@ -193,6 +194,15 @@ class Meter:
                     "The budget of this run does not allow this any more.", next_step="Spend at most what is left."
                 )
             self._spent += units
+
+    def start(self, mechanism: AboveThreshold) -> Watch:
+        """Pay for a run of the sparse vector in full, then begin it.
+
+        Args:
+            mechanism: The run.
+        """
+        self.pay(mechanism)
+        return mechanism.start(self._bits)
 
     def draw(self, mechanism: Mechanism, value: Any) -> Any:
         """Pay for a mechanism, then release with it.

@@ -1,0 +1,36 @@
+"""The price of a run: one budget, named as rho, as epsilon with a delta, or as epsilon alone where only that is counted."""
+
+from __future__ import annotations
+
+from discreet.accounting.conversions import rho_of_epsilon
+from discreet.errors import BadInput, NeedsDelta
+from discreet.exact import Number, read_epsilon
+from discreet.mechanisms import Adaptive, PureAdaptive
+from discreet.mechanisms.adaptive import AdaptiveBudget
+
+
+def budget_of(
+    *, epsilon: Number | None, delta: Number | None, rho: Number | None, is_pure_account: bool
+) -> AdaptiveBudget:
+    """The budget that was named, or a refusal; `delta` only converts, and is not spent.
+
+    On an account of pure epsilons it is an epsilon alone, spent on Laplace noise; elsewhere it is a rho, spent on Gaussian noise.
+    """
+    if (rho is None) == (epsilon is None) or (rho is not None and delta is not None):
+        raise BadInput(
+            "A run takes one price.",
+            next_step="Give rho=0.01, or epsilon=1 with delta=1e-9; epsilon alone if it is pure.",
+        )
+    if is_pure_account:
+        if epsilon is None or delta is not None:
+            raise NeedsDelta(
+                "This account has no delta, and counts pure epsilons only.", next_step="Give epsilon alone."
+            )
+        return PureAdaptive(epsilon=read_epsilon(epsilon))
+    if rho is not None:
+        return Adaptive(rho=float(read_epsilon(rho, name="rho")))
+    if epsilon is None or delta is None:
+        raise NeedsDelta(
+            "An epsilon needs a delta here, at which it is converted to rho.", next_step="Give delta=1e-9, or a rho."
+        )
+    return Adaptive(rho=rho_of_epsilon(float(read_epsilon(epsilon)), delta=float(delta)))

@@ -1,0 +1,278 @@
+"""The one place where exact tables meet noise: the `Measurer` that methods are given.
+
+A look is paid for by the meter, drawn, and stored as the next step of the run; what the store returns is the outcome, whoever drew it. A look that
+was stored before is paid for and returned, and nothing is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from discreet.answering.domain import Columns, Domain
+from discreet.answering.measurer import GRID, Chosen, Counts, Groups, Linear, Measured
+from discreet.answering.transcript import Step, about, looks_in
+from discreet.errors import BadData, BadInput, RunChanged
+from discreet.exact import UNIT, Number, exact, read_count, units_down
+from discreet.mechanisms import AboveThreshold, Exponential, Gaussian, Laplace, Mechanism, PureAdaptive
+from discreet.mechanisms.adaptive import Meter
+from discreet.mechanisms.sparse import Watch
+
+if TYPE_CHECKING:
+    from discreet.engines.exact_tables import ExactTables
+
+LARGEST_WEIGHT = 1_000
+_LARGEST_ESTIMATE = 2**50
+"""All cells together, times GRID: with weights, sums stay within 64 bits."""
+
+
+class Store(Protocol):
+    """Where steps are kept: the first that is stored for a number is the step."""
+
+    def stored(self) -> list[bytes]:
+        """Those of before, in order."""
+
+    def store(self, number: int, body: bytes, *, paid: Mechanism | None) -> bytes:
+        """Keep one, durably, and return the one that is kept."""
+
+
+class Run:
+    """What all measurers of one run share: the meter, the steps, and the tables of people's rows."""
+
+    def __init__(self, meter: Meter, store: Store) -> None:
+        self.meter, self._store = meter, store
+        self._before = [Step.decoded(body) for body in store.stored()]
+        self.steps: list[Step] = []
+
+    def look(self, asked: dict[str, object], *, paid: Mechanism | None, drawn: Callable[[], Counts]) -> Step:
+        """The next step: as it was stored, or drawn (which pays) and stored."""
+        number = len(self.steps)
+        if number < len(self._before):
+            step = self._before[number]
+            if paid is not None:
+                self.meter.pay(paid)
+        else:
+            step = Step.decoded(self._store.store(number, Step(asked, drawn()).encoded(), paid=paid))
+        if step.about != asked:
+            raise RunChanged(
+                "This run was begun by another release of the program, or with other public facts, and cannot go on.",
+                next_step="Go on with the release that began it, or ask under another name.",
+            )
+        self.steps.append(step)
+        return step
+
+    def has_stored(self, kind: str) -> bool:
+        """Whether the next step was drawn before, and is of this kind."""
+        number = len(self.steps)
+        return number < len(self._before) and self._before[number].kind == kind
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Measuring:
+    """The measurer of one domain of a run; its repr hides the tables."""
+
+    domain: Domain
+    _tables: ExactTables
+    _run: Run
+    _groups: Groups = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return "Measuring(hidden)"
+
+    @property
+    def is_pure(self) -> bool:
+        return isinstance(self._run.meter.budget, PureAdaptive)
+
+    @property
+    def budget(self) -> Fraction:
+        return self._run.meter.budget.amount
+
+    @property
+    def left(self) -> Fraction:
+        return self._run.meter.left
+
+    @property
+    def looks(self) -> tuple[Measured | Chosen, ...]:
+        return looks_in(self._run.steps)
+
+    def shares(self, weights: Sequence[Number], *, of: Number | None = None) -> list[Fraction]:
+        return self._run.meter.shares(weights, of=self.left if of is None else of)
+
+    # Tables
+
+    def noise(self, columns: Columns, share: Fraction) -> Gaussian | Laplace:
+        size = self.domain.cells(self.domain.check(columns))
+        amount = _whole_units(share)
+        if self.is_pure:
+            return Laplace(sensitivity=self.domain.l1, epsilon=amount, size=size)
+        return Gaussian.for_rho(sensitivity=self.domain.l2, rho=amount, size=size)
+
+    def noisy(self, columns: Columns, mechanism: Gaussian | Laplace) -> Measured:
+        self._check_noise(columns, mechanism)
+        groups = {name: list(self._groups[name]) for name in columns if name in self._groups}
+        asked = about("table", paid=mechanism, columns=columns, groups=groups, shape=self.domain.shape(columns))
+        step = self._run.look(
+            asked, paid=mechanism, drawn=lambda: self._run.meter.draw(mechanism, self._exact(columns).reshape(-1))
+        )
+        look = step.look
+        assert isinstance(look, Measured)  # noqa: S101  as it was asked for
+        return look
+
+    def _check_noise(self, columns: Columns, mechanism: Gaussian | Laplace) -> None:
+        needed: Number = self.domain.l2 if isinstance(mechanism, Gaussian) else self.domain.l1
+        fits = isinstance(mechanism, Gaussian | Laplace) and exact(mechanism.sensitivity) >= needed
+        if not fits or mechanism.size != self.domain.cells(self.domain.check(columns)):
+            raise BadInput("This noise is not for this table.", next_step="Make it with `noise`.")
+
+    def _exact(self, columns: Columns) -> Counts:
+        names = self.domain.names
+        return self._tables.table(tuple(names.index(name) for name in columns))
+
+    # Choices
+
+    def choice(self, weights: Iterable[int], share: Fraction) -> Exponential:
+        listed = [read_count(weight, name="A weight", most=LARGEST_WEIGHT) for weight in weights]
+        return Exponential(
+            sensitivity=self._score_moves(max(listed)),
+            epsilon=self._run.meter.budget.epsilon_of_choice(_whole_units(share)),
+            size=len(listed),
+        )
+
+    def _score_moves(self, weight: int) -> int:
+        """How far one person moves GRID · w · (‖x − e‖₁ − b): the norm by at most as much as the table, up or down."""
+        return GRID * weight * self.domain.l1
+
+    def worst(
+        self,
+        estimates: Mapping[Columns, Counts],
+        weights: Mapping[Columns, int],
+        penalties: Mapping[Columns, int],
+        mechanism: Exponential,
+    ) -> Columns:
+        candidates = tuple(estimates)
+        self._check_scores(estimates, weights, penalties, mechanism)
+        asked = about("choice", paid=mechanism, candidates=candidates)
+
+        def drawn() -> Counts:
+            scores = [
+                self._score(columns, estimates[columns], penalties[columns]) * weights[columns]
+                for columns in candidates
+            ]
+            return np.array([self._run.meter.draw(mechanism, np.array(scores, np.int64))])
+
+        return candidates[int(self._run.look(asked, paid=mechanism, drawn=drawn).outcome[0])]
+
+    def _score(self, columns: Columns, estimate: Counts, penalty: int) -> int:
+        return int(np.abs(GRID * self._exact(columns) - estimate).sum()) - penalty
+
+    def _check_scores(
+        self,
+        estimates: Mapping[Columns, Counts],
+        weights: Mapping[Columns, int],
+        penalties: Mapping[Columns, int],
+        mechanism: Exponential,
+    ) -> None:
+        """Public facts only: what earlier looks have led to."""
+        if not estimates or not set(estimates) == set(weights) == set(penalties):
+            raise BadInput("Every candidate has an estimate, a weight and a penalty.", next_step="Give all three.")
+        for columns, estimate in estimates.items():
+            read_count(weights[columns], name="A weight", most=LARGEST_WEIGHT)
+            _check_integers(estimate, self.domain.shape(self.domain.check(columns)))
+            if type(penalties[columns]) is not int or abs(penalties[columns]) > _LARGEST_ESTIMATE:
+                raise BadInput("A penalty is a whole number.", next_step="Round it to the grid.")
+        needed = self._score_moves(max(weights.values()))
+        fits = isinstance(mechanism, Exponential) and not mechanism.monotone and mechanism.size == len(estimates)
+        if not fits or exact(mechanism.sensitivity) < needed:
+            raise BadInput("This choice is not among these candidates.", next_step="Make it with `choice`.")
+
+    # The sparse vector
+
+    def watch(self, mechanism: AboveThreshold) -> Guarding:
+        moves = (
+            GRID * self.domain.rows_per_person
+        )  # a sum of weights from 0 to 1 over a person's rows, whatever the relation
+        if mechanism.monotone or mechanism.positives != 1 or exact(mechanism.sensitivity) < moves:
+            raise BadInput(
+                "A watch of tables is not monotone, has one positive, and a sensitivity of GRID times the rows of a person.",
+                next_step="Make it so.",
+            )
+        begun: list[Watch] = []
+
+        def drawn() -> Counts:
+            begun.append(self._run.meter.start(mechanism))
+            return np.zeros(0, np.int64)
+
+        number = len(self._run.steps)
+        self._run.look(about("watch", paid=mechanism), paid=mechanism, drawn=drawn)
+        return Guarding(self, number, begun[0] if begun else None)
+
+    # The same rows with fewer codes
+
+    def merged(self, groups: Groups) -> Measuring:
+        coarser = self.domain.merged(groups)
+        tables = self._tables.merged(tuple(groups.get(name) for name in self.domain.names))
+        known = {
+            name: tuple(range(column.size)) for name, column in zip(self.domain.names, self.domain.columns, strict=True)
+        }
+        both = {
+            name: tuple(groups.get(name, known[name])[code] for code in self._groups.get(name, known[name]))
+            for name in {*groups, *self._groups}
+        }
+        return Measuring(coarser, tables, self._run, both)
+
+
+class Guarding:
+    """One run of the sparse vector. Its noisy threshold is in memory only: one that was begun before a restart can only say what it said."""
+
+    __slots__ = ("_gave", "_measuring", "_number", "_watch")
+
+    def __init__(self, measuring: Measuring, number: int, watch: Watch | None) -> None:
+        self._measuring, self._number, self._watch, self._gave = measuring, number, watch, False
+
+    @property
+    def is_over(self) -> bool:
+        return self._gave or (self._watch is None and not self._run.has_stored("guard"))
+
+    @property
+    def _run(self) -> Run:
+        return self._measuring._run  # noqa: SLF001  our own
+
+    def first_above(self, questions: Sequence[Linear], estimates: Counts) -> int | None:
+        _check_integers(estimates, (len(questions),))
+        for question in questions:
+            _check_question(question, self._measuring.domain)
+        if self.is_over:
+            raise BadInput("This guard is over.", next_step="Begin another with `watch`.")
+
+        def drawn() -> Counts:
+            assert self._watch is not None  # noqa: S101  it would be over
+            for at, question in enumerate(questions):
+                exactly = self._measuring._exact(question.columns)  # noqa: SLF001  our own
+                if self._watch.is_above(abs(int((exactly * question.weights).sum()) - int(estimates[at]))):
+                    return np.array([at])
+            return np.array([-1])
+
+        asked = about("guard", paid=None, watch=self._number, questions=len(questions))
+        first = int(self._run.look(asked, paid=None, drawn=drawn).outcome[0])
+        self._gave = first >= 0
+        return first if self._gave else None
+
+
+def _whole_units(share: Fraction) -> Fraction:
+    return Fraction(units_down(exact(share)), UNIT)
+
+
+def _check_integers(values: Counts, shape: tuple[int, ...]) -> None:
+    whole = isinstance(values, np.ndarray) and values.dtype == np.int64 and values.shape == shape
+    if not whole or float(np.abs(values.astype(np.float64)).sum()) > _LARGEST_ESTIMATE:
+        raise BadData("Estimates are int64 arrays of the table's shape.", next_step="Make them with `on_grid`.")
+
+
+def _check_question(question: Linear, domain: Domain) -> None:
+    _check_integers(question.weights, domain.shape(domain.check(question.columns)))
+    if question.weights.min() < 0 or question.weights.max() > GRID:
+        raise BadInput("Weights lie from 0 to 1.", next_step="Give whole numbers from 0 to GRID.")

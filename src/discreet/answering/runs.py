@@ -1,0 +1,102 @@
+"""Runs: releases that look at tables of people's rows along the way, under one charge, and go on from their steps after a crash."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.algebra.digest import Json, digest, question_tree
+from discreet.algebra.question import Question
+from discreet.answering.domain import Bin, Column, Domain, described
+from discreet.answering.effort import seconds_of_tables
+from discreet.answering.measurer import Measurer
+from discreet.answering.measuring import Measuring, Run
+from discreet.answering.pipeline import PLACES, Desk
+from discreet.answering.transcript import Transcript
+from discreet.ledger import Ledger, Reservation
+from discreet.ledger.releases import describe
+from discreet.loss import Neighbours
+from discreet.mechanisms import Mechanism
+from discreet.mechanisms.adaptive import AdaptiveBudget, Meter
+from discreet.sql.people import CodedColumn, PeoplesRows
+
+
+def domain_of(rows: PeoplesRows, neighbours: Neighbours) -> Domain:
+    """What is public about rows that are counted in tables."""
+    return Domain(tuple(map(_column, rows.columns)), rows.question.limits.rows, neighbours)
+
+
+def _column(coded: CodedColumn) -> Column:
+    if not coded.ends:
+        return Column(coded.name, coded.values, coded.is_ordered)
+    bins = tuple(Bin(lower, upper) for lower, upper in zip(coded.ends, coded.ends[1:], strict=False))
+    return Column(coded.name, (*bins, *((None,) if coded.has_null else ())), coded.is_ordered)
+
+
+@dataclass(frozen=True, slots=True)
+class TableRun:
+    """What the pipeline releases: `measure` looks, through a measurer of `rows`, until the budget is spent or it has enough.
+
+    `purpose` says in JSON what the looks are for: it is part of what makes two runs the same, and is stored with the transcript.
+    """
+
+    rows: PeoplesRows
+    domain: Domain
+    budget: AdaptiveBudget
+    purpose: Mapping[str, Any]
+    measure: Callable[[Measurer], None]
+    version: int
+    label: str
+    name: str | None = None
+
+    @property
+    def releases(self) -> tuple[Mechanism, ...]:
+        return (self.budget,)
+
+    @property
+    def questions(self) -> tuple[Question, ...]:
+        return (self.rows.question,)
+
+    @property
+    def digest(self) -> str:
+        """Without the name: the same run under two names is one, and paid for once."""
+        purpose: Json = dict(self.purpose)
+        budget: Json = describe(self.budget)
+        domain: Json = described(self.domain)
+        return digest(
+            {
+                "version": self.version,
+                "domain": domain,
+                "tables": question_tree(self.rows.question),
+                "purpose": purpose,
+                "budget": budget,
+            }
+        )
+
+    @property
+    def seconds(self) -> float:
+        return seconds_of_tables(self.rows.question)
+
+    def made(self, desk: Desk) -> bytes:
+        """The transcript: steps of before, and those that were still to be drawn."""
+        assert desk.reservation is not None  # noqa: S101  a budget is never free
+        run = Run(Meter(self.budget, desk.bits), KeptSteps(desk.ledger, desk.reservation))
+        with desk.engine.tables(self.rows.question, taken_back=desk.stopped, sharing=PLACES) as tables:
+            self.measure(Measuring(self.domain, tables, run))
+        facts = {"purpose": self.purpose, "domain": described(self.domain), "budget": describe(self.budget)}
+        return Transcript(facts, tuple(run.steps)).encoded()
+
+
+@dataclass(frozen=True, slots=True)
+class KeptSteps:
+    """The steps of a run in the books."""
+
+    ledger: Ledger
+    reservation: Reservation
+
+    def stored(self) -> list[bytes]:
+        return self.ledger.steps(self.reservation)
+
+    def store(self, number: int, body: bytes, *, paid: Mechanism | None) -> bytes:
+        return self.ledger.step(self.reservation, number, body, paid=paid)

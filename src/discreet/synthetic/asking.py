@@ -1,0 +1,80 @@
+"""Synthetic data as something to ask for: which tables it shall be good at, by which method; and the run that makes it."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import TypeAlias
+
+from discreet.answering.domain import Columns, Domain
+from discreet.answering.runs import TableRun, domain_of
+from discreet.errors import BadInput, TooLarge
+from discreet.exact import read_count
+from discreet.loss import Neighbours
+from discreet.mechanisms.adaptive import AdaptiveBudget
+from discreet.sql.people import PeoplesRows
+from discreet.synthetic.methods import Method
+from discreet.synthetic.registry import METHODS
+
+Wanted: TypeAlias = int | Iterable[Iterable[str]]
+"""All tables over so many columns, or tables by the names of their columns."""
+PURPOSE = "synthesize"
+MOST_TABLES = 10_000
+
+
+def tables_wanted(workload: Wanted, domain: Domain) -> dict[Columns, int]:
+    """The tables that synthetic data shall be good at, each with its weight; or a refusal by name."""
+    if isinstance(workload, str) or not isinstance(workload, int | Iterable):
+        raise BadInput("A workload is a number of columns, or a list of tables.", next_step="Give workload=3.")
+    if not isinstance(workload, int):
+        named = [domain.ordered(columns) for columns in workload]
+    else:
+        count, columns = read_count(workload, name="workload"), len(domain.columns)
+        if count > columns:
+            raise BadInput(
+                f"There are {columns} columns, and no table over {count}.",
+                next_step=f"Give a workload of at most {columns}.",
+            )
+        if math.comb(columns, count) > MOST_TABLES:
+            raise TooLarge(f"These are more than {MOST_TABLES:,} tables.", next_step="Give a smaller workload.")
+        named = list(itertools.combinations(domain.names, count))
+    if not named or len(named) > MOST_TABLES:
+        raise BadInput(f"A workload has from 1 to {MOST_TABLES:,} tables.", next_step="Name other tables.")
+    return {domain.check(columns): 1 for columns in named}
+
+
+def method_named(name: str) -> Method:
+    """A method by its name, or a refusal."""
+    if name not in METHODS:
+        raise BadInput("There is no such method.", next_step=f"Use one of: {', '.join(METHODS)}.")
+    return METHODS[name]
+
+
+def synthesis(
+    rows: PeoplesRows,
+    *,
+    neighbours: Neighbours,
+    budget: AdaptiveBudget,
+    workload: Wanted,
+    method: str,
+    version: int,
+    source: str,
+    name: str | None,
+) -> TableRun:
+    """The run that makes synthetic data of people's rows. Nothing is read."""
+    domain = domain_of(rows, neighbours)
+    wanted, way = tables_wanted(workload, domain), method_named(method)
+    tables = [[list(columns), weight] for columns, weight in wanted.items()]
+    purpose: Mapping[str, object] = {"kind": PURPOSE, "method": method, "tables": tables}
+    return TableRun(
+        rows=rows,
+        domain=domain,
+        budget=budget,
+        purpose=purpose,
+        measure=partial(way.measure, wanted=wanted),
+        version=version,
+        label=f"synthetic data of {source}"[:20_000],
+        name=name,
+    )

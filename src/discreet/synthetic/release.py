@@ -1,0 +1,92 @@
+"""A release of synthetic data: what was drawn, and the model and the rows that anybody can make of it. Nothing private is in it."""
+
+from __future__ import annotations
+
+from datetime import date
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from discreet.answering.domain import Bin, Column, Domain, rebuilt
+from discreet.answering.transcript import Transcript, looks_in
+from discreet.exact import read_count
+from discreet.ledger.releases import rebuild
+from discreet.mechanisms.adaptive import AdaptiveBudget
+from discreet.noise import SYSTEM_BITS, RandomBits
+from discreet.synthetic.asking import method_named
+from discreet.synthetic.methods import Model
+
+
+class SyntheticRelease:
+    """Made from stored bytes; the model is fitted when it is first needed."""
+
+    def __init__(self, stored: bytes, *, name: str | None = None, receipt: str = "") -> None:
+        self.transcript, self.name, self.receipt = Transcript.decoded(stored), name, receipt
+
+    def __repr__(self) -> str:
+        columns = len(self.domain.columns)
+        return f"SyntheticRelease(name={self.name!r}, method={self.method!r}, columns={columns}, looks={len(self.transcript.steps)})"
+
+    @cached_property
+    def domain(self) -> Domain:
+        """Columns with their labels, and how many rows of a person count."""
+        return rebuilt(self.transcript.facts["domain"])
+
+    @property
+    def method(self) -> str:
+        """By what it was made."""
+        return str(self.transcript.facts["purpose"]["method"])
+
+    @property
+    def budget(self) -> AdaptiveBudget:
+        """What was paid for it."""
+        budget = rebuild(self.transcript.facts["budget"])
+        assert isinstance(budget, AdaptiveBudget)  # noqa: S101  as it was stored
+        return budget
+
+    @cached_property
+    def model(self) -> Model:
+        """What follows from the looks: the same for whoever has them."""
+        return method_named(self.method).model(self.domain, looks_in(self.transcript.steps))
+
+    @property
+    def total(self) -> float:
+        """About how many rows there are: an estimate, never the exact number."""
+        return self.model.total
+
+    def table(self, *columns: str) -> NDArray[np.float64]:
+        """Expected counts for every combination of values of some columns: an axis each, in the order of the domain.
+
+        Args:
+            *columns: Their names.
+        """
+        return self.model.table(self.domain.check(self.domain.ordered(columns)))
+
+    def sample(self, count: int, *, bits: RandomBits = SYSTEM_BITS) -> pa.Table:
+        """So many synthetic rows, as an Arrow table. Nobody is a person in them. Of a bin, its middle.
+
+        Args:
+            count: How many.
+            bits: Where randomness comes from: the system, unless a test says otherwise.
+        """
+        codes = self.model.rows(read_count(count, name="count", least=0), bits)
+        columns = [_labelled(column, codes[:, at]) for at, column in enumerate(self.domain.columns)]
+        return pa.table(columns, names=list(self.domain.names))
+
+
+def _labelled(column: Column, codes: NDArray[np.integer[Any]]) -> pa.Array:
+    return pa.array([_shown(label) for label in column.labels]).take(pa.array(codes.astype(np.int64)))
+
+
+def _shown(label: Any) -> Any:
+    """A value as it stands; of a bin its middle, of days the one in the middle."""
+    match label:
+        case Bin(date() as first, date() as end):
+            return first + (end - first) // 2
+        case Bin(Fraction() as lower, Fraction() as upper):
+            return float((lower + upper) / 2)
+    return label

@@ -1,0 +1,42 @@
+"""Measurers that tell too much."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from discreet.answering.measuring import Measuring, Run
+from discreet.answering.transcript import Step
+from tests.answering.counted import measuring
+
+
+class _ExactNumber(Measuring):
+    def noisy(self, columns, mechanism):
+        look = super().noisy(columns, mechanism)
+        return look if columns else replace(look, values=np.asarray(self._exact(())))
+
+
+def with_exact_number(rows, domain, *, bits):
+    """The number of rows is read, and not measured."""
+    ours = measuring(rows, domain, bits=bits)
+    return _ExactNumber(ours.domain, ours._tables, ours._run)
+
+
+class ShowsBeforeStoring(Run):
+    """Progress is shown as it is drawn; the books hear of it later."""
+
+    def look(self, asked, *, paid, drawn):
+        step = Step(asked, drawn())
+        self.steps.append(step)
+        for number in range(len(self.steps) - 1):
+            self._store.store(number, self.steps[number].encoded(), paid=paid)
+        return step
+
+
+class DrawsAnew(Run):
+    """After a crash everything is drawn a second time, and that is what is shown."""
+
+    def look(self, asked, *, paid, drawn):
+        step = Step(asked, drawn())
+        self._store.store(len(self.steps), step.encoded(), paid=paid)
+        self.steps.append(step)
+        return step

@@ -1,0 +1,84 @@
+"""Processes that make synthetic data, and kill themselves where they are told to: `python -m tests.synthetic.dying CATALOG LABEL/COUNT …`."""
+
+import hashlib
+import json
+import os
+import signal
+import sqlite3
+import sys
+from contextlib import closing
+from pathlib import Path
+
+from discreet.opening import open_curator
+
+CATALOG = """
+[source]
+path = "."
+[ledger]
+path = "ledger.sqlite"
+[budget]
+epsilon = 10
+delta = 1e-6
+[budget.analysts.alice]
+epsilon = 10
+delta = 1e-6
+[tables.visits]
+privacy_unit = "person"
+max_rows = 2
+columns.person = { type = "integer" }
+columns.ward = { type = "text", values = ["A", "B", "C"] }
+columns.sex = { type = "text", values = ["F", "M"] }
+columns.age = { type = "integer", lower = 0, upper = 9 }
+"""
+ASKED = {"rho": 0.05, "workload": 2, "name": "visits", "analyst": "alice", "method": "aim"}
+
+
+def prepared(folder: Path) -> Path:
+    """A catalog, a file with 600 people, and books that were begun."""
+    rows = ["person,ward,sex,age"]
+    rows += [f"{n // 2},{'ABC'[n % 3]},{'FM'[n % 3 % 2]},{(n * 7) % 10}" for n in range(1200)]
+    (folder / "visits.csv").write_text("\n".join(rows) + "\n")
+    place = folder / "discreet.toml"
+    place.write_text(CATALOG)
+    open_curator(place, new_books=True).close()
+    return place
+
+
+def go(place: Path, label: str, count: int) -> None:
+    """As far as one may."""
+    passed: list[str] = []
+
+    def on_step(step: str) -> None:
+        passed.append(step)
+        if passed.count(label) > count:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    with open_curator(place) as curator:
+        curator.ledger._step = on_step
+        curator.synthesize("visits", **ASKED)
+
+
+def stored(place: Path) -> list[str]:
+    """The steps that are on disk."""
+    with closing(sqlite3.connect(place.parent / "ledger.sqlite")) as books:
+        rows = books.execute("SELECT body FROM ledger_steps ORDER BY number").fetchall()
+    return [hashlib.sha256(body).hexdigest() for (body,) in rows]
+
+
+def main() -> None:
+    """One child after another; nothing is open in this process, so that they can be forked."""
+    place = Path(sys.argv[1])
+    for death in sys.argv[2:]:
+        label, _, count = death.rpartition("/")
+        child = os.fork()
+        if not child:
+            go(place, label, int(count))
+            os._exit(0)
+        _, status = os.waitpid(child, 0)
+        told = {"signal": os.WTERMSIG(status), "steps": stored(place)}
+        sys.stdout.write(json.dumps(told) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

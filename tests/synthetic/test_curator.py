@@ -1,0 +1,193 @@
+"""Synthetic data from the curator: one charge, one transcript, whatever dies; what is refused before anything is charged."""
+
+import hashlib
+import itertools
+import json
+import logging
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pyarrow as pa
+import pytest
+
+from discreet.catalog import parse_catalog
+from discreet.errors import (
+    BadInput,
+    BudgetExceeded,
+    NameTaken,
+    NeedsDelta,
+    NeedsValues,
+    NotAnswered,
+    TooLarge,
+    UnknownName,
+)
+from discreet.ledger import verify
+from discreet.opening import open_curator
+from tests.synthetic.dying import ASKED, CATALOG, prepared
+
+PLANTED = "planted-b7f3"
+WIDE = CATALOG.replace('path = "ledger.sqlite"', 'path = ":memory:"') + 'columns.note = { type = "text" }\n'
+
+
+def frame(count=1200, *, planted=()):
+    wards = ["ABC"[n % 3] for n in range(count)]
+    sexes = ["FM"[n % 3 % 2] for n in range(count)]
+    for at in planted:
+        wards[at] = PLANTED
+    owners = [n // 2 for n in range(count)]
+    ages = [(n * 7) % 10 for n in range(count)]
+    columns = {"person": pa.array(owners, pa.int64()), "ward": pa.array(wards, pa.string()), "sex": pa.array(sexes, pa.string()),
+               "age": pa.array(ages, pa.int64()), "note": pa.array([PLANTED] * count, pa.string())}  # fmt: skip
+    return pa.table(columns)
+
+
+def a_curator(text=WIDE, **options):
+    return open_curator(catalog=parse_catalog(text), frames={"visits": frame(**options)})
+
+
+ROWS = "SELECT ward, sex, age FROM visits"
+
+
+@pytest.mark.parametrize("method", ["aim", "independent"])
+def test_synthetic_rows_come_from_one_charge_and_are_there_again_for_free(method):
+    with a_curator() as curator:
+        made = curator.synthesize(ROWS, epsilon=1, delta=1e-9, workload=2, method=method, name="v", analyst="alice")
+        spent = curator.budget()
+        again = curator.synthesize(ROWS, epsilon=1, delta=1e-9, workload=2, method=method, name="v", analyst="alice")
+        assert curator.budget() == spent
+        assert again.transcript.encoded() == made.transcript.encoded()
+        assert made.budget.rho == pytest.approx(0.014973, rel=1e-3)
+        rows = made.sample(50)
+        assert rows.num_rows == 50
+        assert rows.column_names == ["ward", "sex", "age"]
+        assert set(rows["ward"].to_pylist()) <= {"A", "B", "C"}
+        assert made.table("sex", "ward").shape == (3, 2)
+        assert made.table("ward").sum() == pytest.approx(made.total)
+        assert verify(curator.ledger).sound
+
+
+def test_a_release_is_seen_by_who_paid_and_by_the_owner():
+    with a_curator(WIDE + "[budget.analysts.bob]\nepsilon = 1\ndelta = 1e-6\n") as curator:
+        made = curator.synthesize(ROWS, rho=0.01, workload=2, name="mine", analyst="alice")
+        assert curator.releases() == curator.releases(analyst="alice") == ["mine"]
+        assert curator.releases(analyst="bob") == []
+        assert curator.release("mine").transcript.encoded() == made.transcript.encoded()
+        for name, analyst in (("mine", "bob"), ("none", None)):
+            with pytest.raises(NotAnswered):
+                curator.release(name, analyst=analyst)
+        curator.synthesize(ROWS, rho=0.01, workload=2, name="mine", analyst="bob")  # paid for, and not drawn again
+        assert curator.release("mine", analyst="bob").transcript.encoded() == made.transcript.encoded()
+
+
+REFUSED = [
+    ({"rho": 0.1, "workload": 4}, BadInput),
+    ({"rho": 0.1, "workload": 0}, BadInput),
+    ({"rho": 0.1, "workload": "ward"}, BadInput),
+    ({"rho": 0.1, "workload": [("ward", "nothing")]}, UnknownName),
+    ({"rho": 0.1, "workload": []}, BadInput),
+    ({"rho": 0.1, "method": "magic"}, BadInput),
+    ({"rho": 0.1, "bins": {"nothing": 3}}, UnknownName),
+    ({}, BadInput),
+    ({"rho": 0.1, "epsilon": 1}, BadInput),
+    ({"rho": 0.1, "delta": 1e-9}, BadInput),
+    ({"epsilon": 1}, NeedsDelta),
+    ({"rho": -1}, BadInput),
+    ({"rho": 1000}, BudgetExceeded),
+    ({"rho": 0.1, "source": "visits"}, NeedsValues),
+    ({"rho": 0.1, "source": "SELECT wards FROM visits"}, UnknownName),
+    ({"rho": 0.1, "name": "taken"}, NameTaken),
+    ({"rho": 0.1, "name": ""}, BadInput),
+]  # fmt: skip
+
+
+def test_what_cannot_be_is_refused_before_any_charge():
+    with a_curator() as curator:
+        curator.synthesize(ROWS, rho=0.001, workload=1, name="taken", method="independent")
+        spent = curator.budget()
+        for asked, error in REFUSED:
+            with pytest.raises(error):
+                curator.synthesize(**{"source": ROWS, "workload": 2, "analyst": "alice", **asked})
+        assert curator.budget() == spent
+
+
+def test_a_table_that_is_too_large_is_named():
+    wide = "SELECT age * 1000 AS x, age * 2000 AS y, age * 3000 AS z FROM visits"
+    with a_curator() as curator, pytest.raises(TooLarge, match="x, y, z"):
+        curator.synthesize(wide, rho=0.1, workload=3, bins=dict.fromkeys("xyz", 256))
+
+
+def test_an_account_without_delta_takes_an_epsilon_and_laplace_noise():
+    pure = WIDE.replace("delta = 1e-6", "")
+    with a_curator(pure) as curator:
+        made = curator.synthesize(ROWS, epsilon=1, workload=2, analyst="alice")
+        assert made.budget.pure_epsilon == 1
+        assert curator.budget()[0].spent.epsilon == 1
+        for asked in ({"rho": 0.1}, {"epsilon": 1, "delta": 1e-9}):
+            with pytest.raises(NeedsDelta):
+                curator.synthesize(ROWS, workload=2, **asked)
+        assert verify(curator.ledger).sound
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_nobody_and_one_person_are_treated_as_anybody(count):
+    with a_curator(count=count) as curator:
+        made = curator.synthesize(ROWS, rho=0.01, workload=2)
+        assert made.sample(5).num_rows == 5
+
+
+def test_a_planted_string_is_in_no_row_step_log_or_error(caplog):
+    caplog.set_level(logging.DEBUG)
+    with a_curator(planted=range(0, 1200, 7)) as curator:
+        made = curator.synthesize(ROWS, rho=0.05, workload=2, name="visits", analyst="alice")
+        with pytest.raises(NeedsValues) as refused:
+            curator.synthesize("SELECT note, ward FROM visits", rho=0.05, workload=2)
+        with curator.ledger._store.transaction() as t:
+            stored = [repr([bytes(cell) if isinstance(cell, memoryview) else cell for cell in row]) for table in ("steps", "entries", "questions")
+                      for row in t.run(f"SELECT * FROM ledger_{table}")]  # fmt: skip
+        seen = [repr(made), str(made.sample(1000).to_pylist()), caplog.text, str(refused.value), *stored]
+    assert len(stored) > 20
+    assert not [text for text in seen if PLANTED in text]
+
+
+def die_and_go_on(folder, deaths):
+    """Processes killed with signal 9, one after another; then one that comes to the end: one transcript, one charge."""
+    place = prepared(folder)
+    command = [
+        sys.executable,
+        "-m",
+        "tests.synthetic.dying",
+        str(place),
+        *(f"{label}/{count}" for label, count in deaths),
+    ]
+    told = [json.loads(line) for line in subprocess.check_output(command, timeout=60 + 10 * len(deaths)).splitlines()]
+    assert [death["signal"] for death in told] == [signal.SIGKILL] * len(deaths)
+    histories = [death["steps"] for death in told]
+    assert all(later[: len(earlier)] == earlier for earlier, later in itertools.pairwise(histories))
+    with open_curator(place) as curator:
+        made = curator.synthesize("visits", **ASKED)
+        stored = [hashlib.sha256(step.encoded()).hexdigest() for step in made.transcript.steps]
+        assert stored[: len(histories[-1])] == histories[-1]
+        assert curator.release("visits", analyst="alice").transcript.encoded() == made.transcript.encoded()
+        one_charge(curator)
+    return len(histories[-1])
+
+
+def one_charge(curator):
+    assert curator.budget(analyst="alice")[1].spent == curator.budget()[0].spent
+    assert curator.ledger.account().total.rho == pytest.approx(ASKED["rho"] * 1e24, rel=1e-9)
+    assert verify(curator.ledger).sound
+
+
+def test_a_process_killed_at_its_steps_leaves_one_transcript_and_one_charge(tmp_path):
+    deaths = [("reserve: committed", 0), ("step: written", 1), ("step: committed", 2), ("finish: begun", 0)]
+    assert die_and_go_on(tmp_path, deaths) > 5  # `make soak` kills at every step, twenty times
+
+
+def test_two_curators_at_the_same_time_make_one_transcript(tmp_path):
+    place = prepared(tmp_path)
+    with open_curator(place) as one, open_curator(place) as other, ThreadPoolExecutor(2) as both:
+        made = list(both.map(lambda curator: curator.synthesize("visits", **ASKED), (one, other)))
+        assert made[0].transcript.encoded() == made[1].transcript.encoded()
+        one_charge(one)
