@@ -41,6 +41,8 @@ from tests.ledger.asking import open_ledger
 from tests.ledger.test_crashes import STEPS, check_books, exit_at, kill_under_load
 from tests.ledger.test_races import UNITS, race
 from tests.ledger.test_state_machine import Books
+from tests.local.cases import TRIALS
+from tests.local.test_every_randomizer import check_variance
 from tests.reference import soaking
 from tests.server.mixed_load import mixed_load
 from tests.server.test_collecting import lose_nothing
@@ -256,6 +258,7 @@ def soaks(ledgers: dict[str, Callable[[], str]]) -> Iterator[tuple[str, str, Cal
         yield f"{name}: {EXITS} exits at each labelled point", "none", lambda place=place: exits(place)
     yield from heart()
     yield f"intervals: each kind drawn {INTERVALS:,} times", "soak", coverage
+    yield "local: variances and intervals of every protocol", "trials", randomizers
     yield f"{len(EXTREMES)} extreme rows, 500 questions each", "5", extreme_rows
     yield "every function on a million dear rows", "none", efforts
     yield f"attack: {MEDALLIONS:,} medallions hashed", "20", taxis
@@ -278,6 +281,13 @@ def soaks(ledgers: dict[str, Callable[[], str]]) -> Iterator[tuple[str, str, Cal
     for what, come_of in (("catalogs", edits.catalog_outcome), ("CSV files", edits.file_outcome)):
         yield f"{SLIPS:,} {what} with slips in them", "0 …", lambda come_of=come_of: slips(come_of)
     yield f"ledger state machine, {EXAMPLES} runs of 50 steps", "hypothesis", state_machine
+
+
+def randomizers() -> str:
+    """Ten times what the suite draws."""
+    for trial in TRIALS:
+        check_variance(trial, times=5 * trial.times)
+    return f"{len(TRIALS)} protocols estimate as exactly as they say"
 
 
 def whole_demo() -> str:
