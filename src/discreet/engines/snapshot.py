@@ -80,7 +80,7 @@ def open_snapshot(
         else:
             assert standing is not None  # noqa: S101  frames have no file
             facts = {"format": _FORMAT, "version": version, "salt": secret, "catalog": _digest(catalog)}
-            _bring_up_to_date(path, catalog, facts, standing, tell)
+            _bring_up_to_date(connection, path, catalog, {**facts, "source": asdict(standing)}, tell)
             connection.execute(f"ATTACH {string(str(path))} AS {DATA} (READ_ONLY)")
         if standing is not None:
             check_steady(catalog, standing)
@@ -100,51 +100,54 @@ def open_snapshot(
 
 def look_at_source(catalog: Catalog) -> Standing:
     """How the source stands; what is in its files is read only where they are not those that the snapshot was made from."""
-    known = None if catalog.snapshot in (None, ":memory:") else _meta(Path(catalog.snapshot))
+    if catalog.snapshot in (None, ":memory:"):
+        return standing_of(catalog, None)
+    with duckdb.connect(":memory:") as connection:
+        known = _meta(Path(catalog.snapshot), connection)
     return standing_of(catalog, Standing(**known["source"]) if known and known["format"] == _FORMAT else None)
 
 
 def _bring_up_to_date(
-    path: Path, catalog: Catalog, expected: Mapping[str, Any], standing: Standing, tell: Tell
+    connection: duckdb.DuckDBPyConnection, path: Path, catalog: Catalog, facts: Mapping[str, Any], tell: Tell
 ) -> None:
     """Make the file anew unless it is of this version, salt, source and catalog."""
-    facts = {**expected, "source": asdict(standing)}
-    known = _meta(path)
+    known = _meta(path, connection)
     if known is None and path.exists():
         raise BadCatalog(
             "What stands where the snapshot belongs is no snapshot of ours, and is not written over.",
             next_step="Choose another [source] snapshot, or remove the file if it is an old snapshot.",
         )
     if known != facts:
-        _write(path, catalog, facts, standing, tell)
+        _write(connection, path, catalog, facts, tell)
 
 
-def _meta(path: Path) -> dict[str, Any] | None:
+def _meta(path: Path, connection: duckdb.DuckDBPyConnection) -> dict[str, Any] | None:
     """What a snapshot says about itself; None if there is none that can be read."""
     if not path.is_file():
         return None
     try:
-        with duckdb.connect(":memory:") as connection:
-            connection.execute(f"ATTACH {string(str(path))} AS {DATA} (READ_ONLY)")
-            row = connection.execute(f'SELECT facts FROM {DATA}."$snapshot"').fetchone()
+        connection.execute(f"ATTACH {string(str(path))} AS {DATA} (READ_ONLY)")
+        row = connection.execute(f'SELECT facts FROM {DATA}."$snapshot"').fetchone()
     except duckdb.Error:
         return None
+    finally:
+        connection.execute(f"DETACH DATABASE IF EXISTS {DATA}")
     return json.loads(row[0]) if row else None
 
 
-def _write(path: Path, catalog: Catalog, facts: Mapping[str, Any], standing: Standing, tell: Tell) -> None:
+def _write(
+    connection: duckdb.DuckDBPyConnection, path: Path, catalog: Catalog, facts: Mapping[str, Any], tell: Tell
+) -> None:
     """Beside its place first, readable by its owner only, and then moved, so that nobody ever sees a part of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_name(f"{path.name}.{os.getpid()}.new")
     before = os.umask(0o077)
     try:
-        with duckdb.connect(":memory:", config={"memory_limit": catalog.memory}) as connection:
-            connection.execute(f"SET temp_directory = {string(str(f'{new}.tmp'))}")
-            connection.execute(f"ATTACH {string(str(new))} AS {DATA}")
-            _fill(connection, catalog, facts["salt"], {}, tell)
-            check_steady(catalog, standing)
-            connection.execute(f'CREATE TABLE {DATA}."$snapshot" AS SELECT ? AS facts', [json.dumps(facts)])
-            connection.execute(f"DETACH {DATA}")
+        connection.execute(f"ATTACH {string(str(new))} AS {DATA}")
+        _fill(connection, catalog, facts["salt"], {}, tell)
+        check_steady(catalog, Standing(**facts["source"]))
+        connection.execute(f'CREATE TABLE {DATA}."$snapshot" AS SELECT ? AS facts', [json.dumps(facts)])
+        connection.execute(f"DETACH {DATA}")
         new.chmod(0o600)
         new.replace(path)
     finally:
