@@ -52,6 +52,7 @@ from tests.server.test_time import busy, dear_guess, heard, listen
 from tests.sources import SeededBits
 from tests.sql.test_extreme_rows import EXTREMES, change_nothing
 from tests.sql.worlds import WORLDS
+from tests.synthetic.test_curator import die_and_go_on, everywhere
 
 PAGE = Path(__file__).parent.parent / "docs" / "soak.md"
 SAMPLES = 10**9
@@ -160,6 +161,14 @@ def server_kills() -> str:
     return f"{len(seen):,} answers seen, {paid:,} paid for; every retried id had the same bytes; chain sound"
 
 
+def synthesis_kills() -> str:
+    killed = 0
+    for _ in range(EXITS):
+        with tempfile.TemporaryDirectory() as folder:
+            killed += die_and_go_on(Path(folder), everywhere())
+    return f"{killed:,} processes killed; one transcript and one charge, every time"
+
+
 def strangers() -> str:
     """The attacks of the suite with a gigabyte and 1,500 connections, held to what a quiet machine can do."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/server/test_door.py"]
@@ -263,6 +272,7 @@ def soaks(ledgers: dict[str, Callable[[], str]]) -> Iterator[tuple[str, str, Cal
     yield "every function on a million dear rows", "none", efforts
     yield f"attack: {MEDALLIONS:,} medallions hashed", "20", taxis
     yield f"service: {SERVER_KILLS} kill -9 under 8 clients", "none", server_kills
+    yield f"synthetic data: kill -9 at every step of {EXITS} runs", "none", synthesis_kills
     yield "service: every attack of strangers, larger", "none", strangers
     yield (
         f"mixed load: {LOAD_MINUTES} minutes of 64 analysts, 200 devices and 4 strangers, a kill -9 a minute",
