@@ -35,9 +35,9 @@ from discreet.ledger import Ledger
 from discreet.loss import Loss
 from discreet.mechanisms.base import least
 from discreet.sql import Table
-from discreet.sql.people import plan_rows
+from discreet.sql.people import plan_rows, values_question
 from discreet.sql.text import Parameters
-from discreet.synthetic.asking import Wanted, synthesis
+from discreet.synthetic.asking import Wanted, method_named, synthesis
 from discreet.synthetic.release import SyntheticRelease
 
 __all__ = [
@@ -354,6 +354,7 @@ class Curator(CuratorFace):
         workload: Wanted = 3,
         method: str = "aim",
         bins: Mapping[str, int] | None = None,
+        discover: Mapping[str, Number] | None = None,
         name: str | None = None,
         parameters: Parameters = (),
         analyst: str | None = None,
@@ -370,6 +371,7 @@ class Curator(CuratorFace):
             workload: All tables over so many columns, or tables by the names of their columns: what the rows shall be good at.
             method: "aim", or another by its name.
             bins: How many bins numbers have, by column, where it shall not be 32.
+            discover: Columns whose values are not declared, each with the epsilon that finding them may cost, beside the price of the rest.
             name: What the release is looked up by.
             parameters: A mapping for :name, or a sequence for ?.
             analyst: Who asks; nobody is the owner at hand.
@@ -378,10 +380,16 @@ class Curator(CuratorFace):
         """
         is_pure = not self.declared.cap.cap.delta
         budget = budget_of(epsilon=epsilon, delta=delta, rho=rho, is_pure_account=is_pure)
+        method_named(method)
+        found = {
+            column: self._values_of(str(source), column, epsilon=share, parameters=parameters, analyst=analyst)
+            for column, share in (discover or {}).items()
+        }
         with self._planning(analyst, None if asking is None else asking.taken_back):
             rows = plan_rows(
-                str(source), self.declared, self._engine, bins=bins, parameters=parameters, today=self.ledger.data_day()
-            )
+                str(source), self.declared, self._engine, bins=bins, found=found, parameters=parameters,
+                today=self.ledger.data_day(),
+            )  # fmt: skip
             run = synthesis(
                 rows, neighbours=self.declared.neighbours, budget=budget, workload=workload, method=method,
                 version=self.version, source=str(source), name=name,
@@ -390,6 +398,15 @@ class Curator(CuratorFace):
         paid = self._pipeline.answer(run, analyst=analyst, request_id=request_id, asking=asking)
         assert paid.reservation is not None  # noqa: S101  a budget is never free
         return SyntheticRelease(paid.stored, name=name, receipt=paid.reservation.receipt)
+
+    def _values_of(
+        self, source: str, column: str, *, epsilon: Number, parameters: Parameters, analyst: str | None
+    ) -> tuple[Any, ...]:
+        """The values of a column that enough people have, selected privately: a question of its own, and free when it is asked again."""
+        sql = values_question(source, column, self.declared)
+        label = f"values of {column}, for synthetic data"
+        answer = self.ask(sql, epsilon=epsilon, parameters=parameters, analyst=analyst, label=label)
+        return tuple(sorted(row["value"] for row in answer.rows))
 
     def releases(self, *, analyst: str | None = None) -> list[str]:
         """The names of releases that are finished: those that the analyst has paid for, or all for the owner.

@@ -137,6 +137,23 @@ def test_nobody_and_one_person_are_treated_as_anybody(count):
         assert made.sample(5).num_rows == 5
 
 
+def test_values_that_nobody_declared_are_found_for_a_price_of_their_own_or_refused():
+    with a_curator() as curator:
+        made = curator.synthesize(
+            "SELECT note, sex FROM visits", rho=0.05, workload=2, discover={"NOTE": 0.5}, analyst="alice"
+        )
+        assert [len(column.labels) for column in made.domain.columns] == [1, 2]
+        spent = curator.budget()
+        assert spent[0].spent.epsilon > 0.5
+        assert [past.sql for past in curator.history()][1] == "values of NOTE, for synthetic data"
+        curator.synthesize(
+            "SELECT note, sex FROM visits", rho=0.05, workload=2, discover={"NOTE": 0.5}, analyst="alice"
+        )
+        assert curator.budget() == spent
+        with pytest.raises(NeedsValues):  # one person is too few to name what they have
+            curator.synthesize("SELECT note FROM visits WHERE person = 1", rho=0.05, workload=1, discover={"note": 0.1})
+
+
 def test_a_planted_string_is_in_no_row_step_log_or_error(caplog):
     caplog.set_level(logging.DEBUG)
     with a_curator(planted=range(0, 1200, 7)) as curator:

@@ -58,22 +58,29 @@ def plan_rows(
     facts: PublicFacts,
     *,
     bins: Mapping[str, int] | None = None,
+    found: Mapping[str, tuple[Value, ...]] | None = None,
     parameters: Parameters = (),
     today: date | None = None,
 ) -> PeoplesRows:
     """The rows of a table of the catalog, or of a SELECT; refused by name where a column has no public domain. Nothing protected is read.
 
-    `source` is a table's name or a SELECT, `bins` how many bins columns have that shall not have 32; `parameters` stand for ? and :name,
-    `today` for CURRENT_DATE.
+    `source` is a table's name or a SELECT, `bins` how many bins columns have that shall not have 32, `found` what is known of columns whose
+    values are not declared: what was released of them. `parameters` stand for ? and :name, `today` for CURRENT_DATE.
     """
-    table = next((name for name in catalog.tables if name.lower() == source.strip().lower()), None)
-    text = source if table is None else "SELECT * FROM " + '"' + table.replace('"', '""') + '"'
+    table = _table_in(source, catalog)
+    text = source if table is None else f"SELECT * FROM {table}"
     rows, options, notes = read_people(text, catalog, facts, parameters=parameters, today=today)
     if rows.relation.is_public:
         raise NotAllowed("These rows are public, and need no protection.", next_step="Look at the public file itself.")
     wanted = {name: at for at, name in enumerate(rows.names) if not _is_person(rows, at)}
     asked = _read_bins(bins or {}, wanted)
-    coded = [_coded(name, rows, at, facts, asked.get(name.lower())) for name, at in wanted.items()]
+    known = {name.lower(): values for name, values in (found or {}).items()}
+    coded = [
+        _found(name, rows, at, known[name.lower()])
+        if name.lower() in known
+        else _coded(name, rows, at, facts, asked.get(name.lower()))
+        for name, at in wanted.items()
+    ]
     missing = [name for (name, _), part in zip(wanted.items(), coded, strict=True) if part is None]
     if missing or not coded:
         raise _without_domain(missing)
@@ -86,6 +93,27 @@ def plan_rows(
         limits=limits,
     )
     return PeoplesRows(question, tuple(column for column, _ in parts), notes)
+
+
+def values_question(source: str, column: str, catalog: Catalog) -> str:
+    """The question which values of a column people have: SQL, whose groups are selected privately."""
+    name, table = _quoted(column), _table_in(source, catalog)
+    return f"SELECT {name} AS value, COUNT(*) AS n FROM {table or f'({source})'} AS people GROUP BY {name}"
+
+
+def _table_in(source: str, catalog: Catalog) -> str | None:
+    """The name of a table, as a question writes it; None where it is a SELECT."""
+    return next((_quoted(name) for name in catalog.tables if name.lower() == source.strip().lower()), None)
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _found(name: str, rows: Rows, at: int, values: tuple[Value, ...]) -> tuple[CodedColumn, Key] | None:
+    """A column with the values that were found of it; rows with others count in no table."""
+    field = rows.relation.field(at)
+    return (CodedColumn(name, values, is_ordered=field.facts.type in _NUMBERS), Key(field, values)) if values else None
 
 
 def _is_person(rows: Rows, at: int) -> bool:
