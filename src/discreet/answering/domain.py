@@ -31,6 +31,8 @@ class Bin:
 
     lower: Fraction | date
     upper: Fraction | date
+    is_whole: bool = False
+    """Whether only whole numbers are in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +171,7 @@ def _plain(label: Any) -> Any:
         case float():
             return ["real", label.hex()]
         case Bin():
-            return ["bin", _plain(label.lower), _plain(label.upper)]
+            return ["bin", _plain(label.lower), _plain(label.upper), label.is_whole]
         case date():
             return ["date", label.isoformat()]
     return ["number", str(label)]
@@ -179,8 +181,8 @@ def _label(plain: Any) -> Any:
     match plain:
         case ["real", text]:
             return float.fromhex(text)
-        case ["bin", lower, upper]:
-            return Bin(_label(lower), _label(upper))
+        case ["bin", lower, upper, is_whole]:
+            return Bin(_label(lower), _label(upper), is_whole)
         case ["date", text]:
             return date.fromisoformat(text)
         case ["number", text]:

@@ -30,7 +30,7 @@ def domain_of(rows: PeoplesRows, neighbours: Neighbours) -> Domain:
 def _column(coded: CodedColumn) -> Column:
     if not coded.ends:
         return Column(coded.name, coded.values, coded.is_ordered)
-    bins = tuple(Bin(lower, upper) for lower, upper in zip(coded.ends, coded.ends[1:], strict=False))
+    bins = tuple(Bin(lower, upper, coded.is_whole) for lower, upper in zip(coded.ends, coded.ends[1:], strict=False))
     return Column(coded.name, (*bins, *((None,) if coded.has_null else ())), coded.is_ordered)
 
 

@@ -41,6 +41,8 @@ class CodedColumn:
     ends: tuple[Fraction | date, ...] = ()
     has_null: bool = False
     is_ordered: bool = False
+    is_whole: bool = False
+    """Of bins: whether only whole numbers are in them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +169,9 @@ def _binned(
     if kind is Type.DATE:
         shown = tuple(date.fromordinal(1) + timedelta(math.ceil(edge) - 1) for edge in edges)
     values: tuple[Value | None, ...] = (*range(1, count + 1), *([None] if has_null else []))
-    return CodedColumn(name, ends=shown, has_null=has_null, is_ordered=True), Key(inside, values)
+    is_whole = kind is Type.INTEGER
+    column = CodedColumn(name, ends=shown, has_null=has_null, is_ordered=True, is_whole=is_whole)
+    return column, Key(inside, values)
 
 
 def _as_real(field: Expression, low: Fraction) -> tuple[Expression, Fraction]:

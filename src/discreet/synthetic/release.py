@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from datetime import date
-from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.answering.domain import Bin, Column, Domain, rebuilt
+from discreet.answering.domain import Domain, rebuilt
 from discreet.answering.transcript import Transcript, looks_in
 from discreet.exact import read_count
 from discreet.ledger.releases import rebuild
 from discreet.mechanisms.adaptive import AdaptiveBudget
 from discreet.noise import SYSTEM_BITS, RandomBits
 from discreet.synthetic.asking import method_named
+from discreet.synthetic.labels import values_of
 from discreet.synthetic.methods import Model
 
 
@@ -67,26 +65,12 @@ class SyntheticRelease:
         return self.model.table(self.domain.check(self.domain.ordered(columns)))
 
     def sample(self, count: int, *, bits: RandomBits = SYSTEM_BITS) -> pa.Table:
-        """So many synthetic rows, as an Arrow table. Nobody is a person in them. Of a bin, its middle.
+        """So many synthetic rows, as an Arrow table. Nobody is a person in them. Of a bin, any value in it.
 
         Args:
             count: How many.
             bits: Where randomness comes from: the system, unless a test says otherwise.
         """
         codes = self.model.rows(read_count(count, name="count", least=0), bits)
-        columns = [_labelled(column, codes[:, at]) for at, column in enumerate(self.domain.columns)]
+        columns = [values_of(column, codes[:, at], bits) for at, column in enumerate(self.domain.columns)]
         return pa.table(columns, names=list(self.domain.names))
-
-
-def _labelled(column: Column, codes: NDArray[np.integer[Any]]) -> pa.Array:
-    return pa.array([_shown(label) for label in column.labels]).take(pa.array(codes.astype(np.int64)))
-
-
-def _shown(label: Any) -> Any:
-    """A value as it stands; of a bin its middle, of days the one in the middle."""
-    match label:
-        case Bin(date() as first, date() as end):
-            return first + (end - first) // 2
-        case Bin(Fraction() as lower, Fraction() as upper):
-            return float((lower + upper) / 2)
-    return label
