@@ -287,6 +287,18 @@ def test_a_guard_is_over_after_a_restart_and_the_next_one_is_paid_for():
     assert not any('threshold":"' in body.decode(errors="ignore").partition("paid")[0] for body in store.steps)
 
 
+def test_of_two_processes_that_begin_one_guard_only_one_may_use_its_threshold():
+    store = MemorySteps()
+    question, good = Linear(("a",), np.array([GRID, GRID])), on_grid(np.array([5.0]))
+    _, watch = guarded(store, rows=[(0, 0)] * 5, bits=SeededBits(1))
+    _, watch_elsewhere = guarded(store, rows=[(0, 0)] * 5, bits=SeededBits(2))
+    first, second = watch(), watch_elsewhere()
+    assert first.first_above([question], good) is None
+    assert second.is_over, "its threshold is another, and nobody paid for it"
+    with pytest.raises(BadInput):
+        second.first_above([question], good)
+
+
 def test_a_transcript_comes_back_from_its_bytes():
     store = MemorySteps()
     measurer = measuring([(0, 0)], domain_of(2, 2), store=store)

@@ -6,6 +6,7 @@ was stored before is paid for and returned, and nothing is drawn.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -200,15 +201,17 @@ class Measuring:
                 "A watch of tables is not monotone, has one positive, and a sensitivity of GRID times the rows of a person.",
                 next_step="Make it so.",
             )
-        begun: list[Watch] = []
+        begun: dict[int, Watch] = {}
 
         def drawn() -> Counts:
-            begun.append(self._run.meter.start(mechanism))
-            return np.zeros(0, np.int64)
+            name = secrets.randbits(63)
+            begun[name] = self._run.meter.start(mechanism)
+            return np.array([name])
 
         number = len(self._run.steps)
-        self._run.look(about("watch", paid=mechanism), paid=mechanism, drawn=drawn)
-        return Guarding(self, number, begun[0] if begun else None)
+        step = self._run.look(about("watch", paid=mechanism), paid=mechanism, drawn=drawn)
+        # Of two processes that began it, only the one whose step is stored may use its threshold: one was paid for.
+        return Guarding(self, number, begun.get(int(step.outcome[0])))
 
     # The same rows with fewer codes
 
