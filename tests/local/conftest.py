@@ -1,5 +1,22 @@
 """The books of collections are held to the same promises on both databases."""
 
-from tests.ledger.conftest import postgres_url, where
+import pytest
 
-__all__ = ["postgres_url", "where"]
+from discreet.local.books import CollectorBooks
+from tests.ledger.conftest import postgres_url, where
+from tests.local.tasks import Clock, task
+
+__all__ = ["books", "clock", "postgres_url", "where"]
+
+
+@pytest.fixture
+def books(where):
+    found = CollectorBooks.open(where)
+    found.publish(task())
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def clock():
+    return Clock()

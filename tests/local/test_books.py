@@ -1,7 +1,5 @@
 """Books of collections: a message counts once, on disk before it is acknowledged, whoever asks and however often."""
 
-import dataclasses
-import json
 import os
 import threading
 from contextlib import contextmanager
@@ -10,33 +8,16 @@ import numpy as np
 import pytest
 
 from discreet import errors
-from discreet.catalog.reader import _QUOTAS
 from discreet.local import Client, Collector, Task, folding, intake
-from discreet.local.allowance import Allowance
 from discreet.local.books import CollectorBooks
 from discreet.local.intake import Quota
-from discreet.local.records import insert_record
-from discreet.local.rules import sound_task
 from discreet.local.wire import write_batch
 from discreet.store import open_store
 from discreet.store.postgres import PostgresStore
 from discreet.store.sqlite import SQLiteStore
 from tests.local.earlier import keep_as_before
+from tests.local.tasks import codes_of, rows_in, task
 from tests.local.test_collector import EMOJI, WRONG
-
-DAY = 86400
-
-
-def task(**rules):
-    return Task.frequency("emoji", domain=EMOJI, epsilon=4.0, **rules)
-
-
-@pytest.fixture
-def books(where):
-    found = CollectorBooks.open(where)
-    found.publish(task())
-    yield found
-    found.close()
 
 
 def test_a_published_task_is_found_by_name_and_by_id_and_another_of_its_name_is_refused(books):
@@ -116,74 +97,6 @@ def test_folding_forgets_payloads_and_changes_no_estimate(where):
         one.close()
 
 
-NUMBERED = Task.frequency(
-    "sites", domain=range(50), epsilon=2.0, protocol="olh", assigned=True, lifetime=3, per_epoch=1, epoch_seconds=DAY
-)
-
-
-def codes_of(done):
-    return [refusal and refusal.code for refusal in done.refusals]
-
-
-def test_a_number_serves_the_device_that_has_its_ticket_and_nobody_else(where):
-    books = CollectorBooks.open(where)
-    books.publish(NUMBERED)
-    tickets = [books.assign(NUMBERED) for _ in range(3)]
-    assert [int(ticket[:8], 16) for ticket in tickets] == [0, 1, 2]
-    with_anothers_number = tickets[0][:8] + tickets[1][8:]
-    made_up = [f"{number:08x}{os.urandom(16).hex()}" for number in range(3)]
-    strangers = [Client(NUMBERED, slot=ticket).report(3) for ticket in (with_anothers_number, *made_up)]
-    assert set(codes_of(books.receive(NUMBERED, strangers))) == {"out-of-domain"}
-    honest = [Client(NUMBERED, slot=ticket).report(3) for ticket in tickets]
-    assert codes_of(books.receive(NUMBERED, honest)) == [None] * 3
-    books.close()
-
-
-def test_a_device_with_a_number_is_counted_whenever_it_reports_and_when_it_sends_again_it_is_told_so(where, clock):
-    books = CollectorBooks(open_store(where), clock=clock)
-    books.publish(NUMBERED)
-    ticket = books.assign(NUMBERED)
-    client = Client(NUMBERED, slot=ticket, clock=clock)
-    messages = []
-    for _ in range(3):
-        messages.append(client.report(3))
-        assert codes_of(books.receive(NUMBERED, messages[-1:] * 2)) == [None, "replayed"]
-        clock.now += DAY
-    clock.now += 100 * DAY
-    greedy = Client(NUMBERED, slot=ticket, clock=clock).report(3)
-    assert codes_of(books.receive(NUMBERED, [greedy])) == ["too-many-reports"], "its life is over"
-    books.close()
-
-
-def test_one_address_has_so_many_numbers_a_day(where, clock):
-    books = CollectorBooks(open_store(where), clock=clock, quota=Quota(slots_a_day_per_address=2, numbers=4))
-    books.publish(NUMBERED)
-    for place in "aab":
-        books.assign(NUMBERED, place=place)
-    with pytest.raises(errors.OverQuota, match="tomorrow"):
-        books.assign(NUMBERED, place="a")
-    clock.now += DAY
-    books.assign(NUMBERED, place="a")
-    with pytest.raises(errors.OverQuota, match="all its numbers"):
-        books.assign(NUMBERED, place="a")
-    books.close()
-
-
-def test_what_is_old_is_forgotten_in_pieces_and_the_count_of_numbers_stays_true(where, clock, monkeypatch):
-    for name in ("_OLD_NUMBERS", "_OLD_SENDERS"):
-        monkeypatch.setattr(intake, name, getattr(intake, name).replace("1000", "4"))
-    asked = task(epoch_seconds=DAY)
-    books = CollectorBooks(open_store(where), clock=clock, quota=Quota(numbers=12))
-    books.publish(asked)
-    books.receive(asked, [Client(asked).report("😀") for _ in range(10)])
-    clock.now += 5 * DAY
-    for left in (7, 4, 3):
-        assert books.receive(asked, [Client(asked).report("😀")]).reports == 1
-        assert rows_in(where)["intake_numbers"] == rows_in(where)["intake_senders"] == left
-    assert books.receive(asked, [Client(asked).report("😀") for _ in range(12)]).reports == 9
-    books.close()
-
-
 def test_many_threads_and_two_processes_worth_of_books_lose_and_double_nothing(where):
     shards = [CollectorBooks.open(where) for _ in range(2)]
     shards[0].publish(task())
@@ -203,233 +116,6 @@ def test_many_threads_and_two_processes_worth_of_books_lose_and_double_nothing(w
     assert {shard.collector(task()).reports for shard in shards} == {120}
     for shard in shards:
         shard.close()
-
-
-class Clock:
-    """Midnight of some day, until it is moved."""
-
-    def __init__(self):
-        self.now = 20_000 * DAY
-
-    def __call__(self):
-        return self.now
-
-
-@pytest.fixture
-def clock():
-    return Clock()
-
-
-def rows_in(where):
-    with open_store(where).transaction() as t:
-        tables = ("intake_numbers", "intake_senders", "collection_waiting", "collection_tallies", "intake_counts")
-        return {table: t.run(f"SELECT COUNT(*) FROM {table}")[0][0] for table in tables}
-
-
-def test_what_is_kept_does_not_grow_with_what_was_counted(where, clock):
-    books, asked = CollectorBooks(open_store(where), fold_after=20, clock=clock), task(epoch_seconds=DAY)
-    books.publish(asked)
-    kept = []
-    for _ in range(5):
-        for _ in range(3):
-            books.receive(asked, [Client(asked).report("😀") for _ in range(20)])
-        kept.append(rows_in(where))
-        clock.now += DAY
-    assert books.collector(asked).reports == 300
-    assert kept[1] == kept[2] == kept[3] == kept[4]
-    assert kept[4]["intake_numbers"] == kept[4]["intake_senders"] == 120, "today's and yesterday's"
-    assert kept[4]["collection_waiting"] == 0
-    books.close()
-
-
-@pytest.mark.parametrize(("epoch_seconds", "days"), [(3600, 1), (10 * DAY, 10)])
-def test_a_message_is_known_for_a_day_or_for_its_epoch_and_then_it_is_a_new_one(where, clock, epoch_seconds, days):
-    asked = task(epoch_seconds=epoch_seconds)
-    books = CollectorBooks(open_store(where), clock=clock)
-    books.publish(asked)
-    clock.now += DAY - 1
-    message = Client(asked).report("😀")
-    assert books.receive(asked, [message]).reports == 1
-    clock.now += days * DAY
-    assert books.receive(asked, [message]).refusals[0].code == "replayed"
-    clock.now += DAY
-    assert books.receive(asked, [message]).reports == 1
-    books.close()
-
-
-def test_where_the_epoch_never_ends_a_message_is_known_until_the_task_is_closed(where, clock):
-    asked = task(per_epoch=1, lifetime=1)
-    books = CollectorBooks(open_store(where), clock=clock, quota=Quota(numbers=3))
-    books.publish(asked)
-    message = Client(asked).report("😀")
-    assert books.receive(asked, [message]).reports == 1
-    for _ in range(3):
-        clock.now += 400 * DAY
-        assert books.receive(asked, [message]).refusals[0].code == "replayed"
-    assert books.receive(asked, [Client(asked).report("😀") for _ in range(2)]).reports == 2
-    clock.now += 400 * DAY
-    (refusal,) = books.receive(asked, [Client(asked).report("😀")]).refusals
-    assert (refusal.code, refusal.next_step) == ("over-quota", "Report to another task.")
-    assert rows_in(where)["intake_numbers"] == 3
-    books.close_task(asked.name)
-    assert rows_in(where)["intake_numbers"] == rows_in(where)["intake_senders"] == 0
-    assert books.collector(asked).reports == 3
-    books.close()
-
-
-def test_a_clock_that_ran_ahead_forgets_nothing_for_good_and_blocks_nothing(where, clock):
-    asked = task(epoch_seconds=DAY)
-    books = CollectorBooks(open_store(where), clock=clock, quota=Quota(messages_a_day=2))
-    books.publish(asked)
-    clock.now += 1000 * DAY
-    message = Client(asked).report("😀")
-    assert books.receive(asked, [message, Client(asked).report("😀")]).reports == 2
-    clock.now -= 1000 * DAY
-    done = books.receive(asked, [message, Client(asked).report("😀")])
-    assert [refusal and refusal.code for refusal in done.refusals] == ["replayed", None]
-    clock.now += 2 * DAY
-    books.receive(asked, [Client(asked).report("😀")])
-    assert rows_in(where)["intake_numbers"] == 1
-    books.close()
-
-
-@pytest.mark.parametrize("quota", [{"messages_a_day": 3}, {"bytes_a_day": 3}, {"numbers": 3}, {"bytes_in_all": 3}])
-def test_beyond_its_quota_a_task_refuses_by_name_and_another_task_does_not(where, clock, quota):
-    books = CollectorBooks(open_store(where), clock=clock, quota=Quota(**quota))
-    other = Task.frequency("other", domain=EMOJI, epsilon=1.0)
-    books.publish(task())
-    books.publish(other)
-    done = books.receive(task(), [Client(task()).report("😀") for _ in range(5)])
-    assert [refusal and refusal.code for refusal in done.refusals] == [None] * 3 + ["over-quota"] * 2
-    assert books.collector(task()).refused == {"over-quota": 2}
-    assert books.receive(other, [Client(other).report("😀")]).reports == 1
-    clock.now += 2 * DAY
-    tomorrow = books.receive(task(), [Client(task()).report("😀")])
-    assert tomorrow.reports == (0 if quota.keys() & {"bytes_in_all", "numbers"} else 1)
-    books.close()
-
-
-def test_one_address_sends_so_many_messages_a_day_and_others_go_on(where, clock):
-    books = CollectorBooks(open_store(where), clock=clock, quota=Quota(messages_a_day_per_address=4))
-    books.publish(task())
-
-    def sent(place, count):
-        done = books.receive(task(), [Client(task()).report("😀") for _ in range(count)], place=place)
-        return [refusal and refusal.code for refusal in done.refusals]
-
-    assert sent("a", 6) == [None] * 4 + ["over-quota"] * 2
-    assert sent("b", 4) == [None] * 4
-    clock.now += DAY - clock.now % DAY - 1
-    assert sent("a", 1) == ["over-quota"], "it would have twice its share of the day"
-    clock.now += 1
-    assert sent("a", 5) == [None] * 4 + ["over-quota"]
-    assert books.collector(task()).refused == {"over-quota": 4}
-    books.close()
-
-
-@pytest.mark.parametrize("quota", [{"messages_a_day": 100}, {"bytes_a_day": 6000}])
-def test_few_addresses_do_not_take_what_a_task_takes_in_a_day(where, clock, quota):
-    books = CollectorBooks(open_store(where), clock=clock, quota=Quota(**quota))
-    books.publish(task())
-    for place in "abcdefghij":
-        books.receive(task(), [Client(task()).report("😀") for _ in range(20)], place=place)
-    assert books.receive(task(), [Client(task()).report("😀")], place="honest").reports == 1
-    assert books.collector(task()).reports <= 51
-    books.close()
-
-
-def test_places_are_forgotten_when_there_are_too_many(clock):
-    allowance = Allowance(a_day=1, clock=clock)
-    assert all(allowance.take(str(place)) for place in range(60_000))
-    assert len(allowance._places) == 50_000
-    assert not allowance.take("59999")
-
-
-def test_a_message_larger_than_an_address_may_send_in_a_day_goes_once_and_then_not_for_days(clock):
-    allowance = Allowance(a_day=10, clock=clock)
-    assert allowance.take("a", 25)
-    clock.now += 2 * DAY
-    assert not allowance.take("a", 25)
-    clock.now += DAY
-    assert allowance.take("a", 25)
-
-
-def test_the_catalog_knows_every_quota():
-    assert set(_QUOTAS) == {field.name for field in dataclasses.fields(Quota)}
-
-
-def test_a_closed_task_refuses_and_keeps_its_estimate_and_a_deleted_one_leaves_nothing(where, clock):
-    books, other = (CollectorBooks(open_store(where), clock=clock) for _ in range(2))
-    books.publish(task())
-    message = Client(task()).report("😀")
-    books.receive(task(), [message])
-    assert other.collector(task()).reports == 1
-    books.close_task("emoji")
-    with pytest.raises(errors.TaskClosed):
-        other.receive(task(), [Client(task()).report("😀")])
-    assert other.collector(task()).reports == 1
-    assert other.record("emoji").state == "closed"
-    books.delete_task("emoji")
-    for forgotten in (other.receive, other.collector):
-        with pytest.raises(errors.UnknownTask):
-            forgotten(task(), [message]) if forgotten == other.receive else forgotten(task())
-    assert set(rows_in(where).values()) == {0}
-    books.publish(task())
-    assert other.receive(task(), [Client(task()).report("😂")]).reports == 1
-    assert other.collector(task()).reports == 1, "it begins at nothing, whatever a process remembers"
-    for one in (books, other):
-        one.close()
-
-
-def test_after_its_days_all_that_a_task_collected_is_deleted(where, clock):
-    books = CollectorBooks(open_store(where), clock=clock)
-    books.publish(task(), retention_days=30)
-    books.receive(task(), [Client(task()).report("😀")])
-    clock.now += 30 * DAY - 1
-    assert books.collector(task()).reports == 1
-    clock.now += 1
-    assert books.record("emoji").state == "expired"
-    assert set(rows_in(where).values()) == {0}
-    with pytest.raises(errors.TaskClosed):
-        books.collector(task())
-    with pytest.raises(errors.TaskClosed):
-        books.receive(task(), [Client(task()).report("😀")])
-    books.close()
-
-
-BAD = {
-    "caps.per_epoch": {"caps": {"per_epoch": "many", "lifetime": 3}},
-    "caps.lifetime": {"caps": {"per_epoch": 1, "lifetime": 10**400}},
-    "caps": {"caps": None},
-    "epoch_seconds": {"epoch_seconds": 1.5},
-    "min_batch": {"min_batch": None},
-    "memoize": {"memoize": "no"},
-    "name": {"name": 7},
-    "kind": {"kind": "mean"},
-    "domain": {"domain": {"values": ["a", ["b"], "c"]}},
-    "parameters": {"parameters": {"size": 3, "more": 1}},
-}
-
-
-@pytest.mark.parametrize("wrong", BAD)
-def test_a_task_is_checked_whole(wrong):
-    with pytest.raises(errors.BadTask):
-        sound_task({**task().spec, **BAD[wrong]})
-
-
-def test_bad_tasks_that_are_in_the_books_are_left_out_named_for_the_owner_and_can_be_deleted(books, where):
-    with open_store(where).transaction() as t:
-        for number, (name, change) in enumerate(BAD.items()):
-            insert_record(t, f"{number:032x}", name, json.dumps({**task().spec, **change}), expires=None)
-        insert_record(t, "f" * 32, "no json", "{", expires=None)
-    records, unsound = books.records()
-    assert [record.task.name for record in records] == ["emoji"]
-    assert set(unsound) == {*BAD, "no json"}
-    for name in unsound:
-        with pytest.raises(errors.UnknownTask):
-            books.record(name)
-        books.delete_task(name)
-    assert books.records()[1] == []
 
 
 def test_batches_of_a_shuffler_count_once_in_any_order_and_say_the_smallest_crowd(where):
@@ -563,82 +249,6 @@ def die_before(words):
 def test_nothing_is_moved_from_a_ledger_that_is_not_there(tmp_path):
     CollectorBooks.open(str(tmp_path / "reports.sqlite"), earlier=str(tmp_path / "ledger.sqlite")).close()
     assert not (tmp_path / "ledger.sqlite").exists()
-
-
-def published(**changes):
-    spec = {**NUMBERED.spec, "assigned": False, **changes}
-    return sound_task({**spec, "name": spec.get("name", "t")})
-
-
-MUCH = {
-    "candidates for every report": {"domain": {"range": 1 << 32}, "parameters": {"buckets": 4, "size": 1 << 32}},
-    "hashes of every value": {
-        "protocol": "cms",
-        "domain": {"range": 1 << 32},
-        "parameters": {"rows": 2, "columns": 2, "size": 1 << 32},
-    },
-    "no values": {"domain": {"values": []}, "parameters": {"buckets": 4, "size": 0}},
-    "a distribution's matrix": {
-        "kind": "distribution",
-        "protocol": "square-wave",
-        "domain": {"lower": "0", "upper": "1"},
-        "parameters": {"steps": 1 << 12, "width": 1 << 12},
-    },
-    "bounds beyond doubles": {
-        "kind": "mean",
-        "protocol": "duchi",
-        "domain": {"lower": "0", "upper": "1" + "0" * 399},
-        "parameters": {"steps": 8},
-    },
-    "bounds apart beyond doubles": {
-        "kind": "mean",
-        "protocol": "duchi",
-        "domain": {"lower": "-1" + "0" * 308, "upper": "1" + "0" * 308},
-        "parameters": {"steps": 8},
-    },
-    "a regression": {
-        "protocol": "rappor",
-        "domain": {"range": 1 << 26},
-        "parameters": {"size": 1 << 26, "filter_bits": 16, "hashes": 2, "cohorts": 2, "first": "1/2"},
-    },
-    **{
-        f"prefixes {prefixes}": {
-            "kind": "heavy-hitters",
-            "protocol": "pem",
-            "domain": {"length": 8},
-            "parameters": {"length": 8, "prefixes": prefixes, "buckets": 4},
-        }
-        for prefixes in ([40], [64], [16, 8], [16, 32, 48, 64], [8, 8, 64])
-    },
-    "long pieces": {
-        "kind": "heavy-hitters",
-        "protocol": "sfp",
-        "domain": {"length": 8},
-        "parameters": {"length": 8, "piece": 8, "rows": 2, "columns": 2},
-    },
-    "the number of another": {"name": "0123456789abcdef" * 2},
-}
-
-
-@pytest.mark.parametrize("changes", MUCH.values(), ids=MUCH)
-def test_a_task_that_cannot_be_estimated_or_found_is_not_published(changes):
-    with pytest.raises(errors.BadTask):
-        published(**changes)
-
-
-def test_tasks_as_they_are_written_can_be_published():
-    for asked in (
-        NUMBERED,
-        *(
-            Task.frequency("f", domain=range(1000), epsilon=2, protocol=name)
-            for name in ("grr", "pgr", "rappor", "cms")
-        ),
-        Task.frequency("million", domain=range(1_000_000), epsilon=2),
-        Task.mean("m", lower=-1e300, upper=1e300, epsilon=1),
-        Task.distribution("d", lower=0, upper=1, epsilon=1, bins=1024),
-        *(Task.heavy_hitters("w", epsilon=2, length=20, protocol=name) for name in ("pem", "sfp")),
-    ):
-        sound_task(asked.spec)
 
 
 @pytest.mark.parametrize("protocol", ["grr", "olh"])
