@@ -6,7 +6,6 @@ was stored before is paid for and returned, and nothing is drawn.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -22,6 +21,7 @@ from discreet.exact import UNIT, Number, exact, read_count, units_down
 from discreet.mechanisms import AboveThreshold, Exponential, Gaussian, Laplace, Mechanism, PureAdaptive
 from discreet.mechanisms.adaptive import Meter
 from discreet.mechanisms.sparse import Watch
+from discreet.noise import SYSTEM_BITS
 
 if TYPE_CHECKING:
     from discreet.engines.exact_tables import ExactTables
@@ -204,7 +204,7 @@ class Measuring:
         begun: dict[int, Watch] = {}
 
         def drawn() -> Counts:
-            name = secrets.randbits(63)
+            name = int(SYSTEM_BITS.words(1, 64)[0] >> 1)
             begun[name] = self._run.meter.start(mechanism)
             return np.array([name])
 

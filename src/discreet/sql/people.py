@@ -74,20 +74,8 @@ def plan_rows(
     rows, options, notes = read_people(text, catalog, facts, parameters=parameters, today=today)
     if rows.relation.is_public:
         raise NotAllowed("These rows are public, and need no protection.", next_step="Look at the public file itself.")
-    wanted = {name: at for at, name in enumerate(rows.names) if not _is_person(rows, at)}
-    asked = _read_bins(bins or {}, wanted)
-    known = {name.lower(): values for name, values in (found or {}).items()}
-    coded = [
-        _found(name, rows, at, known[name.lower()])
-        if name.lower() in known
-        else _coded(name, rows, at, facts, asked.get(name.lower()))
-        for name, at in wanted.items()
-    ]
-    missing = [name for (name, _), part in zip(wanted.items(), coded, strict=True) if part is None]
-    if missing or not coded:
-        raise _without_domain(missing)
+    parts = _parts_of(rows, facts, bins or {}, found or {})
     limits = limits_of(rows.relation, options, catalog, has_keys=False)
-    parts = [part for part in coded if part is not None]
     question = Question(
         rows=tightened(rows.relation, limits),
         keys=tuple(key for _, key in parts),
@@ -95,6 +83,25 @@ def plan_rows(
         limits=limits,
     )
     return PeoplesRows(question, tuple(column for column, _ in parts), notes)
+
+
+def _parts_of(
+    rows: Rows, facts: PublicFacts, bins: Mapping[str, int], found: Mapping[str, tuple[Value, ...]]
+) -> list[tuple[CodedColumn, Key]]:
+    """What codes mean, and their key, for each column that does not name the person."""
+    wanted = {name: at for at, name in enumerate(rows.names) if not _is_person(rows, at)}
+    asked = _read_bins(bins, wanted)
+    known = {name.lower(): values for name, values in found.items()}
+    coded = {
+        name: _found(name, rows, at, known[name.lower()])
+        if name.lower() in known
+        else _coded(name, rows, at, facts, asked.get(name.lower()))
+        for name, at in wanted.items()
+    }
+    missing = [name for name, part in coded.items() if part is None]
+    if missing or not coded:
+        raise _without_domain(missing)
+    return [part for part in coded.values() if part is not None]
 
 
 def values_question(source: str, column: str, catalog: Catalog) -> str:
