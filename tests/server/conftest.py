@@ -116,7 +116,8 @@ def client_of(app, **details):
 @pytest.fixture
 def _clock_stands_still(monkeypatch):
     """For those who count requests in this process: however slow the machine is, nobody is let in again."""
-    monkeypatch.setattr("discreet.server.app.Guard", partial(Guard, now=lambda: 0.0))
+    for room in ("app", "service", "shuffling"):
+        monkeypatch.setattr(f"discreet.server.{room}.Guard", partial(Guard, now=lambda: 0.0))
 
 
 @pytest.fixture(scope="module")

@@ -8,11 +8,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.errors import BadCatalog, DiscreetError
+from discreet.errors import BadCatalog, DiscreetError, StoreUnavailable
 from discreet.samples import write_clinic
+from discreet.server.app import create_app
 from discreet.server.current import Current
+from discreet.server.keys import KeyBook
 from tests.commands import run_apart
-from tests.opening import open_curator
+from tests.opening import begin_books, open_curator
+from tests.server.conftest import client_of
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"
 VISITS = "visits.parquet"
@@ -28,9 +31,16 @@ def config(tmp_path):
 @pytest.fixture
 def current(config):
     with open_curator(config) as curator:
-        made = Current(curator, config)
+        made = Current(curator, config, now=Clock())
         yield made
         made.close()
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self):
+        return self.now
 
 
 def counted(curator):
@@ -53,12 +63,18 @@ def test_a_question_under_way_ends_on_its_own_snapshot_and_the_next_has_the_new_
     with current.held() as older:
         halve(config)
         assert current.facts()["source_changed"]
-        assert current.refresh(by="key 1") == 2
+        assert current.refresh(by="key 1", takes_catalog=True) == 2
         with current.held() as newer:
             assert (older.version, newer.version) == (1, 2)
             assert counted(newer) < 0.8 * counted(older)
+    current.look()
+    assert older.ask("SELECT COUNT(*) AS n FROM patients", epsilon=1).rows, "kept for who asks again"
+    current._now.now = 601.0
+    with current.held_earlier():
+        current.look()
+        assert older.ask("SELECT COUNT(*) AS n FROM patients", epsilon=2).rows, "and until the last question has ended"
     with pytest.raises(DiscreetError):
-        older.ask("SELECT COUNT(*) AS n FROM patients", epsilon=1)  # let go with its last question
+        older.ask("SELECT COUNT(*) AS n FROM patients", epsilon=3)
 
     assert not current.facts()["source_changed"]
 
@@ -136,7 +152,7 @@ def _refuse():
 def test_a_refresh_that_cannot_be_read_leaves_the_older_version_in_service(config, current):
     (config.parent / VISITS).write_bytes(b"no parquet")
     with pytest.raises(BadCatalog):
-        current.refresh(by="key 1")
+        current.refresh(by="key 1", takes_catalog=True)
     with current.held() as curator:
         assert curator.version == 1
         assert counted(curator) > 0
@@ -198,6 +214,87 @@ def test_other_files_and_other_people_are_not_served_by_a_change_of_the_catalog(
     problem = current.facts()["problem"]
     assert "Start the server again" in problem["next_step"] or "new books" in problem["next_step"]
     assert current.curator.declared.tables["visits"].unit.column == "patient_id"
+
+
+def test_a_refresh_serves_a_catalog_that_waits_only_if_the_owner_wants_it(config, current):
+    halve(config)
+    edit(config, "max_rows = 20", "max_rows = 2")
+    current.look()
+    assert current.facts()["problem"]["code"] == "source-changed"
+    assert current.refresh(by="key 1", takes_catalog=False) == 2
+    for _ in range(2):
+        facts = current.facts()
+        assert (facts["data_version"], facts["catalog_changed"], facts["source_changed"]) == (2, True, False)
+        assert facts["problem"]["code"] == "source-changed"
+        assert current.curator.declared.tables["visits"].max_rows == 20
+        current.look()
+    assert current.refresh(by="key 2", takes_catalog=True) == 2
+    assert not current.facts()["catalog_changed"]
+    assert current.curator.declared.tables["visits"].max_rows == 2
+
+
+def test_a_steward_s_refresh_keeps_no_new_catalog_from_being_served(config, current):
+    edit(config, "max_rows = 20", "max_rows = 2")  # and nobody has looked yet
+    current.refresh(by="key 1", takes_catalog=False)
+    assert current.curator.declared.tables["visits"].max_rows == 20
+    current.look()
+    assert current.curator.declared.tables["visits"].max_rows == 2
+
+
+@pytest.fixture
+def door(config):
+    book = KeyBook.open(begin_books(config))
+    with open_curator(config) as curator:
+        app = create_app(curator, book, class_ms=0, config=config)
+        headers = {"Authorization": f"Bearer {book.create('alice')}"}
+        with client_of(app) as client:
+            yield (
+                app.state.service,
+                lambda sql, name: client.post(
+                    "/v1/ask", json={"sql": sql, "epsilon": 0.1}, headers={**headers, "Idempotency-Key": name}
+                ),
+            )
+    book.close()
+
+
+def new_catalog(config, service):
+    edit(config, "max_rows = 20", "max_rows = 2")
+    service.current.look()
+
+
+def new_data(config, service):
+    halve(config)
+    service.current.refresh(by="key 1", takes_catalog=True)
+
+
+def test_what_was_paid_for_is_answered_under_the_same_name_whatever_is_served_meanwhile(config, door):
+    service, ask = door
+    first = ask(COUNT, "mine")
+    for change in (new_catalog, new_data):
+        change(config, service)
+        again = ask(COUNT, "mine")
+        assert (again.status_code, again.json()["rows"], again.headers["discreet-replayed"]) == (
+            200,
+            first.json()["rows"],
+            "true",
+        )
+        assert ask("SELECT COUNT(*) AS n FROM patients", "mine").status_code == 409
+    assert service.curator.ledger.account("alice").spent.epsilon == pytest.approx(0.1)
+    assert ask(COUNT, "another").headers.get("discreet-replayed") is None
+    assert service.curator.ledger.account("alice").spent.epsilon == pytest.approx(0.2)
+
+
+def test_a_question_that_was_paid_for_and_never_answered_is_read_on_the_data_that_it_was_asked_of(
+    config, door, monkeypatch
+):
+    service, ask = door
+    ledger = service.curator.ledger
+    with monkeypatch.context() as broken:
+        broken.setattr(ledger, "finish", lambda *_: (_ for _ in ()).throw(StoreUnavailable("Gone.", next_step="")))
+        assert ask(COUNT, "mine").status_code == 503
+    new_data(config, service)
+    assert ask(COUNT, "mine").status_code == 200
+    assert ledger.account("alice").spent.epsilon == pytest.approx(0.1)
 
 
 def test_a_file_that_is_no_snapshot_is_never_written_over(config, tmp_path):

@@ -51,6 +51,8 @@ def several(tmp_path_factory):
     made = Several(tmp_path_factory.mktemp("several")).start()
     yield made
     made.stop()
+    folders = [dataset.config.parent for dataset in made.datasets.values()]
+    assert [file for folder in folders for file in folder.glob("*-wal")] == [], "asked to stop, it closed all books"
     for dataset in made.datasets.values():  # asked to stop, it left the books of all sound
         run("ledger", "verify", "--config", dataset.config)
 
@@ -188,6 +190,20 @@ def test_strangers_in_the_hall_are_limited():
     assert [answer.status_code for answer in answers[:2]] == [200, 200]
     assert answers[-1].status_code == 429
     assert answers[-1].headers["connection"] == "close"
+
+
+@pytest.mark.usefixtures("_clock_stands_still")
+def test_looks_at_the_health_in_the_hall_are_limited_but_not_those_of_the_machine_itself():
+    app, looked = FastAPI(), []
+
+    async def check():
+        looked.append(1)
+
+    app.state.service = SimpleNamespace(curator=SimpleNamespace(dataset="clinic"))
+    app.state.health = SimpleNamespace(check=check)
+    for address, expected in (("192.0.2.1", {200, 429}), ("127.0.0.1", {200})):
+        with client_of(Datasets([app], Limits()), address=address) as client:
+            assert {client.get("/healthz").status_code for _ in range(120)} == expected
 
 
 def with_one_name(folder):

@@ -13,6 +13,7 @@ import pytest
 
 from discreet.local import Client, Task
 from discreet.samples import write_clinic
+from discreet.server import bytes_of
 from discreet.server.app import create_app
 from discreet.server.keys import KeyBook
 from discreet.server.limits import Limits
@@ -211,3 +212,27 @@ def test_a_machine_that_watches_its_own_health_is_never_refused(door, address):
     door.app.state.service.lookers._rate = 1.0
     with httpx.Client(transport=InProcess(door.app, address=address), base_url="http://x") as client:
         assert {client.get("/healthz").status_code for _ in range(8)} == {200}
+
+
+LISTS = ("/v1/keys", "/v1/users", "/v1/tasks", "/v1/collections", "/v1/ledger")
+
+
+@pytest.mark.parametrize("path", LISTS)
+def test_lists_that_grow_are_written_in_threads_and_counted_like_answers(door, path, monkeypatch):
+    threads, dumped = set(), bytes_of._dumped
+
+    def noting(value):
+        threads.add(threading.get_ident())
+        return dumped(value)
+
+    door.app.state.service.collections.publish(TASK)
+    door.book.set_user("boss", "owner")
+    monkeypatch.setattr(bytes_of, "_dumped", noting)
+    with client_of(door.app) as client:
+        answer = client.get(path, headers=door.key)
+        assert answer.headers["content-type"] == "application/json"
+        assert answer.json()[path.rpartition("/")[2].replace("ledger", "entries")]
+        assert threads
+        assert threading.get_ident() not in threads, "the event loop is in this thread"
+        monkeypatch.setattr(door.app.state.service.writing, "each", 10)
+        assert client.get(path, headers=door.key).json()["error"]["code"] == "too-large"

@@ -10,6 +10,7 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import IPv4Address
+from types import SimpleNamespace
 
 import httpx
 import pytest
@@ -21,10 +22,11 @@ from discreet.local.books import CollectorBooks
 from discreet.local.client import stated
 from discreet.local.shuffle import epsilon_after_shuffling
 from discreet.local.shuffler import ShufflerBooks
-from discreet.server.shuffling import Courier
+from discreet.server.limits import Limits
+from discreet.server.shuffling import Courier, create_shuffler
 from discreet.store import open_store
 from tests.local.test_collector import EMOJI
-from tests.server.conftest import PATIENCE, Server, free_port, wait_until, wait_until_up
+from tests.server.conftest import PATIENCE, Server, client_of, free_port, wait_until, wait_until_up
 from tests.server.test_collecting import owner, publish
 
 TASK = Task.frequency("emoji", domain=EMOJI, epsilon=2.0, protocol="grr")
@@ -235,3 +237,16 @@ def test_whatever_fails_in_between_the_courier_goes_on(tmp_path, monkeypatch):
     collector.server.shutdown()
     collector.server.server_close()
     books.close()
+
+
+@pytest.mark.usefixtures("_clock_stands_still")
+@pytest.mark.parametrize("path", ["/healthz", f"/v1/tasks/{TASK.id}"])
+def test_who_looks_at_a_shuffler_is_limited_by_address(tmp_path, path):
+    books = ShufflerBooks(open_store(tmp_path / "shuffler.sqlite"), [TASK], batch=3)
+    app = create_shuffler(books, SimpleNamespace(check=lambda: None), Limits())
+    with client_of(app, address="192.0.2.1") as client:
+        assert {client.get(path).status_code for _ in range(200)} == {200, 429}
+    with client_of(app, address="192.0.2.2") as client:
+        assert client.get(path).status_code == 200
+    with client_of(app, address="127.0.0.1") as client:
+        assert {client.get("/healthz").status_code for _ in range(200)} == {200}

@@ -77,7 +77,7 @@ def serve(
 ) -> None:
     """Serve a catalog over HTTP: an API under /v1 and a page under /; or several, each under the name of its folder."""
     from discreet.server.app import create_app  # noqa: PLC0415  heavy, and of no use to another command
-    from discreet.server.datasets import check_apart, prefix_of  # noqa: PLC0415
+    from discreet.server.datasets import check_apart, check_other_books, prefix_of  # noqa: PLC0415
     from discreet.server.running import bound, run  # noqa: PLC0415
 
     limits = Limits(
@@ -96,11 +96,13 @@ def serve(
         places = [place.resolve() for place in given]
         if len(places) > 1:
             check_apart(places)
-        apps = []
+        apps, books = [], set[str]()
         for place in places:
             if len(places) > 1:
                 typer.echo(f"opening {place}", err=True)
+                check_other_books(load_catalog(place), books)
             curator, keys = opened.enter_context(_opened(place, demo=demo))
+            books.add(curator.ledger.name())
             apps.append(make(curator, keys, config=place))
 
         def say_more() -> None:

@@ -43,8 +43,9 @@ class Books:
         """What tells these books from all others, wherever they are and however that is spelt: the hash of their first entry, which is
         salted. Empty while nothing is in them.
         """
-        first = self.entry(1)
-        return first.hash if first else ""
+        with self._store.transaction() as t:
+            first = chain.entry_at(t, 1)
+        return self.writer.seals.check(first).hash if first else ""
 
     def neighbours(self) -> Neighbours | None:
         """The relation of the books; None in those that nobody opened with one."""

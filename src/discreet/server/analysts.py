@@ -65,7 +65,7 @@ async def ask(request: LimitedRequest) -> Response:
     if (connection := connection_of(request)) is not None and connection.is_gone:
         prepared.file.close()
         raise HTTPException(400)
-    return await prepared.response(service)
+    return prepared.response(service)
 
 
 def _name_of(request: Request) -> str:

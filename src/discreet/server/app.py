@@ -62,7 +62,7 @@ def create_app(
         docs_url=None,
         redoc_url=None,
         openapi_url=None,
-        lifespan=partial(_watched, current),
+        lifespan=_served,
         dependencies=[Depends(came_through_the_gate)],
     )
     app.router.route_class = SharedRoute
@@ -100,14 +100,16 @@ def create_app(
 
 
 @asynccontextmanager
-async def _watched(current: Current, _: FastAPI) -> AsyncIterator[None]:
-    """While the server runs, what is newer than what it serves is noticed."""
-    watching = asyncio.create_task(current.watch())
+async def _served(app: FastAPI) -> AsyncIterator[None]:
+    """While the server runs, what is newer than what it serves is noticed; at its end the books are closed, whichever signal ends it."""
+    service: Service = app.state.service
+    watching = asyncio.create_task(service.current.watch())
     try:
         yield
     finally:
         watching.cancel()
-        current.close()
+        await app.state.health.stop()
+        service.close()
 
 
 def _add_health(app: FastAPI, current: Current, health: Health) -> None:

@@ -6,9 +6,10 @@ from dataclasses import asdict
 from typing import Annotated, Any
 
 from anyio import CapacityLimiter
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query, Request, Response
 
 from discreet.ledger import verify
+from discreet.server.bytes_of import document
 from discreet.server.refusals import RESPONSES
 from discreet.server.routing import SharedRoute
 from discreet.server.service import holder_of, service_of
@@ -27,11 +28,11 @@ def entries(
     *,
     last: Annotated[int, Query(ge=1, le=1000)] = 100,
     before: Annotated[int | None, Query(ge=1, le=2**62)] = None,
-) -> dict[str, Any]:
+) -> Response:
     """The last entries, or the last before a number, in order; `head` is the number of the last of all."""
     ledger = service_of(request).curator.ledger
     head, shown = ledger.head(), ledger.history(last=last, before=before)
-    return {"head": head.seq if head else 0, "entries": [asdict(entry) for entry in shown]}
+    return document(request, {"head": head.seq if head else 0, "entries": [asdict(entry) for entry in shown]})
 
 
 @routes.get("/ledger/verification")

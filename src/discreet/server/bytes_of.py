@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from typing import Any
 
 import pyarrow as pa
-from fastapi import Response
+from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
@@ -23,7 +23,7 @@ from discreet.answering.wire import answer_text
 from discreet.figures import CONFIDENCE
 from discreet.server.bodies import Asked
 from discreet.server.roles import Holder
-from discreet.server.service import Service
+from discreet.server.service import Service, address_of, service_of
 from discreet.server.shares import piece_by_piece
 from discreet.server.writing import PIECE, WaitingAnswer, no_room
 
@@ -49,14 +49,8 @@ class Form:
     def prepare(self, answer: Answer, *, service: Service, analyst: str) -> Prepared:
         """Write an answer, in the thread that made it: what waits to be read is bytes, in a file that has no name where they are many."""
         file = WaitingAnswer(service.writing, analyst)
-        try:
+        with _closed_if_refused(file):
             self.write(answer, file)
-        except OSError:
-            file.close()
-            raise no_room() from None
-        except BaseException:
-            file.close()
-            raise
         file.rewind()
         return Prepared(self.kind, answer.replayed, file)
 
@@ -69,7 +63,7 @@ class Prepared:
     replayed: bool
     file: WaitingAnswer
 
-    async def response(self, service: Service) -> Response:
+    def response(self, service: Service) -> Response:
         """What fits into one piece says how long it is; all else counts as the analyst's until it has left."""
         headers = {"Discreet-Replayed": "true"} if self.replayed else {}
         with ExitStack() as stack:
@@ -106,13 +100,58 @@ def form_of(accept: str, service: Service, *, level: float) -> Form:
     return Form(kind, partial(_table, write=TABLES[kind]), AnswerLimit(size, names=int(kind == RECORDS)))
 
 
+def document(request: Request, facts: Mapping[str, Any]) -> Response:
+    """Facts as JSON, written in the thread that gathered them: what is long waits in a file, and is counted until it has left.
+
+    They count as those of who was let in, or of the address where nobody is asked who they are.
+    """
+    service, holder = service_of(request), getattr(request.state, "admitted", None)
+    file = WaitingAnswer(service.writing, holder.name if holder else f"address {address_of(request)}")
+    with _closed_if_refused(file):
+        for text in _document_text(facts):
+            file.write(text.encode())
+    file.rewind()
+    return Prepared(JSON, replayed=False, file=file).response(service)
+
+
+def _document_text(facts: Mapping[str, Any]) -> Iterator[str]:
+    """JSON piece by piece: a list, the only thing that grows, item by item."""
+    before = "{"
+    for name, value in facts.items():
+        yield f"{before}{json.dumps(name)}:"
+        if isinstance(value, list):
+            yield "["
+            yield from (f"{',' if at else ''}{_dumped(item)}" for at, item in enumerate(value))
+            yield "]"
+        else:
+            yield _dumped(value)
+        before = ","
+    yield "}" if facts else "{}"
+
+
+def _dumped(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+@contextmanager
+def _closed_if_refused(file: WaitingAnswer) -> Iterator[None]:
+    try:
+        yield
+    except OSError:
+        file.close()
+        raise no_room() from None
+    except BaseException:
+        file.close()
+        raise
+
+
 async def recalled(question: Asked, service: Service, *, holder: Holder, paid_by: str | None, accept: str) -> Response:
     """What is stored for a question that `paid_by` has paid for, in the form that the holder accepts."""
     service.writing.check_room(holder.name)
     form = form_of(accept, service, level=question.level)
     prepare = partial(form.prepare, service=service, analyst=holder.name)
     prepared = await service.questions.recall(question, holder=holder, paid_by=paid_by, limit=form.limit, then=prepare)
-    return await prepared.response(service)
+    return prepared.response(service)
 
 
 def _json(answer: Answer, file: WaitingAnswer, *, level: float, most: int) -> None:

@@ -8,7 +8,7 @@ import math
 from typing import Annotated, Any
 
 import numpy as np
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Query, Request, Response
 
 from discreet.errors import BadInput, BadTask, TruncatedReport
 from discreet.local.books import Received, Shuffled
@@ -23,6 +23,7 @@ from discreet.local.slots import is_numbered
 from discreet.local.task import Task
 from discreet.local.wire import LONGEST_MESSAGE
 from discreet.server.bodies import NewTask, Rehearsal
+from discreet.server.bytes_of import document
 from discreet.server.incoming import LimitedRequest, read_json
 from discreet.server.refusals import RESPONSES
 from discreet.server.routing import SharedRoute
@@ -60,17 +61,18 @@ _DELTA = 1e-6
 
 
 @routes.get("/tasks")
-def list_tasks(request: Request) -> dict[str, Any]:
+def list_tasks(request: Request) -> Response:
     """What is being collected; public."""
     records, _ = service_of(request).collections.records()
-    return {"tasks": [_about(record) for record in records]}
+    return document(request, {"tasks": [_about(record) for record in records]})
 
 
 @routes.get("/collections")
-def list_collections(request: Request) -> dict[str, Any]:
+def list_collections(request: Request) -> Response:
     """The same for the owner, with the names of tasks that cannot be carried out and may be deleted."""
     records, unsound = service_of(request).collections.records()
-    return {"collections": [{**_about(record), "expires": record.expires} for record in records], "unsound": unsound}
+    collections = [{**_about(record), "expires": record.expires} for record in records]
+    return document(request, {"collections": collections, "unsound": unsound})
 
 
 @routes.post("/tasks", status_code=201)
@@ -82,10 +84,10 @@ def publish(body: NewTask, request: Request) -> dict[str, Any]:
 
 
 @routes.get("/tasks/{name}")
-def read_task(name: str, request: Request) -> dict[str, Any]:
+def read_task(name: str, request: Request) -> Response:
     """What a device needs; public. The id is the hash of the specification, which a device checks for itself."""
     record = service_of(request).collections.record(name)
-    return {**_about(record), "spec": record.task.spec}
+    return document(request, {**_about(record), "spec": record.task.spec})
 
 
 @routes.put("/tasks/{name}/closed", status_code=204)

@@ -1,7 +1,8 @@
 """What is served now: one place that holds the current curator, notices what is newer than it, and puts the newer one in its place.
 
-A question is answered to its end by the curator that it began with, on that one's snapshot; the next one has the newer. What cannot be served,
-a catalog with a mistake or a source that cannot be read, changes nothing: the older one goes on, and the owner is told why.
+A question is answered to its end by the curator that it began with, on that one's snapshot; the next one has the newer. The older one is kept for
+a while, for who asks again for what they paid for there. What cannot be served, a catalog with a mistake or a source that cannot be read, changes
+nothing: the older one goes on, and the owner is told why.
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
+import math
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,7 +25,7 @@ from anyio.to_thread import run_sync
 
 from discreet.catalog import Catalog, load_catalog
 from discreet.curator import Curator
-from discreet.engines import place_of, with_public_columns
+from discreet.engines import place_of
 from discreet.errors import BadCatalog, BadInput, DiscreetError
 from discreet.opening import successor
 from discreet.server.refusals import refusal_facts
@@ -30,6 +33,10 @@ from discreet.server.refusals import refusal_facts
 _LOG = logging.getLogger("discreet.server")
 _EVERY = 1.0
 """Seconds between two looks at the catalog's file and at the data version."""
+_KEPT, _KEPT_SECONDS = 2, 600.0
+"""How many curators that were followed are kept, and for how long."""
+_PATIENCE = 2.0
+"""Seconds that a server which stops waits for a look that is under way."""
 _FIXED = {
     "source": "[source] path",
     "snapshot": "[source] snapshot",
@@ -42,12 +49,13 @@ _FIXED = {
 """What a running server holds on to, and how a catalog calls it."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Held:
-    """A curator, and how many questions are with it."""
+    """A curator, how many questions are with it, and until when it is kept once it was followed."""
 
     curator: Curator
     users: int = 0
+    ends: float = math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +69,14 @@ class _Version:
 class Current:
     """The curator that new questions go to. `config` is its catalog's file, None where there is none to look at."""
 
-    def __init__(self, curator: Curator, config: Path | None = None) -> None:
-        self._config, self._held = config, _Held(curator)
+    def __init__(
+        self, curator: Curator, config: Path | None = None, *, now: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._config, self._held, self._now = config, _Held(curator), now
+        self._earlier: list[_Held] = []
+        self._is_closed = False
         self._lock, self._changing = threading.Lock(), threading.Lock()
-        self._served = _Version(self._text_hash() if self._is_on_disk(curator) else "", curator.version)
+        self._served = _Version(curator.declared.sha256, curator.version)
         self._source = _source_of(curator.declared)
         self._since = _now()
         self._refused: tuple[_Version, str] | None = None
@@ -87,39 +99,66 @@ class Current:
     @contextmanager
     def held(self) -> Iterator[Curator]:
         """The current curator, whose data stays open while it lasts."""
+        with self._using(lambda: [self._held]) as (curator,):
+            yield curator
+
+    @contextmanager
+    def held_earlier(self) -> Iterator[list[Curator]]:
+        """The same of those that were followed a while ago, the last one first."""
+        with self._using(lambda: list(self._earlier)) as curators:
+            yield curators
+
+    @contextmanager
+    def _using(self, choose: Callable[[], list[_Held]]) -> Iterator[list[Curator]]:
         with self._lock:
-            mine = self._held
-            mine.users += 1
+            those = choose()
+            for held in those:
+                held.users += 1
         try:
-            yield mine.curator
+            yield [held.curator for held in those]
         finally:
             with self._lock:
-                mine.users -= 1
-                is_last = not mine.users and mine is not self._held
-            if is_last:
-                mine.curator.close_data()
+                for held in those:
+                    held.users -= 1
+            self._let_go(those)
 
-    def refresh(self, *, by: str) -> int:
-        """Begin a data version and serve it; `by` is who wants that. Returned is its number."""
+    def _let_go(self, those: list[_Held]) -> None:
+        """Close what is neither used nor kept."""
+        with self._lock:
+            idle = [held for held in those if not held.users and held is not self._held and held not in self._earlier]
+        for held in idle:
+            held.curator.close_data()
+
+    def refresh(self, *, by: str, takes_catalog: bool) -> int:
+        """Begin a data version and serve it; `by` is who wants that. Returned is its number.
+
+        A catalog that changed is served with it only where `takes_catalog`: that is for the owner. Else it waits as it did before.
+        """
         with self._changing:
+            refused, problem = self._refused, self._problem
             try:
-                self._follow(self._text_hash(), refreshed_by=by)
+                catalog = load_catalog(self.config) if takes_catalog else self.curator.declared
+                self._follow(catalog, refreshed_by=by)
             except Exception as failure:
                 self._note(failure)
                 raise
+            if refused is not None and refused[0].catalog == self._text_hash() != self._served.catalog:
+                self._refused = (self._newest(), self._source_on_disk())
+                self._problem = problem
         return self.curator.version
 
     def look(self) -> None:
         """Serve a catalog or a data version that is newer than the current one; once where it is refused, until something changes."""
-        if self._config is None:
+        self._forget_earlier()
+        if self._config is None or self._is_closed:
             return
         with self._changing:
-            newest = _Version(self._text_hash(), self.curator.ledger.data_version())
+            newest = self._newest()
             if newest == self._served:
                 self._refused = self._problem = None
             elif self._refused != (newest, self._source_on_disk()):
                 try:
-                    self._follow(newest.catalog)
+                    self._follow(load_catalog(self.config))
                 except Exception as failure:  # noqa: BLE001  whatever it is, it must not be tried every second
                     self._note(failure)
 
@@ -148,36 +187,46 @@ class Current:
         }
 
     def close(self) -> None:
-        """Let go of the data of the current curator."""
-        self.curator.close_data()
+        """Let go of the data, of curators that were followed too, and of the books. Nothing newer is looked for from then on."""
+        self._is_closed = True
+        if self._changing.acquire(timeout=_PATIENCE):  # a look that is under way would open the books again
+            self._changing.release()
+        with self._lock:
+            earlier, self._earlier = self._earlier, []
+        for held in earlier:
+            held.curator.close_data()
+        self.curator.close()
 
-    def _follow(self, text_hash: str, *, refreshed_by: str | None = None) -> None:
+    def _follow(self, catalog: Catalog, *, refreshed_by: str | None = None) -> None:
         """Open what is newest, and put it in the place of the current one."""
-        catalog = load_catalog(self.config)
         _check_fixed(self.curator.declared, catalog)
         source = _source_of(catalog)
         following = successor(self.curator, catalog, refreshed_by=refreshed_by)
         with self._lock:
             before, self._held = self._held, _Held(following)
-            is_idle = not before.users
-        self._served, self._source, self._since = _Version(text_hash, following.version), source, _now()
+            before.ends = self._now() + _KEPT_SECONDS
+            self._earlier.insert(0, before)
+        self._served, self._source, self._since = _Version(catalog.sha256, following.version), source, _now()
         self._refused = self._problem = None
-        if is_idle:
-            before.curator.close_data()
+        self._forget_earlier()
+
+    def _forget_earlier(self) -> None:
+        """Keep the last few curators that were followed, for a while."""
+        with self._lock:
+            before = self._earlier
+            self._earlier = [held for held in before[:_KEPT] if self._now() < held.ends]
+        self._let_go(before)
+
+    def _newest(self) -> _Version:
+        """What there is to be served."""
+        return _Version(self._text_hash(), self.curator.ledger.data_version())
 
     def _note(self, failure: Exception) -> None:
         """Why the newest is not served; the text of an error that is none of ours may quote a row."""
         if not isinstance(failure, DiscreetError):
             _LOG.error("what is newer cannot be served: %s", type(failure).__name__)
-        newest = _Version(self._text_hash(), self.curator.ledger.data_version())
-        self._refused = (newest, self._source_on_disk())
+        self._refused = (self._newest(), self._source_on_disk())
         self._problem = failure if isinstance(failure, DiscreetError) else _unexplained()
-
-    def _is_on_disk(self, curator: Curator) -> bool:
-        """Whether the file still says what the curator was opened with."""
-        with suppress(DiscreetError, OSError, ValueError):
-            return self._config is None or with_public_columns(load_catalog(self._config)) == curator.declared
-        return False
 
     def _source_on_disk(self) -> str:
         """Of the catalog as the file has it now; empty where it cannot be read."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, closing
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -22,12 +22,13 @@ from starlette.types import Receive, Scope, Send
 
 from discreet.catalog import Catalog, load_catalog
 from discreet.errors import BadInput, TooMany, UnknownDataset
+from discreet.ledger import Ledger
 from discreet.server.door import Door
 from discreet.server.guard import Guard
 from discreet.server.limits import Limits
 from discreet.server.proxies import NamedProxies
 from discreet.server.refusals import add_refusals
-from discreet.server.service import address_of
+from discreet.server.service import address_of, admit_looker, new_lookers
 from discreet.server.telemetry import Telemetry
 
 _INSIDE = re.compile(r"/d/([^/]+)(/.*)", re.DOTALL)
@@ -61,6 +62,16 @@ def check_apart(places: Sequence[Path]) -> None:
             raise BadInput(
                 f"Two catalogs name the ledger, collections or snapshot {kept.name}.",
                 next_step="Give each its own [ledger] path, [collector] path and [source] snapshot: keys and budgets live there.",
+            )
+
+
+def check_other_books(catalog: Catalog, opened: Collection[str]) -> None:
+    """Refuse books that another dataset has `opened`, by their names, however the place is spelt: before anything is written into them."""
+    with closing(Ledger.look(catalog.ledger)) as books:
+        if books.name() in opened:
+            raise BadInput(
+                "Two catalogs have one ledger, under two spellings of its place, or a copy of it.",
+                next_step="Give each its own [ledger] path: keys and budgets live there. `discreet ledger new` begins one.",
             )
 
 
@@ -98,13 +109,14 @@ def _hall(apps: Mapping[str, FastAPI], limits: Limits) -> FastAPI:
             yield
 
     hall = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=all_of_them)
-    strangers = Guard(rate=limits.public_rate, at_once=limits.public_at_once)
+    strangers, lookers = Guard(rate=limits.public_rate, at_once=limits.public_at_once), new_lookers()
     page = _page(list(apps))
 
     @hall.get("/healthz")
     async def health(request: Request) -> dict[str, str]:
         request.state.route = "GET /healthz"
-        await asyncio.gather(*(app.state.health.check() for app in apps.values()))
+        with admit_looker(lookers, request):
+            await asyncio.gather(*(app.state.health.check() for app in apps.values()))
         return {"status": "ok"}
 
     @hall.api_route("/{path:path}", methods=["GET", "POST", "PUT", "DELETE"])

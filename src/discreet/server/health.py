@@ -39,6 +39,12 @@ class Health:
                 "The books cannot be written.", next_step="See that their disk has room and can be written."
             )
 
+    async def stop(self) -> None:
+        """Look no more; a look that is under way ends first, if it does so soon."""
+        if self._watching is not None:
+            self._watching.cancel()
+            await asyncio.wait({self._watching}, timeout=_EVERY)
+
     async def _watch(self) -> None:
         while True:
             try:

@@ -89,8 +89,12 @@ class Visit:
     def leaving(self, seconds: float) -> Departure:
         """Choose the class of a question that will be read for about so long, and take its time from the analyst's; or refuse."""
         departure = self._hours.departure(self.arrived, seconds)
-        self._hours.take(self._analyst, departure.length)
-        self.taken, self._planned = departure.length, self._hours.now()
+        if (
+            not self.taken or departure.length > self.taken
+        ):  # it may be asked twice: of this data version, and of an earlier one
+            self._hours.take(self._analyst, departure.length - self.taken)
+            self.taken = departure.length
+        self._planned = self._hours.now()
         return departure
 
     def begin(self) -> None:

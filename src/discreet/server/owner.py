@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Request, Response
 
 from discreet.catalog import parse_catalog
 from discreet.catalog.warnings import warnings_of
 from discreet.errors import BadCatalog
 from discreet.server.bodies import CatalogText, NewCap, NewKey, NewUser, Rotation
+from discreet.server.bytes_of import document
 from discreet.server.keys import KeyBook, key_facts
 from discreet.server.refusals import RESPONSES, refusal_facts
 from discreet.server.roles import check_may_grant, check_other
@@ -21,9 +22,9 @@ routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=SharedRoute)
 
 
 @routes.get("/keys")
-def list_keys(request: Request) -> dict[str, Any]:
+def list_keys(request: Request) -> Response:
     """Every key, without what opens the door."""
-    return {"keys": [key_facts(key) for key in service_of(request).keys.all()]}
+    return document(request, {"keys": [key_facts(key) for key in service_of(request).keys.all()]})
 
 
 @routes.post("/keys", status_code=201)
@@ -55,10 +56,10 @@ def _granted(request: Request, number: str) -> KeyBook:
 
 
 @routes.get("/users")
-def list_users(request: Request) -> dict[str, Any]:
+def list_users(request: Request) -> Response:
     """Everybody who has a role when the owner's proxy signs them in."""
     users = service_of(request).keys.users()
-    return {"users": [{"name": name, "role": role} for name, role in sorted(users.items())]}
+    return document(request, {"users": [{"name": name, "role": role} for name, role in sorted(users.items())]})
 
 
 @routes.put("/users/{name}", status_code=204)
@@ -102,10 +103,13 @@ def serving(request: Request) -> dict[str, Any]:
 
 @routes.post("/refresh")
 def refresh_data(request: Request) -> dict[str, Any]:
-    """Read the source anew: a new data version begins, budgets stay as they are. Questions that are under way end on the one before."""
-    current = service_of(request).current
+    """Read the source anew: a new data version begins, budgets stay as they are. Questions that are under way end on the one before.
+
+    A changed catalog that waits is served with it if the owner asks, and goes on waiting if a steward does.
+    """
+    current, holder = service_of(request).current, holder_of(request)
     before = current.curator.version
-    return {"before": before, "version": current.refresh(by=holder_of(request).id)}
+    return {"before": before, "version": current.refresh(by=holder.id, takes_catalog=holder.role == "owner")}
 
 
 @routes.get("/catalog/source")

@@ -6,7 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
@@ -17,7 +17,7 @@ from discreet.answering.pipeline import cancelled
 from discreet.answering.sizes import AnswerLimit
 from discreet.curator import Asking, Curator
 from discreet.engines import Places
-from discreet.errors import TooMany
+from discreet.errors import BadInput, QueryRefused, RequestConflict, TooMany
 from discreet.server.bodies import Question
 from discreet.server.current import Current
 from discreet.server.guard import Guard
@@ -44,6 +44,14 @@ class _Underway:
     is_gone: bool = False
     curator: Curator | None = None
     """The one that it is with, once it has begun."""
+
+    def ask(self, curator: Curator) -> Answer:
+        """Ask one curator."""
+        self.curator = curator
+        details = self.question.details
+        return curator.ask(
+            self.question.sql, analyst=self.holder.asks_as, request_id=self.name, asking=self.asking, **details
+        )
 
     def done(self, work: asyncio.Future[Any]) -> None:
         """The work has ended, as it may."""
@@ -162,14 +170,24 @@ class Questions:
             mine.take_back()
 
     def _asked(self, mine: _Underway, then: Callable[[Answer], T], curator: Curator) -> T:
-        mine.curator = curator
-        asking, question, holder = mine.asking, mine.question, mine.holder
-        answer = curator.ask(
-            question.sql, analyst=holder.asks_as, request_id=mine.name, asking=asking, **question.details
-        )
-        if asking.taken_back.is_set():
+        try:
+            answer = mine.ask(curator)
+        except RequestConflict as conflict:
+            answer = self._asked_earlier(mine, conflict)
+        if mine.asking.taken_back.is_set():
             raise cancelled()
-        return self._written(answer, holder, then)
+        return self._written(answer, mine.holder, then)
+
+    def _asked_earlier(self, mine: _Underway, conflict: RequestConflict) -> Answer:
+        """What was paid for under this name while another catalog or data version was served: whoever asks again is owed that.
+
+        Nothing is charged here: the name was used, so a question is either the one that it was used for, or refused.
+        """
+        with self._current.held_earlier() as curators:
+            for curator in curators:
+                with suppress(RequestConflict, QueryRefused, BadInput):
+                    return mine.ask(curator)
+        raise conflict
 
     def _written(self, answer: Answer, holder: Holder, then: Callable[[Answer], T]) -> T:
         """What is made of an answer, in turn: a long one takes seconds and memory."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
 from fastapi import Request
@@ -12,7 +13,7 @@ from discreet.local.books import CollectorBooks
 from discreet.server.current import Current
 from discreet.server.guard import Guard
 from discreet.server.keys import PREFIX, KeyBook
-from discreet.server.limits import Limits, place_of
+from discreet.server.limits import Limits, is_of_this_machine, place_of
 from discreet.server.proxies import user_named
 from discreet.server.questions import Questions
 from discreet.server.roles import Holder, check_may
@@ -27,6 +28,11 @@ _SIGN_INS = 5
 _LOOKS = 50
 """The same for looks at the health."""
 _SLOWED_AT_ONCE = 100
+
+
+def new_lookers() -> Guard:
+    """A limit for looks at the health, by address."""
+    return Guard(rate=_LOOKS, at_once=32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +51,7 @@ class Service:
     saved: SavedQuestions
     sign_ins: Guard = field(default_factory=lambda: Guard(rate=_SIGN_INS, at_once=4))
     """Attempts to sign in, by address."""
-    lookers: Guard = field(default_factory=lambda: Guard(rate=_LOOKS, at_once=32))
+    lookers: Guard = field(default_factory=new_lookers)
     """Looks at the health, by address."""
     slowed: Guard = field(default_factory=lambda: Guard(rate=1e9, at_once=_SLOWED_AT_ONCE))
     """Refusals that take their time, by address."""
@@ -58,6 +64,12 @@ class Service:
     def curator(self) -> Curator:
         """The one that is served now, for its books and its catalog; questions have their own way to its data."""
         return self.current.curator
+
+    def close(self) -> None:
+        """Let go of the data and of all books."""
+        self.saved.close()
+        self.collections.close()
+        self.current.close()
 
     def check_dataset(self, given: str | None) -> None:
         """An unknown dataset and a forbidden one look the same."""
@@ -123,3 +135,10 @@ def session_in(request: Request) -> str:
 def address_of(request: Request) -> str:
     """Where a request comes from: the client's address, or what a named proxy says that it is."""
     return place_of(request.client.host) if request.client else ""
+
+
+def admit_looker(lookers: Guard, request: Request) -> AbstractContextManager[None]:
+    """Let somebody look at the health, within a limit beside all others; this machine, which watches itself, has none."""
+    if request.client is None or is_of_this_machine(request.client.host):
+        return nullcontext()
+    return lookers.admit(address_of(request))

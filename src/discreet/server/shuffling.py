@@ -24,7 +24,7 @@ from discreet.server.guard import Guard
 from discreet.server.incoming import LimitedRequest, read_json
 from discreet.server.limits import Limits
 from discreet.server.refusals import add_refusals
-from discreet.server.service import address_of
+from discreet.server.service import address_of, admit_looker, new_lookers
 from discreet.server.shares import in_thread
 from discreet.server.telemetry import Telemetry
 
@@ -67,9 +67,10 @@ def create_shuffler(books: ShufflerBooks, courier: Courier, limits: Limits) -> F
     add_refusals(app)
 
     @app.get("/v1/tasks/{name}")
-    def read_task(name: str) -> dict[str, Any]:
+    def read_task(name: str, request: Request) -> dict[str, Any]:
         """What a device needs."""
-        task = books.task(name)
+        with service.strangers.admit(address_of(request)):
+            task = books.task(name)
         return {"id": task.id, "name": task.name, "spec": task.spec}
 
     @app.post("/v1/tasks/{name}/reports", status_code=202)
@@ -82,11 +83,14 @@ def create_shuffler(books: ShufflerBooks, courier: Courier, limits: Limits) -> F
             done = await in_thread(service.share, books.receive, task, messages, place=place)
         return acknowledged(done, is_single=is_single)
 
+    lookers = new_lookers()
+
     @app.get("/healthz")
-    def health() -> dict[str, str]:
+    async def health(request: Request) -> dict[str, str]:
         """Whether the file can be read, and somebody brings away what was mixed."""
-        books.next_batches()
-        courier.check()
+        with admit_looker(lookers, request):
+            await in_thread(service.share, books.next_batches)
+            courier.check()
         return {"status": "ok"}
 
     return app
