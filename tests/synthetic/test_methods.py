@@ -8,6 +8,7 @@ import pytest
 from discreet.noise import SYSTEM_BITS
 from discreet.synthetic.aim import Aim
 from discreet.synthetic.independent import Independent
+from discreet.synthetic.registry import METHODS
 from tests.synthetic.memory import InMemory, domain_of
 
 SIZES = {"a": 40, "b": 6, "c": 3, "d": 2}
@@ -41,7 +42,7 @@ def made(method, rows, **price):
 
 
 @pytest.mark.parametrize("price", [{"rho": 0.02}, {"epsilon": 1}], ids=str)
-@pytest.mark.parametrize("method", [Aim(), Independent()], ids=lambda method: type(method).__name__)
+@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 def test_a_method_spends_its_budget_to_the_last_and_no_more(method, price):
     model, measurer = made(method, people(5000), **price)
     assert 0 <= measurer.left < 1e-9
@@ -66,7 +67,7 @@ def test_where_noise_would_drown_every_pair_only_single_columns_are_measured():
 
 
 @pytest.mark.parametrize("rows", [np.zeros((0, 4), int), people(1)], ids=["nobody", "one person"])
-@pytest.mark.parametrize("method", [Aim(), Independent()], ids=lambda method: type(method).__name__)
+@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 def test_nobody_and_one_person_are_modelled_as_anybody(rows, method):
     model, _ = made(method, rows, rho=0.01)
     assert np.isfinite(model.table(("a", "b", "c"))).all()

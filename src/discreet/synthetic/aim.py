@@ -8,37 +8,36 @@ for scores that are not monotone.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from fractions import Fraction
 
 import numpy as np
 
 from discreet.answering.domain import Columns, Domain
-from discreet.answering.measurer import GRID, Chosen, Measured, Measurer, on_grid
+from discreet.answering.measurer import Measured, Measurer
 from discreet.synthetic.candidates import fitting_in, weighted
-from discreet.synthetic.codings import merged
 from discreet.synthetic.first import measure_each
-from discreet.synthetic.methods import Model
-from discreet.synthetic.model import Start, begun, coarser, evidence_of, model_of
+from discreet.synthetic.model import OfTables, Start
+from discreet.synthetic.progress import Progress, groups_by_noise, noise_in_a_cell, penalties_of
 from discreet.synthetic.trees import Columns as Numbers
 
 FIRST = Fraction(1, 20)
 """Of the budget, at least, for the one-column tables."""
+LEAST_SIGNAL = 150
+"""Of rows times sqrt(rho): one-column tables get sqrt(this / signal) of the budget."""
+MOST_ALONE = Fraction(4, 5)
+"""Of the budget: where one-column tables would get more, they get all; those of several columns would say less than they cost."""
 ROUNDS_PER_COLUMN = range(2, 9)
 """How many rounds the rest would pay for if none were dearer than the first, though most are: sqrt(signal) / 8 of them, within these."""
 MEASURING = Fraction(9, 10)
 """Of a round, for its table; what is left chooses it."""
 LEAST_GROUP = 10
 """A group of codes has at least so many rows for each row of the first round's noise."""
-LEAST_SIGNAL = 150
-"""Of rows times sqrt(rho): below it, tables of several columns say less than they cost. Above, one-column tables get sqrt(this / signal) of the budget."""
-MOST_ALONE = Fraction(4, 5)
-"""Of the budget: where one-column tables would get more, they get all."""
 MOST_CELLS = 125_000
 """Of a model."""
 
 
-class Aim:
+class Aim(OfTables):
     """The default."""
 
     def measure(self, measurer: Measurer, wanted: Mapping[Columns, int]) -> None:
@@ -49,45 +48,47 @@ class Aim:
             wanted: Tables the model shall be good at, with their weights.
         """
         measure_each(measurer, measurer.budget * FIRST)
+        domain = measurer.domain
         rho = float(measurer.budget) ** 2 / 2 if measurer.is_pure else float(measurer.budget)
-        signal = round(Start.of(measurer.domain, measurer.looks).total * math.sqrt(rho))
-        alone = Fraction(math.isqrt(10**6 * LEAST_SIGNAL // max(signal, LEAST_SIGNAL)), 1000)
-        if alone > MOST_ALONE or len(measurer.domain.columns) == 1:
+        signal = max(round(Start.of(domain, measurer.looks).total * math.sqrt(rho)), LEAST_SIGNAL)
+        alone = Fraction(math.isqrt(10**6 * LEAST_SIGNAL // signal), 1000)
+        if alone > MOST_ALONE or len(domain.columns) == 1:
             measure_each(measurer, measurer.left)
             return
         if alone > FIRST:
             measure_each(measurer, measurer.budget * (alone - FIRST))
         rounds = min(max(math.isqrt(signal) // 8, ROUNDS_PER_COLUMN[0]), ROUNDS_PER_COLUMN[-1])
-        Rounds(measurer, weighted(measurer.domain, wanted), rounds * len(measurer.domain.columns)).run()
+        Rounds(measurer, self.weights(domain, wanted), measurer.left / (rounds * len(domain.columns))).run()
 
-    def model(self, domain: Domain, looks: Sequence[Measured | Chosen]) -> Model:
-        """What follows from the looks.
+    def weights(self, domain: Domain, wanted: Mapping[Columns, int]) -> dict[Columns, int]:
+        """What may be chosen, and how much each counts.
 
         Args:
             domain: What is public.
-            looks: Those of a finished run.
+            wanted: Tables with their weights.
         """
-        return model_of(domain, looks)
+        return weighted(domain, wanted)
 
 
 class Rounds:
-    """A run after its one-column tables: codes merged, a model under way, what the next round may spend."""
+    """What comes after the one-column tables.
 
-    def __init__(self, measurer: Measurer, weights: dict[Numbers, int], rounds: int) -> None:
-        domain, start = measurer.domain, Start.of(measurer.domain, measurer.looks)
-        self._names, self._weights, self._all_codes = domain.names, weights, measurer
-        self._share = measurer.left / rounds
-        least = LEAST_GROUP * self._noise(measurer)
-        groups = {
-            column.name: tuple(int(group) for group in merged(counts, least=least, is_ordered=column.is_ordered))
-            for column, counts in zip(domain.columns, start.counts, strict=True)
-        }
-        groups = {name: codes for name, codes in groups.items() if max(codes) + 1 < len(codes)}
+    Args:
+        measurer: Of all codes.
+        weights: Of the candidates.
+        share: What the first round may spend.
+        least_group: As `LEAST_GROUP`; 0 merges nothing.
+    """
+
+    def __init__(
+        self, measurer: Measurer, weights: dict[Columns, int], share: Fraction, least_group: float = LEAST_GROUP
+    ) -> None:
+        self._all_codes, self._weights, self._share = measurer, weights, share
+        groups = groups_by_noise(measurer, least_group * self._noise(measurer))
         self._measurer = measurer.merged(groups) if groups else measurer
-        self._domain, self._rows = self._measurer.domain, start.total
-        self._codings = start.codings(groups)
-        self._fit = begun(domain, start, self._codings, measurer.looks)
-        self._beliefs = self._fit.solved()
+        self._progress = Progress(measurer.domain, measurer.looks, groups)
+        places = {name: place for place, name in enumerate(measurer.domain.names)}
+        self._candidates = {tuple(places[name] for name in columns): columns for columns in weights}
 
     def run(self) -> None:
         """Round after round, until all is spent."""
@@ -96,46 +97,46 @@ class Rounds:
             is_last = self._measurer.left < 2 * self._share
             if is_last:
                 self._share = self._measurer.left
-            columns = self._chosen()
-            if columns is None:
+            numbers = self._chosen()
+            if numbers is None:
                 measure_each(self._all_codes, self._all_codes.left)
                 return
-            look = self._measured(columns, self._measurer.left if is_last else self._share * MEASURING)
+            columns = self._candidates[numbers]
+            amount = self._measurer.left if is_last else self._share * MEASURING
+            look = self._measurer.noisy(columns, self._measurer.noise(columns, amount))
             if not is_last:
-                self._learn(columns, look)
+                self._learn(numbers, look)
 
     def _noise(self, measurer: Measurer) -> float:
         """The expected size of a round's noise in a cell, in rows."""
-        mechanism = measurer.noise(self._names[:1], self._share * MEASURING)
-        return math.sqrt(2 / math.pi * Measured(self._names[:1], np.zeros(1, np.int64), mechanism).variance)
+        column = measurer.domain.names[:1]
+        mechanism = measurer.noise(column, self._share * MEASURING)
+        return noise_in_a_cell(Measured(column, np.zeros(1, np.int64), mechanism))
 
     def _chosen(self) -> Numbers | None:
-        sizes, noise = self._fit.sizes, self._noise(self._measurer)
+        noise = self._noise(self._measurer)
         spent = 1 - (self._measurer.left - self._share) / self._measurer.budget
+        progress = self._progress
         candidates = fitting_in(
-            self._weights, sizes, self._fit.evidence, noise=noise, rows=self._rows, cells=float(MOST_CELLS * spent)
+            self._candidates,
+            progress.sizes,
+            progress.fit.evidence,
+            noise=noise,
+            rows=progress.rows,
+            cells=float(MOST_CELLS * spent),
         )
         if not candidates:
             return None
-        names = {self._named(columns): columns for columns in candidates}
-        weights = {name: self._weights[columns] for name, columns in names.items()}
-        estimates = {name: on_grid(self._beliefs.table(columns) * self._rows) for name, columns in names.items()}
-        penalties = {name: round(noise * estimate.size * GRID) for name, estimate in estimates.items()}
+        names = {self._candidates[numbers]: numbers for numbers in candidates}
+        estimates = progress.estimates(names)
+        weights = {columns: self._weights[columns] for columns in names}
         choice = self._measurer.choice(weights.values(), self._share * (1 - MEASURING))
-        return names[self._measurer.worst(estimates, weights, penalties, choice)]
+        return names[self._measurer.worst(estimates, weights, penalties_of(estimates, noise), choice)]
 
-    def _measured(self, columns: Numbers, amount: Fraction) -> Measured:
-        name = self._named(columns)
-        return self._measurer.noisy(name, self._measurer.noise(name, amount))
-
-    def _learn(self, columns: Numbers, look: Measured) -> None:
-        """Fit a table, and make the next round dearer where it taught less than its noise."""
-        before = self._beliefs.table(columns)
-        self._fit.add(coarser(evidence_of(self._domain, look), self._codings))
-        self._beliefs = self._fit.solved()
-        learned = self._rows * float(np.abs(self._beliefs.table(columns) - before).sum())
-        if round(learned) <= round(self._noise(self._measurer) * look.values.size):
+    def _learn(self, numbers: Numbers, look: Measured) -> None:
+        """Take a table in, and make the next round dearer where it taught less than its noise."""
+        before = self._progress.expected(numbers)
+        self._progress.take(look)
+        learned = float(np.abs(self._progress.expected(numbers) - before).sum())
+        if round(learned) <= round(noise_in_a_cell(look) * look.values.size):
             self._share *= 2 if self._measurer.is_pure else 4
-
-    def _named(self, columns: Numbers) -> Columns:
-        return tuple(self._names[column] for column in columns)

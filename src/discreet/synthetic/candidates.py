@@ -14,7 +14,7 @@ from discreet.synthetic.trees import cells_of, mask_of, neighbours_of
 LARGEST_WEIGHT = 1000
 
 
-def weighted(domain: Domain, wanted: Mapping[Columns, int]) -> dict[Numbers, int]:
+def weighted(domain: Domain, wanted: Mapping[Columns, int]) -> dict[Columns, int]:
     """Every table that has a part in a wanted one, and its weight: what it says about each wanted table, in columns they share.
 
     Citation: McKenna, Mullins, Sheldon, Miklau 2022 (arXiv:2201.12677), AIM's weights.
@@ -31,7 +31,8 @@ def weighted(domain: Domain, wanted: Mapping[Columns, int]) -> dict[Numbers, int
     largest = max(weights.values())
     if largest > LARGEST_WEIGHT:
         weights = {part: -(-weight * LARGEST_WEIGHT // largest) for part, weight in weights.items()}
-    return {part: weights[part] for part in sorted(weights, key=lambda part: (len(part), part))}
+    order = sorted(weights, key=lambda part: (len(part), part))
+    return {tuple(domain.names[column] for column in part): weights[part] for part in order}
 
 
 def fitting_in(

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from discreet.answering.domain import Columns, Domain
-from discreet.answering.measurer import Chosen, Measured, Measurer
+from discreet.answering.domain import Columns
+from discreet.answering.measurer import Measurer
 from discreet.synthetic.first import measure_each
-from discreet.synthetic.methods import Model
-from discreet.synthetic.model import model_of
+from discreet.synthetic.model import OfTables
 
 
-class Independent:
+class Independent(OfTables):
     """Every column alone."""
 
     def measure(self, measurer: Measurer, wanted: Mapping[Columns, int]) -> None:  # noqa: ARG002
@@ -22,12 +21,3 @@ class Independent:
             wanted: Makes no difference here.
         """
         measure_each(measurer, measurer.left)
-
-    def model(self, domain: Domain, looks: Sequence[Measured | Chosen]) -> Model:
-        """What follows from the looks.
-
-        Args:
-            domain: What is public.
-            looks: Those of a finished run.
-        """
-        return model_of(domain, looks)

@@ -197,3 +197,33 @@ def model_of(domain: Domain, looks: Sequence[Measured | Chosen]) -> TreeModel:
     codings = start.codings(groups)
     beliefs = begun(domain, start, codings, looks).solved(gap=FINAL_GAP, most=FINAL_SWEEPS)
     return TreeModel(domain, start.total, beliefs, codings)
+
+
+class OfTables:
+    """What methods have in common whose model follows from tables alone."""
+
+    def check(self, domain: Domain, wanted: Mapping[Columns, int]) -> None:
+        """Refuse what this method cannot do, before anything is paid.
+
+        Args:
+            domain: What is public.
+            wanted: Tables with their weights.
+        """
+
+    def weights(self, domain: Domain, wanted: Mapping[Columns, int]) -> dict[Columns, int]:  # noqa: ARG002
+        """What may be chosen, and how much each counts; nothing, where nothing is chosen.
+
+        Args:
+            domain: What is public.
+            wanted: Tables with their weights.
+        """
+        return {}
+
+    def model(self, domain: Domain, looks: Sequence[Measured | Chosen]) -> TreeModel:
+        """What follows from the looks.
+
+        Args:
+            domain: What is public.
+            looks: Those of a finished run.
+        """
+        return model_of(domain, looks)

@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 from discreet.synthetic.aim import Aim
+from discreet.synthetic.fixed import Fixed
 from discreet.synthetic.independent import Independent
 from discreet.synthetic.methods import Method
+from discreet.synthetic.mst import Mst
+from discreet.synthetic.mwem import Mwem
 
-METHODS: dict[str, Method] = {"aim": Aim(), "independent": Independent()}
+METHODS: dict[str, Method] = {
+    "aim": Aim(),
+    "mst": Mst(),
+    "mwem": Mwem(),
+    "fixed": Fixed(),
+    "independent": Independent(),
+}
 """The first is the default."""

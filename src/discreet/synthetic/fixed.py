@@ -1,0 +1,51 @@
+"""Given tables: all that is wanted is measured, and nothing is chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from discreet.answering.domain import Columns, Domain
+from discreet.answering.measurer import Measurer
+from discreet.errors import TooLarge
+from discreet.synthetic.first import power_of_share
+from discreet.synthetic.model import OfTables, numbers_of
+from discreet.synthetic.trees import cells_of, neighbours_of
+
+MOST_CELLS = 5_000_000
+
+
+class Fixed(OfTables):
+    """Every wanted table, and every column that is in none of them."""
+
+    def check(self, domain: Domain, wanted: Mapping[Columns, int]) -> None:
+        """Refuse tables whose model would be too large.
+
+        Args:
+            domain: What is public.
+            wanted: Tables with their weights.
+        """
+        sizes = domain.shape(domain.names)
+        cells = cells_of(neighbours_of((numbers_of(domain, columns) for columns in wanted), len(sizes)), sizes)
+        if cells > MOST_CELLS:
+            raise TooLarge(
+                f"A model of these tables would have {cells:,} cells, more than {MOST_CELLS:,}.",
+                next_step="Name fewer tables, or tables of fewer columns; or use the method aim, which chooses.",
+            )
+
+    def measure(self, measurer: Measurer, wanted: Mapping[Columns, int]) -> None:
+        """Spend the budget on the wanted tables, shared so that the expected error, weighted and added up over all cells, is least.
+
+        Args:
+            measurer: Through which rows are seen.
+            wanted: Tables with their weights.
+        """
+        domain = measurer.domain
+        self.check(domain, wanted)
+        lonely = [name for name in domain.names if not any(name in columns for columns in wanted)]
+        weights = {**wanted, **{(name,): 1 for name in lonely}}
+        power = power_of_share(measurer)
+        shares = measurer.shares(
+            [round(64 * (weight * domain.cells(columns)) ** power) for columns, weight in weights.items()]
+        )
+        for columns, share in zip(weights, shares, strict=True):
+            measurer.noisy(columns, measurer.noise(columns, share))

@@ -1,0 +1,72 @@
+"""MST: every column alone, then the pairs of a spanning tree that keeps the columns together which depend on each other most.
+
+Citation: McKenna, Miklau, Sheldon 2021 (arXiv:2108.04978). Fast: its model is a tree of pairs, whatever the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+
+from discreet.answering.domain import Columns, Domain
+from discreet.answering.measurer import Measured, Measurer
+from discreet.synthetic.first import measure_each
+from discreet.synthetic.model import OfTables
+from discreet.synthetic.progress import Progress, groups_by_noise, noise_in_a_cell
+
+LEAST_GROUP = 3
+"""A group of codes has at least so many rows for each row of a pair's noise."""
+
+
+class Mst(OfTables):
+    """A third of the budget for columns, a third for choosing pairs, a third for the pairs."""
+
+    def measure(self, measurer: Measurer, wanted: Mapping[Columns, int]) -> None:  # noqa: ARG002
+        """Spend the budget on columns and on the pairs of a tree.
+
+        Args:
+            measurer: Through which rows are seen.
+            wanted: Makes no difference here: every column is kept near to those it depends on.
+        """
+        pairs = len(measurer.domain.columns) - 1
+        measure_each(measurer, measurer.budget / 3 if pairs else measurer.left)
+        if not pairs:
+            return
+        choosing, measuring = measurer.shares([1, 1])
+        each = measuring / pairs
+        column = measurer.domain.names[:1]
+        noise = noise_in_a_cell(Measured(column, np.zeros(1, np.int64), measurer.noise(column, each)))
+        groups = groups_by_noise(measurer, LEAST_GROUP * noise)
+        progress = Progress(measurer.domain, measurer.looks, groups)
+        coarse = measurer.merged(groups) if groups else measurer
+        chosen = self._spanning(coarse, progress, choosing / pairs)
+        for columns, share in zip(chosen, coarse.shares([1] * pairs), strict=True):
+            coarse.noisy(columns, coarse.noise(columns, share))
+
+    def _spanning(self, measurer: Measurer, progress: Progress, share: Fraction) -> list[Columns]:
+        """Kruskal's algorithm with noisy choices: pairs that join two parts, one after another."""
+        names = measurer.domain.names
+        part = {name: name for name in names}
+        estimates = progress.estimates(combinations(names, 2))
+        chosen: list[Columns] = []
+        while len(set(part.values())) > 1:
+            open_pairs = {pair: table for pair, table in estimates.items() if part[pair[0]] != part[pair[1]]}
+            even = dict.fromkeys(open_pairs, 1)
+            choice = measurer.choice(even.values(), share)
+            first, second = measurer.worst(open_pairs, even, dict.fromkeys(open_pairs, 0), choice)
+            chosen.append((first, second))
+            joined, gone = part[first], part[second]
+            part = {name: joined if old == gone else old for name, old in part.items()}
+        return chosen
+
+    def weights(self, domain: Domain, wanted: Mapping[Columns, int]) -> dict[Columns, int]:  # noqa: ARG002
+        """What may be chosen, and how much each counts.
+
+        Args:
+            domain: What is public.
+            wanted: Makes no difference here.
+        """
+        return dict.fromkeys(combinations(domain.names, 2), 1)

@@ -1,0 +1,63 @@
+"""MWEM: as many rounds as there are columns, twice; each measures the wanted table that the model so far is most wrong about.
+
+Citation: Hardt, Ligett, McSherry 2012 (arXiv:1012.4763). Its multiplicative update, replayed over all earlier measurements until nothing changes,
+is iterative scaling: here the fit itself, on a tree instead of a table of all cells. Tables are measured whole, where the paper measures one cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+from discreet.answering.domain import Columns, Domain
+from discreet.answering.measurer import Measurer
+from discreet.synthetic.candidates import fitting_in
+from discreet.synthetic.model import OfTables, numbers_of
+from discreet.synthetic.progress import Progress
+
+FOR_ROWS = Fraction(1, 50)
+"""Of the budget, for the number of rows."""
+MOST_CELLS = 250_000
+"""Of a model."""
+
+
+class Mwem(OfTables):
+    """No one-column tables, no annealing, half of each round for its choice: the classic, to compare with."""
+
+    def measure(self, measurer: Measurer, wanted: Mapping[Columns, int]) -> None:
+        """Spend the budget on the number of rows, then on rounds.
+
+        Args:
+            measurer: Through which rows are seen.
+            wanted: Tables the model shall be good at, with their weights.
+        """
+        domain = measurer.domain
+        measurer.noisy((), measurer.noise((), measurer.budget * FOR_ROWS))
+        progress = Progress(domain, measurer.looks, {})
+        weights = self.weights(domain, wanted)
+        names = {numbers_of(domain, columns): columns for columns in weights}
+        halves = measurer.shares([1] * (4 * len(domain.columns)))
+        for choosing, measuring in zip(halves[0::2], halves[1::2], strict=True):
+            candidates = fitting_in(
+                names, progress.sizes, progress.fit.evidence, noise=0.0, rows=progress.rows, cells=MOST_CELLS
+            )
+            if not candidates:
+                return
+            estimates = progress.estimates([names[numbers] for numbers in candidates])
+            listed = {columns: weights[columns] for columns in estimates}
+            choice = measurer.choice(listed.values(), choosing)
+            chosen = measurer.worst(estimates, listed, dict.fromkeys(estimates, 0), choice)
+            progress.take(measurer.noisy(chosen, measurer.noise(chosen, measuring)))
+
+    def weights(self, domain: Domain, wanted: Mapping[Columns, int]) -> dict[Columns, int]:  # noqa: ARG002
+        """What may be chosen: the wanted tables.
+
+        Args:
+            domain: What is public.
+            wanted: Tables with their weights.
+        """
+        largest = max(wanted.values())
+        return {
+            columns: max(1, weight * 1000 // largest) if largest > 1000 else weight
+            for columns, weight in wanted.items()
+        }

@@ -1,0 +1,99 @@
+"""A run under way: codes merged, tables taken in, the model so far. Methods and the bounds that are worked out afterwards go the same way."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from discreet.answering.domain import Columns, Domain
+from discreet.answering.measurer import GRID, Chosen, Counts, Groups, Measured, Measurer, on_grid
+from discreet.synthetic.beliefs import Beliefs, Table
+from discreet.synthetic.codings import merged
+from discreet.synthetic.model import Start, begun, coarser, evidence_of, numbers_of
+from discreet.synthetic.trees import Columns as Numbers
+
+
+class Progress:
+    """What is known after some looks; takes in the next ones in order, and always makes the same of them."""
+
+    def __init__(self, domain: Domain, looks: Sequence[Measured | Chosen], groups: Groups) -> None:
+        self.domain, self._start = domain, Start.of(domain, looks)
+        self.codings = self._start.codings(groups)
+        self.fit = begun(domain, self._start, self.codings, looks)
+        self._beliefs: Beliefs | None = None
+
+    @property
+    def rows(self) -> float:
+        """How many there are, about."""
+        return self._start.total
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many groups of codes each column has."""
+        return self.fit.sizes
+
+    @property
+    def beliefs(self) -> Beliefs:
+        """The model of all that was taken in."""
+        if self._beliefs is None:
+            self._beliefs = self.fit.solved()
+        return self._beliefs
+
+    def take(self, look: Measured) -> None:
+        """Take in a table.
+
+        Args:
+            look: The next one.
+        """
+        self.fit.add(coarser(evidence_of(self.domain, look), self.codings))
+        self._beliefs = None
+
+    def expected(self, columns: Numbers) -> Table:
+        """Counts over groups of some columns, as the model has them.
+
+        Args:
+            columns: By their places.
+        """
+        return self.beliefs.table(columns) * self.rows
+
+    def estimates(self, candidates: Iterable[Columns]) -> dict[Columns, Counts]:
+        """The same for every candidate of a choice, on the grid that scores are on.
+
+        Args:
+            candidates: By their names.
+        """
+        return {columns: on_grid(self.expected(numbers_of(self.domain, columns))) for columns in candidates}
+
+
+def groups_by_noise(measurer: Measurer, least: float) -> Groups:
+    """Which codes to merge, so that groups have at least so many rows by what the one-column tables say.
+
+    Args:
+        measurer: Of all codes; its one-column tables are measured.
+        least: How many rows.
+    """
+    domain = measurer.domain
+    groups = {
+        column.name: tuple(int(group) for group in merged(counts, least=least, is_ordered=column.is_ordered))
+        for column, counts in zip(domain.columns, Start.of(domain, measurer.looks).counts, strict=True)
+    }
+    return {name: codes for name, codes in groups.items() if max(codes) + 1 < len(codes)}
+
+
+def noise_in_a_cell(look: Measured) -> float:
+    """The expected size of a table's noise in a cell, in rows; of Laplace noise a little more than that.
+
+    Args:
+        look: The table.
+    """
+    return math.sqrt(2 / math.pi * look.variance)
+
+
+def penalties_of(estimates: dict[Columns, Counts], noise: float) -> dict[Columns, int]:
+    """What the noise alone would make of each candidate's score, on the grid.
+
+    Args:
+        estimates: Of the candidates.
+        noise: Its expected size in a cell, in rows.
+    """
+    return {columns: round(noise * estimate.size * GRID) for columns, estimate in estimates.items()}
