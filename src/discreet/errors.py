@@ -11,6 +11,7 @@
     │   ├── BadData                       bad-data
     │   ├── BadCatalog                    bad-catalog
     │   ├── BadTask                       bad-task
+    │   ├── BadRelease                    bad-release
     │   ├── NoLedger                      no-ledger
     │   ├── NoSecret                      no-secret
     │   ├── SourceChanged                 source-changed
@@ -157,6 +158,12 @@ class BadTask(BadInput):
     """A collection task cannot be carried out as it was described."""
 
     code = "bad-task"
+
+
+class BadRelease(BadInput):
+    """A file is no saved release of synthetic data, or a damaged or newer one."""
+
+    code = "bad-release"
 
 
 class NoLedger(BadInput):

@@ -24,7 +24,7 @@ class InMemory:
         self.domain, self._rows = domain, np.asarray(rows, np.int64)
         self.is_pure = epsilon is not None
         budget = PureAdaptive(epsilon=epsilon) if self.is_pure else rho and Adaptive(rho=rho)
-        self._meter, self._looks, self._groups = shared or (Meter(budget, bits), [], {})
+        self._meter, self._looks, self._groups, self.asked = shared or (Meter(budget, bits), [], {}, [])
         self._exact = {}
 
     budget = property(lambda self: self._meter.budget.amount)
@@ -36,7 +36,7 @@ class InMemory:
         for place, name in enumerate(self.domain.names):
             if name in groups:
                 rows[:, place] = np.array(groups[name])[rows[:, place]]
-        coarse = InMemory(self.domain.merged(groups), rows, shared=(self._meter, self._looks, groups))
+        coarse = InMemory(self.domain.merged(groups), rows, shared=(self._meter, self._looks, groups, self.asked))
         coarse.is_pure = self.is_pure
         return coarse
 
@@ -85,6 +85,7 @@ class InMemory:
             ]
         )
         names = tuple(estimates)
+        self.asked.append((estimates, weights, penalties))
         chosen = names[self._meter.draw(mechanism, scores)]
         self._looks.append(Chosen(chosen, names, mechanism))
         return chosen

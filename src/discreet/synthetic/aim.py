@@ -17,8 +17,8 @@ from discreet.answering.domain import Columns, Domain
 from discreet.answering.measurer import Measured, Measurer
 from discreet.synthetic.candidates import fitting_in, weighted
 from discreet.synthetic.first import measure_each
-from discreet.synthetic.model import OfTables, Start
-from discreet.synthetic.progress import Progress, groups_by_noise, noise_in_a_cell, penalties_of
+from discreet.synthetic.model import OfTables, Start, noise_in_a_cell
+from discreet.synthetic.progress import Progress, penalties_of
 from discreet.synthetic.trees import Columns as Numbers
 
 FIRST = Fraction(1, 20)
@@ -31,14 +31,15 @@ ROUNDS_PER_COLUMN = range(2, 9)
 """How many rounds the rest would pay for if none were dearer than the first, though most are: sqrt(signal) / 8 of them, within these."""
 MEASURING = Fraction(9, 10)
 """Of a round, for its table; what is left chooses it."""
-LEAST_GROUP = 10
-"""A group of codes has at least so many rows for each row of the first round's noise."""
 MOST_CELLS = 125_000
 """Of a model."""
 
 
 class Aim(OfTables):
     """The default."""
+
+    least_group = 10
+    is_penalised = True
 
     def measure(self, measurer: Measurer, wanted: Mapping[Columns, int]) -> None:
         """Spend the budget on one-column tables, then on rounds.
@@ -58,7 +59,9 @@ class Aim(OfTables):
         if alone > FIRST:
             measure_each(measurer, measurer.budget * (alone - FIRST))
         rounds = min(max(math.isqrt(signal) // 8, ROUNDS_PER_COLUMN[0]), ROUNDS_PER_COLUMN[-1])
-        Rounds(measurer, self.weights(domain, wanted), measurer.left / (rounds * len(domain.columns))).run()
+        Rounds(
+            measurer, self.weights(domain, wanted), measurer.left / (rounds * len(domain.columns)), self.least_group
+        ).run()
 
     def weights(self, domain: Domain, wanted: Mapping[Columns, int]) -> dict[Columns, int]:
         """What may be chosen, and how much each counts.
@@ -77,14 +80,12 @@ class Rounds:
         measurer: Of all codes.
         weights: Of the candidates.
         share: What the first round may spend.
-        least_group: As `LEAST_GROUP`; 0 merges nothing.
+        least_group: Of the method.
     """
 
-    def __init__(
-        self, measurer: Measurer, weights: dict[Columns, int], share: Fraction, least_group: float = LEAST_GROUP
-    ) -> None:
+    def __init__(self, measurer: Measurer, weights: dict[Columns, int], share: Fraction, least_group: float) -> None:
         self._all_codes, self._weights, self._share = measurer, weights, share
-        groups = groups_by_noise(measurer, least_group * self._noise(measurer))
+        groups = Start.of(measurer.domain, measurer.looks).groups(least_group * self._noise(measurer))
         self._measurer = measurer.merged(groups) if groups else measurer
         self._progress = Progress(measurer.domain, measurer.looks, groups)
         places = {name: place for place, name in enumerate(measurer.domain.names)}
@@ -110,8 +111,7 @@ class Rounds:
     def _noise(self, measurer: Measurer) -> float:
         """The expected size of a round's noise in a cell, in rows."""
         column = measurer.domain.names[:1]
-        mechanism = measurer.noise(column, self._share * MEASURING)
-        return noise_in_a_cell(Measured(column, np.zeros(1, np.int64), mechanism))
+        return noise_in_a_cell(measurer.noise(column, self._share * MEASURING))
 
     def _chosen(self) -> Numbers | None:
         noise = self._noise(self._measurer)
@@ -138,5 +138,5 @@ class Rounds:
         before = self._progress.expected(numbers)
         self._progress.take(look)
         learned = float(np.abs(self._progress.expected(numbers) - before).sum())
-        if round(learned) <= round(noise_in_a_cell(look) * look.values.size):
+        if round(learned) <= round(noise_in_a_cell(look.mechanism) * look.values.size):
             self._share *= 2 if self._measurer.is_pure else 4

@@ -66,6 +66,7 @@ def synthesis(
     """The run that makes synthetic data of people's rows. Nothing is read."""
     domain = domain_of(rows, neighbours)
     wanted, way = tables_wanted(workload, domain), method_named(method)
+    way.check(domain, wanted)
     tables = [[list(columns), weight] for columns, weight in wanted.items()]
     purpose: Mapping[str, object] = {"kind": PURPOSE, "method": method, "tables": tables}
     return TableRun(

@@ -42,7 +42,7 @@ class Fixed(OfTables):
         domain = measurer.domain
         self.check(domain, wanted)
         lonely = [name for name in domain.names if not any(name in columns for columns in wanted)]
-        weights = {**wanted, **{(name,): 1 for name in lonely}}
+        weights: dict[Columns, int] = {**wanted, **{(name,): 1 for name in lonely}}
         power = power_of_share(measurer)
         shares = measurer.shares(
             [round(64 * (weight * domain.cells(columns)) ** power) for columns, weight in weights.items()]

@@ -30,8 +30,22 @@ class Model(Protocol):
 class Method(Protocol):
     """One way of making a model: stateless, and found by its name in `METHODS`."""
 
+    @property
+    def least_group(self) -> float:
+        """A group of codes has at least so many rows for each row of a first round's noise in a cell; 0 merges none."""
+
+    @property
+    def is_penalised(self) -> bool:
+        """Whether a candidate's score has its expected noise taken off."""
+
+    def check(self, domain: Domain, wanted: Mapping[Columns, int]) -> None:
+        """Refuse what this method cannot do, before anything is paid."""
+
     def measure(self, measurer: Measurer, wanted: Mapping[Columns, int]) -> None:
         """Spend the budget on looks. `wanted` are the tables that the model shall be good at, with their weights."""
+
+    def weights(self, domain: Domain, wanted: Mapping[Columns, int]) -> dict[Columns, int]:
+        """The tables that may be chosen, and how much each counts; none, where nothing is chosen."""
 
     def model(self, domain: Domain, looks: Sequence[Measured | Chosen]) -> Model:
         """What follows from the looks of a finished run: the same model for whoever has them."""

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.answering.domain import Columns, Domain
-from discreet.answering.measurer import Chosen, Measured
+from discreet.answering.measurer import Chosen, Groups, Measured
+from discreet.mechanisms import Gaussian, Laplace
 from discreet.noise import RandomBits
 from discreet.synthetic.beliefs import Beliefs, Table, spread
-from discreet.synthetic.codings import Coding, smoothed, without_negatives
+from discreet.synthetic.codings import Coding, merged, smoothed, without_negatives
 from discreet.synthetic.fitting import Evidence, Fit
 from discreet.synthetic.rows import rows_of
 from discreet.synthetic.trees import Columns as Numbers
@@ -109,7 +110,19 @@ class Start:
             variances.append(variance)
         return cls(domain, total, tuple(counts), tuple(variances))
 
-    def codings(self, groups: Mapping[str, tuple[int, ...]]) -> tuple[Coding, ...]:
+    def groups(self, least: float) -> Groups:
+        """Which codes to merge, so that groups have at least so many rows.
+
+        Args:
+            least: How many rows.
+        """
+        groups = {
+            column.name: tuple(int(group) for group in merged(counts, least=least, is_ordered=column.is_ordered))
+            for column, counts in zip(self.domain.columns, self.counts, strict=True)
+        }
+        return {name: codes for name, codes in groups.items() if max(codes) + 1 < len(codes)}
+
+    def codings(self, groups: Groups) -> tuple[Coding, ...]:
         """How codes return from groups; all are their own, where none are given.
 
         Args:
@@ -182,25 +195,40 @@ def begun(domain: Domain, start: Start, codings: Sequence[Coding], looks: Sequen
     return fit
 
 
-def model_of(domain: Domain, looks: Sequence[Measured | Chosen]) -> TreeModel:
-    """The model of some looks, the same for whoever has them.
+def noise_in_a_cell(mechanism: Gaussian | Laplace) -> float:
+    """The expected size of a table's noise in a cell, in rows; of Laplace noise a little more than that.
+
+    Args:
+        mechanism: Of the table.
+    """
+    return math.sqrt(2 / math.pi * Measured((), np.zeros(1, np.int64), mechanism).variance)
+
+
+def groups_in(domain: Domain, looks: Sequence[Measured | Chosen], least_group: float) -> Groups:
+    """Which codes a run merged: as its first choice's table was measured, and every later one says of its own columns.
 
     Args:
         domain: What is public.
-        looks: All that were taken, in order.
+        looks: All of the run.
+        least_group: Of its method.
     """
-    start = Start.of(domain, looks)
-    groups: dict[str, tuple[int, ...]] = {}
-    for look in looks:
-        if isinstance(look, Measured):
-            groups.update(look.groups)
-    codings = start.codings(groups)
-    beliefs = begun(domain, start, codings, looks).solved(gap=FINAL_GAP, most=FINAL_SWEEPS)
-    return TreeModel(domain, start.total, beliefs, codings)
+    place = next((place for place, look in enumerate(looks) if isinstance(look, Chosen)), len(looks))
+    later = [look for look in looks[place:] if isinstance(look, Measured)]
+    if not later or not least_group:
+        return {}
+    groups = dict(Start.of(domain, looks[:place]).groups(least_group * noise_in_a_cell(later[0].mechanism)))
+    for look in later:
+        groups.update(look.groups)
+    return groups
 
 
 class OfTables:
     """What methods have in common whose model follows from tables alone."""
+
+    least_group: float = 0
+    """A group of codes has at least so many rows for each row of a first round's noise in a cell; 0 merges none."""
+    is_penalised = False
+    """Whether a candidate's score has its expected noise taken off."""
 
     def check(self, domain: Domain, wanted: Mapping[Columns, int]) -> None:
         """Refuse what this method cannot do, before anything is paid.
@@ -226,4 +254,7 @@ class OfTables:
             domain: What is public.
             looks: Those of a finished run.
         """
-        return model_of(domain, looks)
+        start = Start.of(domain, looks)
+        codings = start.codings(groups_in(domain, looks, self.least_group))
+        beliefs = begun(domain, start, codings, looks).solved(gap=FINAL_GAP, most=FINAL_SWEEPS)
+        return TreeModel(domain, start.total, beliefs, codings)

@@ -9,20 +9,17 @@ from collections.abc import Mapping
 from fractions import Fraction
 from itertools import combinations
 
-import numpy as np
-
 from discreet.answering.domain import Columns, Domain
-from discreet.answering.measurer import Measured, Measurer
+from discreet.answering.measurer import Measurer
 from discreet.synthetic.first import measure_each
-from discreet.synthetic.model import OfTables
-from discreet.synthetic.progress import Progress, groups_by_noise, noise_in_a_cell
-
-LEAST_GROUP = 3
-"""A group of codes has at least so many rows for each row of a pair's noise."""
+from discreet.synthetic.model import OfTables, Start, noise_in_a_cell
+from discreet.synthetic.progress import Progress
 
 
 class Mst(OfTables):
     """A third of the budget for columns, a third for choosing pairs, a third for the pairs."""
+
+    least_group = 3
 
     def measure(self, measurer: Measurer, wanted: Mapping[Columns, int]) -> None:  # noqa: ARG002
         """Spend the budget on columns and on the pairs of a tree.
@@ -36,10 +33,8 @@ class Mst(OfTables):
         if not pairs:
             return
         choosing, measuring = measurer.shares([1, 1])
-        each = measuring / pairs
-        column = measurer.domain.names[:1]
-        noise = noise_in_a_cell(Measured(column, np.zeros(1, np.int64), measurer.noise(column, each)))
-        groups = groups_by_noise(measurer, LEAST_GROUP * noise)
+        noise = noise_in_a_cell(measurer.noise(measurer.domain.names[:1], measuring / pairs))
+        groups = Start.of(measurer.domain, measurer.looks).groups(self.least_group * noise)
         progress = Progress(measurer.domain, measurer.looks, groups)
         coarse = measurer.merged(groups) if groups else measurer
         chosen = self._spanning(coarse, progress, choosing / pairs)

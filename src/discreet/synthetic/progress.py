@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 
 from discreet.answering.domain import Columns, Domain
-from discreet.answering.measurer import GRID, Chosen, Counts, Groups, Measured, Measurer, on_grid
+from discreet.answering.measurer import GRID, Chosen, Counts, Groups, Measured, on_grid
 from discreet.synthetic.beliefs import Beliefs, Table
-from discreet.synthetic.codings import merged
 from discreet.synthetic.model import Start, begun, coarser, evidence_of, numbers_of
 from discreet.synthetic.trees import Columns as Numbers
 
@@ -63,30 +61,6 @@ class Progress:
             candidates: By their names.
         """
         return {columns: on_grid(self.expected(numbers_of(self.domain, columns))) for columns in candidates}
-
-
-def groups_by_noise(measurer: Measurer, least: float) -> Groups:
-    """Which codes to merge, so that groups have at least so many rows by what the one-column tables say.
-
-    Args:
-        measurer: Of all codes; its one-column tables are measured.
-        least: How many rows.
-    """
-    domain = measurer.domain
-    groups = {
-        column.name: tuple(int(group) for group in merged(counts, least=least, is_ordered=column.is_ordered))
-        for column, counts in zip(domain.columns, Start.of(domain, measurer.looks).counts, strict=True)
-    }
-    return {name: codes for name, codes in groups.items() if max(codes) + 1 < len(codes)}
-
-
-def noise_in_a_cell(look: Measured) -> float:
-    """The expected size of a table's noise in a cell, in rows; of Laplace noise a little more than that.
-
-    Args:
-        look: The table.
-    """
-    return math.sqrt(2 / math.pi * look.variance)
 
 
 def penalties_of(estimates: dict[Columns, Counts], noise: float) -> dict[Columns, int]:

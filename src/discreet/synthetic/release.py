@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -10,13 +12,17 @@ from numpy.typing import NDArray
 
 from discreet.answering.domain import Domain, rebuilt
 from discreet.answering.transcript import Transcript, looks_in
-from discreet.exact import read_count
+from discreet.errors import BadInput
+from discreet.exact import Number, read_count
 from discreet.ledger.releases import rebuild
 from discreet.mechanisms.adaptive import AdaptiveBudget
 from discreet.noise import SYSTEM_BITS, RandomBits
 from discreet.synthetic.asking import method_named
+from discreet.synthetic.bounds import Bound, Bounds
+from discreet.synthetic.files import read_release, write_release
 from discreet.synthetic.labels import values_of
 from discreet.synthetic.methods import Model
+from discreet.synthetic.model import TreeModel
 
 
 class SyntheticRelease:
@@ -24,6 +30,7 @@ class SyntheticRelease:
 
     def __init__(self, stored: bytes, *, name: str | None = None, receipt: str = "") -> None:
         self.transcript, self.name, self.receipt = Transcript.decoded(stored), name, receipt
+        self._bounds: Bounds | None = None
 
     def __repr__(self) -> str:
         columns = len(self.domain.columns)
@@ -63,6 +70,40 @@ class SyntheticRelease:
             *columns: Their names.
         """
         return self.model.table(self.domain.check(self.domain.ordered(columns)))
+
+    def bounds(self, level: Number, *tables: Iterable[str]) -> list[Bound]:
+        """How far the model can be from the exact counts, table by table, measured or not: with the level's chance none is further off.
+
+        Args:
+            level: Such as 0.95.
+            *tables: By the names of their columns; all that the release was made for, if none is named.
+        """
+        wanted = {tuple(columns): int(weight) for columns, weight in self.transcript.facts["purpose"]["tables"]}
+        named = [self.domain.check(self.domain.ordered(columns)) for columns in tables] or list(wanted)
+        if not isinstance(self.model, TreeModel):
+            raise BadInput("This method says nothing about its error.", next_step="Use another, such as aim.")
+        if self._bounds is None:
+            looks = looks_in(self.transcript.steps)
+            self._bounds = Bounds(self.model, looks, method_named(self.method), wanted)
+        return self._bounds.at(level, named)
+
+    def save(self, path: str | Path) -> None:
+        """Write all of it to a file, from which `load` makes it again; nothing in it is private.
+
+        Args:
+            path: Of the file.
+        """
+        write_release(Path(path), self.transcript.encoded(), name=self.name, receipt=self.receipt)
+
+    @classmethod
+    def load(cls, path: str | Path) -> SyntheticRelease:
+        """A release as it was saved; a file that is damaged, foreign or newer is refused.
+
+        Args:
+            path: Of the file.
+        """
+        stored, name, receipt = read_release(Path(path))
+        return cls(stored, name=name, receipt=receipt)
 
     def sample(self, count: int, *, bits: RandomBits = SYSTEM_BITS) -> pa.Table:
         """So many synthetic rows, as an Arrow table. Nobody is a person in them. Of a bin, any value in it.

@@ -1,0 +1,132 @@
+"""How wrong a model can be, table by table, measured or not: all statements together hold with one confidence.
+
+A measured table's noise is fresh, so the exact table is within its quantile. A table that was a candidate and not chosen scored not much above the
+one that was, by the choice's own guarantee; so in every round, with chances that are added up,
+
+    w_A (‖exact_A − e_A‖ − b_A)  ≤  w_t (‖y_t − e_t‖ + quantile − b_t) + (2Δ / ε) ln(candidates / β)
+
+where t was chosen, e are the estimates of that round and y_t is what was then measured. To that comes how far the final model is from e_A. A part of
+a table is never further off than the table.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.answering.domain import Columns, Domain
+from discreet.answering.measurer import GRID, Chosen, Counts, Measured
+from discreet.exact import Number, exact, read_level
+from discreet.synthetic.beliefs import Table
+from discreet.synthetic.methods import Method
+from discreet.synthetic.model import TreeModel, coarser, evidence_of, groups_in, noise_in_a_cell, numbers_of
+from discreet.synthetic.progress import Progress, penalties_of
+from discreet.synthetic.tails import noise_quantile
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """Of one table, over groups of codes where codes were merged: the model's counts and the exact ones differ by at most `rows`, added up over all cells."""
+
+    columns: Columns
+    rows: float
+    share: float
+    """Of all rows, about; 2 is as wrong as can be."""
+    is_measured: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Round:
+    """A choice that was followed by the chosen table's measurement."""
+
+    chosen: Chosen
+    estimates: Mapping[Columns, Counts]
+    penalties: Mapping[Columns, int]
+    look: Measured
+
+
+class Bounds:
+    """All that the looks of one run say about the final model.
+
+    Args:
+        model: The final one.
+        looks: All of the run, in order.
+        method: That made it.
+        wanted: What it was asked for.
+    """
+
+    def __init__(
+        self, model: TreeModel, looks: Sequence[Measured | Chosen], method: Method, wanted: Mapping[Columns, int]
+    ) -> None:
+        self._model, self._weights = model, method.weights(model.domain, wanted)
+        self._measured = [look for look in looks if isinstance(look, Measured) and look.columns]
+        self._rounds = _rounds(model.domain, looks, method)
+        self._now: dict[Columns, Table] = {}
+
+    def at(self, level: Number, tables: Sequence[Columns]) -> list[Bound]:
+        """For each table the least bound that follows; together they hold with the level's chance.
+
+        Args:
+            level: Such as 0.95.
+            tables: Over which columns.
+        """
+        beta = float(1 - read_level(level)) / max(1, len(self._measured) + len(self._rounds))
+        rows: dict[Columns, float] = {}
+        quantiles = {id(look): noise_quantile(look.mechanism, look.values.size, beta) for look in self._measured}
+        for look in self._measured:
+            self._note(rows, look.columns, self._off(look) + quantiles[id(look)])
+        for one_round in self._rounds:
+            self._note_round(rows, one_round, quantiles[id(one_round.look)], beta)
+        measured = {look.columns for look in self._measured}
+        total = self._model.total
+        found = []
+        for columns in tables:
+            wider = [least for known, least in rows.items() if set(columns) <= set(known)]
+            least = min([*wider, 2 * total])
+            found.append(Bound(columns, least, least / total, columns in measured))
+        return found
+
+    def _note(self, rows: dict[Columns, float], columns: Columns, least: float) -> None:
+        rows[columns] = min(least, rows.get(columns, math.inf))
+
+    def _note_round(self, rows: dict[Columns, float], one_round: _Round, quantile: float, beta: float) -> None:
+        chosen, estimates, penalties = one_round.chosen, one_round.estimates, one_round.penalties
+        name = chosen.columns
+        apart = float(np.abs(one_round.look.values - estimates[name] / GRID).sum())
+        best = self._weights[name] * (apart + quantile - penalties[name] / GRID)
+        luck = float(2 * exact(chosen.mechanism.sensitivity) / exact(chosen.mechanism.epsilon)) / GRID
+        best += luck * math.log(len(chosen.candidates) / beta)
+        for columns, estimate in estimates.items():
+            moved = float(np.abs(estimate / GRID - self._final(columns)).sum())
+            self._note(rows, columns, penalties[columns] / GRID + best / self._weights[columns] + moved)
+
+    def _off(self, look: Measured) -> float:
+        """How far the final model is from a measured table; a table of codes is compared group by group."""
+        counts = coarser(evidence_of(self._model.domain, look), self._model.codings).counts
+        return float(np.abs(counts - self._final(look.columns)).sum())
+
+    def _final(self, columns: Columns) -> Table:
+        if columns not in self._now:
+            numbers = numbers_of(self._model.domain, columns)
+            self._now[columns] = self._model.beliefs.table(numbers) * self._model.total
+        return self._now[columns]
+
+
+def _rounds(domain: Domain, looks: Sequence[Measured | Chosen], method: Method) -> list[_Round]:
+    """The run once more, as far as the model goes: what each choice was made by."""
+    first = next((place for place, look in enumerate(looks) if isinstance(look, Chosen)), len(looks))
+    progress = Progress(domain, looks[:first], groups_in(domain, looks, method.least_group))
+    rounds = []
+    for place, look in enumerate(looks[first:], first):
+        if isinstance(look, Measured):
+            progress.take(look)
+            continue
+        followed = (later for later in looks[place:] if isinstance(later, Measured) and later.columns == look.columns)
+        if after := next(followed, None):
+            estimates = progress.estimates(look.candidates)
+            noise = noise_in_a_cell(after.mechanism) if method.is_penalised else 0.0
+            rounds.append(_Round(look, estimates, penalties_of(estimates, noise), after))
+    return rounds

@@ -1,0 +1,57 @@
+"""Releases with their bounds, saved and loaded: what is damaged, foreign or newer is refused."""
+
+import numpy as np
+import pytest
+
+from discreet.errors import BadRelease, TooLarge
+from discreet.synthetic.release import SyntheticRelease
+from tests.synthetic.test_curator import ROWS, a_curator
+
+
+@pytest.fixture(scope="module")
+def release():
+    with a_curator() as curator:
+        return curator.synthesize(ROWS, epsilon=1, delta=1e-6, workload=2, method="mst", name="v", analyst="alice")
+
+
+def test_a_release_that_was_saved_is_the_same_when_it_is_loaded(release, tmp_path):
+    release.save(tmp_path / "v.discreet")
+    loaded = SyntheticRelease.load(tmp_path / "v.discreet")
+    assert (loaded.name, loaded.receipt, loaded.method) == ("v", release.receipt, "mst")
+    assert np.array_equal(loaded.table("ward", "age"), release.table("ward", "age"))
+    assert loaded.sample(10).schema == release.sample(10).schema
+
+
+def test_every_wanted_table_has_a_bound_and_so_has_any_that_is_named(release):
+    bounds = release.bounds(0.95)
+    assert [bound.columns for bound in bounds] == [("ward", "sex"), ("ward", "age"), ("sex", "age")]
+    assert all(0 < bound.share <= 2 for bound in bounds)
+    assert [bound.columns for bound in release.bounds(0.95, ["age", "ward"], ["sex"])] == [("ward", "age"), ("sex",)]
+
+
+@pytest.mark.parametrize(
+    ("spoiled", "said"),
+    [
+        (lambda saved: b"", "no release"),
+        (lambda saved: b"\x80\x04\x95 a pickle", "no release"),
+        (lambda saved: saved.replace(b"discreet-release 1", b"discreet-release 2", 1), "newer"),
+        (lambda saved: saved[:-1], "damaged"),
+        (lambda saved: saved[:-9] + bytes([saved[-9] ^ 1]) + saved[-8:], "damaged"),
+        (lambda saved: saved.replace(b'"alice"', b'"alicf"').replace(b'"v"', b'"w"'), "damaged"),
+    ],
+    ids=["empty", "foreign", "newer", "cut off", "one bit", "another name"],
+)
+def test_a_file_that_is_damaged_foreign_or_newer_is_refused(release, tmp_path, spoiled, said):
+    release.save(tmp_path / "v.discreet")
+    (tmp_path / "v.discreet").write_bytes(spoiled((tmp_path / "v.discreet").read_bytes()))
+    with pytest.raises(BadRelease, match=said):
+        SyntheticRelease.load(tmp_path / "v.discreet")
+
+
+def test_given_tables_whose_model_is_too_large_are_refused_before_anything_is_paid():
+    with a_curator() as curator:
+        spent = curator.budget()
+        columns = ", ".join(f"age + 0 * {n} AS age{n}" for n in range(9))
+        with pytest.raises(TooLarge, match="cells"):
+            curator.synthesize(f"SELECT {columns} FROM visits", epsilon=1, delta=1e-6, workload=2, method="fixed")
+        assert curator.budget() == spent
