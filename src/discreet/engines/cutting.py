@@ -64,8 +64,12 @@ class Cut:
         key, name = self._question.keys[index], f"k{index}"
         values, kind = key.values or (), key.expression.facts.type
         listed = [value for value in values if value is not None]
-        self.values[f"d{index}"] = listed
-        place = f"list_position(CAST($d{index} AS {dialect.TYPES[kind]}[]), {name}) - 1"
+        first = listed[0] if listed else None
+        if kind is Type.INTEGER and isinstance(first, int) and listed == list(range(first, first + len(listed))):
+            place = f"{name} - {dialect.integer(first)}"
+        else:
+            self.values[f"d{index}"] = listed
+            place = f"list_position(CAST($d{index} AS {dialect.TYPES[kind]}[]), {name}) - 1"
         if None not in values:
             return place
         null = values.index(None)

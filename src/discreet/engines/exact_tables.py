@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import TypeAlias
@@ -12,6 +13,8 @@ from numpy.typing import NDArray
 Counts: TypeAlias = NDArray[np.int64]
 Codes: TypeAlias = tuple[tuple[int, ...] | None, ...]
 """For each column the new code of each code; None where they stay."""
+_SMALL = 1 << 14
+"""Cells of a table that costs little more than a smaller one."""
 _MOST_KEPT = 16_000_000
 """Cells of tables that are kept because they will be asked for again: 128 MB."""
 
@@ -40,12 +43,24 @@ class ExactTables:
 
     def table(self, columns: tuple[int, ...]) -> Counts:
         """The table over some columns, one axis each; over none, how many rows there are."""
-        if columns not in self._kept:
-            self._kept[columns] = self._count(columns)
+        wider = next((known for known in self._kept if set(columns) <= set(known)), None)
+        if wider is None:
+            wider = self._wider(columns)
+            self._kept[wider] = self._count(wider)
             while sum(table.size for table in self._kept.values()) > _MOST_KEPT and len(self._kept) > 1:
                 self._kept.popitem(last=False)
-        self._kept.move_to_end(columns)
-        return self._kept[columns]
+        self._kept.move_to_end(wider)
+        others = tuple(axis for axis, column in enumerate(wider) if column not in columns)
+        return self._kept[wider].sum(axis=others)
+
+    def _wider(self, columns: tuple[int, ...]) -> tuple[int, ...]:
+        """The same columns and small ones, as long as the table stays small: one count answers for many tables."""
+        wider, cells = set(columns), math.prod(self.sizes[at] for at in columns)
+        for at in sorted(range(len(self.sizes)), key=lambda at: self.sizes[at]):
+            if at not in wider and cells * self.sizes[at] <= _SMALL:
+                wider.add(at)
+                cells *= self.sizes[at]
+        return tuple(sorted(wider))
 
     def merged(self, codes: Codes) -> ExactTables:
         """The same rows with fewer codes."""
