@@ -5,8 +5,8 @@ import sys
 
 from discreet.cli.app import command
 from discreet.cli.exit_codes import ExitCode, exit_code
-from discreet.cli.printing import INDENT, fill, print_json
-from discreet.errors import BadInput, DiscreetError
+from discreet.cli.printing import INDENT, fill, print_json, width_of
+from discreet.errors import BadInput, DiscreetError, QueryRefused
 
 
 def main() -> None:
@@ -17,7 +17,8 @@ def main() -> None:
     except DiscreetError as error:
         code = exit_code(error)
         if "--json" in sys.argv:
-            print_json({"error": {"code": error.code, "message": error.problem, "next_step": error.next_step}})
+            where = {"place": error.place._asdict()} if isinstance(error, QueryRefused) and error.place else {}
+            print_json({"error": {"code": error.code, "message": error.problem, "next_step": error.next_step, **where}})
         else:
             sys.stderr.write(_told(error, code))
         sys.exit(code)
@@ -27,9 +28,22 @@ def _told(error: DiscreetError, code: ExitCode) -> str:
     """What is wrong, what to do next, and where to read on."""
     # A failure may come after the charge, so it says nothing about what was spent; its own text does.
     what = f"failed: {error.code}" if code is ExitCode.FAILURE else f"refused: {error.code} (nothing was spent)"
-    lines = [f"{INDENT}{what}", *(fill(text, stream=sys.stderr) for text in (error.problem, error.next_step))]
+    words = (fill(text, stream=sys.stderr) for text in (error.problem, error.next_step))
+    lines = [f"{INDENT}{what}", *_marked(error), *words]
     more = [] if type(error) is BadInput else [f"{INDENT}more: discreet help {error.code}"]  # that one says it all here
     return "\n".join(["", *lines, *more, "", ""])
+
+
+def _marked(error: DiscreetError) -> list[str]:
+    """The line of the question that is refused, with its place marked below it; as much of it as the terminal shows."""
+    if not isinstance(error, QueryRefused) or error.place is None or not error.asked:
+        return []
+    line = error.asked.split("\n")[error.place.line - 1].expandtabs(1)
+    first, room = error.place.column - 1, width_of(sys.stderr) - 2 * len(INDENT)
+    left_out = max(0, first - room // 2) if len(line) > room else 0
+    shown = line[left_out : left_out + room]
+    wide = max(1, min(error.place.end - error.place.start, len(shown) - (first - left_out)))
+    return ["", f"{INDENT * 2}{shown}", f"{INDENT * 2}{' ' * (first - left_out)}{'^' * wide}", ""]
 
 
 if __name__ == "__main__":

@@ -205,7 +205,7 @@ class UnboundedSensitivity(BadInput):
 class QueryRefused(DiscreetError):
     """The question cannot be answered as it stands; nothing was charged and nothing was read.
 
-    `place` is where in its text, if that is known; `instead` are names of the catalog that a misspelt one may have meant.
+    `place` is where in its text, `asked`, if that is known; `instead` are names of the catalog that a misspelt one may have meant.
     """
 
     code = "query-refused"
@@ -213,6 +213,7 @@ class QueryRefused(DiscreetError):
     def __init__(self, problem: str, *, next_step: str, instead: Sequence[str] = ()) -> None:
         super().__init__(problem, next_step=next_step)
         self.place: Place | None = None
+        self.asked = ""
         self.span: tuple[int, int] | None = None
         self.instead = tuple(instead)
 

@@ -41,6 +41,18 @@ def test_every_example_begins_with_its_command():
         assert late.example.split()[: len(name.split())] == name.split()
 
 
+def test_the_place_of_a_refusal_is_marked_below_the_question(tmp_path):
+    (tmp_path / "staff.csv").write_text("age,dept\n3,a\n4,b\n")
+    next_steps = run_apart("init", "staff.csv", "--epsilon", 2, "--yes", cwd=tmp_path)
+    assert "discreet ask 'SELECT COUNT(*) AS n FROM staff' --epsilon 0.1" in next_steps
+    sql = "SELECT dept, COUNT(*)\nFROM stff GROUP BY dept"
+    told = run_apart("ask", sql, "--epsilon", 0.1, cwd=tmp_path, code=3).splitlines()
+    at = told.index("    FROM stff GROUP BY dept")
+    assert told[at + 1] == "         ^^^^"
+    facts = json.loads(run_apart("ask", sql, "--epsilon", 0.1, "--json", cwd=tmp_path, code=3))
+    assert facts["error"]["place"] == {"start": 27, "end": 31, "line": 2, "column": 6}
+
+
 def test_no_summary_is_cut_or_broken_at_80_columns(monkeypatch):
     monkeypatch.setattr(commands, "COLUMNS", "80")
     for group, listed in [((), COMMANDS), *(((name,), below) for name, (_, below) in GROUPS.items())]:

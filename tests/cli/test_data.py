@@ -62,7 +62,8 @@ def test_check_counts_what_the_catalog_would_change_and_says_that_it_is_not_priv
     columns = {column["name"]: column for column in visits["columns"]}
     assert (columns["cost"]["not_of_type"], columns["cost"]["outside_bounds"]) == (1, 2)
     assert (columns["ward"]["undeclared"], columns["ward"]["undeclared_values"]) == (2, ["C"])
-    assert columns["day"]["not_of_type"] == 1
+    assert (columns["day"]["not_of_type"], columns["day"]["timed"]) == (1, 1)
+    assert "day: 1 cell with a time of day, which is left out" in told
     assert notes["columns"][0]["cut"] == 1
     assert "cost: 1 of 5 cells no real: they count as NULL" in told
     assert json.loads(run("budget", "--json"))["accounts"][0]["spent"]["epsilon"] == 0

@@ -121,3 +121,12 @@ def test_a_link_holds_the_whole_question(page):
         page, "questions.js", "return m.fromLink(m.linkOf(given.asked).split('?').slice(1).join('?'))", asked=asked
     )
     assert found == asked
+
+
+def test_a_single_number_has_its_name_once(page):
+    rows = [{"label": "visits", "value": 10, "low": 5, "high": 15, "width": 5}]
+    texts = run(page, "chart.js", """
+        const svg = m.drawBars(box, { title: "visits", rows: given.rows, wide: 600 });
+        return [...svg.querySelectorAll("text")].map((node) => node.textContent);
+    """, rows=rows)  # fmt: skip
+    assert texts.count("visits") == 1

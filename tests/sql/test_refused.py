@@ -1,9 +1,11 @@
 """What is not known to be safe is refused by name, before anything is charged or read."""
 
 import pytest
+from sqlglot import exp
 
 from discreet.answering.planning import plan_question
 from discreet.errors import DiscreetError
+from discreet.sql.text import read_text, written
 from tests.sql.checking import planned
 from tests.sql.fixtures import refused
 from tests.sql.worlds import HAND_MADE, catalog_of, engine_of
@@ -60,6 +62,24 @@ def test_parameters_are_put_in_as_literals_in_the_order_of_the_text(engine, cata
     by_name = planned("SELECT COUNT(*) FROM visits WHERE cost > :c AND zip = :z AND age BETWEEN :a AND :b", catalog, engine, parameters={"c": 1.5, "z": "x' OR '1'='1", "a": 2, "b": 3})  # fmt: skip
     written = planned("SELECT COUNT(*) FROM visits WHERE cost > 1.5 AND zip = 'x'' OR ''1''=''1' AND age BETWEEN 2 AND 3", catalog, engine)  # fmt: skip
     assert by_place == by_name == written
+    counted = "COUNT(*) AS n FROM visits GROUP BY ward"
+    first = planned(f"SELECT ward, {counted} HAVING COUNT(*) > 2", catalog, engine)
+    assert (
+        planned(f"SELECT ward, {counted} HAVING COUNT(*) > :least", catalog, engine, parameters={"least": 2}) == first
+    )
+    for hole, given in ((":p", {"p": 1}), ("?", [1]), ("$p", {"p": 1})):
+        assert (
+            read_text(f"SELECT {hole} AS a, COUNT(*) AS n FROM visits", given).query.sql().startswith("SELECT 1 AS a")
+        )
     for given in ([1], {"d": 1}, [object()], [float("nan")]):
         with pytest.raises(DiscreetError):
             planned("SELECT COUNT(*) FROM visits WHERE cost > :c", catalog, engine, parameters=given)
+
+
+@pytest.mark.parametrize(
+    "name", ["visits", "order", "Users", "größe", "my table", "2x", "select", "a-b", 'q"x', "date"]
+)
+def test_a_name_is_written_with_quotes_only_where_it_needs_them_and_means_itself(name):
+    (table,) = read_text(f"SELECT COUNT(*) AS n FROM {written(name)}").query.find_all(exp.Table)
+    assert table.name == name
+    assert written(name).startswith('"') == (name not in ("visits", "order", "Users", "größe"))

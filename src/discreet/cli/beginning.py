@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -17,8 +18,7 @@ from discreet.engines import look_at
 from discreet.errors import BadInput
 from discreet.ledger import Ledger
 from discreet.ledger.declared import begin_books
-from discreet.sql.builder import Table as Rows
-from discreet.sql.builder import quote
+from discreet.sql.text import written
 
 Output = Annotated[Path, typer.Option("--output", help="Where to write.")]
 _CATALOG = Path("discreet.toml")
@@ -95,7 +95,8 @@ def _tell_next(catalog: Catalog) -> None:
     typer.echo("next:")
     typer.echo("  discreet check     how well the data fits the catalog, for you alone")
     if table is not None:
-        typer.echo(f"  discreet ask '{Rows(quote(table.name)).count()}' --epsilon 0.1")
+        sql = f"SELECT COUNT(*) AS n FROM {written(table.name)}"  # noqa: S608  a question to be typed, and read as one
+        typer.echo(f"  discreet ask {shlex.quote(sql)} --epsilon 0.1")
     typer.echo("  discreet serve     the page")
 
 

@@ -28,6 +28,8 @@ class ColumnFit:
     not_of_type: int
     outside_bounds: int
     cut: int
+    timed: int
+    """Of a date, cells with a time of day, which is left out."""
     undeclared: int
     undeclared_values: tuple[str, ...]
     """The most frequent ones."""
@@ -146,10 +148,11 @@ def _columns(
         rows = f"(SELECT raw, c, {canonical_as_read('c', column)} AS v FROM ({read}))"
         inside = within_bounds("v", column)
         longer = f"length(c) > {column.max_length}" if column.type is Type.TEXT else "false"
+        timed = "TRY_CAST(raw AS TIMESTAMP) <> CAST(v AS TIMESTAMP)" if column.type is Type.DATE else "false"
         counts = _one_row(
             connection,
             "SELECT count(raw), count(raw) - count(v), count(*) FILTER (WHERE v <> "
-            f"{inside}), count(*) FILTER (WHERE {longer}) FROM {rows}",
+            f"{inside}), count(*) FILTER (WHERE {longer}), count(*) FILTER (WHERE {timed}) FROM {rows}",
         )
         undeclared = _undeclared(connection, column, f"(SELECT {inside} AS w FROM {rows})")
         yield ColumnFit(
@@ -158,6 +161,7 @@ def _columns(
             not_of_type=counts[1],
             outside_bounds=counts[2],
             cut=counts[3],
+            timed=counts[4],
             undeclared=sum(undeclared.values()),
             undeclared_values=tuple(undeclared)[:_SHOWN],
         )

@@ -28,7 +28,9 @@ _READS_AS: dict[Type, re.Pattern[str]] = {
     Type.REAL: re.compile(r" *[+-]?(0|[1-9]\d*|(?=\.))(\.\d*)?([eE][+-]?\d+)? *"),
 }
 _TIME = re.compile(r"[ T]\d{1,2}:")
-_TIMES_ARE_DATES = "a date and a time: the time of day is left out"
+_TIMES_ARE_DATES = (
+    "a date and a time: the time of day is left out; for hours, derive a column of them in a view or file"
+)
 
 
 @dataclass(frozen=True, slots=True)

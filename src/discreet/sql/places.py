@@ -31,7 +31,7 @@ def places_in(sql: str) -> Iterator[None]:
         yield
     except QueryRefused as refusal:
         if refusal.span is not None:
-            refusal.place = Place.of(sql, *refusal.span)
+            refusal.place, refusal.asked = Place.of(sql, *refusal.span), sql
         raise
 
 

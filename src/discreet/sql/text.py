@@ -17,6 +17,7 @@ from sqlglot import exp
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]  # made at run time
 
 from discreet.errors import BadInput, NotAllowed, TooLarge, UnknownName, UnparsableQuery
+from discreet.sql.builder import quote
 from discreet.sql.places import forget_places, span_of_error
 
 Parameters: TypeAlias = Sequence[Any] | Mapping[str, Any]
@@ -75,6 +76,16 @@ def read_text(sql: str, parameters: Parameters = ()) -> Text:
                 "A number in the question is too long or too large.", next_step="Write it with fewer digits."
             )
     return Text(query, options)
+
+
+def written(name: str) -> str:
+    """A name as a person would write it: in quotes only where it means something else without."""
+    try:
+        tokens = _DIALECT.tokenize(name)
+    except sqlglot.errors.SqlglotError:
+        return quote(name)
+    is_plain = [token.token_type for token in tokens] == [TokenType.VAR] and tokens[0].text == name
+    return name if is_plain else quote(name)
 
 
 def _check_names(tokens: list[Token]) -> None:
@@ -143,13 +154,20 @@ def _option(name: str, text: str) -> Any:
 
 
 def _numbered(sql: str) -> str:
-    """Each ? becomes :_1, :_2, … in the order of the text, which a tree would not keep."""
-    if "?" not in sql:
+    """Each ? becomes $_1, $_2, … in the order of the text, which a tree would not keep.
+
+    A :name that follows SELECT becomes $name, which means the same: the parser would miss a name before the colon.
+    """
+    if "?" not in sql and ":" not in sql:
         return sql
-    holes = [token for token in _DIALECT.tokenize(sql) if token.token_type is TokenType.PLACEHOLDER]
+    tokens = _DIALECT.tokenize(sql)
+    for token, following in itertools.pairwise(tokens):
+        if token.token_type is TokenType.SELECT and following.token_type is TokenType.COLON:
+            sql = f"{sql[: following.start]}${sql[following.start + 1 :]}"
+    holes = [token for token in tokens if token.token_type is TokenType.PLACEHOLDER]
     for number in range(len(holes), 0, -1):
         at = holes[number - 1].start
-        sql = f"{sql[:at]}:_{number}{sql[at + 1 :]}"
+        sql = f"{sql[:at]}$_{number}{sql[at + 1 :]}"
     return sql
 
 

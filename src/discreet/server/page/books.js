@@ -1,13 +1,24 @@
 // The books, for the owner and auditors: what happened, who did it, and whether it adds up.
-import { $, call, day, fill, told, withWords } from "./dom.js";
+import { $, accountName, call, day, fill, mechanismWords, told, withWords } from "./dom.js";
 
 // For machines, not for people: where it came from stands in a column of its own, and proofs and salts say nothing.
-const HIDDEN = new Set(["by", "proof", "salt"]);
-const shown = (value) => (typeof value === "object" ? JSON.stringify(value) : /^[0-9a-f]{64}$/.test(value) ? `${value.slice(0, 12)}…` : value);
+const HIDDEN = new Set(["by", "proof", "salt", "format", "prices", "request", "question", "sha256"]);
+const NAMES = { accounts: "paid by", analyst: "asked by", releases: "by", label: "" };
+const cut = (text) => (text.length > 200 ? `${text.slice(0, 200)} …` : text);
+
+function shown(name, value) {
+  if (name === "accounts") return value.map(accountName).join(" and ") || "nobody: asked before";
+  if (name === "releases") return mechanismWords(value.map((release) => release.mechanism));
+  if (name === "analyst") return value ?? "the owner";
+  if (value !== null && typeof value === "object") return facts(value);
+  const text = String(value ?? "nothing").replace(/[0-9a-f]{40,}/g, (hash) => `${hash.slice(0, 12)}…`);
+  return cut(/^\d{4}-\d\d-\d\dT/.test(text) ? day(text) : text);
+}
+
 const facts = (body) =>
   Object.entries(body)
-    .filter(([name]) => !HIDDEN.has(name))
-    .map(([name, value]) => `${name} ${shown(value)}`)
+    .filter(([name, value]) => !HIDDEN.has(name) && value !== "" && value !== false && !(Array.isArray(value) && name !== "accounts" && !value.length))
+    .map(([name, value]) => `${NAMES[name] ?? name.replaceAll("_", " ")} ${shown(name, value)}`.trim())
     .join(" · ");
 
 export async function showBooks() {

@@ -15,7 +15,7 @@ export async function balance() {
   const facts = await call("/v1/budget");
   accounts = facts.accounts;
   const mine = own(facts.role);
-  $("balance").replaceChildren(bar(mine), make("span", mine.frozen ? "frozen" : `${amount(left(mine))} left of ${mine.cap.epsilon}`));
+  $("balance").replaceChildren(bar(mine), make("span", mine.frozen ? "frozen" : `${amount(left(mine))} left`, { title: `of ${capText(mine)}` }));
   return facts.role;
 }
 

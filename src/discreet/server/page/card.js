@@ -1,5 +1,5 @@
 // The transparency card: one page that a journalist understands and a printer prints.
-import { $, call, capText, day, epsilonText, fill, make, many, nameDataset, personOf, short } from "./dom.js";
+import { $, call, capText, day, epsilonText, fill, make, many, mechanismWords, nameDataset, personOf, short } from "./dom.js";
 
 const SECRET = {
   "add-remove": "whether somebody is in the data at all",
@@ -58,7 +58,7 @@ export async function showCard() {
         }
       : {}),
     [facts.renewal ? `used this ${facts.renewal.every}` : "used"]: lossText(facts.spent),
-    answers: facts.totals.map((total) => `${total.releases} by ${total.mechanisms.join(" and ")}`).join(", ") || "none",
+    answers: facts.totals.map((total) => `${total.releases} by ${mechanismWords(total.mechanisms)}`).join(", ") || "none",
     "data version": String(facts.data_version),
     "head of the books": facts.head,
   };
@@ -73,7 +73,7 @@ export async function showCard() {
     ],
     facts.releases.map((one) => [
       day(one.time),
-      one.mechanisms.join(", "),
+      mechanismWords(one.mechanisms),
       one.epsilon === null ? `ρ ${one.rho.toPrecision(3)}` : epsilonText(one.epsilon),
       make("code", one.receipt.slice(0, 12)),
     ]),

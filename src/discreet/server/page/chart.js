@@ -42,7 +42,8 @@ const cut = (text, room) => ([...text].length > room ? `${[...text].slice(0, Mat
 export function drawBars(box, { title, rows, wide = box.clientWidth }) {
   const shown = rows.filter((row) => known(row.value));
   const room = Math.max(wide, 280),
-    left = Math.min(170, room * 0.28, 16 + 7.8 * Math.max(4, ...shown.map(({ label }) => [...label].length)));
+    labels = shown.map(({ label }) => (label === title ? "" : label)); // a single number has its name above it
+  const left = Math.min(170, room * 0.28, 16 + 7.8 * Math.max(labels.some(Boolean) ? 4 : 0, ...labels.map((label) => [...label].length)));
   const texts = shown.map((row) => `${number(row.value, row.width)} ${plusMinus(row.width)}`);
   const right = 16 + 7.9 * Math.max(...texts.map((text) => text.length), 4);
   const ticks = axis(Math.min(0, ...ends(shown)), Math.max(0, ...ends(shown)), room < 480 ? 2 : 5),
@@ -59,7 +60,7 @@ export function drawBars(box, { title, rows, wide = box.clientWidth }) {
     const y = TOP + i * ROW + ROW / 2,
       group = put(svg, "g", { class: "row" });
     put(group, "title", {}, said(row));
-    put(group, "text", { x: left - 10, y: y + 4.5, "text-anchor": "end" }, cut(row.label, Math.floor((left - 12) / 7.6)));
+    put(group, "text", { x: left - 10, y: y + 4.5, "text-anchor": "end" }, cut(labels[i], Math.floor((left - 12) / 7.6)));
     put(group, "rect", { class: "bar", x: Math.min(x(0), x(row.value)), y: y - 9, width: Math.abs(x(row.value) - x(0)), height: 18 });
     const [low, most] = [known(row.low) ? row.low : from, known(row.high) ? row.high : to];
     put(group, "line", { class: "range", x1: x(low), x2: x(most), y1: y, y2: y });

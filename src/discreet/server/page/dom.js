@@ -120,6 +120,22 @@ export const many = (count, one, more = `${one}s`) => `${count.toLocaleString("e
 export const personOf = (column) => (column === "row" ? "one row" : `all rows of one ${column}`);
 // What may be spent, and in which time, where the cap renews.
 export const capText = ({ cap, renewal }) => `ε ${cap.epsilon}${cap.delta ? `, δ ${cap.delta}` : ""}${renewal ? ` each ${renewal.every}` : ""}`;
+// What made the numbers uncertain, for people who know no mechanism by its name.
+const MECHANISMS = {
+  Laplace: "Laplace noise",
+  Gaussian: "Gaussian noise",
+  Histograms: "noisy histograms",
+  PartitionSelection: "a noisy choice of groups",
+  Exponential: "a noisy choice",
+  PermuteAndFlip: "a noisy choice",
+  NoisyMax: "a noisy choice",
+  Quantile: "a noisy quantile",
+  AboveThreshold: "a noisy threshold",
+  Adaptive: "many noisy looks",
+  PureAdaptive: "many noisy looks",
+};
+export const mechanismWords = (names) =>
+  [...new Set(names.map((name) => MECHANISMS[name] ?? name.replace(/(?<=[a-z])(?=[A-Z])/g, " ").toLowerCase()))].join(" and ");
 export const day = (time) => time.slice(0, 16).replace("T", " ");
 
 // Work that takes longer than a second is told in words, by the clock.
