@@ -138,6 +138,21 @@ def test_nobody_and_one_person_are_treated_as_anybody(count):
         assert made.sample(5).num_rows == 5
 
 
+def test_rows_that_are_people_and_one_row_a_person_of_many_are_measured_with_the_least_noise():
+    """Noise follows the rows of a person that count, whoever a person is."""
+    rows_are_people = WIDE.replace('privacy_unit = "person"\nmax_rows = 2', 'privacy_unit = "row"')
+    once = "SELECT person, COUNT(*) > 1 AS often, MAX(age) AS oldest FROM visits GROUP BY person"
+    with a_curator(rows_are_people) as people, a_curator() as curator:
+        made = [
+            people.synthesize("SELECT ward, sex FROM visits", rho=0.01, workload=1, method="independent"),
+            curator.synthesize(once, rho=0.01, workload=1, method="independent"),
+            curator.synthesize("SELECT ward, sex FROM visits", rho=0.01, workload=1, method="independent"),
+        ]
+    assert [release.domain.rows_per_person for release in made] == [1, 1, 2]
+    assert [release.domain.l2 for release in made] == [1, 1, 2]
+    assert made[1].domain.names == ("often", "oldest")
+
+
 def test_values_that_nobody_declared_are_found_for_a_price_of_their_own_or_refused():
     with a_curator() as curator:
         made = curator.synthesize(

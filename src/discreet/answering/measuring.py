@@ -42,7 +42,7 @@ class Store(Protocol):
 
 
 class Run:
-    """What all measurers of one run share: the meter, the steps, and the tables of people's rows."""
+    """What all measurers of one run share: the meter, and the steps of before and of now."""
 
     def __init__(self, meter: Meter, store: Store) -> None:
         self.meter, self._store = meter, store
