@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any, NamedTuple, Self
@@ -14,7 +14,6 @@ from discreet.accounting import Composed
 from discreet.algebra.digest import FORMAT
 from discreet.answering.answer import Answer
 from discreet.answering.books import balances, card, history, holder
-from discreet.answering.budgets import budget_of
 from discreet.answering.estimate import bins_question, ends_of, to_be_bounded
 from discreet.answering.explaining import explained
 from discreet.answering.face import CuratorFace
@@ -35,10 +34,8 @@ from discreet.ledger import Ledger
 from discreet.loss import Loss
 from discreet.mechanisms.base import least
 from discreet.sql import Table
-from discreet.sql.people import plan_rows, values_question
 from discreet.sql.text import Parameters
-from discreet.synthetic.asking import Wanted, method_named, synthesis
-from discreet.synthetic.release import SyntheticRelease
+from discreet.synthetic.curating import MakesSynthetic
 
 __all__ = [
     "Asking",
@@ -61,7 +58,7 @@ class Estimate(NamedTuple):
     answer: Answer
 
 
-class Curator(CuratorFace):
+class Curator(MakesSynthetic, CuratorFace):
     """Stands between a database and an analyst who may be hostile."""
 
     def __init__(
@@ -341,89 +338,6 @@ class Curator(CuratorFace):
         plan = self.plan(sql, epsilon=epsilon, parameters=parameters)
         wanted = watchable(plan, threshold=threshold, neighbours=self.declared.neighbours, run=run, label=str(sql))
         return begin(wanted, self._pipeline, version=self.version, analyst=analyst)
-
-    # Many answers from one charge
-
-    def synthesize(
-        self,
-        source: str | Table,
-        *,
-        epsilon: Number | None = None,
-        delta: Number | None = None,
-        rho: Number | None = None,
-        workload: Wanted = 3,
-        method: str = "aim",
-        bins: Mapping[str, int] | None = None,
-        discover: Mapping[str, Number] | None = None,
-        name: str | None = None,
-        parameters: Parameters = (),
-        analyst: str | None = None,
-        request_id: str | None = None,
-        asking: Asking | None = None,
-    ) -> SyntheticRelease:
-        """Synthetic rows of a table, or of a SELECT that yields people's rows: paid for once, and resumed where a crash left it.
-
-        Args:
-            source: A table's name, or a SELECT of rows.
-            epsilon: With `delta`, what all of it may cost; alone where the account has no delta.
-            delta: At which epsilon is converted; it is not spent.
-            rho: The price as zCDP, instead of both.
-            workload: All tables over so many columns, or tables by the names of their columns: what the rows shall be good at.
-            method: "aim", or another by its name.
-            bins: How many bins numbers have, by column, where it shall not be 32.
-            discover: Columns whose values are not declared, each with the epsilon that finding them may cost, beside the price of the rest.
-            name: What the release is looked up by.
-            parameters: A mapping for :name, or a sequence for ?.
-            analyst: Who asks; nobody is the owner at hand.
-            request_id: Says that it is a repeat.
-            asking: How it can be taken back.
-        """
-        is_pure = not self.declared.cap.cap.delta
-        budget = budget_of(epsilon=epsilon, delta=delta, rho=rho, is_pure_account=is_pure)
-        method_named(method)
-        found = {
-            column: self._values_of(str(source), column, epsilon=share, parameters=parameters, analyst=analyst)
-            for column, share in (discover or {}).items()
-        }
-        with self._planning(analyst, None if asking is None else asking.taken_back):
-            rows = plan_rows(
-                str(source), self.declared, self._engine, bins=bins, found=found, parameters=parameters,
-                today=self.ledger.data_day(),
-            )  # fmt: skip
-            run = synthesis(
-                rows, neighbours=self.declared.neighbours, budget=budget, workload=workload, method=method,
-                version=self.version, source=str(source), name=name,
-            )  # fmt: skip
-            self._engine.bind_rows(rows.question)
-        paid = self._pipeline.answer(run, analyst=analyst, request_id=request_id, asking=asking)
-        assert paid.reservation is not None  # noqa: S101  a budget is never free
-        return SyntheticRelease(paid.stored, name=name, receipt=paid.reservation.receipt)
-
-    def _values_of(
-        self, source: str, column: str, *, epsilon: Number, parameters: Parameters, analyst: str | None
-    ) -> tuple[Any, ...]:
-        """The values of a column that enough people have, selected privately: a question of its own, and free when it is asked again."""
-        sql = values_question(source, column, self.declared)
-        label = f"values of {column}, for synthetic data"
-        answer = self.ask(sql, epsilon=epsilon, parameters=parameters, analyst=analyst, label=label)
-        return tuple(sorted(row["value"] for row in answer.rows))
-
-    def releases(self, *, analyst: str | None = None) -> list[str]:
-        """The names of releases that are finished: those that the analyst has paid for, or all for the owner.
-
-        Args:
-            analyst: Who asks; nobody is the owner at hand.
-        """
-        return self.ledger.named_releases(analyst=analyst)
-
-    def release(self, name: str, *, analyst: str | None = None) -> SyntheticRelease:
-        """A release by its name. Nothing is spent.
-
-        Args:
-            name: As it was given.
-            analyst: Who asks; nobody is the owner at hand.
-        """
-        return SyntheticRelease(self.ledger.named_answer(name, analyst=analyst), name=name)
 
     def take_back(self, asking: Asking) -> None:
         """Plan no further for a question that somebody else is asking. One that is paid for is read and stored all the same.

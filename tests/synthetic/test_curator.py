@@ -113,6 +113,24 @@ def test_what_cannot_be_is_refused_before_any_charge():
         assert curator.budget() == spent
 
 
+def test_what_it_would_cost_is_said_without_spending_or_reading(monkeypatch):
+    with a_curator() as curator:
+        monkeypatch.setattr(curator._engine, "tables", None)
+        plan = curator.plan_synthesis(ROWS, epsilon=1, delta=1e-9, workload=2, analyst="alice")
+        assert plan.columns == {"ward": 3, "sex": 2, "age": 10}
+        assert (plan.tables, plan.rows_per_person, plan.epsilon, plan.asked_before) == (3, 2, None, False)
+        assert plan.rho == pytest.approx(0.014973, rel=1e-3)
+        assert set(plan.charged.values()) == {True}
+        assert any("2 rows" in note for note in plan.notes)
+        assert any("Gaussian" in note for note in plan.notes)
+        assert curator.budget()[0].spent.epsilon == 0
+        monkeypatch.undo()
+        curator.synthesize(ROWS, epsilon=1, delta=1e-9, workload=2, analyst="alice")
+        assert curator.plan_synthesis(ROWS, epsilon=1, delta=1e-9, workload=2, analyst="alice").asked_before
+        with pytest.raises(BadInput):
+            curator.plan_synthesis(ROWS, rho=1, workload=9)
+
+
 def test_a_table_that_is_too_large_is_named():
     wide = "SELECT age * 1000 AS x, age * 2000 AS y, age * 3000 AS z FROM visits"
     with a_curator() as curator, pytest.raises(TooLarge, match="x, y, z"):

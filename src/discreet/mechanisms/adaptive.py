@@ -37,7 +37,11 @@ class AdaptiveBudget(Mechanism):
 
     @abstractmethod
     def cost(self, mechanism: Guarantee) -> Fraction | None:
-        """What a mechanism takes of it; None where it cannot be paid in this unit."""
+        """What a mechanism takes of it; None where it cannot be paid in this unit.
+
+        Args:
+            mechanism: What is drawn.
+        """
 
     def units(self, mechanism: Guarantee) -> int:
         """The same in whole units, rounded up; refused where it cannot be paid. Whoever adds up what a run has spent adds these.

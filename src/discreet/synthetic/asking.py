@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from discreet.answering.domain import Columns, Domain
 from discreet.answering.runs import TableRun, domain_of
@@ -43,6 +43,11 @@ def tables_wanted(workload: Wanted, domain: Domain) -> dict[Columns, int]:
     if not named or len(named) > MOST_TABLES:
         raise BadInput(f"A workload has from 1 to {MOST_TABLES:,} tables.", next_step="Name other tables.")
     return {domain.check(columns): 1 for columns in named}
+
+
+def tables_of(purpose: Mapping[str, Any]) -> dict[Columns, int]:
+    """The same tables from what a run says of its purpose."""
+    return {tuple(columns): weight for columns, weight in purpose["tables"]}
 
 
 def method_named(name: str) -> Method:
