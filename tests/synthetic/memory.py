@@ -5,7 +5,8 @@ import math
 import numpy as np
 
 from discreet.answering.domain import Column, Domain
-from discreet.answering.measurer import GRID, Chosen, Measured
+from discreet.answering.measurer import GRID, Chosen, Measured, SmallDatabase
+from discreet.answering.small import cells_at, largest_differences, length_of, sequences
 from discreet.loss import Neighbours
 from discreet.mechanisms import Exponential, Gaussian, Laplace
 from discreet.mechanisms.adaptive import Adaptive, Meter, PureAdaptive
@@ -89,3 +90,17 @@ class InMemory:
         chosen = names[self._meter.draw(mechanism, scores)]
         self._looks.append(Chosen(chosen, names, mechanism))
         return chosen
+
+    def small_choice(self, length, share):
+        return Exponential(
+            sensitivity=self.domain.rows_per_person,
+            epsilon=self._meter.budget.epsilon_of_choice(share),
+            size=sequences(self.domain, length),
+        )
+
+    def small_database(self, tables, rows_each, mechanism):
+        length = length_of(self.domain, mechanism.size)
+        scores = -largest_differences(self.domain, {name: self.exact(name) for name in tables}, rows_each, length)
+        cells = tuple(cells_at(self.domain, self._meter.draw(mechanism, scores), length))
+        self._looks.append(SmallDatabase(cells, rows_each, mechanism))
+        return self._looks[-1]

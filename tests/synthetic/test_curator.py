@@ -51,7 +51,7 @@ def a_curator(text=WIDE, **options):
 ROWS = "SELECT ward, sex, age FROM visits"
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [name for name in METHODS if name != "smalldb"])
 def test_synthetic_rows_come_from_one_charge_and_are_there_again_for_free(method):
     with a_curator() as curator:
         made = curator.synthesize(ROWS, epsilon=1, delta=1e-9, workload=2, method=method, name="v", analyst="alice")

@@ -13,6 +13,7 @@ from tests.synthetic.memory import InMemory, domain_of
 
 SIZES = {"a": 40, "b": 6, "c": 3, "d": 2}
 DOMAIN = domain_of(SIZES, ordered=("a",))
+OF_TABLES = {name: method for name, method in METHODS.items() if name != "smalldb"}  # which is for smaller domains
 WANTED = dict.fromkeys(combinations(SIZES, 3), 1)
 
 
@@ -42,7 +43,7 @@ def made(method, rows, **price):
 
 
 @pytest.mark.parametrize("price", [{"rho": 0.02}, {"epsilon": 1}], ids=str)
-@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+@pytest.mark.parametrize("method", OF_TABLES.values(), ids=OF_TABLES)
 def test_a_method_spends_its_budget_to_the_last_and_no_more(method, price):
     model, measurer = made(method, people(5000), **price)
     assert 0 <= measurer.left < 1e-9
@@ -67,7 +68,7 @@ def test_where_noise_would_drown_every_pair_only_single_columns_are_measured():
 
 
 @pytest.mark.parametrize("rows", [np.zeros((0, 4), int), people(1)], ids=["nobody", "one person"])
-@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+@pytest.mark.parametrize("method", OF_TABLES.values(), ids=OF_TABLES)
 def test_nobody_and_one_person_are_modelled_as_anybody(rows, method):
     model, _ = made(method, rows, rho=0.01)
     assert np.isfinite(model.table(("a", "b", "c"))).all()

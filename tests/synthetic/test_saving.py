@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from discreet.errors import BadRelease, TooLarge
+from discreet.errors import BadInput, BadRelease, TooLarge
 from discreet.synthetic.release import SyntheticRelease
 from tests.synthetic.test_curator import ROWS, a_curator
 
@@ -46,6 +46,17 @@ def test_a_file_that_is_damaged_foreign_or_newer_is_refused(release, tmp_path, s
     (tmp_path / "v.discreet").write_bytes(spoiled((tmp_path / "v.discreet").read_bytes()))
     with pytest.raises(BadRelease, match=said):
         SyntheticRelease.load(tmp_path / "v.discreet")
+
+
+def test_a_small_database_comes_from_the_curator_is_the_same_when_loaded_and_has_no_bounds(tmp_path):
+    with a_curator() as curator:
+        made = curator.synthesize("SELECT ward FROM visits", rho=0.1, workload=1, method="smalldb")
+    made.save(tmp_path / "small.discreet")
+    loaded = SyntheticRelease.load(tmp_path / "small.discreet")
+    assert np.array_equal(loaded.table("ward"), made.table("ward"))
+    assert set(made.sample(50)["ward"].to_pylist()) <= {"A", "B", "C"}
+    with pytest.raises(BadInput, match="error"):
+        made.bounds(0.95)
 
 
 def test_given_tables_whose_model_is_too_large_are_refused_before_anything_is_paid():

@@ -77,6 +77,18 @@ class Chosen:
 
 
 @dataclass(frozen=True, slots=True)
+class SmallDatabase:
+    """A few cells of the table over all columns, in the order they were drawn: each stands for `rows_each` rows."""
+
+    cells: tuple[int, ...]
+    rows_each: int
+    mechanism: Exponential
+
+
+Look: TypeAlias = Measured | Chosen | SmallDatabase
+
+
+@dataclass(frozen=True, slots=True)
 class Linear:
     """A question about counts: the sum of the table over `columns`, each cell times its weight, a whole multiple of 1 / GRID from 0 to 1.
 
@@ -124,7 +136,7 @@ class Measurer(Protocol):
         """What is left of it; a last look may cost just this much."""
 
     @property
-    def looks(self) -> tuple[Measured | Chosen, ...]:
+    def looks(self) -> tuple[Look, ...]:
         """Every table and choice so far, in order."""
 
     def shares(self, weights: Sequence[Number], *, of: Number | None = None) -> list[Fraction]:
@@ -150,6 +162,15 @@ class Measurer(Protocol):
 
         `estimates` has the model's table for each candidate, times GRID (`on_grid`); `weights` whole numbers w_A from 1 to 1,000; `penalties`
         b_A times GRID, whole. All three depend on earlier looks only, and have the same keys, whose order is that of the candidates.
+        """
+
+    def small_choice(self, length: int, share: Fraction) -> Exponential:
+        """The mechanism that chooses among all databases of so many cells, for so much. Nothing is spent."""
+
+    def small_database(self, tables: Sequence[Columns], rows_each: int, mechanism: Exponential) -> SmallDatabase:
+        """A small database that has every count of some tables near, noisily: by the exponential mechanism on minus its largest difference.
+
+        `rows_each` is a whole number of rows that each of its cells stands for, from earlier looks.
         """
 
     def watch(self, mechanism: AboveThreshold) -> Guard:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from discreet.answering.domain import Columns, Domain
-from discreet.answering.measurer import GRID, Chosen, Counts, Groups, Linear, Measured
+from discreet.answering.measurer import GRID, Counts, Groups, Linear, Look, Measured, SmallDatabase
+from discreet.answering.small import cells_at, largest_differences, length_of, sequences
 from discreet.answering.transcript import Step, about, looks_in
 from discreet.errors import BadData, BadInput, RunChanged
 from discreet.exact import UNIT, Number, exact, read_count, units_down
@@ -97,7 +98,7 @@ class Measuring:
         return self._run.meter.left
 
     @property
-    def looks(self) -> tuple[Measured | Chosen, ...]:
+    def looks(self) -> tuple[Look, ...]:
         return looks_in(self._run.steps)
 
     def shares(self, weights: Sequence[Number], *, of: Number | None = None) -> list[Fraction]:
@@ -189,6 +190,34 @@ class Measuring:
         fits = isinstance(mechanism, Exponential) and not mechanism.monotone and mechanism.size == len(estimates)
         if not fits or exact(mechanism.sensitivity) < needed:
             raise BadInput("This choice is not among these candidates.", next_step="Make it with `choice`.")
+
+    # Small databases
+
+    def small_choice(self, length: int, share: Fraction) -> Exponential:
+        return Exponential(
+            sensitivity=self.domain.rows_per_person,
+            epsilon=self._run.meter.budget.epsilon_of_choice(_whole_units(share)),
+            size=sequences(self.domain, length),
+        )
+
+    def small_database(self, tables: Sequence[Columns], rows_each: int, mechanism: Exponential) -> SmallDatabase:
+        length = length_of(self.domain, mechanism.size)
+        read_count(rows_each, name="rows_each", most=2**40)
+        # A count of rows moves by at most the rows of a person, whatever the relation, and so does the largest difference.
+        if mechanism.monotone or exact(mechanism.sensitivity) < self.domain.rows_per_person:
+            raise BadInput("This choice is not among small databases.", next_step="Make it with `small_choice`.")
+        asked = about(
+            "small", paid=mechanism, tables=[self.domain.check(columns) for columns in tables], rows_each=rows_each
+        )
+
+        def drawn() -> Counts:
+            exactly = {columns: self._exact(columns) for columns in tables}
+            chosen = self._run.meter.draw(mechanism, -largest_differences(self.domain, exactly, rows_each, length))
+            return np.array(cells_at(self.domain, int(chosen), length))
+
+        look = self._run.look(asked, paid=mechanism, drawn=drawn).look
+        assert isinstance(look, SmallDatabase)  # noqa: S101  as it was asked for
+        return look
 
     # The sparse vector
 

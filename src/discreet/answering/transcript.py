@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.answering.measurer import Chosen, Measured
+from discreet.answering.measurer import Chosen, Look, Measured, SmallDatabase
 from discreet.errors import LedgerDamaged
 from discreet.ledger.entries import canonical
 from discreet.ledger.releases import describe, rebuild
@@ -46,8 +46,8 @@ class Step:
         return cls(json.loads(line), np.frombuffer(integers, _INTEGERS).astype(np.int64))
 
     @property
-    def look(self) -> Measured | Chosen | None:
-        """The table or the choice that it is; None for what guards."""
+    def look(self) -> Look | None:
+        """The table, the choice or the small database that it is; None for what guards."""
         if self.kind == "table":
             values = self.outcome.reshape(self.about["shape"])
             groups = {name: tuple(codes) for name, codes in self.about["groups"].items()}
@@ -57,6 +57,10 @@ class Step:
             mechanism = rebuild(self.about["paid"])
             assert isinstance(mechanism, Exponential)  # noqa: S101  as it was stored
             return Chosen(candidates[int(self.outcome[0])], candidates, mechanism)
+        if self.kind == "small":
+            mechanism = rebuild(self.about["paid"])
+            assert isinstance(mechanism, Exponential)  # noqa: S101  as it was stored
+            return SmallDatabase(tuple(self.outcome.tolist()), self.about["rows_each"], mechanism)
         return None
 
 
@@ -72,7 +76,7 @@ def about(kind: str, *, paid: Mechanism | None, **details: Any) -> dict[str, Any
     return dict(json.loads(canonical(facts)))
 
 
-def looks_in(steps: Iterable[Step]) -> tuple[Measured | Chosen, ...]:
+def looks_in(steps: Iterable[Step]) -> tuple[Look, ...]:
     """The tables and choices among steps, in order."""
     looks = [step.look for step in steps]
     return tuple(look for look in looks if look is not None)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.answering.domain import Columns, Domain
-from discreet.answering.measurer import GRID, Chosen, Counts, Measured
+from discreet.answering.measurer import GRID, Chosen, Counts, Look, Measured
 from discreet.exact import Number, exact, read_level
 from discreet.synthetic.beliefs import Table
 from discreet.synthetic.methods import Method
@@ -58,9 +58,7 @@ class Bounds:
         wanted: What it was asked for.
     """
 
-    def __init__(
-        self, model: TreeModel, looks: Sequence[Measured | Chosen], method: Method, wanted: Mapping[Columns, int]
-    ) -> None:
+    def __init__(self, model: TreeModel, looks: Sequence[Look], method: Method, wanted: Mapping[Columns, int]) -> None:
         self._model, self._weights = model, method.weights(model.domain, wanted)
         self._measured = [look for look in looks if isinstance(look, Measured) and look.columns]
         self._rounds = _rounds(model.domain, looks, method)
@@ -115,7 +113,7 @@ class Bounds:
         return self._now[columns]
 
 
-def _rounds(domain: Domain, looks: Sequence[Measured | Chosen], method: Method) -> list[_Round]:
+def _rounds(domain: Domain, looks: Sequence[Look], method: Method) -> list[_Round]:
     """The run once more, as far as the model goes: what each choice was made by."""
     first = next((place for place, look in enumerate(looks) if isinstance(look, Chosen)), len(looks))
     progress = Progress(domain, looks[:first], groups_in(domain, looks, method.least_group))
@@ -123,6 +121,7 @@ def _rounds(domain: Domain, looks: Sequence[Measured | Chosen], method: Method) 
     for place, look in enumerate(looks[first:], first):
         if isinstance(look, Measured):
             progress.take(look)
+        if not isinstance(look, Chosen):
             continue
         followed = (later for later in looks[place:] if isinstance(later, Measured) and later.columns == look.columns)
         if after := next(followed, None):

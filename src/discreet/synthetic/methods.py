@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.answering.domain import Columns, Domain
-from discreet.answering.measurer import Chosen, Measured, Measurer
+from discreet.answering.measurer import Look, Measurer
 from discreet.noise import RandomBits
 
 
@@ -47,5 +47,5 @@ class Method(Protocol):
     def weights(self, domain: Domain, wanted: Mapping[Columns, int]) -> dict[Columns, int]:
         """The tables that may be chosen, and how much each counts; none, where nothing is chosen."""
 
-    def model(self, domain: Domain, looks: Sequence[Measured | Chosen]) -> Model:
+    def model(self, domain: Domain, looks: Sequence[Look]) -> Model:
         """What follows from the looks of a finished run: the same model for whoever has them."""

@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.answering.domain import Columns, Domain
-from discreet.answering.measurer import Chosen, Groups, Measured
+from discreet.answering.measurer import Chosen, Groups, Look, Measured
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.noise import RandomBits
 from discreet.synthetic.beliefs import Beliefs, Table, spread
 from discreet.synthetic.codings import Coding, merged, smoothed, without_negatives
 from discreet.synthetic.fitting import Evidence, Fit
+from discreet.synthetic.methods import Model
 from discreet.synthetic.rows import rows_of
 from discreet.synthetic.trees import Columns as Numbers
 
@@ -82,7 +83,7 @@ class Start:
     """Of the noise that the counts had, cell by cell."""
 
     @classmethod
-    def of(cls, domain: Domain, looks: Sequence[Measured | Chosen]) -> Start:
+    def of(cls, domain: Domain, looks: Sequence[Look]) -> Start:
         """From the tables that were measured with all codes.
 
         Args:
@@ -134,7 +135,7 @@ class Start:
         )
 
 
-def is_of_codes(look: Measured | Chosen) -> TypeGuard[Measured]:
+def is_of_codes(look: Look) -> TypeGuard[Measured]:
     """Whether it is a table of codes, none of them merged.
 
     Args:
@@ -172,7 +173,7 @@ def coarser(evidence: Evidence, codings: Sequence[Coding]) -> Evidence:
     return Evidence(evidence.columns, counts, variance)
 
 
-def begun(domain: Domain, start: Start, codings: Sequence[Coding], looks: Sequence[Measured | Chosen]) -> Fit:
+def begun(domain: Domain, start: Start, codings: Sequence[Coding], looks: Sequence[Look]) -> Fit:
     """A fit that has taken in every table of some looks.
 
     Args:
@@ -204,7 +205,7 @@ def noise_in_a_cell(mechanism: Gaussian | Laplace) -> float:
     return math.sqrt(2 / math.pi * Measured((), np.zeros(1, np.int64), mechanism).variance)
 
 
-def groups_in(domain: Domain, looks: Sequence[Measured | Chosen], least_group: float) -> Groups:
+def groups_in(domain: Domain, looks: Sequence[Look], least_group: float) -> Groups:
     """Which codes a run merged: as its first choice's table was measured, and every later one says of its own columns.
 
     Args:
@@ -247,7 +248,7 @@ class OfTables:
         """
         return {}
 
-    def model(self, domain: Domain, looks: Sequence[Measured | Chosen]) -> TreeModel:
+    def model(self, domain: Domain, looks: Sequence[Look]) -> Model:
         """What follows from the looks.
 
         Args:

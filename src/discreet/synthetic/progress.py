@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from discreet.answering.domain import Columns, Domain
-from discreet.answering.measurer import GRID, Chosen, Counts, Groups, Measured, on_grid
+from discreet.answering.measurer import GRID, Counts, Groups, Look, Measured, on_grid
 from discreet.synthetic.beliefs import Beliefs, Table
 from discreet.synthetic.model import Start, begun, coarser, evidence_of, numbers_of
 from discreet.synthetic.trees import Columns as Numbers
@@ -14,7 +14,7 @@ from discreet.synthetic.trees import Columns as Numbers
 class Progress:
     """What is known after some looks; takes in the next ones in order, and always makes the same of them."""
 
-    def __init__(self, domain: Domain, looks: Sequence[Measured | Chosen], groups: Groups) -> None:
+    def __init__(self, domain: Domain, looks: Sequence[Look], groups: Groups) -> None:
         self.domain, self._start = domain, Start.of(domain, looks)
         self.codings = self._start.codings(groups)
         self.fit = begun(domain, self._start, self.codings, looks)

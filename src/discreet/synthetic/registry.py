@@ -8,6 +8,7 @@ from discreet.synthetic.independent import Independent
 from discreet.synthetic.methods import Method
 from discreet.synthetic.mst import Mst
 from discreet.synthetic.mwem import Mwem
+from discreet.synthetic.smalldb import SmallDb
 
 METHODS: dict[str, Method] = {
     "aim": Aim(),
@@ -15,5 +16,6 @@ METHODS: dict[str, Method] = {
     "mwem": Mwem(),
     "fixed": Fixed(),
     "independent": Independent(),
+    "smalldb": SmallDb(),
 }
 """The first is the default."""
