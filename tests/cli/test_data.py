@@ -69,6 +69,16 @@ def test_check_counts_what_the_catalog_would_change_and_says_that_it_is_not_priv
     assert json.loads(run("budget", "--json"))["accounts"][0]["spent"]["epsilon"] == 0
 
 
+def test_check_counts_rows_beyond_those_that_questions_choose_from(small, run):
+    (small / "discreet.toml").write_text(CATALOG.replace("max_rows = 2", 'max_rows = 2\nbounding = "per-query"'))
+    assert json.loads(run("check", "--json"))["tables"][0]["beyond_max_rows"] == 0
+    (small / "visits.csv").write_text(VISITS + "1,15,5,A,2024-01-01,x\n" * 1000)
+    assert (
+        "3 rows (0.3 %) beyond those of a person that a question chooses from = 1,000: cut; somebody has 1,003"
+        in run("check")
+    )
+
+
 def test_a_missing_column_is_named_by_check_and_by_whoever_opens_the_data(small, run):
     (small / "discreet.toml").write_text(CATALOG.replace("columns.day", "columns.dya"))
     assert "dya: is declared, and the source has no such column" in run("check", code=3)

@@ -1,6 +1,7 @@
 """Questions to exact integers: cuts, keys, measures."""
 
 from collections import Counter
+from contextlib import closing
 from fractions import Fraction
 
 import pyarrow as pa
@@ -16,7 +17,21 @@ from discreet.catalog import parse_catalog
 from discreet.engines import DuckEngine
 from discreet.engines.exact_rows import whole as whole_numbers
 from discreet.engines.kernel import groupings
-from tests.engines.small import COST, PERSON, VISIT, WARD, asked, cells, opened, question, scanned, text, total, whole
+from tests.engines.small import (
+    COST,
+    PERSON,
+    VISIT,
+    WARD,
+    D,
+    asked,
+    cells,
+    opened,
+    question,
+    scanned,
+    text,
+    total,
+    whole,
+)
 from tests.reference.comparing import Bench, sizes_of
 from tests.reference.random_questions import Questions
 from tests.reference.worlds import random_world
@@ -41,7 +56,7 @@ def test_groups_have_counts_totals_and_people(engine):
         PEOPLE,
         Measure(kind=Kind.PRESENT, values=(rows.field(COST),)),
     )
-    given = asked(engine, rows, keys=(Key(rows.field(WARD), ("A", "B")),), measures=measures, rows=4)
+    given = asked(engine, rows, keys=(Key(rows.field(WARD), ("A", "B", "C", None)),), measures=measures, rows=4)
     # steps of 0.5, clamped to 0 … 8; 9.0 was clamped when it was read
     assert given == {
         ("A",): (3, 8, 0, 2, 2),
@@ -106,6 +121,26 @@ def test_histograms_belong_to_the_groups_beside_them(engine):
     )
     assert found == {("A", 2): 1, ("A", 6): 1, ("C", 8): 1}
     assert set(names) == {"A", "B", "C", None}
+
+
+def test_people_are_counted_by_the_places_of_declared_texts_whatever_their_order_and_letters():
+    """Those that are not declared are in no group of one that is; histograms belong to the groups beside them."""
+    odd = ["it's", "", "B", "A", "ß\n"]
+    with closing(
+        opened(visits=[(at, at, ward, 1.0, D) for at, ward in enumerate([*odd, "A", "C", None, "a", " B"])])
+    ) as given:
+        rows = scanned("visits")
+        median = Measure(kind=Kind.QUANTILE, values=(rows.field(COST),), steps=(Steps(Fraction(1, 2), 0, 8),), q=Fraction(1, 2))  # fmt: skip
+        made = question(rows, keys=(Key(rows.field(WARD), tuple(odd)),), measures=(PEOPLE, ROWS, median), rows=4)
+        assert "ENUM" in groupings(made, salt="s")[0].integers.sql
+        (exact,) = given.run(made)
+        counted = {key: counts for (key,), counts in cells(exact).items() if key is not None}
+        groups, _, rows_of_groups = exact.histograms[2]
+        names = exact.keys[0].to_pylist()
+    assert counted == {ward: (1 + (ward == "A"),) * 2 + (0,) for ward in odd}
+    assert {names[group]: int(count) for group, count in zip(groups, rows_of_groups, strict=True)} == {
+        None: 4, **{ward: counts[0] for ward, counts in counted.items()}
+    }  # fmt: skip
 
 
 # Cuts

@@ -52,9 +52,10 @@ def _of_rows(fit: TableFit, table: Table) -> Iterator[str]:
         yield f"{_several(fit.left_out, 'line')} not as long as the header, or no UTF-8: left out (line {lines})"
     if fit.without_owner:
         yield f"{_several(fit.without_owner, 'row')} of nobody: dropped"
-    if fit.beyond_max_rows and table.is_bounded_once:
+    if fit.beyond_max_rows:
         share = 100 * fit.beyond_max_rows / fit.rows
-        cut = f"{_several(fit.beyond_max_rows, 'row')} ({share:.2g} %) beyond max_rows = {table.max_rows}: cut"
+        kept = "max_rows" if table.is_bounded_once else "those of a person that a question chooses from"
+        cut = f"{_several(fit.beyond_max_rows, 'row')} ({share:.2g} %) beyond {kept} = {table.rows_kept:,}: cut"
         yield f"{cut}; somebody has {fit.most_rows:,}"
 
 

@@ -51,6 +51,7 @@ class TableFit:
     without_owner: int
     people: int
     beyond_max_rows: int
+    """Beyond those of a person that are kept."""
     most_rows: int
     """How many rows somebody has."""
     columns: tuple[ColumnFit, ...]
@@ -126,11 +127,11 @@ class _Owners:
 
 
 def _owners(connection: duckdb.DuckDBPyConnection, table: Table, door: Door) -> _Owners:
-    """Rows of nobody, people, rows beyond what counts of a person, and the most that somebody has."""
+    """Rows of nobody, people, rows beyond what is kept of a person, and the most that somebody has."""
     if table.is_public:
         return _Owners()
     owned = f"SELECT o, count(*) AS n FROM ({door.owned(table)}) GROUP BY o"
-    beyond = f"greatest(n - {table.max_rows}, 0)"
+    beyond = f"greatest(n - {table.rows_kept}, 0)"
     sums = (
         "coalesce(sum(n) FILTER (WHERE o IS NULL), 0), count(o), "
         f"coalesce(sum({beyond}) FILTER (WHERE o IS NOT NULL), 0), coalesce(max(n) FILTER (WHERE o IS NOT NULL), 0)"

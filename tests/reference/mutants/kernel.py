@@ -371,11 +371,22 @@ def people_counted_by_rows(patch):
 
 @MUTANTS.caught_by(pays_for("SELECT zip, COUNT(*) FROM visits GROUP BY zip"))
 def people_of_a_private_group_counted_by_rows(patch):
-    def by_rows(folds, names, rows):
+    def by_rows(folds, names, _, rows):
         parts = [*names, *(fold.over_rows for fold in folds), "count(*)"]
         return f"SELECT {', '.join(parts)} FROM {rows} GROUP BY {', '.join(names)}"
 
     patch.setattr(kernel, "_by_people", by_rows)
+
+
+def people_of_wards(catalog):
+    visits = table(catalog, "visits")
+    return asked(visits, Measure(kind=Kind.PEOPLE), ROWS, keys=[Key(visits.field(WARD), ("A", None))])
+
+
+@MUTANTS.caught_by(answers_as_meant(people_of_wards))
+def texts_that_are_not_declared_taken_for_missing_ones(patch):
+    real = dialect.canonical
+    patch.setattr(dialect, "canonical", lambda name, kind: dialect.place_among(name, ["A"]) if kind is Type.TEXT else real(name, kind))  # fmt: skip
 
 
 def distinct_pairs(catalog):

@@ -159,6 +159,11 @@ def nearest_double(name: str) -> str:
 # Canonical values, and a text of each
 
 
+def place_among(name: str, values: Sequence[str]) -> str:
+    """A text as its place among these, one byte long and in their order; NULL for any other."""
+    return f"TRY_CAST({name} AS ENUM({', '.join(map(string, values))}))"
+
+
 def canonical(name: str, kind: Type) -> str:
     """The one form of a value: no -2**63, no NaN, infinity, -0.0, no date outside years 1 to 9999."""
     match kind:
