@@ -62,7 +62,7 @@ class Run:
         if step.about != asked:
             raise RunChanged(
                 "This run was begun by another release of the program, or with other public facts, and cannot go on.",
-                next_step="Go on with the release that began it, or ask under another name.",
+                next_step="Go on with the release that began it, or ask for something else, which is paid for anew.",
             )
         self.steps.append(step)
         return step
