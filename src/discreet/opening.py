@@ -111,8 +111,7 @@ class _Opening:
     def present(self, frames: Mapping[str, Any] | None = None) -> Curator:
         """The curator of the ledger's data version: over frames, or a source that is the one which the version was begun with."""
         if frames is not None:
-            version = self._ledger.data_version()
-            return self._over(version, noting=lambda: None, frames=frames)
+            return self._over(self._ledger.data_version(), frames=frames)
         return self._copied(self._present)
 
     def refreshed(self, *, by: str, anyway: bool = False) -> Curator:

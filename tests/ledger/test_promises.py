@@ -19,9 +19,8 @@ ALICE = "[budget.analysts.alice]\nepsilon = 2.0"
 
 
 @pytest.fixture
-def config(tmp_path, where):
+def config(tmp_path):
     made = write_clinic(tmp_path / "clinic", patients=20, visits=50)
-    made.write_text(made.read_text().replace('path = "ledger.sqlite"', f'path = "{where}"'))
     assert UNIT in made.read_text()
     assert ALICE in made.read_text()
     begin_books(made)

@@ -235,6 +235,11 @@ def test_a_refresh_serves_a_catalog_that_waits_only_if_the_owner_wants_it(config
 
 def test_a_steward_s_refresh_keeps_no_new_catalog_from_being_served(config, current):
     edit(config, "max_rows = 20", "max_rows = 2")  # and nobody has looked yet
+    whole = (config.parent / VISITS).read_bytes()
+    (config.parent / VISITS).write_bytes(b"no parquet")
+    with pytest.raises(BadCatalog):
+        current.refresh(by="key 1", takes_catalog=False)
+    (config.parent / VISITS).write_bytes(whole)
     current.refresh(by="key 1", takes_catalog=False)
     assert current.curator.declared.tables["visits"].max_rows == 20
     current.look()

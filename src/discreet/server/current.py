@@ -56,6 +56,7 @@ class _Held:
     curator: Curator
     users: int = 0
     ends: float = math.inf
+    is_closed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,10 @@ class Current:
     def _let_go(self, those: list[_Held]) -> None:
         """Close what is neither used nor kept."""
         with self._lock:
-            idle = [held for held in those if not held.users and held is not self._held and held not in self._earlier]
+            kept = (self._held, *self._earlier)
+            idle = [held for held in those if not held.users and not held.is_closed and held not in kept]
+            for held in idle:
+                held.is_closed = True
         for held in idle:
             held.curator.close_data()
 
@@ -141,6 +145,8 @@ class Current:
                 self._follow(catalog, refreshed_by=by)
             except Exception as failure:
                 self._note(failure)
+                if not takes_catalog:
+                    self._refused = refused  # nothing was found out about what the file says now
                 raise
             if refused is not None and refused[0].catalog == self._text_hash() != self._served.catalog:
                 self._refused = (self._newest(), self._source_on_disk())
