@@ -34,7 +34,7 @@ class Bound:
     columns: Columns
     rows: float
     share: float
-    """Of all rows, about; 2 is as wrong as can be."""
+    """Of all rows, about; about 2 is as wrong as can be."""
     is_measured: bool
 
 
@@ -80,10 +80,12 @@ class Bounds:
             self._note_round(rows, one_round, quantiles[id(one_round.look)], beta)
         measured = {look.columns for look in self._measured}
         total = self._model.total
+        # There are no more rows than a measured table has, its noise allowed for: whatever the model says, it is no further off than all of them.
+        most = min((float(look.values.sum()) + quantiles[id(look)] for look in self._measured), default=math.inf)
         found = []
         for columns in tables:
             wider = [least for known, least in rows.items() if set(columns) <= set(known)]
-            least = min([*wider, 2 * total])
+            least = min([*wider, total + most])
             found.append(Bound(columns, least, least / total, columns in measured))
         return found
 

@@ -12,6 +12,8 @@ from discreet.synthetic.trees import Columns as Numbers
 from discreet.synthetic.trees import cells_of, mask_of, neighbours_of
 
 LARGEST_WEIGHT = 1000
+WIDEST = 4
+"""Tables of more columns are no candidates: their noise drowns them, and there are too many."""
 
 
 def weighted(domain: Domain, wanted: Mapping[Columns, int]) -> dict[Columns, int]:
@@ -24,15 +26,24 @@ def weighted(domain: Domain, wanted: Mapping[Columns, int]) -> dict[Columns, int
         wanted: Tables with their weights, whole and positive.
     """
     tables = [(frozenset(numbers_of(domain, columns)), weight) for columns, weight in wanted.items()]
-    parts = {part for table, _ in tables for k in range(1, len(table) + 1) for part in combinations(sorted(table), k)}
+    parts = {part for table, _ in tables for k in range(1, WIDEST + 1) for part in combinations(sorted(table), k)}
     # A table's weight is a sum over its columns of all that is wanted with them.
     alone = {part: sum(weight for table, weight in tables if part[0] in table) for part in parts if len(part) == 1}
     weights = {part: sum(alone[(column,)] for column in part) for part in parts}
-    largest = max(weights.values())
-    if largest > LARGEST_WEIGHT:
-        weights = {part: -(-weight * LARGEST_WEIGHT // largest) for part, weight in weights.items()}
     order = sorted(weights, key=lambda part: (len(part), part))
-    return {tuple(domain.names[column] for column in part): weights[part] for part in order}
+    return within_limits({tuple(domain.names[column] for column in part): weights[part] for part in order})
+
+
+def within_limits(weights: Mapping[Columns, int]) -> dict[Columns, int]:
+    """The same weights, in proportion, none larger than a choice takes.
+
+    Args:
+        weights: Whole and positive.
+    """
+    largest = max(weights.values())
+    if largest <= LARGEST_WEIGHT:
+        return dict(weights)
+    return {columns: -(-weight * LARGEST_WEIGHT // largest) for columns, weight in weights.items()}
 
 
 def fitting_in(

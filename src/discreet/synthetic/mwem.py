@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from discreet.answering.domain import Columns, Domain
 from discreet.answering.measurer import Measurer
-from discreet.synthetic.candidates import fitting_in
+from discreet.synthetic.candidates import fitting_in, within_limits
 from discreet.synthetic.model import OfTables, numbers_of
 from discreet.synthetic.progress import Progress
 
@@ -56,8 +56,4 @@ class Mwem(OfTables):
             domain: What is public.
             wanted: Tables with their weights.
         """
-        largest = max(wanted.values())
-        return {
-            columns: max(1, weight * 1000 // largest) if largest > 1000 else weight
-            for columns, weight in wanted.items()
-        }
+        return within_limits(wanted)
