@@ -1,5 +1,7 @@
 """Exact tables of rows in memory, steps in memory, and measurers over both: what the engine and the books do, without either."""
 
+import math
+
 import numpy as np
 
 from discreet.answering.domain import Column, Domain
@@ -21,9 +23,11 @@ def tables_of(rows, sizes):
     codes = np.asarray(rows, np.int64).reshape(-1, len(sizes))
 
     def count(columns):
-        table = np.zeros(tuple(sizes[at] for at in columns), np.int64)
-        np.add.at(table, tuple(codes[:, at] for at in columns), 1) if columns else table.fill(len(codes))
-        return table
+        shape = tuple(sizes[at] for at in columns)
+        cells = (
+            np.ravel_multi_index(tuple(codes[:, at] for at in columns), shape) if columns else np.zeros(len(codes), int)
+        )
+        return np.bincount(cells, minlength=math.prod(shape)).reshape(shape)
 
     def merge(new):
         fewer = [size if part is None else max(part) + 1 for size, part in zip(sizes, new, strict=True)]

@@ -1,16 +1,12 @@
-"""A measurer over rows in memory, with the exact noise of our mechanisms and a real meter: for tests and benchmarks of methods."""
-
-import math
-
-import numpy as np
+"""A measurer over rows in memory: the one of the house, without an engine and books. For tests and benchmarks of methods."""
 
 from discreet.answering.domain import Column, Domain
-from discreet.answering.measurer import GRID, Chosen, Measured, SmallDatabase
-from discreet.answering.small import cells_at, largest_differences, length_of, sequences
+from discreet.answering.measuring import Measuring, Run
 from discreet.loss import Neighbours
-from discreet.mechanisms import Exponential, Gaussian, Laplace
-from discreet.mechanisms.adaptive import Adaptive, Meter, PureAdaptive
+from discreet.mechanisms import Adaptive, PureAdaptive
+from discreet.mechanisms.adaptive import Meter
 from discreet.noise import SYSTEM_BITS
+from tests.answering.counted import MemorySteps, tables_of
 
 
 def domain_of(sizes, *, ordered=(), rows_per_person=1, neighbours=Neighbours.ADD_REMOVE):
@@ -20,87 +16,27 @@ def domain_of(sizes, *, ordered=(), rows_per_person=1, neighbours=Neighbours.ADD
     return Domain(columns, rows_per_person, neighbours)
 
 
-class InMemory:
-    def __init__(self, domain, rows, *, rho=None, epsilon=None, bits=SYSTEM_BITS, shared=None):
-        self.domain, self._rows = domain, np.asarray(rows, np.int64)
-        self.is_pure = epsilon is not None
-        budget = PureAdaptive(epsilon=epsilon) if self.is_pure else rho and Adaptive(rho=rho)
-        self._meter, self._looks, self._groups, self.asked = shared or (Meter(budget, bits), [], {}, [])
-        self._exact = {}
+class InMemory(Measuring):
+    """It remembers by which estimates, weights and penalties choices were asked for."""
 
-    budget = property(lambda self: self._meter.budget.amount)
-    left = property(lambda self: self._meter.left)
-    looks = property(lambda self: tuple(self._looks))
+    def __init__(self, domain, rows, *, rho=None, epsilon=None, bits=SYSTEM_BITS):
+        budget = Adaptive(rho=rho) if epsilon is None else PureAdaptive(epsilon=epsilon)
+        self._begin(
+            domain, tables_of(rows, domain.shape(domain.names)), Run(Meter(budget, bits), MemorySteps()), {}, []
+        )
 
-    def merged(self, groups):
-        rows = self._rows.copy()
-        for place, name in enumerate(self.domain.names):
-            if name in groups:
-                rows[:, place] = np.array(groups[name])[rows[:, place]]
-        coarse = InMemory(self.domain.merged(groups), rows, shared=(self._meter, self._looks, groups, self.asked))
-        coarse.is_pure = self.is_pure
-        return coarse
-
-    def shares(self, weights, *, of=None):
-        return self._meter.shares(weights, of=self.left if of is None else of)
-
-    def noise(self, columns, share):
-        size = self.domain.cells(columns)
-        if self.is_pure:
-            return Laplace(sensitivity=self.domain.l1, epsilon=share, size=size)
-        return Gaussian.for_rho(sensitivity=self.domain.l2, rho=share, size=size)
+    def _begin(self, domain, tables, run, groups, asked):
+        Measuring.__init__(self, domain, tables, run, groups)
+        object.__setattr__(self, "asked", asked)
 
     def exact(self, columns):
-        if columns not in self._exact:
-            shape = self.domain.shape(columns)
-            places = [self.domain.names.index(name) for name in columns]
-            codes = (
-                np.ravel_multi_index(tuple(self._rows[:, places].T), shape)
-                if columns
-                else np.zeros(len(self._rows), int)
-            )
-            self._exact[columns] = np.bincount(codes, minlength=math.prod(shape)).reshape(shape)
-        return self._exact[columns]
-
-    def noisy(self, columns, mechanism):
-        values = np.asarray(self._meter.draw(mechanism, self.exact(columns).ravel())).reshape(
-            self.domain.shape(columns)
-        )
-        groups = {name: self._groups[name] for name in columns if name in self._groups}
-        self._looks.append(Measured(columns, values, mechanism, groups))
-        return self._looks[-1]
-
-    def choice(self, weights, share):
-        weights = list(weights)
-        return Exponential(
-            sensitivity=GRID * max(weights) * self.domain.l1,
-            epsilon=self._meter.budget.epsilon_of_choice(share),
-            size=len(weights),
-        )
+        return self._exact(columns)
 
     def worst(self, estimates, weights, penalties, mechanism):
-        scores = np.array(
-            [
-                weights[name] * (int(np.abs(GRID * self.exact(name) - estimate).sum()) - penalties[name])
-                for name, estimate in estimates.items()
-            ]
-        )
-        names = tuple(estimates)
         self.asked.append((estimates, weights, penalties))
-        chosen = names[self._meter.draw(mechanism, scores)]
-        self._looks.append(Chosen(chosen, names, mechanism))
-        return chosen
+        return super().worst(estimates, weights, penalties, mechanism)
 
-    def small_choice(self, length, share):
-        return Exponential(
-            sensitivity=self.domain.rows_per_person,
-            epsilon=self._meter.budget.epsilon_of_choice(share),
-            size=sequences(self.domain, length),
-        )
-
-    def small_database(self, tables, rows_each, mechanism):
-        length = length_of(self.domain, mechanism.size)
-        scores = -largest_differences(self.domain, {name: self.exact(name) for name in tables}, rows_each, length)
-        cells = tuple(cells_at(self.domain, self._meter.draw(mechanism, scores), length))
-        self._looks.append(SmallDatabase(cells, rows_each, mechanism))
-        return self._looks[-1]
+    def merged(self, groups):
+        coarser, same = super().merged(groups), object.__new__(InMemory)
+        same._begin(coarser.domain, coarser._tables, self._run, coarser._groups, self.asked)
+        return same
