@@ -206,6 +206,31 @@ def test_a_catalog_with_a_mistake_on_disk_is_told_by_its_line_and_the_old_one_is
         served.config.write_text(good)
 
 
+def test_a_collection_is_begun_on_the_page(opened, served):
+    page = opened(served.owner)
+    page.goto(f"{served.url}/#owner/collections")
+    page.fill("form.line >> label:has-text('name') >> input", "pets")
+    page.fill("form.line >> label:has-text('with commas') >> input", "cat, dog,fish")
+    page.fill("form.line >> label:has-text('gives away') >> input", "1.5")
+    page.click("text=Begin it")
+    expect(page.locator("#owner-said")).to_contain_text("pets is open")
+    expect(page.locator("tr", has_text="pets")).to_contain_text("ε 1.5")
+    page.fill("form.line >> label:has-text('name') >> input", "steps")
+    page.select_option("form.line select", "a number")
+    page.fill("form.line >> label:has-text('lowest') >> input", "9")
+    assert page.locator("form.line input:invalid").count() >= 1
+    asks = {"name": "steps", "epsilon": 1, "between": [9]}
+    owner = {"Authorization": f"Bearer {served.owner}"}
+    refused = httpx.post(f"{served.url}/v1/tasks", json={"asks": asks}, headers=owner, timeout=60).json()
+    assert refused["error"]["code"] == "bad-task"
+    page.fill("form.line >> label:has-text('gives away') >> input", "1")
+    page.fill("form.line >> label:has-text('lowest') >> input", "0, 30000")
+    page.click("text=Begin it")
+    expect(page.locator("tr", has_text="steps")).to_contain_text("ε 1")
+    tasks = {task["name"]: task for task in served.get("/v1/tasks").json()["tasks"]}
+    assert {"pets", "steps"} <= set(tasks)
+
+
 def test_a_collection_is_closed_and_deleted(opened, served):
     publish(served, Task.frequency("ice cream", domain=["vanilla", "lemon"], epsilon=1.0), retention_days=30)
     page = opened(served.owner)

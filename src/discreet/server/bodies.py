@@ -8,7 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from discreet.accounting import Filter, open_filter
 from discreet.answering.wire import read_parameters
+from discreet.errors import BadTask
 from discreet.figures import CONFIDENCE
+from discreet.local import Task
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)]
 Share = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False, strict=True)]
@@ -142,11 +144,45 @@ class CatalogText(_Strict):
     text: Annotated[str, Field(max_length=90_000)]
 
 
-class NewTask(_Strict):
-    """A collection task, and after how many days all that it collected is deleted."""
+class NewCollection(_Strict):
+    """What to ask devices, in few words: which of some values, or a number between two bounds, of which the mean is wanted."""
 
-    spec: dict[str, Any]
+    name: Annotated[str, Field(min_length=1, max_length=200)]
+    epsilon: Positive
+    values: Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]], Field(max_length=1000)] | None = None
+    between: Annotated[list[Annotated[float, Field(allow_inf_nan=False)]], Field(max_length=10)] | None = None
+
+    @model_validator(mode="after")
+    def _asks_one_thing(self) -> NewCollection:
+        if (self.values is None) == (self.between is None):
+            message = "a collection asks for one of some values, or for a number between two bounds"
+            raise ValueError(message)
+        return self
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """The whole task, randomized as it is best."""
+        if self.between is not None:
+            if len(self.between) != 2:
+                raise BadTask("A number lies between two bounds.", next_step="Give the lowest and the highest.")
+            low, high = self.between
+            return dict(Task.mean(self.name, lower=low, upper=high, epsilon=self.epsilon).spec)
+        return dict(Task.frequency(self.name, domain=self.values or [], epsilon=self.epsilon).spec)
+
+
+class NewTask(_Strict):
+    """A collection task, whole or in few words, and after how many days all that it collected is deleted."""
+
+    spec: dict[str, Any] | None = None
+    asks: NewCollection | None = None
     retention_days: Annotated[int, Field(ge=1, le=36500)] | None = None
+
+    @model_validator(mode="after")
+    def _is_one(self) -> NewTask:
+        if (self.spec is None) == (self.asks is None):
+            message = "give spec or asks"
+            raise ValueError(message)
+        return self
 
 
 class Rehearsal(_Strict):

@@ -77,8 +77,9 @@ def list_collections(request: Request) -> Response:
 
 @routes.post("/tasks", status_code=201)
 def publish(body: NewTask, request: Request) -> dict[str, Any]:
-    """Begin a collection, for the owner: the specification as `Task.to_json` writes it."""
-    task, collections = sound_task(body.spec), service_of(request).collections
+    """Begin a collection, for the owner: the specification as `Task.to_json` writes it, or in few words what it asks."""
+    spec = body.asks.spec if body.asks is not None else body.spec or {}
+    task, collections = sound_task(spec), service_of(request).collections
     collections.publish(task, retention_days=body.retention_days)
     return _about(collections.record(task.id))
 

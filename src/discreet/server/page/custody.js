@@ -1,12 +1,13 @@
 // Of the Owner page: what is collected and how long it is kept, and who did what.
 import { act, careful } from "./acting.js";
 import { accountName, call, day, fill, make, many, scrolling } from "./dom.js";
+import { chosen, field, form } from "./forms.js";
 
 export async function collections() {
   const { collections: all, unsound } = await call("/v1/collections");
   const about = make("p", "Devices send randomized reports; this server counts them. A closed collection takes no more of them; a deleted one leaves nothing.");
-  if (!all.length && !unsound.length)
-    return [about, make("p", "Nothing is collected. `discreet collect new` writes a task, and `discreet collect publish` begins it.", { class: "quiet" })];
+  const begin = beginning();
+  if (!all.length && !unsound.length) return [about, make("p", "Nothing is collected yet.", { class: "quiet" }), ...begin];
   const place = (name) => `/v1/tasks/${encodeURIComponent(name)}`;
   const remove = (name) =>
     careful("Delete", "With all that was collected?", () =>
@@ -42,7 +43,33 @@ export async function collections() {
       ...unsound.map((name) => [name, "—", "—", "cannot be carried out", "—", remove(name)]),
     ],
   );
-  return [about, scrolling(table)];
+  return [about, scrolling(table), ...begin];
+}
+
+const ASKS = { "which of these": "values, with commas between", "a number": "lowest, highest" };
+
+const BOUNDS = "\\s*-?[0-9]*[.]?[0-9]+\\s*,\\s*-?[0-9]*[.]?[0-9]+\\s*";
+
+// The usual questions, randomized as it is best; `discreet collect new` writes all others.
+function beginning() {
+  const name = field("name", { required: "", maxlength: 200, size: 14 }),
+    kind = chosen("asks for", Object.keys(ASKS)),
+    among = field(ASKS["which of these"], { required: "", size: 24 }),
+    epsilon = field("a report gives away ε", { inputmode: "decimal", required: "", size: 6, pattern: "[0-9]*[.]?[0-9]+" }),
+    days = field("kept for days", { type: "number", min: 1, max: 36500, value: 90, required: "" });
+  kind.input.addEventListener("input", () => {
+    among.label.firstChild.data = ASKS[kind.input.value];
+    among.input.pattern = kind.input.value === "a number" ? BOUNDS : ".*";
+  });
+  return form("Begin a collection", [name, kind, among, epsilon, days], "Begin it", () => {
+    const parts = among.input.value.split(",").map((part) => part.trim()),
+      asked = kind.input.value === "a number" ? { between: parts.map(Number) } : { values: parts.filter(Boolean) };
+    const asks = { name: name.input.value.trim(), epsilon: Number(epsilon.input.value), ...asked };
+    act(
+      () => call("/v1/tasks", { method: "POST", body: { asks, retention_days: Number(days.input.value) } }),
+      `${asks.name} is open: devices find it on the page Collect, and at /v1/tasks.`,
+    );
+  });
 }
 
 // Entries of the books that somebody made, in words; questions have the Budget page.

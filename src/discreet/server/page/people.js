@@ -2,6 +2,7 @@
 import { act, careful } from "./acting.js";
 import { amount, bar, left, renewing } from "./budget.js";
 import { $, accountName, button, call, capText, day, fill, make, scrolling } from "./dom.js";
+import { chosen, field, form } from "./forms.js";
 
 const ROLES = { owner: ["analyst", "steward", "auditor", "metrics", "shuffler", "owner"], steward: ["analyst", "auditor", "metrics"] };
 const RENEWS = { all: null, "each day": "daily", "each week": "weekly", "each month": "monthly", "each quarter": "quarterly", "each year": "yearly" };
@@ -10,31 +11,7 @@ const small = { class: "plain small" };
 const of = (name) => encodeURIComponent(name);
 const readAccounts = async () => (await call("/v1/budget")).accounts;
 
-// A field with its label above it, for forms in a line.
-function field(words, attributes, tag = "input") {
-  const label = make("label", words),
-    input = make(tag, "", { autocomplete: "off", ...attributes });
-  label.append(input);
-  return { label, input };
-}
-
-function chosen(words, choices) {
-  const made = field(words, {}, "select");
-  made.input.append(...choices.map((choice) => make("option", choice, { value: choice })));
-  return made;
-}
-
 const capField = (value = "") => field("may spend ε", { inputmode: "decimal", required: "", size: 6, value, pattern: "[0-9]*[.]?[0-9]+" });
-
-function form(title, fields, name, send) {
-  const made = make("form", "", { class: "line" });
-  made.append(...fields.map((each) => each.label), make("button", name));
-  made.addEventListener("submit", (event) => {
-    event.preventDefault();
-    send();
-  });
-  return title ? [make("h3", title), made] : [made];
-}
 
 // A new key is shown once, until another part of the page is opened.
 async function showKey(work, name) {
