@@ -12,11 +12,12 @@ import numpy as np
 
 from benchmarks.report import table, where, write_section
 from discreet import workloads
+from discreet.mechanisms.combining import Integers
 from discreet.workloads.choosing import Plan
 from discreet.workloads.geography import Tree
 from discreet.workloads.levels import haar, tree
-from discreet.workloads.measurement import Integers, Price
 from discreet.workloads.optimal import optimal, singular_value_bound
+from discreet.workloads.price import Price
 from discreet.workloads.residuals import Residuals
 from discreet.workloads.rounding import allot
 from discreet.workloads.strategy import Strategy

@@ -11,7 +11,7 @@ from discreet.loss import Neighbours
 from discreet.workloads.choosing import Plan
 from discreet.workloads.families import Listed, Points, Ranges, Thresholds, Total
 from discreet.workloads.levels import haar, identity, tree
-from discreet.workloads.measurement import Price
+from discreet.workloads.price import Price
 from tests.sources import SeededBits
 from tests.workloads import brute
 

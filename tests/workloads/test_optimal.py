@@ -7,8 +7,8 @@ from discreet import workloads
 from discreet.errors import BadInput
 from discreet.loss import Neighbours
 from discreet.workloads.choosing import Plan
-from discreet.workloads.measurement import Price
 from discreet.workloads.optimal import Rows, optimal, singular_value_bound
+from discreet.workloads.price import Price
 from tests.workloads import brute
 
 HALF = Price(rho=0.5)  # noise of variance 1 for columns of length 1

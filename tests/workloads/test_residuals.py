@@ -10,8 +10,8 @@ from discreet import workloads
 from discreet.errors import TooLarge
 from discreet.loss import Neighbours
 from discreet.workloads.choosing import Plan
-from discreet.workloads.measurement import Price
 from discreet.workloads.optimal import singular_value_bound
+from discreet.workloads.price import Price
 from discreet.workloads.residuals import Residual, Residuals
 from tests.sources import SeededBits
 from tests.workloads import brute

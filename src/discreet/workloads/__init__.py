@@ -1,8 +1,9 @@
 """Many queries at once: which numbers to measure so that all answers together are as exact as a price allows."""
 
+from discreet.mechanisms.combining import Measurement
 from discreet.workloads.choosing import Estimate, Plan, plan
 from discreet.workloads.geography import Tree
-from discreet.workloads.measurement import Measurement, Price
+from discreet.workloads.price import Price
 from discreet.workloads.topdown import TopDown
 from discreet.workloads.workload import Workload, marginals, means, points, predicates, ranges, thresholds, total
 

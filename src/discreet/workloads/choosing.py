@@ -12,10 +12,11 @@ import numpy as np
 
 from discreet.errors import BadData, TooLarge
 from discreet.exact import Number, read_level
+from discreet.mechanisms.combining import Integers, Measurement
 from discreet.workloads.families import Floats
 from discreet.workloads.levels import haar, identity, tree
-from discreet.workloads.measurement import Integers, Measurement, Price
 from discreet.workloads.optimal import MOST_CELLS, optimal
+from discreet.workloads.price import Price
 from discreet.workloads.residuals import Residuals
 from discreet.workloads.strategy import OfCells, Strategy
 from discreet.workloads.workload import LARGEST_GRAM, Queries, Workload
@@ -147,4 +148,4 @@ def plan(workload: Workload, columns: Mapping[str, int], **price: Any) -> Plan:
             f"There are {queries.cells:,} cells, and only tables are answered over more than {MOST_CELLS_COUNTED:,}.",
             next_step="Ask for tables (marginals, points), or for fewer columns at once.",
         )
-    return min(plans, key=lambda option: option.total_error)
+    return min(plans, key=lambda option: float(f"{option.total_error:.6g}"))  # ties to the first, on every machine

@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet.errors import BadInput
 from discreet.loss import Neighbours
-from discreet.workloads.measurement import Combination, Integers, Reach
+from discreet.mechanisms.combining import Combination, Integers, Reach
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,6 +109,11 @@ class Regions(Combination):
     @property
     def most(self) -> int:  # type: ignore[override]
         return self.tree.sizes[-1]
+
+    @property
+    def described(self) -> dict[str, Any]:
+        starts = [start.tolist() for start in self.tree.starts]
+        return {"combination": "Regions", "level": self.level, "cells": self.columns_each, "tree": starts}
 
     def before(self, counts: Integers) -> Integers:
         tables = counts.reshape(-1, self.columns_each)

@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 from discreet.errors import BadInput
 from discreet.loss import Neighbours
+from discreet.mechanisms.combining import Combination, Integers, Reach
 from discreet.workloads.families import Floats
-from discreet.workloads.measurement import Combination, Integers, Price, Reach
+from discreet.workloads.price import Price
 from discreet.workloads.strategy import OfCells
 from discreet.workloads.workload import Queries
 
@@ -40,6 +42,10 @@ class Blocks(Combination):
     @property
     def most(self) -> int:  # type: ignore[override]
         return self.block
+
+    @property
+    def described(self) -> dict[str, Any]:
+        return {"combination": type(self).__name__, "block": self.block, "padded": self.padded}
 
     def before(self, counts: Integers) -> Integers:
         return _padded(counts, self.padded).reshape(-1, self.block).sum(axis=1)

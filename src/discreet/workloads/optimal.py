@@ -13,13 +13,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from discreet.errors import BadInput
 from discreet.loss import Neighbours
+from discreet.mechanisms.combining import Combination, Integers, Reach
 from discreet.workloads.families import Floats
-from discreet.workloads.measurement import Combination, Integers, Price, Reach
+from discreet.workloads.price import Price
 from discreet.workloads.strategy import OfCells
 from discreet.workloads.workload import Queries
 
@@ -55,6 +57,10 @@ class Rows(Combination):
     @property
     def most(self) -> int:  # type: ignore[override]
         return int(np.abs(self.matrix).sum(axis=1).max())
+
+    @property
+    def described(self) -> dict[str, Any]:
+        return {"combination": "Rows", "matrix": self.matrix.tolist()}
 
     def before(self, counts: Integers) -> Integers:
         return self.matrix @ counts

@@ -14,12 +14,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain, combinations
+from typing import Any
 
 import numpy as np
 
 from discreet.loss import Neighbours
+from discreet.mechanisms.combining import Combination, Integers, Reach
 from discreet.workloads.families import Floats
-from discreet.workloads.measurement import Combination, Integers, Price, Reach
+from discreet.workloads.price import Price
 from discreet.workloads.strategy import Strategy
 from discreet.workloads.workload import Queries
 
@@ -55,6 +57,10 @@ class Residual(Combination):
     def share_of_cell(self) -> Fraction:
         """How much of a row's length the projection P leaves: Π(1 − 1/nᵢ)."""
         return math.prod((1 - Fraction(1, size) for size in self.sizes), start=Fraction(1))
+
+    @property
+    def described(self) -> dict[str, Any]:
+        return {"combination": "Residual", "sizes": list(self.sizes)}
 
     def before(self, counts: Integers) -> Integers:
         """N·P·x, in integers: along each axis n times the cell, less the sum."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.errors import BadInput
+from discreet.mechanisms.combining import Integers
 from discreet.workloads.families import Floats
-from discreet.workloads.measurement import Integers
 
 _TINY = 1e-9
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from discreet.mechanisms.combining import Combination, Integers
 from discreet.workloads.families import Floats
-from discreet.workloads.measurement import Combination, Integers, Price
+from discreet.workloads.price import Price
 from discreet.workloads.workload import Queries
 
 

@@ -18,9 +18,10 @@ from discreet.errors import BadData, BadInput
 from discreet.exact import read_count
 from discreet.loss import Neighbours
 from discreet.mechanisms.adding import as_int64
+from discreet.mechanisms.combining import Integers, Measurement
 from discreet.workloads.families import Floats
 from discreet.workloads.geography import Regions, Tree
-from discreet.workloads.measurement import Integers, Measurement, Price
+from discreet.workloads.price import Price
 from discreet.workloads.rounding import allot, counts_of
 
 
