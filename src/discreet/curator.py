@@ -36,6 +36,7 @@ from discreet.mechanisms.base import least
 from discreet.sql import Table
 from discreet.sql.text import Parameters
 from discreet.synthetic.curating import MakesSynthetic
+from discreet.workloads.curating import AnswersWorkloads
 
 __all__ = [
     "Asking",
@@ -58,7 +59,7 @@ class Estimate(NamedTuple):
     answer: Answer
 
 
-class Curator(MakesSynthetic, CuratorFace):
+class Curator(MakesSynthetic, AnswersWorkloads, CuratorFace):
     """Stands between a database and an analyst who may be hostile."""
 
     def __init__(

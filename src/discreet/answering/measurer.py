@@ -1,6 +1,6 @@
 """How people's rows are seen by whoever makes synthetic data, answers workloads or runs a session: through a `Measurer`, and in no other way.
 
-It knows what is public (`domain`) and what is left to spend, and has three ways of looking: `noisy` measures a table, `worst` chooses the table
+It knows what is public (`domain`) and what is left to spend, and has four ways of looking: `noisy` measures a table, `combined` sums and differences of its cells, `worst` chooses the table
 that a model fits least, `watch` begins a run of the sparse vector. Each look is paid for, drawn, and stored on disk as a step before its
 outcome is returned. `measuring.py` does that; nobody else has the exact tables.
 
@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 from discreet.answering.domain import Columns, Domain
 from discreet.exact import Number, exact
 from discreet.mechanisms import AboveThreshold, Exponential, Gaussian, Laplace
+from discreet.mechanisms.combining import Combination
 
 Counts: TypeAlias = NDArray[np.int64]
 Groups: TypeAlias = Mapping[str, tuple[int, ...]]
@@ -147,6 +148,9 @@ class Measurer(Protocol):
 
     def noisy(self, columns: Columns, mechanism: Gaussian | Laplace) -> Measured:
         """The table over some columns with noise. `()` is the number of rows, which is private."""
+
+    def combined(self, columns: Columns, combination: Combination, mechanism: Gaussian | Laplace) -> Counts:
+        """What is kept of whole-number combinations of a table's counts with noise, whose sensitivity is for them."""
 
     def choice(self, weights: Iterable[int], share: Fraction) -> Exponential:
         """The mechanism that chooses among as many candidates as there are weights, for so much. Nothing is spent."""

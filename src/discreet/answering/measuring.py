@@ -21,6 +21,7 @@ from discreet.errors import BadData, BadInput, RunChanged
 from discreet.exact import UNIT, Number, exact, read_count, units_down
 from discreet.mechanisms import AboveThreshold, Exponential, Gaussian, Laplace, Mechanism, PureAdaptive
 from discreet.mechanisms.adaptive import Meter
+from discreet.mechanisms.combining import Combination
 from discreet.mechanisms.sparse import Watch
 from discreet.noise import SYSTEM_BITS
 
@@ -115,14 +116,36 @@ class Measuring:
 
     def noisy(self, columns: Columns, mechanism: Gaussian | Laplace) -> Measured:
         self._check_noise(columns, mechanism)
-        groups = {name: list(self._groups[name]) for name in columns if name in self._groups}
-        asked = about("table", paid=mechanism, columns=columns, groups=groups, shape=self.domain.shape(columns))
+        shape = self.domain.shape(columns)
+        asked = about("table", paid=mechanism, columns=columns, groups=self._merged_among(columns), shape=shape)
         step = self._run.look(
             asked, paid=mechanism, drawn=lambda: self._run.meter.draw(mechanism, self._exact(columns).reshape(-1))
         )
         look = step.look
         assert isinstance(look, Measured)  # noqa: S101  as it was asked for
         return look
+
+    def _merged_among(self, columns: Columns) -> dict[str, list[int]]:
+        return {name: list(self._groups[name]) for name in columns if name in self._groups}
+
+    def combined(self, columns: Columns, combination: Combination, mechanism: Gaussian | Laplace) -> Counts:
+        self._check_combination(columns, combination, mechanism)
+        groups, described = self._merged_among(columns), combination.described
+        asked = about("combination", paid=mechanism, columns=columns, groups=groups, combination=described)
+
+        def drawn() -> Counts:
+            whole = combination.combined(self._exact(columns).reshape(-1))
+            return combination.after(self._run.meter.draw(mechanism, whole))
+
+        return self._run.look(asked, paid=mechanism, drawn=drawn).outcome
+
+    def _check_combination(self, columns: Columns, combination: Combination, mechanism: Gaussian | Laplace) -> None:
+        reach, rows = combination.reach(self.domain.neighbours), self.domain.rows_per_person
+        needed = rows**2 * (reach.squares if isinstance(mechanism, Gaussian) else reach.total**2)
+        fits = isinstance(mechanism, Gaussian | Laplace) and exact(mechanism.sensitivity) ** 2 >= needed
+        sizes = (self.domain.cells(self.domain.check(columns)), mechanism.size)
+        if not fits or sizes != (combination.cells, combination.size):
+            raise BadInput("This noise is not for this combination.", next_step="Plan a workload over this domain.")
 
     def _check_noise(self, columns: Columns, mechanism: Gaussian | Laplace) -> None:
         needed: Number = self.domain.l2 if isinstance(mechanism, Gaussian) else self.domain.l1

@@ -22,6 +22,7 @@ from discreet.sql.people import plan_rows, values_question
 from discreet.sql.text import Parameters
 from discreet.synthetic.asking import Wanted, method_named, synthesis, tables_of
 from discreet.synthetic.release import SyntheticRelease
+from discreet.workloads.tabulating import TabulatedRelease, is_tabulated
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,14 +167,15 @@ class MakesSynthetic:
         """
         return self.ledger.named_releases(analyst=analyst)
 
-    def release(self, name: str, *, analyst: str | None = None) -> SyntheticRelease:
+    def release(self, name: str, *, analyst: str | None = None) -> SyntheticRelease | TabulatedRelease:
         """A release by its name. Nothing is spent.
 
         Args:
             name: As it was given.
             analyst: Who asks; nobody is the owner at hand.
         """
-        return SyntheticRelease(self.ledger.named_answer(name, analyst=analyst), name=name)
+        stored = self.ledger.named_answer(name, analyst=analyst)
+        return TabulatedRelease(stored, name=name) if is_tabulated(stored) else SyntheticRelease(stored, name=name)
 
     def _budget(self, **price: Number | None) -> Any:
         is_pure = not self.declared.cap.cap.delta

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
+from discreet.answering.domain import MOST_CELLS
 from discreet.errors import BadData, TooLarge
 from discreet.exact import Number, read_level
 from discreet.mechanisms.combining import Integers, Measurement
 from discreet.workloads.families import Floats
 from discreet.workloads.levels import haar, identity, tree
-from discreet.workloads.optimal import MOST_CELLS, optimal
+from discreet.workloads.optimal import MOST_CELLS_OPTIMISED, optimal
 from discreet.workloads.price import Price
 from discreet.workloads.residuals import Residuals
 from discreet.workloads.strategy import OfCells, Strategy
 from discreet.workloads.workload import LARGEST_GRAM, Queries, Workload
 
-MOST_CELLS_COUNTED = 10**6
+WHOLE = 1 << 24
+"""What the shares of a plan add up to, about."""
 _BRANCHINGS = (2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64)
 
 
@@ -32,6 +34,8 @@ class Plan:
     queries: Queries
     price: Price
     strategy: Strategy
+    shares: Integers
+    """How the price is divided, in whole numbers: the same on every machine."""
     measurements: tuple[Measurement | None, ...]
     """One a combination of the strategy; None for what is not measured."""
 
@@ -44,8 +48,19 @@ class Plan:
             price: What may be spent.
             strategy: What is measured.
         """
-        shares = strategy.shares(queries, price)
-        return cls(queries, price, strategy, price.measurements(strategy.combinations, shares))
+        return cls.divided(queries, price, strategy, np.rint(strategy.shares(queries, price) * WHOLE).astype(np.int64))
+
+    @classmethod
+    def divided(cls, queries: Queries, price: Price, strategy: Strategy, shares: Integers) -> Plan:
+        """A strategy with a given division of a price.
+
+        Args:
+            queries: What is asked.
+            price: What may be spent.
+            strategy: What is measured.
+            shares: How much each combination gets, as whole numbers.
+        """
+        return cls(queries, price, strategy, shares, price.measurements(strategy.combinations, shares))
 
     @property
     def precisions(self) -> Floats:
@@ -115,22 +130,36 @@ def _width(level: float, *, gaussian: bool) -> float:
     return -math.log(1 - level) / math.sqrt(2)
 
 
-def candidates(queries: Queries, price: Price) -> Iterator[Strategy]:
-    """Every strategy that can answer them.
+def candidates(queries: Queries) -> Iterator[Strategy]:
+    """Every strategy with errors in closed form that can answer them.
 
     Args:
         queries: What is asked.
-        price: What may be spent.
     """
     if all(term.is_table for term in queries.terms):
         yield Residuals.of(queries)
-    if queries.cells <= MOST_CELLS_COUNTED:
+    if queries.cells <= MOST_CELLS:
         yield identity(queries.cells)
     if len(queries.sizes) == 1 or queries.cells <= LARGEST_GRAM:
         yield haar(queries.cells)
         yield from (tree(queries.cells, branching) for branching in _BRANCHINGS if branching < queries.cells)
-    if price.gaussian and queries.cells <= MOST_CELLS:
-        yield optimal(queries)
+
+
+def best_plan(queries: Queries, price: Price, strategies: Iterable[Strategy]) -> Plan:
+    """The plan with the least expected error; of those that are as good, the first.
+
+    Args:
+        queries: What is asked.
+        price: What may be spent.
+        strategies: To choose among.
+    """
+    plans = [Plan.of(queries, price, strategy) for strategy in strategies]
+    if not plans:
+        raise TooLarge(
+            f"There are {queries.cells:,} cells, and only tables are answered over more than {MOST_CELLS:,}.",
+            next_step="Ask for tables (marginals, points), or for fewer columns at once.",
+        )
+    return min(plans, key=lambda option: float(f"{option.total_error:.6g}"))  # the same choice on every machine
 
 
 def plan(workload: Workload, columns: Mapping[str, int], **price: Any) -> Plan:
@@ -142,10 +171,7 @@ def plan(workload: Workload, columns: Mapping[str, int], **price: Any) -> Plan:
         **price: `rho` or `epsilon`; `rows_per_person`; `neighbours`.
     """
     queries, cost = workload.on(columns), Price(**price)
-    plans = [Plan.of(queries, cost, strategy) for strategy in candidates(queries, cost)]
-    if not plans:
-        raise TooLarge(
-            f"There are {queries.cells:,} cells, and only tables are answered over more than {MOST_CELLS_COUNTED:,}.",
-            next_step="Ask for tables (marginals, points), or for fewer columns at once.",
-        )
-    return min(plans, key=lambda option: float(f"{option.total_error:.6g}"))  # ties to the first, on every machine
+    strategies = list(candidates(queries))
+    if cost.gaussian and queries.cells <= MOST_CELLS_OPTIMISED:
+        strategies.append(optimal(queries))
+    return best_plan(queries, cost, strategies)

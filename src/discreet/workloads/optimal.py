@@ -25,7 +25,7 @@ from discreet.workloads.price import Price
 from discreet.workloads.strategy import OfCells
 from discreet.workloads.workload import Queries
 
-MOST_CELLS = 1024
+MOST_CELLS_OPTIMISED = 1024
 _SCALE = 1 << 18
 """The length of the longest column of the matrix that is measured, about."""
 _GAP = 1.001

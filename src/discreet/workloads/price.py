@@ -6,13 +6,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
+
+from numpy.typing import NDArray
 
 from discreet.errors import BadEpsilon
 from discreet.exact import UNIT, Number, read_count, read_epsilon
 from discreet.loss import Neighbours, read_neighbours
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.mechanisms.combining import Combination, Measurement
-from discreet.mechanisms.curves import Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +61,7 @@ class Price:
             return 2 * amount / (self.rows_per_person**2 * float(reach.squares))
         return amount**2 / (2 * self.rows_per_person**2 * reach.total**2)
 
-    def measurements(self, combinations: Sequence[Combination], shares: Floats) -> tuple[Measurement | None, ...]:
+    def measurements(self, combinations: Sequence[Combination], shares: NDArray[Any]) -> tuple[Measurement | None, ...]:
         """Combinations with the noise that a division of the price buys: together never more than it.
 
         Args:

@@ -16,6 +16,7 @@ from discreet.workloads.families import Family, Floats, Listed, Points, Ranges, 
 
 LARGEST_GRAM = 4096
 """Cells up to which a Gram matrix is written out: 128 MB."""
+MOST_TABLES = 10_000
 _MOST_NUMBERS = 1 << 27
 """Of queries that are written out."""
 
@@ -62,6 +63,17 @@ class Workload:
         if factor is None or factor <= 0:
             raise BadInput("A weight must be a positive number.", next_step="Leave out what counts for nothing.")
         return Workload(tuple(replace(term, weight=term.weight * float(factor)) for term in self.terms))
+
+    def columns_among(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Those that it asks about, in order.
+
+        Args:
+            names: Of all columns.
+        """
+        named = {name for term in self.terms if isinstance(term, Term) for name, _ in term.families}
+        if any(isinstance(term, Tables) for term in self.terms):
+            named |= set(names)
+        return tuple(sorted(named, key=lambda name: names.index(name) if name in names else len(names)))
 
     def on(self, columns: Mapping[str, int]) -> Queries:
         """The queries over given columns.
@@ -194,6 +206,8 @@ def _spelt_out(term: Term | Tables, sizes: dict[str, int]) -> list[BoundTerm]:
                 f"There are no tables of {term.columns} columns among {len(sizes)}.",
                 next_step="Ask for tables of fewer columns.",
             )
+        if math.comb(len(sizes), term.columns) > MOST_TABLES:
+            raise TooLarge(f"These are more than {MOST_TABLES:,} tables.", next_step="Ask for tables of fewer columns.")
         chosen = combinations(sizes, term.columns)
         return [b for names in chosen for b in _spelt_out(Term(_points(names), term.weight), sizes)]
     families = dict(term.families)

@@ -1,0 +1,104 @@
+"""Workloads asked of a curator: one charge, answers that agree, and what is refused before any charge."""
+
+import numpy as np
+import pytest
+
+from discreet import workloads
+from discreet.errors import BadInput, BudgetExceeded, DiscreetError
+from discreet.ledger import verify
+from discreet.loss import Neighbours
+from discreet.mechanisms import Adaptive, Gaussian, PureAdaptive
+from discreet.workloads.describing import described, rebuilt
+from discreet.workloads.tabulating import measure, plan_over
+from tests.answering.counted import MemorySteps, domain_of, measuring
+from tests.sources import SeededBits
+from tests.synthetic.test_curator import ROWS, a_curator
+
+ASKED = workloads.marginals(2) + workloads.points("age")
+
+
+def test_tables_come_from_one_charge_agree_and_are_there_again_for_free():
+    with a_curator() as curator:
+        planned = curator.plan_tables(ROWS, ASKED, rho=0.5, analyst="alice")
+        nothing = curator.budget()
+        made = curator.tabulate(ROWS, ASKED, rho=0.5, name="t", analyst="alice")
+        spent = curator.budget()
+        assert spent != nothing
+        again = curator.tabulate(ROWS, ASKED, rho=0.5, name="t", analyst="alice")
+        assert curator.budget() == spent
+        assert again.transcript.encoded() == made.transcript.encoded()
+        assert np.allclose(made.table("ward", "sex").sum(axis=0), made.table("sex", "age").sum(axis=1))
+        assert np.allclose(made.table("ward", "age").sum(axis=0), made.table("age"))
+        assert made.table("age").sum() == pytest.approx(1200, abs=200)
+        assert made.plan.strategy.name == planned.strategy.name == "residuals"
+        for before, after in zip(planned.errors(0.9), made.errors(0.9), strict=True):
+            assert np.array_equal(before, after)
+        assert isinstance(curator.release("t", analyst="alice"), type(made))
+        assert verify(curator.ledger).sound
+
+
+def test_ranges_are_answered_by_the_strategy_that_was_planned():
+    with a_curator() as curator:
+        made = curator.tabulate(ROWS, workloads.ranges("age") + workloads.total(), rho=0.5)
+        ranges, total = made.answers
+        assert ranges[9] == pytest.approx(float(total))
+        assert ranges.size == 55
+        with pytest.raises(BadInput):
+            made.table("ward", "age")
+
+
+def test_what_cannot_be_is_refused_before_any_charge():
+    with a_curator() as curator:
+        nothing = curator.budget()
+        for workload, price in (
+            (workloads.marginals(4), {"rho": 0.1}),
+            (workloads.ranges("nothing"), {"rho": 0.1}),
+            (3, {"rho": 0.1}),
+            (ASKED, {}),
+            (ASKED, {"rho": 0.1, "epsilon": 1}),
+            (ASKED, {"rho": 1000}),
+        ):
+            with pytest.raises(DiscreetError):
+                curator.tabulate(ROWS, workload, **price)
+        assert curator.budget() == nothing
+
+
+@pytest.mark.parametrize("neighbours", list(Neighbours), ids=lambda relation: relation.value)
+@pytest.mark.parametrize("budget", [Adaptive(rho=0.5), PureAdaptive(epsilon=2)], ids=["rho", "epsilon"])
+def test_a_plan_spends_its_budget_and_a_run_taken_up_again_draws_nothing(budget, neighbours):
+    domain = domain_of(3, 4, 2, rows_per_person=2, neighbours=neighbours)
+    rows = np.random.default_rng(1).integers(0, [3, 4, 2], (300, 3))
+    for asked in (workloads.marginals(2), workloads.ranges("b") * workloads.points("c"), workloads.total()):
+        plan, steps = plan_over(asked, domain, budget), MemorySteps()
+        measurer = measuring(rows, domain, budget=budget, bits=SeededBits("tables"), store=steps)
+        measure(measurer, plan)
+        assert 0 <= measurer.left < budget.amount / 10**6
+        first = list(steps.steps)
+        measure(measuring(rows, domain, budget=budget, store=steps), plan)
+        assert steps.steps == first
+
+
+def test_noise_that_is_made_for_less_than_a_combination_moves_is_refused():
+    domain = domain_of(3, 4, rows_per_person=2)
+    rows = [(0, 0), (1, 1)]
+    plan = plan_over(workloads.marginals(2), domain, Adaptive(rho=0.5))
+    for m in plan.measurements:
+        columns = tuple("ab"[place] for place in m.combination.columns)
+        wrong = [
+            Gaussian(sensitivity=float(m.noise.sensitivity) * 0.99, variance=10**6, size=m.noise.size),
+            Gaussian(sensitivity=m.noise.sensitivity, variance=10**6, size=m.noise.size + 1),
+        ]
+        for noise in wrong:
+            with pytest.raises(BadInput):
+                measuring(rows, domain, budget=Adaptive(rho=0.5)).combined(columns, m.combination, noise)
+    with pytest.raises(BudgetExceeded):
+        measure(measuring(rows, domain, budget=Adaptive(rho=0.4)), plan)
+
+
+def test_workloads_come_back_from_json():
+    asked = (
+        ASKED.weighted(0.1) + workloads.ranges("age") * workloads.thresholds("sex") + workloads.means("age", [0.5, 1])
+    )
+    assert described(rebuilt(described(asked))) == described(asked)
+    columns = {"age": 2, "sex": 3, "ward": 2}
+    assert np.array_equal(rebuilt(described(asked)).on(columns).gram(), asked.on(columns).gram())
