@@ -14,7 +14,7 @@ from discreet.ledger.declared import begin_books, open_books
 from discreet.ledger.opening import seal_books
 from discreet.opening import open_curator, refresh
 from discreet.samples import write_clinic
-from tests.ledger.asking import a_ledger, a_request, ask, open_ledger
+from tests.ledger.asking import a_ledger, a_request, append, ask, open_ledger
 from tests.opening import shorten
 
 COUNT = "SELECT COUNT(*) FROM visits"
@@ -142,7 +142,7 @@ def test_an_earlier_release_did_not_say_who_set_a_cap_and_the_lower_one_holds(wh
         for entry in entries:
             body = {name: value for name, value in entry.body.items() if name not in ("by", "salt")}
             last = Entry.following(last, time=entry.time, kind=entry.kind, body=body)
-            chain.append(t, last)
+            append(t, last)
     seal_books(where, anchor=None)
     older = open_ledger(where)
     older.open_account(open_filter(5), by=CATALOG)

@@ -11,7 +11,7 @@ from discreet.ledger import Entry, Ledger, chain, verify
 from discreet.ledger.caps import CATALOG
 from discreet.ledger.entries import canonical
 from discreet.ledger.opening import seal_books
-from tests.ledger.asking import OPENED, PRICE, a_ledger, a_request, ask, forge, older_books, open_ledger
+from tests.ledger.asking import OPENED, PRICE, a_ledger, a_request, append, ask, forge, older_books, open_ledger
 
 CAP = 5 * PRICE
 
@@ -52,7 +52,7 @@ class Editor:
         last = None
         for entry in entries:
             last = Entry.following(last, time=entry.time, kind=entry.kind, body=entry.body)
-            chain.append(self.t, Entry(*(getattr(last, name) for name in Entry.__slots__[:6]), entry.seal))
+            append(self.t, Entry(*(getattr(last, name) for name in Entry.__slots__[:6]), entry.seal))
 
     def append(self, kind, body, seal=None):
         self.write([*self.entries(), Entry(0, self.entries()[-1].time, kind, body, "", "", seal)])

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from discreet.errors import BudgetExceeded, LedgerDamaged, NoAnchor, StoreUnavailable
-from discreet.ledger import verify
+from discreet.ledger import Request, verify
 from tests.ledger.asking import PRICE, a_ledger, a_request, in_child, open_ledger, output_of
 
 WAITING = 12
@@ -31,12 +31,14 @@ class Held:
         together._write = held
 
     def charge_at_once(self, numbers):
-        """Each number by a thread of its own, the first of them held; what became of each."""
+        """Each number, or request, by a thread of its own, the first of them held; what became of each."""
         outcomes = {}
 
         def charge(number):
             try:
-                outcomes[number] = self.ledger.reserve(a_request(number)).charged
+                outcomes[number] = self.ledger.reserve(
+                    number if isinstance(number, Request) else a_request(number)
+                ).charged
             except Exception as error:  # noqa: BLE001
                 outcomes[number] = type(error)
 
@@ -69,6 +71,39 @@ def test_a_refusal_among_them_takes_back_its_own_and_nothing_else(where):
     assert held.ledger.account().spent.epsilon == pytest.approx(cap * PRICE)
     assert [entry.kind for entry in held.ledger.history()].count("charge") == cap
     assert verify(held.ledger).sound
+
+
+def test_a_job_that_is_refused_half_way_takes_back_all_that_it_wrote_and_nothing_of_others(where):
+    ledger = a_ledger(where, analysts=("alice", "bob"))
+    held, tried = Held(ledger), []
+
+    def refused(step):
+        """Of the jobs in the second commit the third, after all that it writes was written."""
+        tried.append(step)
+        if step == "reserve: written" and tried.count(step) == 4:
+            raise BudgetExceeded("Half-way.", next_step="Never.")
+
+    ledger._step = refused
+    outcomes = list(held.charge_at_once(range(WAITING + 1)).values())
+    assert outcomes.count(BudgetExceeded) == 1
+    assert outcomes.count(("dataset", "analyst:alice")) == WAITING
+    assert tried.count("reserve: written") == 4 + WAITING - 1, "the others were not run once more"
+    assert ledger.account().spent.epsilon == pytest.approx(WAITING * PRICE)
+    assert [entry.kind for entry in ledger.history()].count("charge") == WAITING
+    assert verify(ledger).sound
+
+
+def test_two_who_wait_with_the_same_question_pay_the_dataset_once(where):
+    ledger = a_ledger(where, analysts=("alice", "bob"))
+    held = Held(ledger)
+    outcomes = held.charge_at_once(
+        [0, *(a_request(1, analyst=who, request_id=f"{who}-{n}") for n in range(6) for who in ("alice", "bob"))]
+    )
+    paid = sorted(charged for request, charged in outcomes.items() if request != 0 and charged)
+    assert [len(charged) for charged in paid] in ([1, 2], [2, 1])
+    assert held.commits == 2
+    assert ledger.account().spent.epsilon == pytest.approx(2 * PRICE)
+    assert verify(ledger).sound
 
 
 def test_a_commit_that_fails_fails_all_of_them_by_name_and_charges_nobody(where):

@@ -22,9 +22,8 @@ from discreet.mechanisms import Mechanism
 from discreet.store import Transaction
 
 _COLUMNS = "name, kind, epsilon, delta, frozen, spent_pure, spent_rho, spent_delta, spent_renyi, renews, begun, earlier"
-_SAVE = (
-    f"INSERT INTO ledger_accounts ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET "  # noqa: S608
-    + ", ".join(f"{column} = excluded.{column}" for column in _COLUMNS.split(", ")[1:])
+_AGAIN = "ON CONFLICT (name) DO UPDATE SET " + ", ".join(
+    f"{column} = excluded.{column}" for column in _COLUMNS.split(", ")[1:]
 )
 DATASET = "dataset"
 """The account that binds all analysts together, as if they colluded."""
@@ -151,9 +150,9 @@ def load_some(t: Transaction, *names: str) -> list[Account]:
     return [account_of(row) for row in t.run(f"SELECT {_COLUMNS} FROM ledger_accounts WHERE name IN ({marks})", *names)]  # noqa: S608
 
 
-def save(t: Transaction, account: Account) -> None:
-    """Write an account, new or known."""
-    t.run(_SAVE, *row_of(account))
+def save(t: Transaction, several: Sequence[Account]) -> None:
+    """Write accounts, new or known."""
+    t.insert(f"ledger_accounts ({_COLUMNS})", [row_of(account) for account in several], otherwise=_AGAIN)
 
 
 def account_of(row: Sequence[Any]) -> Account:

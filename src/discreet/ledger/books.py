@@ -83,7 +83,7 @@ class Books:
     def would_charge(self, request: Request) -> dict[str, bool]:
         """The accounts that have not paid for a question yet, each with whether its cap allows it now. Charges nothing."""
         with self.writer.reading() as draft:
-            unpaid = questions.unpaid_accounts(draft, request.key, request.analyst)
+            unpaid = questions.unpaid_accounts(draft, questions.standing(draft, request.key, request.analyst))
             known = {account.name: account for account in draft.accounts(*unpaid)} if unpaid else {}
             return {name: name in known and known[name].allows(request.releases) for name in unpaid}
 
@@ -91,12 +91,13 @@ class Books:
         """What was answered to an asker who has paid for it, looked up and not asked again; None where there is nothing."""
         with self.writer.reading() as draft:
             draft.check_open(request.analyst)
-            unpaid = questions.unpaid_accounts(draft, request.key, request.analyst)
-            is_theirs = not unpaid and questions.has_asked(draft, request.key, request.analyst)
-            answer = questions.stored_answer(draft, request.key) if is_theirs else None
+            standing = questions.standing(draft, request.key, request.analyst)
+            unpaid = questions.unpaid_accounts(draft, standing)
+            is_theirs = not unpaid and standing.asked is not None  # an owner pays nothing for what others paid for
+            answer = questions.stored_answer(draft, standing) if is_theirs else None
             if answer is None:
                 return None
-            return Reservation(request, questions.receipt_of(draft, request.key, request.analyst), (), answer)
+            return Reservation(request, questions.receipt_of(draft, standing), (), answer)
 
     def paid_under_earlier_format(self, label: str, *, question_format: int, data_version: int) -> bool:
         """Whether anybody paid for a question of these very words, about this data, before digests had this format.

@@ -11,6 +11,7 @@ from discreet.ledger.entries import Entry, canonical
 from discreet.store import Row, Transaction
 
 COLUMNS = "seq, time, kind, body, previous, hash, seal"
+INTO = f"ledger_entries ({COLUMNS})"
 _SELECT = f"SELECT {COLUMNS} FROM ledger_entries"  # noqa: S608
 _PAGE = 2_000
 _NO_END = 2**62
@@ -75,9 +76,17 @@ def charges_before(t: Transaction, seq: int | None, *, analyst: str | None, limi
 
 def outcomes(t: Transaction, question: str) -> list[Entry]:
     """What was answered and what was watched, under the key that a question was paid under."""
-    about = t.member("body", "question")
-    rows = t.run(f"{_SELECT} WHERE kind IN ('answer', 'watch') AND {about} = ? ORDER BY seq", question)
-    return [_entry(row) for row in rows]
+    return [_entry(row) for row in t.run(f"{_SELECT} WHERE {_are_outcomes(t)} ORDER BY seq", question)]
+
+
+def number_of_answers(t: Transaction) -> str:
+    """How it is said in SQL how many answers were given under a key, which is ?."""
+    return f"(SELECT COUNT(CASE WHEN kind = 'answer' THEN 1 END) FROM ledger_entries WHERE {_are_outcomes(t)})"  # noqa: S608
+
+
+def _are_outcomes(t: Transaction) -> str:
+    """As the index says it."""
+    return f"kind IN ('answer', 'watch') AND {t.member('body', 'question')} = ?"
 
 
 def refreshes(t: Transaction) -> list[int]:
@@ -106,10 +115,9 @@ def with_receipt(t: Transaction, receipt: str) -> list[Entry]:
     return [_entry(row) for row in rows]
 
 
-def append(t: Transaction, entry: Entry) -> None:
-    """Write the entry that follows the last one."""
-    values = (entry.seq, entry.time, entry.kind, canonical(entry.body), entry.previous, entry.hash, entry.seal)
-    t.run(f"INSERT INTO ledger_entries ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", *values)  # noqa: S608
+def row_of(entry: Entry) -> Row:
+    """The row of an entry."""
+    return entry.seq, entry.time, entry.kind, canonical(entry.body), entry.previous, entry.hash, entry.seal
 
 
 def damaged(problem: str) -> NoReturn:

@@ -1,9 +1,12 @@
-"""A draft: one job's part of a transaction. What it reads is held against the running books, what it changes is an entry."""
+"""A draft: the books as the jobs of one transaction see and change them. What is read is held against the running books, what changes is an entry.
+
+Rows are written together: at the end, or before anybody looks at the tables that they belong to.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import Any
@@ -19,14 +22,52 @@ from discreet.store import Transaction
 
 
 class Draft:
-    """The books as one job sees and changes them; `running` is its own copy, and counts once all is committed."""
+    """The books of one transaction; `running` is its own copy, and counts once all is committed."""
 
     def __init__(self, t: Transaction, running: RunningBooks, *, clock: Clock, seals: Seals) -> None:
-        self.t, self.running, self.seals, self._clock = t, running, seals, clock
+        self.running, self.seals = running, seals
+        self._t, self._clock = t, clock
         self._now = clock.now()
-        """One moment for the whole job: what is decided and what is written fall into the same period."""
+        """One moment for all: what is decided and what is written fall into the same period."""
         self._accounts: dict[str, Account] = {}
         """Those whose rows were looked at: meanwhile nobody else writes."""
+        self._changed: dict[str, Account] = {}
+        """Those whose rows are to be written."""
+        self._rows: dict[tuple[str, str], list[Sequence[object]]] = {}
+        self._keys: set[str] = set()
+        """What the rows that are not written yet are looked up by."""
+        self._marks = 0
+
+    @property
+    def t(self) -> Transaction:
+        """The transaction, to look at any table."""
+        self.write()
+        return self._t
+
+    def looking_up(self, *keys: str) -> Transaction:
+        """The same, to look up rows of questions by these keys alone: those under other keys need not be written for that."""
+        return self._t if self._keys.isdisjoint(keys) else self.t
+
+    @property
+    def marks(self) -> int:
+        """Another number after every change."""
+        return self._marks + self._t.changes
+
+    def write(self) -> None:
+        """Write all rows that wait for it."""
+        if not self._rows and not self._changed:
+            return
+        rows, changed = self._rows, self._changed
+        self._rows, self._changed, self._keys = {}, {}, set()
+        for (into, otherwise), several in rows.items():
+            self._t.insert(into, several, otherwise=otherwise)
+        accounts.save(self._t, list(changed.values()))
+
+    def add(self, into: str, row: Sequence[object], *, keys: Sequence[str] = (), otherwise: str = "") -> None:
+        """A row that goes into a table and its columns, and is looked up by these keys; `otherwise` is what is done where it is there already."""
+        self._marks += 1
+        self._rows.setdefault((into, otherwise), []).append(row)
+        self._keys.update(keys)
 
     @property
     def today(self) -> date:
@@ -37,7 +78,7 @@ class Draft:
         """An account as its row has it today, refused where the entries say otherwise: rows can be edited, sums cannot."""
         if name not in self._accounts:
             try:
-                account = accounts.load(self.t, name, like=self.running.accounts.get(name))
+                account = accounts.load(self._t, name, like=self.running.accounts.get(name))
             except UnknownAccount:
                 if name in self.running.accounts:
                     chain.damaged("An account is not there any more.")
@@ -65,13 +106,12 @@ class Draft:
             self.account(name).check_open()
 
     def save(self, account: Account) -> None:
-        """Write an account's row, after the entry that explains it."""
+        """Change an account's row, after the entry that explains it."""
         self._check(account)
-        accounts.save(self.t, account)
-        self._accounts[account.name] = account
+        self._accounts[account.name] = self._changed[account.name] = account
 
     def append(self, kind: str, body: Mapping[str, Any]) -> Entry:
-        """Write the next entry, and go on from it; before it, what is to be remarked about the clock."""
+        """The next entry, to go on from; before it, what is to be remarked about the clock."""
         remark = self._clock.remark(self.running.head, self._now)
         if remark is not None:
             self._link(clock.KIND, remark)
@@ -83,10 +123,10 @@ class Draft:
         last = self.running.head
         entry = Entry.following(last, time=clock.time_after(last, self._now), kind=kind, body=salted)
         entry = replace(entry, seal=self.seals.of(entry))
+        self.add(chain.INTO, chain.row_of(entry))
         problems = self.running.take_in(entry)
         if problems:
             chain.damaged(f"The books would not add up: {'; '.join(problems)}.")
-        chain.append(self.t, entry)
         return entry
 
     def _check(self, account: Account) -> None:

@@ -20,12 +20,12 @@ from discreet.accounting.charges import PRICES
 from discreet.accounting.filters import Filter
 from discreet.errors import BadInput, NameTaken, RequestConflict
 from discreet.ledger import caps, chain, questions, relation, sources, steps, watches
-from discreet.ledger.accounts import DATASET, analyst_account
+from discreet.ledger.accounts import analyst_account
 from discreet.ledger.anchor import Anchor
 from discreet.ledger.books import Books
 from discreet.ledger.clock import utc_now
 from discreet.ledger.draft import Draft
-from discreet.ledger.entries import AT_HAND
+from discreet.ledger.entries import AT_HAND, Entry
 from discreet.ledger.opening import closed_if_refused, kept_store, secret_of_books
 from discreet.ledger.releases import describe
 from discreet.ledger.requests import Request, Reservation
@@ -186,38 +186,37 @@ class Ledger(Books):
         def job(draft: Draft) -> Reservation:
             self._step("reserve: begun")
             draft.check_open(request.analyst)
-            known = draft.t.run(
-                "SELECT question FROM ledger_requests WHERE analyst = ? AND request = ?",
-                request.analyst or "",
-                request.id,
-            )
-            if known and known[0][0] != key:
+            standing = questions.standing(draft, key, request.analyst, request=request.id)
+            if standing.requested not in (None, key):
                 raise RequestConflict(
                     "This request id was used for another question.", next_step="Use a new id for a new question."
                 )
             if draft.running.named.get(request.name or "", key) != key:
                 raise NameTaken("Another release has this name.", next_step="Give it a name of its own.")
-            unpaid = questions.unpaid_accounts(draft, key, request.analyst)
-            if known and unpaid:
+            unpaid = questions.unpaid_accounts(draft, standing)
+            if standing.requested is not None and unpaid:
                 chain.damaged("A request counts as made and was not paid for.")
-            receipt = None if known else self._charge(draft, request, key, unpaid)
+            is_first = standing.requested is None and standing.asked is None
+            receipt = "" if is_first else questions.receipt_of(draft, standing)
+            if standing.requested is None:
+                charge = self._charge(draft, request, unpaid)
+                receipt = receipt or charge.hash
             self._step("reserve: written")
-            receipt = receipt or questions.receipt_of(draft, key, request.analyst)
-            return Reservation(request, receipt, tuple(unpaid), questions.stored_answer(draft, key))
+            return Reservation(request, receipt, tuple(unpaid), questions.stored_answer(draft, standing))
 
         reservation = self.writer.write(job)
         self._step("reserve: committed")
         return reservation
 
-    def _charge(self, draft: Draft, request: Request, key: str, unpaid: list[str]) -> str | None:
-        """Charge the accounts that have not paid; the receipt, if this is the first that the asker's own pays."""
+    def _charge(self, draft: Draft, request: Request, unpaid: list[str]) -> Entry:
+        """Charge the accounts that have not paid."""
         charged = [draft.account(name).charged(request.releases) for name in unpaid]
         self._step("reserve: checked")
         body = {
             "accounts": unpaid,
             "analyst": request.analyst,
             "request": request.id,
-            "question": key,
+            "question": request.key,
             "format": request.format,
             "label": request.label,
             "releases": [describe(release) for release in request.releases],
@@ -226,9 +225,8 @@ class Ledger(Books):
         entry = draft.append("charge", body)
         for account in charged:
             draft.save(account)
-        questions.mark_paid(draft.t, entry)
-        own = DATASET if request.analyst is None else analyst_account(request.analyst)
-        return entry.hash if own in unpaid else None
+        questions.mark_paid(draft, entry)
+        return entry
 
     def finish(self, reservation: Reservation, answer: bytes) -> bytes:
         """Store the answer and return the stored one, which is the only one that may leave."""
@@ -239,12 +237,12 @@ class Ledger(Books):
         def job(draft: Draft) -> bytes:
             self._step("finish: begun")
             draft.check_open(request.analyst)
-            is_known = question in draft.running.unanswered
-            if not is_known and not draft.t.run("SELECT 1 FROM ledger_questions WHERE question = ?", question):
+            standing = questions.standing(draft, question, request.analyst)
+            if standing.charged is None and question not in draft.running.unanswered:
                 raise BadInput("This ledger has no such reservation.", next_step="Reserve first, in the same ledger.")
-            stored = questions.stored_answer(draft, question)
+            stored = questions.stored_answer(draft, standing)
             if stored is None:
-                draft.t.run("UPDATE ledger_questions SET answer = ? WHERE question = ?", answer, question)
+                questions.keep_answer(draft, question, answer)
                 draft.append("answer", {"question": question, "sha256": hashlib.sha256(answer).hexdigest()})
             self._step("finish: written")
             return answer if stored is None else stored

@@ -7,72 +7,104 @@ answer must be there.
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from typing import Any
 
 from discreet.ledger import chain
 from discreet.ledger.accounts import DATASET, analyst_account
 from discreet.ledger.draft import Draft
 from discreet.ledger.entries import Entry
-from discreet.store import Row, Transaction
+from discreet.store import Transaction
 
+_NO_ENTRY = 0
 _NOT_CHARGED = "A question counts as paid without an entry that says so."
 
 
-def unpaid_accounts(draft: Draft, question: str, analyst: str | None) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What the tables say of a question, and of somebody who asks it (None: the owner), before any of it is proved.
+
+    `charged` and `asked` are the numbers of the entries by which the dataset paid and by which they first asked, each None where there is no
+    row; `requested` is the question that their request id was used for.
+    """
+
+    question: str
+    analyst: str | None
+    charged: Any
+    asked: Any
+    requested: str | None
+    answer: Any
+    answers: int
+    """How many entries say that it was answered."""
+
+
+def standing(draft: Draft, question: str, analyst: str | None, *, request: str = "") -> Standing:
+    """Looked up at once: a statement for each table would take longer than what it finds."""
+    t, asker = draft.looking_up(question, request), analyst or ""
+    ((known, charged, answer, paid, asked, requested, answers),) = t.run(
+        f"SELECT q.question, q.charged, q.answer, p.question, p.charged, r.question, {chain.number_of_answers(t)} "  # noqa: S608
+        "FROM (SELECT 1) AS here LEFT JOIN ledger_questions AS q ON q.question = ? "
+        "LEFT JOIN ledger_paid AS p ON p.analyst = ? AND p.question = ? "
+        "LEFT JOIN ledger_requests AS r ON r.analyst = ? AND r.request = ?",
+        *(question, question, asker, question, asker, request),
+    )
+    return Standing(
+        question,
+        analyst,
+        charged=None if known is None else charged or _NO_ENTRY,
+        asked=None if paid is None else asked or _NO_ENTRY,
+        requested=requested,
+        answer=answer,
+        answers=int(answers),
+    )
+
+
+def unpaid_accounts(draft: Draft, known: Standing) -> list[str]:
     """The accounts that have not paid for a question yet: the dataset's, and the analyst's own."""
-    dataset = draft.t.run("SELECT charged FROM ledger_questions WHERE question = ?", question)
-    unpaid = [] if _is_charged(draft, dataset, question, DATASET) else [DATASET]
-    if analyst is not None:
-        own = _asked(draft, question, analyst)
-        unpaid += [] if _is_charged(draft, own, question, analyst_account(analyst)) else [analyst_account(analyst)]
+    unpaid = [] if _is_charged(draft, known, known.charged, DATASET) else [DATASET]
+    if known.analyst is not None:
+        own = analyst_account(known.analyst)
+        unpaid += [] if _is_charged(draft, known, known.asked, own) else [own]
     return unpaid
 
 
-def _asked(draft: Draft, question: str, analyst: str | None) -> list[Row]:
-    """The number of the entry by which an analyst (None: the owner) first asked, as the row has it."""
-    return draft.t.run("SELECT charged FROM ledger_paid WHERE analyst = ? AND question = ?", analyst or "", question)
-
-
-def _is_charged(draft: Draft, rows: list[Row], question: str, account: str) -> bool:
-    if not rows:
+def _is_charged(draft: Draft, known: Standing, number: Any, account: str) -> bool:
+    if number is None:
         return False
-    charge = _charge_of(draft, rows, question)
+    charge = _charge_at(draft, known, number)
     if not chain.is_linked(draft.t, charge) or account not in charge.body["accounts"]:
         chain.damaged(_NOT_CHARGED)
     return True
 
 
-def _charge_of(draft: Draft, rows: list[Row], question: str) -> Entry:
+def _charge_at(draft: Draft, known: Standing, number: Any) -> Entry:
     """The entry that a row names, if it is the charge for this question."""
-    charge = chain.entry_at(draft.t, rows[0][0]) if rows and isinstance(rows[0][0], int) else None
-    if charge is None or draft.seals.check(charge).kind != "charge" or charge.body["question"] != question:
+    charge = chain.entry_at(draft.t, number) if isinstance(number, int) else None
+    if charge is None or draft.seals.check(charge).kind != "charge" or charge.body["question"] != known.question:
         chain.damaged(_NOT_CHARGED)
     return charge
 
 
-def mark_paid(t: Transaction, charge: Entry) -> None:
+def mark_paid(draft: Draft, charge: Entry) -> None:
     """Note who has paid, and for which request, by the entry that says so."""
-    body = charge.body
-    analyst, question = body["analyst"] or "", body["question"]
+    body, number = charge.body, charge.seq
+    analyst, question, request = body["analyst"] or "", body["question"], body["request"]
     if DATASET in body["accounts"]:
-        t.run("INSERT INTO ledger_questions (question, charged) VALUES (?, ?)", question, charge.seq)
-    t.run(
-        "INSERT INTO ledger_paid (analyst, question, charged) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-        analyst,
-        question,
-        charge.seq,
-    )
-    t.run("INSERT INTO ledger_requests VALUES (?, ?, ?, ?)", analyst, body["request"], question, charge.hash)
+        draft.add("ledger_questions (question, charged)", (question, number), keys=(question,))
+    asked = (analyst, question, number)
+    draft.add("ledger_paid (analyst, question, charged)", asked, keys=(question,), otherwise="ON CONFLICT DO NOTHING")
+    draft.add("ledger_requests", (analyst, request, question, charge.hash), keys=(request,))
 
 
-def has_asked(draft: Draft, question: str, analyst: str | None) -> bool:
-    """Whether the analyst has asked; of the owner (None), who pays nothing for what others paid for, it is not the same as that it is paid."""
-    return bool(_asked(draft, question, analyst))
+def keep_answer(draft: Draft, question: str, answer: bytes) -> None:
+    """Note what was answered, beside the entry that says so."""
+    again = "ON CONFLICT (question) DO UPDATE SET answer = excluded.answer"
+    draft.add("ledger_questions (question, answer)", (question, answer), keys=(question,), otherwise=again)
 
 
-def receipt_of(draft: Draft, question: str, analyst: str | None) -> str:
+def receipt_of(draft: Draft, known: Standing) -> str:
     """The hash of the entry by which the analyst (None: the owner) first asked, the same for every repeat."""
-    return _charge_of(draft, _asked(draft, question, analyst), question).hash
+    return _charge_at(draft, known, known.asked).hash
 
 
 def is_free(t: Transaction, question: str, analyst: str | None) -> bool:
@@ -82,13 +114,12 @@ def is_free(t: Transaction, question: str, analyst: str | None) -> bool:
     return bool(answered) and bool(paid)
 
 
-def stored_answer(draft: Draft, question: str) -> bytes | None:
+def stored_answer(draft: Draft, known: Standing) -> bytes | None:
     """The answer that was given, None before there is one; refused where it is not the one that the entry is about."""
-    rows = draft.t.run("SELECT answer FROM ledger_questions WHERE question = ?", question)
-    answer = answer_bytes(rows[0][0]) if rows else None
-    outcomes = chain.outcomes(draft.t, question)
+    answer = answer_bytes(known.answer)
+    outcomes = chain.outcomes(draft.t, known.question) if known.answers else []
     given = [draft.seals.check(entry) for entry in outcomes if entry.kind == "answer"]
-    if bool(given) == (question in draft.running.unanswered):
+    if bool(given) == (known.question in draft.running.unanswered):
         draft.seals.refuse("The entry of an answer is missing, or is one too many")
     digests = [] if answer is None else [hashlib.sha256(answer).hexdigest()]
     if digests != [entry.body["sha256"] for entry in given]:

@@ -46,6 +46,7 @@ def seal_all(store: Store, secret: bytes, *, earlier: bytes | None, before: Befo
         if before is Before.NOTHING:
             for kind, body in entries_of_older_keys(t, draft.running.access):
                 draft.append(kind, {**body, "by": by})
+        draft.write()
         Checkpoints(secret).write(t, draft.running)
     anchor.note(draft.running.head or entry)
     return entry

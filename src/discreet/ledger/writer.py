@@ -30,19 +30,13 @@ class Writer:
         self._store, self._anchor, self._clock = store, anchor, clock
         self.seals, self._checkpoints = Seals(secret), Checkpoints(secret)
         self._running: RunningBooks | None = None
-        self._drafted = RunningBooks()
-        self._together = GroupCommit(store, begin=self._begin, end=self._end, committed=self._committed)
+        self._together: GroupCommit[Draft] = GroupCommit(
+            store, begin=self._begin, end=self._end, committed=self._committed
+        )
 
     def write(self, job: Callable[[Draft], T]) -> T:
         """Run a job, with whatever others are waiting to write, and wait for the disk."""
-
-        def within(t: Transaction) -> T:
-            draft = self._draft(t, self._drafted.fork())
-            result = job(draft)
-            self._drafted = draft.running
-            return result
-
-        return self._together.run(within)
+        return self._together.run(job)
 
     @contextmanager
     def reading(self) -> Iterator[Draft]:
@@ -80,14 +74,14 @@ class Writer:
     def _draft(self, t: Transaction, running: RunningBooks) -> Draft:
         return Draft(t, running, clock=self._clock, seals=self.seals)
 
-    def _begin(self, t: Transaction) -> None:
+    def _begin(self, t: Transaction) -> Draft:
         self.seals.needed_key()
         self._anchor.check(partial(chain.hash_at, t))
-        self._drafted = self.followed(t)
+        return self._draft(t, self.followed(t).fork())
 
-    def _end(self, t: Transaction) -> None:
-        self._checkpoints.write_if_due(t, self._drafted)
+    def _end(self, draft: Draft) -> None:
+        self._checkpoints.write_if_due(draft.t, draft.running)
 
-    def _committed(self) -> None:
-        self._running = self._drafted
-        self._anchor.note(self._running.head)
+    def _committed(self, draft: Draft) -> None:
+        self._running = draft.running
+        self._anchor.note(draft.running.head)

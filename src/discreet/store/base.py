@@ -7,11 +7,14 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import chain
 from typing import Any, TypeAlias
 
 from discreet.errors import StoreUnavailable
 
 Row: TypeAlias = tuple[Any, ...]
+_ROWS = 100
+"""Of one statement: every database takes so many values."""
 
 
 class Transaction(ABC):
@@ -20,6 +23,19 @@ class Transaction(ABC):
     @abstractmethod
     def run(self, sql: str, *values: object) -> list[Row]:
         """Run one statement, with ? for each value, and fetch what it returns."""
+
+    def insert(self, into: str, rows: Sequence[Sequence[object]], *, otherwise: str = "") -> None:
+        """Write rows in as few statements as can be: `into` is a table and its columns, `otherwise` what is done where a row is there already."""
+        for start in range(0, len(rows), _ROWS):
+            part = rows[start : start + _ROWS]
+            marks = f"({', '.join('?' * len(part[0]))})"
+            several = ", ".join([marks] * len(part))
+            self.run(f"INSERT INTO {into} VALUES {several} {otherwise}", *chain.from_iterable(part))  # noqa: S608
+
+    @property
+    @abstractmethod
+    def changes(self) -> int:
+        """A number that is another one after something was changed."""
 
     @abstractmethod
     def member(self, column: str, name: str) -> str:

@@ -47,11 +47,18 @@ class PostgresStore(Store):
 
 class _PostgresTransaction(Transaction):
     def __init__(self, connection: psycopg.Connection) -> None:
-        self._connection = connection
+        self._connection, self._changes = connection, 0
 
     def run(self, sql: str, *values: object) -> list[Row]:
         cursor = self._connection.execute(sql.replace("?", "%s").encode(), values or None)
-        return cursor.fetchall() if cursor.description else []
+        if cursor.description:
+            return cursor.fetchall()
+        self._changes += 1
+        return []
+
+    @property
+    def changes(self) -> int:
+        return self._changes
 
     def member(self, column: str, name: str) -> str:
         return f"({column}::json ->> '{name}')"

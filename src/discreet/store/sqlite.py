@@ -14,6 +14,8 @@ from discreet.store.base import Row, Store, Transaction
 
 _PATIENCE_SECONDS = 60.0
 _MEMORY = ":memory:"
+_STATEMENTS = 1024
+"""Statements that stay prepared: one that inserts rows is another for each number of rows."""
 
 
 class SQLiteStore(Store):
@@ -30,7 +32,12 @@ class SQLiteStore(Store):
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
-            self._address(), uri=True, timeout=_PATIENCE_SECONDS, isolation_level=None, check_same_thread=False
+            self._address(),
+            uri=True,
+            timeout=_PATIENCE_SECONDS,
+            isolation_level=None,
+            check_same_thread=False,
+            cached_statements=_STATEMENTS,
         )
         for patience in range(100):  # the switch itself does not wait for another process that is switching
             try:
@@ -102,6 +109,10 @@ class _SQLiteTransaction(Transaction):
 
     def run(self, sql: str, *values: object) -> list[Row]:
         return self._connection.execute(sql, values).fetchall()
+
+    @property
+    def changes(self) -> int:
+        return self._connection.total_changes
 
     def member(self, column: str, name: str) -> str:
         return f"json_extract({column}, '$.{name}')"
