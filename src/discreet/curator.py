@@ -190,7 +190,8 @@ class Curator(MakesSynthetic, AnswersWorkloads, CuratorFace):
         if books is None:
             return Answer(plan, paid.stored, loss=Loss(0), replayed=True, receipt="")
         free = books.replayed and not books.charged  # an analyst's own account pays once for what others asked before
-        return Answer(plan, paid.stored, loss=self.loss(plan), replayed=free, receipt=books.receipt)
+        drawn = wanted.drawn(paid.stored)
+        return Answer(plan, paid.stored, drawn, loss=self.loss(plan), replayed=free, receipt=books.receipt)
 
     @contextmanager
     def _planning(self, analyst: str | None, taken_back: threading.Event | None) -> Iterator[None]:

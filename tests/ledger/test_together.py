@@ -1,6 +1,7 @@
 """Group commit: many who wait are written in one commit, a refusal among them is its own, and a death takes all or nothing."""
 
 import os
+import signal
 import threading
 
 import pytest
@@ -172,4 +173,38 @@ def test_an_interrupt_in_one_thread_does_not_leave_the_others_waiting(where):
         ledger.reserve(a_request(1))
     ledger._step = lambda _: None
     assert ledger.reserve(a_request(1)).charged
+    assert verify(ledger).sound
+
+
+def test_who_is_interrupted_while_waiting_is_not_charged_and_keeps_nobody_waiting(where):
+    ledger, begun, go_on = a_ledger(where), threading.Event(), threading.Event()
+    together, outcomes = ledger.writer._together, {}
+
+    def held(step):
+        if step == "reserve: begun" and not begun.is_set():
+            begun.set()
+            go_on.wait(30)
+
+    def charge(number):
+        outcomes[number] = ledger.reserve(a_request(number)).charged
+
+    def interrupt():
+        while not together._waiting:
+            threading.Event().wait(0.001)
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+    ledger._step = held
+    threads = [threading.Thread(target=charge, args=(1,)), threading.Thread(target=interrupt)]
+    threads[0].start()
+    begun.wait(30)
+    threads[1].start()
+    with pytest.raises(KeyboardInterrupt):
+        ledger.reserve(a_request(2))
+    threads.append(threading.Thread(target=charge, args=(3,)))
+    threads[2].start()
+    go_on.set()
+    for thread in threads:
+        thread.join()
+    assert set(outcomes) == {1, 3}
+    assert ledger.account().spent.epsilon == pytest.approx(2 * PRICE)
     assert verify(ledger).sound

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.answering import warnings
 from discreet.answering.columns import Column, Mask, Sides, arrow_type, days, numbers, to_arrow
+from discreet.answering.noisy import Noisies
 from discreet.answering.plan import Plan
 from discreet.answering.population import population_sides
 from discreet.answering.shown import Ends, Interval, Shown
@@ -34,6 +35,8 @@ class Answer(Shown):
 
     plan: Plan
     stored: bytes
+    drawn: Noisies | None = field(default=None, repr=False, compare=False)
+    """What was stored, where that is at hand."""
     _computed: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __len__(self) -> int:
@@ -43,7 +46,7 @@ class Answer(Shown):
     def _table(self) -> Table:
         """Groups after HAVING, ORDER BY and LIMIT, all of which look at noisy values only."""
         if "table" not in self._computed:
-            self._computed["table"] = table_of(self.plan, read_stored(self.stored))
+            self._computed["table"] = table_of(self.plan, self.drawn or read_stored(self.stored))
         table: Table = self._computed["table"]
         return table
 
@@ -52,6 +55,9 @@ class Answer(Shown):
         known, columns = read_level(level), self._table.columns
         longest = sum(column.longest for column in columns)
         size = max(1, min(most, _PART // max(longest, 1)))
+        if len(self) <= size:
+            yield self
+            return
         sides, types, has_ends = self._sides(known), self.types, self._has_ends(known)
         for start in range(0, max(len(self), 1), size):
             rows = slice(start, min(start + size, len(self)))

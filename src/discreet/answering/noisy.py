@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -29,3 +30,7 @@ class Noisy:
     @property
     def groups(self) -> int:
         return len(self.keys[0]) if self.keys else len(self.measures[0])
+
+
+Noisies: TypeAlias = Sequence[Sequence[Noisy]]
+"""Of each question, and of each of its grouping sets."""

@@ -21,6 +21,7 @@ from discreet.algebra.question import Question
 from discreet.answering.answer import stored_form
 from discreet.answering.effort import seconds_of
 from discreet.answering.leaving import AT_ONCE, Departure
+from discreet.answering.noisy import Noisies
 from discreet.answering.plan import Plan
 from discreet.answering.release import above, release
 from discreet.answering.sizes import AnswerLimit
@@ -123,6 +124,7 @@ class SqlRelease:
     digest: str
     label: str
     seconds: float = field(init=False)
+    _drawn: list[tuple[bytes, Noisies]] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "seconds", seconds_of(self.plan))
@@ -142,7 +144,13 @@ class SqlRelease:
     def made(self, desk: Desk) -> bytes:
         with desk.engine.one_limit(sharing=PLACES):
             exact = [desk.engine.run(question, taken_back=desk.stopped) for question in self.plan.questions]
-            return stored_form(release(self.plan, exact, desk.bits))
+            drawn = release(self.plan, exact, desk.bits)
+        self._drawn.append((stored_form(drawn), drawn))
+        return self._drawn[-1][0]
+
+    def drawn(self, stored: bytes) -> Noisies | None:
+        """What these very bytes are the stored form of, if it was drawn here: then it need not be read from them."""
+        return next((drawn for form, drawn in self._drawn if form is stored), None)
 
 
 @dataclass(frozen=True, slots=True)

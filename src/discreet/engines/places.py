@@ -59,7 +59,8 @@ class Places:
             if self._stop_waiting(waiter):
                 return  # it never had a place
             self._held[waiter.who] -= 1
-            self._held += Counter()  # forgets who has none
+            if not self._held[waiter.who]:
+                del self._held[waiter.who]
             self._long_held -= waiter.is_long
             self._call_next()
 

@@ -140,8 +140,9 @@ class Books:
         with self.writer.reading() as draft:
             draft.check_open(analyst)
             question = draft.running.named.get(name)
-            is_theirs = question is not None and not (analyst and questions.unpaid_accounts(draft, question, analyst))
-            answer = questions.stored_answer(draft, question) if question is not None and is_theirs else None
+            known = None if question is None else questions.standing(draft, question, analyst)
+            is_theirs = known is not None and not (analyst and questions.unpaid_accounts(draft, known))
+            answer = questions.stored_answer(draft, known) if known is not None and is_theirs else None
         if answer is None:
             raise NotAnswered("There is no such release, or it is not paid for.", next_step="Ask for it.")
         return answer

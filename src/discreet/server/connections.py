@@ -201,9 +201,13 @@ class Connection(HttpToolsProtocol):
         self._answered = cycle
         super()._start_asgi_task(cycle, app)
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of the request that is answered is here: others came after it, or no more of it is to come."""
+        return bool(self.pipeline) or not self.cycle.more_body
+
     def _has_request(self) -> None:
-        """The one that is answered is whole if others came after it, or no more of it is to come."""
-        if self.pipeline or not self.cycle.more_body:
+        if self.is_whole:
             self.waiting_since = None
 
     def _expect(self, what: str) -> None:

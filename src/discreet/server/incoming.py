@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
 from fastapi import Request
@@ -13,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
+from discreet.server.connections import connection_of
 from discreet.server.limits import Limits
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -59,20 +61,27 @@ class LimitedRequest(Request):
         return limits
 
     async def _read(self, most: int) -> bytes:
-        pieces, now, patience = bytearray(), asyncio.get_running_loop().time, self._limits.patience
+        """A body that is here already needs no clock."""
+        connection, now, patience = connection_of(self), asyncio.get_running_loop().time, self._limits.patience
         end = now() + 3 * patience
         try:
+            if connection is not None and connection.is_whole:
+                return await self._pieces(most, lambda: None)
             async with asyncio.timeout(patience) as clock:
-                async for piece in self.stream():
-                    if len(pieces) + len(piece) > most:
-                        raise HTTPException(413)
-                    pieces += piece
-                    clock.reschedule(min(now() + patience, end))
-                return bytes(pieces)
+                return await self._pieces(most, lambda: clock.reschedule(min(now() + patience, end)))
         except TimeoutError:
             raise HTTPException(408) from None
         except ClientDisconnect:
             raise HTTPException(400) from None
+
+    async def _pieces(self, most: int, on_piece: Callable[[], None]) -> bytes:
+        pieces = bytearray()
+        async for piece in self.stream():
+            if len(pieces) + len(piece) > most:
+                raise HTTPException(413)
+            pieces += piece
+            on_piece()
+        return bytes(pieces)
 
 
 def _is_json(kind: str) -> bool:

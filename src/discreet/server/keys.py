@@ -7,7 +7,6 @@ door.
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import json
 import math
@@ -210,7 +209,7 @@ class KeyBook:
         return _BOUND + proof_of(self._keyed(json.dumps([number, name, role, expires, secret])))
 
     def _keyed(self, secret: str) -> str:
-        return hmac.new(self._secret, secret.encode(), hashlib.sha256).hexdigest()
+        return hmac.digest(self._secret, secret.encode(), "sha256").hex()
 
     def _record(self, entries: Callable[[RunningBooks], _Entries], *, by: str) -> None:
         """Write what `entries` says of keys and users as they are at that moment."""

@@ -92,7 +92,8 @@ class WaitingAnswer(BufferedIOBase):
         """Nobody reads it any more; also where nobody says so."""
         if not self.closed:
             self._file.close()
-            self._writing.give_back(self._analyst, self._counted)
+            if self._counted:
+                self._writing.give_back(self._analyst, self._counted)
         super().close()
 
 
