@@ -6,6 +6,7 @@ import threading
 
 import pytest
 
+from discreet.accounting import open_filter
 from discreet.errors import BudgetExceeded, LedgerDamaged, NoAnchor, StoreUnavailable
 from discreet.ledger import Request, verify
 from tests.ledger.asking import PRICE, a_ledger, a_request, in_child, open_ledger, output_of
@@ -91,6 +92,17 @@ def test_a_job_that_is_refused_half_way_takes_back_all_that_it_wrote_and_nothing
     assert tried.count("reserve: written") == 4 + WAITING - 1, "the others were not run once more"
     assert ledger.account().spent.epsilon == pytest.approx(WAITING * PRICE)
     assert [entry.kind for entry in ledger.history()].count("charge") == WAITING
+    assert verify(ledger).sound
+
+
+def test_a_refusal_for_which_rows_of_others_were_written_runs_nobody_once_more(where):
+    ledger, steps = a_ledger(where, analysts=("alice", "bob")), []
+    ledger.open_account(open_filter(PRICE / 2), analyst="bob")
+    ledger._step = steps.append
+    same = [a_request(1, analyst=who, request_id=f"{who}-{n}") for n in range(WAITING // 2) for who in ("alice", "bob")]
+    outcomes = Held(ledger).charge_at_once([0, *same]).values()
+    assert list(outcomes).count(BudgetExceeded) == WAITING // 2
+    assert steps.count("reserve: written") == 1 + WAITING // 2
     assert verify(ledger).sound
 
 

@@ -54,14 +54,15 @@ class Draft:
         return self._marks + self._t.changes
 
     def write(self) -> None:
-        """Write all rows that wait for it."""
+        """Write all rows that wait for it: whoever added them has made the mark."""
         if not self._rows and not self._changed:
             return
-        rows, changed = self._rows, self._changed
+        rows, changed, before = self._rows, self._changed, self._t.changes
         self._rows, self._changed, self._keys = {}, {}, set()
         for (into, otherwise), several in rows.items():
             self._t.insert(into, several, otherwise=otherwise)
         accounts.save(self._t, list(changed.values()))
+        self._marks -= self._t.changes - before
 
     def add(self, into: str, row: Sequence[object], *, keys: Sequence[str] = (), otherwise: str = "") -> None:
         """A row that goes into a table and its columns, and is looked up by these keys; `otherwise` is what is done where it is there already."""
