@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.algebra.digest import Json, digest, question_tree
+from discreet.algebra.remembering import Remembering
 from discreet.answering.competing import as_choice
 from discreet.answering.plan import Plan
 from discreet.answering.pricing import priced, selection_delta
@@ -68,12 +69,15 @@ def at_price(
     )
 
 
+_tree_of = Remembering(question_tree)
+
+
 def digest_of(plan: Plan, catalog: Catalog, *, data_version: int) -> str:
     """The canonical question: equal where the same is measured at the same price on the same data.
 
     What is computed afterwards is no part of it: names, arithmetic, HAVING and ORDER BY read the same stored numbers.
     """
-    measured: list[Json] = [question_tree(question) for question in plan.questions]
+    measured: list[Json] = [_tree_of(question) for question in plan.questions]
     prices: list[Json] = [[_price(part) for part in parts] for parts in plan.priced]
     parts: Mapping[str, Json] = {
         "version": data_version,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from fractions import Fraction
@@ -19,6 +18,7 @@ from discreet.algebra.expressions import Expression
 from discreet.algebra.facts import Value
 from discreet.algebra.question import Kind, Question
 from discreet.algebra.relations import Relation
+from discreet.algebra.remembering import Remembering
 from discreet.catalog import Catalog, Table, Type
 from discreet.engines.binding import Binder
 from discreet.engines.dialects.duckdb import quoted
@@ -32,7 +32,7 @@ from discreet.engines.tables import CodedRows
 from discreet.engines.watch import Watch
 from discreet.errors import Cancelled, EngineFailure, TooLarge
 
-_REMEMBERED = 16
+_REMEMBERED = 512
 _FEW = 2_000
 """An answer of fewer groups is read row by row."""
 
@@ -66,7 +66,8 @@ class DuckEngine:
         self._people = _number_of_people(self._data, catalog)
         self._public = PublicTables(self._data, self._watch)
         self._cursors: list[duckdb.DuckDBPyConnection] = []
-        self._written: OrderedDict[int, tuple[Question, list[Grouping]]] = OrderedDict()
+        salt = self._snapshot.salt
+        self._groupings: Remembering[Question, list[Grouping]] = Remembering(lambda asked: groupings(asked, salt=salt))
         self._parsed = lru_cache(maxsize=_REMEMBERED)(self._data.extract_statements)
         self._lock = threading.Lock()
 
@@ -157,19 +158,6 @@ class DuckEngine:
         return self._public.ends(relation, expression)
 
     # How
-
-    def _groupings(self, question: Question) -> list[Grouping]:
-        """The statements of a question; those of the last few questions are kept, since each is bound and then run."""
-        with self._lock:
-            known = self._written.get(id(question))
-        if known is not None and known[0] is question:
-            return known[1]
-        written = groupings(question, salt=self._snapshot.salt)
-        with self._lock:
-            self._written[id(question)] = (question, written)
-            while len(self._written) > _REMEMBERED:
-                self._written.popitem(last=False)
-        return written
 
     @contextmanager
     def _cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
