@@ -88,11 +88,11 @@ class GroupCommit(Generic[P]):
         if self._process != os.getpid():
             self._begin_process()
         mine = _Waiting(job)
-        with self._lock:
-            self._waiting.append(mine)
-            mine.has_turn = not self._is_busy
-            self._is_busy = True
         try:
+            with self._lock:
+                self._waiting.append(mine)
+                mine.has_turn = not self._is_busy
+                self._is_busy = True
             if not mine.has_turn:
                 mine.called.acquire()
             if mine.has_turn:
