@@ -63,6 +63,17 @@ def test_large_and_empty_totals_add_up_too(total):
     assert counts_of(np.array([[-5.0, -4.0]])).tolist() == [[0, 0]]
 
 
+def test_estimated_cells_become_counts_that_add_up():
+    plan = workloads.plan(workloads.ranges("age"), {"age": 20}, rho=0.1)
+    estimate = plan.estimate(next(iter(brute.releases(plan, np.arange(20) % 3, times=1))))
+    counts = estimate.counts()
+    assert estimate.cells.min() < 0 <= counts.min()
+    assert counts.sum() == round(estimate.cells.sum())
+    tables = workloads.plan(workloads.marginals(1), {"a": 2, "b": 2}, rho=1)
+    with pytest.raises(BadInput):
+        tables.estimate(next(iter(brute.releases(tables, np.arange(4), times=1)))).counts()
+
+
 def test_totals_that_no_counts_have_are_refused():
     for total in (-1, 4):
         with pytest.raises(BadInput):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from discreet.answering.domain import MOST_CELLS
-from discreet.errors import BadData, TooLarge
+from discreet.errors import BadData, BadInput, TooLarge
 from discreet.exact import Number, read_level
 from discreet.mechanisms.combining import Integers, Measurement
 from discreet.workloads.families import Floats
@@ -19,6 +19,7 @@ from discreet.workloads.levels import haar, identity, tree
 from discreet.workloads.optimal import MOST_CELLS_OPTIMISED, optimal
 from discreet.workloads.price import Price
 from discreet.workloads.residuals import Residuals
+from discreet.workloads.rounding import counts_of
 from discreet.workloads.strategy import OfCells, Strategy
 from discreet.workloads.workload import LARGEST_GRAM, Queries, Workload
 
@@ -121,6 +122,12 @@ class Estimate:
     """To each term's queries: an axis a column that was asked for."""
     cells: Floats | None
     """Of all columns together, where the strategy estimates them."""
+
+    def counts(self) -> Integers:
+        """The cells as whole numbers, none below 0, that add up to the estimated total, rounded: for showing, after all else."""
+        if self.cells is None:
+            raise BadInput("Residuals estimate tables, and no cells.", next_step="Use the answers.")
+        return counts_of(self.cells)
 
 
 def _width(level: float, *, gaussian: bool) -> float:
