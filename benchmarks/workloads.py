@@ -65,7 +65,7 @@ def measured(plan: Plan, *, times: int) -> float:
 
 def ranges_at_rho() -> list[list[str]]:
     queries = workloads.ranges("age").on({"age": 1024})
-    bound = np.sqrt(singular_value_bound(queries.gram()))
+    bound = np.sqrt(singular_value_bound(queries.gram))
     start = time.process_time()
     plan = Plan.of(queries, GAUSS, optimal(queries))
     seconds = time.process_time() - start

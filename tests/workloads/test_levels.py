@@ -39,7 +39,7 @@ def test_workloads_add_up_and_multiply():
     rows = list(queries.matrices())
     assert [len(r) for r in rows] == [20, 8, 12, 6]
     weights = [1, 3, 3, 3]
-    assert np.allclose(queries.gram(), sum(w * r.T @ r for w, r in zip(weights, rows, strict=True)))
+    assert np.allclose(queries.gram, sum(w * r.T @ r for w, r in zip(weights, rows, strict=True)))
     counts = np.arange(24.0) ** 2
     for answers, r in zip(queries.answers(counts), rows, strict=True):
         assert np.allclose(answers.reshape(-1), r @ counts)

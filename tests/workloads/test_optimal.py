@@ -17,7 +17,7 @@ HALF = Price(rho=0.5)  # noise of variance 1 for columns of length 1
 def ratio(workload, columns):
     """The error of the best strategy over the singular value bound."""
     queries = workload.on(columns)
-    return np.sqrt(Plan.of(queries, HALF, optimal(queries)).total_error / singular_value_bound(queries.gram()))
+    return np.sqrt(Plan.of(queries, HALF, optimal(queries)).total_error / singular_value_bound(queries.gram))
 
 
 def test_ranges_come_close_to_the_singular_value_bound():

@@ -154,7 +154,7 @@ def test_no_strategy_under_rho_does_better_on_tables():
     for asked in (workloads.marginals(2), workloads.marginals(1) + workloads.marginals(3).weighted(0.3)):
         queries = asked.on({"a": 3, "b": 4, "c": 2})
         error = Plan.of(queries, Price(rho=0.5), Residuals.of(queries)).total_error
-        assert error == pytest.approx(singular_value_bound(queries.gram()), rel=1e-6)
+        assert error == pytest.approx(singular_value_bound(queries.gram), rel=1e-6)
 
 
 def test_tables_of_many_columns_are_planned_though_their_cells_cannot_be_counted():

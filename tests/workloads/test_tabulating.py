@@ -101,4 +101,4 @@ def test_workloads_come_back_from_json():
     )
     assert described(rebuilt(described(asked))) == described(asked)
     columns = {"age": 2, "sex": 3, "ward": 2}
-    assert np.array_equal(rebuilt(described(asked)).on(columns).gram(), asked.on(columns).gram())
+    assert np.array_equal(rebuilt(described(asked)).on(columns).gram, asked.on(columns).gram)

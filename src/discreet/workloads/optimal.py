@@ -97,7 +97,7 @@ class Optimal(OfCells):
         return np.ones(1)
 
     def total_error(self, queries: Queries, precisions: Floats) -> float:
-        return float(np.sum((queries.gram() @ self._inverse) * self._inverse) / precisions[0])
+        return float(np.sum((queries.gram @ self._inverse) * self._inverse) / precisions[0])
 
     def variances_of(self, rows: Floats, precisions: Floats) -> Floats:
         return np.sum((rows @ self._inverse) ** 2, axis=1) / precisions[0]
@@ -113,7 +113,7 @@ def optimal(queries: Queries) -> Optimal:
     Args:
         queries: Over at most 1,024 cells.
     """
-    factor = best_factor(queries.gram())
+    factor = best_factor(queries.gram)
     longest = np.sqrt(np.sum(factor**2, axis=0).max())
     return Optimal((Rows(np.rint(factor * (_SCALE / longest)).astype(np.int64)),))
 

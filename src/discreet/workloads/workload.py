@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations
 from typing import Any
 
@@ -106,7 +107,7 @@ class BoundTerm:
         return all(isinstance(family, Points | Total) for family in self.families)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Queries:
     """A workload over given columns: linear queries of the counts of all their cells, the last column varying fastest."""
 
@@ -138,6 +139,7 @@ class Queries:
         for term in self.terms:
             yield tuple(term.families[column].count(self.sizes[column]) for column in term.columns)
 
+    @cached_property
     def gram(self) -> Floats:
         """The sum of the terms' Gram matrices, each the Kronecker product of its families'."""
         if self.cells > LARGEST_GRAM:
@@ -155,7 +157,7 @@ class Queries:
         """The sum of the Gram matrix over pairs of cells in one block of `size` neighbours."""
         if len(self.sizes) == 1:
             return sum(term.weight * term.families[0].within_blocks(self.cells, size) for term in self.terms)
-        gram = self.gram()
+        gram = self.gram
         starts = range(0, self.cells, size)
         return float(sum(gram[start : start + size, start : start + size].sum() for start in starts))
 
