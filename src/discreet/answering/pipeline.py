@@ -51,6 +51,10 @@ def _no_place() -> None:
     """Nobody counts how long a place was waited for."""
 
 
+def _no_look(_: int) -> None:
+    """Nobody counts looks."""
+
+
 def _at_once(_: float) -> Departure:
     """Whoever has the data at hand may know how long it is read."""
     return AT_ONCE
@@ -62,7 +66,8 @@ class Asking:
 
     `taken_back` ends what comes before the charge, and nothing after it; `stopped` ends everything: the curator goes away. `leaving` is told
     how many seconds the question is expected to take, before anything is charged, and may refuse it. An answer that does
-    not fit into `limit` is refused before that. `on_place` hears when there is a place to read at.
+    not fit into `limit` is refused before that. `on_place` hears when there is a place to read at. `on_look` hears how many looks of a run
+    are stored: when it hears of them tells how long tables were read, so it is for whoever has the data at hand.
     """
 
     on_step: Callable[[str], None] = _no_step
@@ -70,6 +75,7 @@ class Asking:
     stopped: threading.Event = field(default_factory=threading.Event)
     leaving: Callable[[float], Departure] = _at_once
     on_place: Callable[[], None] = _no_place
+    on_look: Callable[[int], None] = _no_look
     limit: AnswerLimit | None = None
 
 
@@ -114,6 +120,7 @@ class Desk:
     ledger: Ledger
     reservation: Reservation | None
     """None for what is public and free."""
+    on_look: Callable[[int], None] = _no_look
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +244,7 @@ class Pipeline:
             with self._places.held(analyst, taken_back=asking.stopped, is_long=wanted.seconds > LONG):
                 begun = departure.now()
                 asking.on_place()
-                desk = Desk(self._engine, self._bits, asking.stopped, self.ledger, reservation)
+                desk = Desk(self._engine, self._bits, asking.stopped, self.ledger, reservation, asking.on_look)
                 noisy, failure = self._made(wanted, desk)
                 ends = departure.place_ends(begun)
                 asking.stopped.wait(max(0.0, ends - departure.now()))

@@ -81,7 +81,7 @@ class TableRun:
     def made(self, desk: Desk) -> bytes:
         """The transcript: steps of before, and those that were still to be drawn."""
         assert desk.reservation is not None  # noqa: S101  a budget is never free
-        run = Run(Meter(self.budget, desk.bits), KeptSteps(desk.ledger, desk.reservation))
+        run = Run(Meter(self.budget, desk.bits), KeptSteps(desk.ledger, desk.reservation, desk.on_look))
         with desk.engine.tables(self.rows.question, taken_back=desk.stopped, sharing=PLACES) as tables:
             self.measure(Measuring(self.domain, tables, run))
         facts = {"purpose": self.purpose, "domain": described(self.domain), "budget": describe(self.budget)}
@@ -94,9 +94,13 @@ class KeptSteps:
 
     ledger: Ledger
     reservation: Reservation
+    on_look: Callable[[int], None]
+    """Hears how many there are, once they are on disk."""
 
     def stored(self) -> list[bytes]:
         return self.ledger.steps(self.reservation)
 
     def store(self, number: int, body: bytes, *, paid: Mechanism | None) -> bytes:
-        return self.ledger.step(self.reservation, number, body, paid=paid)
+        kept = self.ledger.step(self.reservation, number, body, paid=paid)
+        self.on_look(number + 1)
+        return kept

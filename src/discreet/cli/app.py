@@ -59,6 +59,14 @@ COMMANDS = {
         summary="Find bounds privately, and write them to the catalog.",
         example="discreet estimate-bounds visits cost --epsilon 0.5",
     ),
+    "synth": Late(
+        "synthesizing:synth",
+        summary="Make synthetic rows: pays once, and any number is free.",
+        example="""discreet synth "SELECT ward = 'ER' AS is_er FROM visits" --rho 0.01 --workload 1 --name er --out er.csv""",
+    ),
+    "releases": Late(
+        "synthesizing:list_releases", summary="List what was made under a name.", example="discreet releases"
+    ),
     "serve": Late(
         "serving:serve", summary="Serve a catalog over HTTP: an API and a page.", example="discreet serve --port 8000"
     ),

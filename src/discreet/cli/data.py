@@ -22,7 +22,8 @@ from discreet.errors import BadInput, DiscreetError
 from discreet.figures import amount
 from discreet.ledger.declared import begin_books
 from discreet.opening import open_curator, refresh
-from discreet.samples.dummy import dummy_tables, write_dummy
+from discreet.samples.dummy import dummy_tables
+from discreet.synthetic.files import KINDS, write_rows
 
 
 def estimate_bounds(
@@ -96,7 +97,7 @@ def dummy(
     config: ConfigOption = CATALOG,
 ) -> None:
     """Invent tables of the catalog's shape without looking at the data, with a catalog and books, to try questions on."""
-    if kind not in ("csv", "parquet"):
+    if kind not in KINDS:
         raise BadInput("Tables are written as csv or parquet.", next_step="Give one of them.")
     if output.exists():
         raise BadInput("The folder is there already.", next_step="Give the name of a new one.")
@@ -111,7 +112,7 @@ def dummy(
     tables = dummy_tables(facts_of(catalog), people=people, seed=seed)
     output.mkdir(parents=True)
     for name, table in tables.items():
-        write_dummy(table, output / f"{name}.{kind}")
+        write_rows(table, output / f"{name}.{kind}", kind=kind)
         typer.echo(f"wrote {output / f'{name}.{kind}'}: {table.num_rows:,} rows of nobody")
     place = output / "discreet.toml"
     place.write_text(text, "utf-8")

@@ -5,13 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv as pa_csv
-import pyarrow.parquet as pq
 
 _PUBLIC_ROWS = 20
 _WORDS = 12
@@ -41,14 +38,6 @@ def dummy_tables(tables: Sequence[Facts], *, people: int, seed: int) -> dict[str
             columns[name] = pa.array(values, _ARROW[column["type"]])
         made[facts["name"]] = pa.table(columns)
     return {facts["name"]: made[facts["name"]] for facts in tables}
-
-
-def write_dummy(table: pa.Table, file: Path) -> None:
-    """One table as Parquet or CSV, by the file's name."""
-    if file.suffix == ".parquet":
-        pq.write_table(table, file)
-    else:
-        pa_csv.write_csv(table, file)
 
 
 def _referred_first(tables: Sequence[Facts]) -> list[tuple[int, Facts]]:

@@ -1,15 +1,35 @@
-"""A release as a file: a line that says what it is, a line of public facts in JSON, then the transcript as it is stored. Nothing is ever run that was read."""
+"""Files that come of a release: its rows as CSV or Parquet; and itself, as a line that says what it is, a line of public facts in JSON, then the
+transcript as it is stored. Nothing is ever run that was read.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from pathlib import Path
+from typing import BinaryIO
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
 
 from discreet.errors import BadRelease
 
 KIND = "discreet-release"
 FORMAT = 1
+KINDS = ("csv", "parquet")
+"""Of files of rows."""
+
+
+def write_rows(rows: pa.Table, to: Path | BinaryIO, *, kind: str) -> None:
+    """Write rows of nobody.
+
+    Args:
+        rows: Synthetic or made up.
+        to: A file.
+        kind: One of `KINDS`.
+    """
+    {"csv": pa_csv.write_csv, "parquet": pq.write_table}[kind](rows, to)
 
 
 def write_release(path: Path, stored: bytes, *, name: str | None, receipt: str) -> None:

@@ -1,0 +1,88 @@
+"""Synthetic data from the command line: told before it is paid for, paid once, written as rows, refused by name."""
+
+import json
+
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+import pytest
+
+from discreet.cli.exit_codes import ExitCode
+from discreet.cli.synthesizing import _looking_on
+from discreet.curator import Asking
+from discreet.opening import open_curator
+from tests.synthetic.dying import prepared
+
+PRICE = ("--epsilon", 1, "--delta", 1e-9, "--workload", 2)
+
+
+@pytest.fixture
+def clinic(tmp_path):
+    return prepared(tmp_path)
+
+
+def spent(run):
+    return json.loads(run("budget", "--json"))["accounts"]
+
+
+def test_a_dry_run_tells_price_columns_and_what_many_rows_do_and_spends_nothing(run, clinic):
+    before = spent(run)
+    told = run("synth", "visits", *PRICE, "--dry-run")
+    for part in ("ward: 3", "sex: 2", "age: 10", "3 shall be good", "2 rows of one person", "noise is 2 times", "no pure epsilon", "ρ 0.015", "dataset",
+                 "nothing was spent"):  # fmt: skip
+        assert part in told
+    facts = json.loads(run("synth", "visits", *PRICE, "--dry-run", "--json"))
+    assert facts["columns"] == {"ward": 3, "sex": 2, "age": 10}
+    assert not facts["asked_before"]
+    assert "cannot pay it" in run("synth", "visits", "--rho", 50, "--dry-run")
+    assert spent(run) == before
+
+
+def test_rows_are_written_paid_for_once_and_listed_for_who_paid(run, clinic, tmp_path):
+    asked = ("synth", "visits", *PRICE, "--name", "mine", "--analyst", "alice", "--json")
+    facts = json.loads(run(*asked, "--out", "rows.parquet"))
+    bill = spent(run)
+    assert pq.read_table(tmp_path / "rows.parquet").num_rows == facts["rows"] == round(facts["total"])
+    again = json.loads(run(*asked, "--out", "rows.csv", "-n", 70))
+    assert (facts["replayed"], again["replayed"], again["rows"], spent(run)) == (False, True, 70, bill)
+    rows = pa_csv.read_csv(tmp_path / "rows.csv")
+    assert (rows.num_rows, rows.column_names) == (70, ["ward", "sex", "age"])
+    assert json.loads(run("releases", "--analyst", "alice", "--json")) == {"releases": ["mine"]}
+    assert run("releases").split() == ["mine"]
+    assert "free: asked before" in run("synth", "visits", *PRICE, "--dry-run", "--analyst", "alice")
+    assert "free: asked before" in run(*asked[:-1])
+
+
+@pytest.mark.parametrize(
+    ("words", "refusal"),
+    [
+        (("visits", "--rho", 0.01, "--out", "rows.txt"), "bad-input"),
+        (("visits", "--rho", 0.01, "--out", "discreet.csv"), "bad-input"),
+        (("visits", "--rho", 0.01, "--out", "no/rows.csv"), "bad-input"),
+        (("visits", "--rho", 0.01, "--workload", "ward,none"), "unknown-name"),
+        (("visits", "--rho", 0.01, "--workload", 9), "bad-input"),
+        (("visits", "--rho", 0.01, "--method", "none"), "bad-input"),
+        (("visits", "--epsilon", 1), "needs-delta"),
+        (("visits",), "bad-input"),
+        (("visits", "--rho", 50), "budget-exceeded"),
+    ],
+)
+def test_what_is_refused_is_refused_by_name_before_it_is_paid_for(run, clinic, words, refusal):
+    (clinic.parent / "discreet.csv").write_text("mine")
+    before, code = spent(run), ExitCode.BUDGET if refusal == "budget-exceeded" else ExitCode.REFUSED
+    assert json.loads(run("synth", *words, "--json", code=code))["error"]["code"] == refusal
+    assert spent(run) == before
+    assert (clinic.parent / "discreet.csv").read_text() == "mine"
+
+
+def test_looks_are_told_once_they_are_on_disk_and_only_to_a_terminal(clinic, capfd):
+    heard = []
+    with open_curator(clinic) as curator, _looking_on() as tell:
+
+        def on_look(count):
+            with curator.ledger._store.transaction() as t:
+                heard.append((count, t.run("SELECT COUNT(*) FROM ledger_steps")[0][0]))
+            tell(count)
+
+        made = curator.synthesize("visits", rho=0.05, workload=2, asking=Asking(on_look=on_look))
+    assert heard == [(count, count) for count in range(1, len(made.transcript.steps) + 1)]
+    assert capfd.readouterr().err == ""
