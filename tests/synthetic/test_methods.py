@@ -1,10 +1,12 @@
 """Methods on rows of people who do not exist: what they spend, and how near their models come."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 import pytest
 
+from discreet.answering.measurer import Measured
 from discreet.noise import SYSTEM_BITS
 from discreet.synthetic.aim import Aim
 from discreet.synthetic.independent import Independent
@@ -80,3 +82,14 @@ def test_the_same_looks_make_the_same_model():
     again = Aim().model(DOMAIN, measurer.looks)
     for columns in WANTED:
         assert np.array_equal(model.table(columns), again.table(columns))
+
+
+def test_people_with_many_rows_count_as_fewer_where_aim_divides_its_budget():
+    """Noise is as many times larger as a person has rows, so columns alone get as much as if there were as many times fewer people."""
+    parts = []
+    for rows_per_person, count in ((1, 20_000), (4, 80_000)):
+        measurer = InMemory(replace(DOMAIN, rows_per_person=rows_per_person), people(count), rho=0.02)
+        Aim().measure(measurer, WANTED)
+        alone = [look for look in measurer.looks if isinstance(look, Measured) and len(look.columns) == 1]
+        parts.append(sum(look.mechanism.rho for look in alone[: 2 * len(SIZES)]) / 0.02)
+    assert parts[0] == pytest.approx(parts[1], rel=0.02)

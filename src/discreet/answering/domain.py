@@ -19,7 +19,7 @@ from discreet.loss import Neighbours
 
 Columns: TypeAlias = tuple[str, ...]
 """Names of columns in the order of the domain, each once: what a table is over."""
-MOST_CELLS = 1_000_000
+MOST_CELLS, MOST_COLUMNS = 1_000_000, 32
 """Of one table."""
 _ROOT_OF_TWO = Fraction(math.isqrt(2 * 10**24) + 1, 10**12)
 """Rounded up."""
@@ -96,6 +96,11 @@ class Domain:
         if type(columns) is not tuple or columns != self.ordered(columns):
             raise BadInput(
                 "A table is over a tuple of columns in order.", next_step="Put them in order with `ordered`."
+            )
+        if len(columns) > MOST_COLUMNS:
+            raise TooLarge(
+                f"A table over {len(columns):,} columns is one over more than {MOST_COLUMNS}.",
+                next_step="Ask for tables over fewer columns.",
             )
         if self.cells(columns) > MOST_CELLS:
             raise TooLarge(

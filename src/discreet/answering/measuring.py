@@ -63,7 +63,8 @@ class Run:
         if step.about != asked:
             raise RunChanged(
                 "This run was begun by another release of the program, or with other public facts, and cannot go on.",
-                next_step="Go on with the release that began it, or ask for something else, which is paid for anew.",
+                next_step="Go on with the release that began it; or ask at another price, for other tables or by another method, "
+                "which is another run and paid for anew. Another name makes no other run.",
             )
         self.steps.append(step)
         return step

@@ -15,6 +15,8 @@ Codes: TypeAlias = tuple[tuple[int, ...] | None, ...]
 """For each column the new code of each code; None where they stay."""
 _SMALL = 1 << 14
 """Cells of a table that costs little more than a smaller one."""
+_FEW = 16
+"""Its columns, beside those that are wanted: arrays do not have any number of axes."""
 _MOST_KEPT = 16_000_000
 """Cells of tables that are kept because they will be asked for again: 128 MB."""
 
@@ -57,7 +59,7 @@ class ExactTables:
         """The same columns and small ones, as long as the table stays small: one count answers for many tables."""
         wider, cells = set(columns), math.prod(self.sizes[at] for at in columns)
         for at in sorted(range(len(self.sizes)), key=lambda at: self.sizes[at]):
-            if at not in wider and cells * self.sizes[at] <= _SMALL:
+            if len(wider) < _FEW and at not in wider and cells * self.sizes[at] <= _SMALL:
                 wider.add(at)
                 cells *= self.sizes[at]
         return tuple(sorted(wider))

@@ -15,7 +15,7 @@ import numpy as np
 
 from discreet.answering.domain import Columns, Domain
 from discreet.answering.measurer import Measured, Measurer
-from discreet.synthetic.candidates import fitting_in, weighted
+from discreet.synthetic.candidates import fitting_in, telling, weighted
 from discreet.synthetic.first import measure_each
 from discreet.synthetic.model import OfTables, Start, noise_in_a_cell
 from discreet.synthetic.progress import Progress, penalties_of
@@ -24,7 +24,7 @@ from discreet.synthetic.trees import Columns as Numbers
 FIRST = Fraction(1, 20)
 """Of the budget, at least, for the one-column tables."""
 LEAST_SIGNAL = 150
-"""Of rows times sqrt(rho): one-column tables get sqrt(this / signal) of the budget."""
+"""Of rows, divided by how far one person moves a table, times sqrt(rho): one-column tables get sqrt(this / signal) of the budget."""
 MOST_ALONE = Fraction(4, 5)
 """Of the budget: where one-column tables would get more, they get all; those of several columns would say less than they cost."""
 ROUNDS_PER_COLUMN = range(2, 9)
@@ -38,6 +38,7 @@ MOST_CELLS = 125_000
 class Aim(OfTables):
     """The default."""
 
+    version = 2
     least_group = 10
     is_penalised = True
 
@@ -51,7 +52,8 @@ class Aim(OfTables):
         measure_each(measurer, measurer.budget * FIRST)
         domain = measurer.domain
         rho = float(measurer.budget) ** 2 / 2 if measurer.is_pure else float(measurer.budget)
-        signal = max(round(Start.of(domain, measurer.looks).total * math.sqrt(rho)), LEAST_SIGNAL)
+        rows = Start.of(domain, measurer.looks).total / float(domain.l2)
+        signal = max(round(rows * math.sqrt(rho)), LEAST_SIGNAL)
         alone = Fraction(math.isqrt(10**6 * LEAST_SIGNAL // signal), 1000)
         if alone > MOST_ALONE or len(domain.columns) == 1:
             measure_each(measurer, measurer.left)
@@ -59,9 +61,8 @@ class Aim(OfTables):
         if alone > FIRST:
             measure_each(measurer, measurer.budget * (alone - FIRST))
         rounds = min(max(math.isqrt(signal) // 8, ROUNDS_PER_COLUMN[0]), ROUNDS_PER_COLUMN[-1])
-        Rounds(
-            measurer, self.weights(domain, wanted), measurer.left / (rounds * len(domain.columns)), self.least_group
-        ).run()
+        columns = max(len(telling(domain, domain.names)), 1)
+        Rounds(measurer, self.weights(domain, wanted), measurer.left / (rounds * columns), self.least_group).run()
 
     def weights(self, domain: Domain, wanted: Mapping[Columns, int]) -> dict[Columns, int]:
         """What may be chosen, and how much each counts.

@@ -15,6 +15,7 @@ from discreet.exact import read_count
 from discreet.loss import Neighbours
 from discreet.mechanisms.adaptive import AdaptiveBudget
 from discreet.sql.people import PeoplesRows
+from discreet.synthetic.candidates import check_number, number_of
 from discreet.synthetic.methods import Method
 from discreet.synthetic.registry import METHODS
 
@@ -42,7 +43,9 @@ def tables_wanted(workload: Wanted, domain: Domain) -> dict[Columns, int]:
         named = list(itertools.combinations(domain.names, count))
     if not named or len(named) > MOST_TABLES:
         raise BadInput(f"A workload has from 1 to {MOST_TABLES:,} tables.", next_step="Name other tables.")
-    return {domain.check(columns): 1 for columns in named}
+    wanted = {domain.check(columns): 1 for columns in named}
+    check_number(number_of(domain, wanted))
+    return wanted
 
 
 def tables_of(purpose: Mapping[str, Any]) -> dict[Columns, int]:
@@ -73,7 +76,7 @@ def synthesis(
     wanted, way = tables_wanted(workload, domain), method_named(method)
     way.check(domain, wanted)
     tables = [[list(columns), weight] for columns, weight in wanted.items()]
-    purpose: Mapping[str, object] = {"kind": PURPOSE, "method": method, "tables": tables}
+    purpose: Mapping[str, object] = {"kind": PURPOSE, "method": method, "version": way.version, "tables": tables}
     return TableRun(
         rows=rows,
         domain=domain,

@@ -7,11 +7,13 @@ from collections.abc import Iterable, Mapping
 from itertools import combinations
 
 from discreet.answering.domain import Columns, Domain
+from discreet.errors import TooLarge
 from discreet.synthetic.model import numbers_of
 from discreet.synthetic.trees import Columns as Numbers
 from discreet.synthetic.trees import cells_of, mask_of, neighbours_of
 
 LARGEST_WEIGHT = 1000
+MOST_CANDIDATES = 20_000
 WIDEST = 4
 """Tables of more columns are no candidates: their noise drowns them, and there are too many."""
 
@@ -25,7 +27,8 @@ def weighted(domain: Domain, wanted: Mapping[Columns, int]) -> dict[Columns, int
         domain: Whose columns they are.
         wanted: Tables with their weights, whole and positive.
     """
-    tables = [(frozenset(numbers_of(domain, columns)), weight) for columns, weight in wanted.items()]
+    # A column of one code says nothing, and is in no candidate.
+    tables = [(frozenset(numbers_of(domain, telling(domain, columns))), weight) for columns, weight in wanted.items()]
     parts = {part for table, _ in tables for k in range(1, WIDEST + 1) for part in combinations(sorted(table), k)}
     # A table's weight is a sum over its columns of all that is wanted with them.
     alone = {part: sum(weight for table, weight in tables if part[0] in table) for part in parts if len(part) == 1}
@@ -34,13 +37,52 @@ def weighted(domain: Domain, wanted: Mapping[Columns, int]) -> dict[Columns, int
     return within_limits({tuple(domain.names[column] for column in part): weights[part] for part in order})
 
 
+def telling(domain: Domain, columns: Columns) -> Columns:
+    """Those of more than one code.
+
+    Args:
+        domain: Whose columns they are.
+        columns: In its order.
+    """
+    return tuple(name for name, size in zip(columns, domain.shape(columns), strict=True) if size > 1)
+
+
+def number_of(domain: Domain, wanted: Iterable[Columns]) -> int:
+    """How many candidates there are at most, without making them.
+
+    Args:
+        domain: Whose columns they are.
+        wanted: Tables.
+    """
+    widths = [len(telling(domain, columns)) for columns in wanted]
+    every = len(telling(domain, domain.names))
+    return min(sum(_parts(width, WIDEST) for width in widths), _parts(every, min(max(widths), WIDEST)))
+
+
+def check_number(candidates: int) -> None:
+    """Refuse more candidates than a round can choose among in good time; before anything is paid.
+
+    Args:
+        candidates: How many there are.
+    """
+    if candidates > MOST_CANDIDATES:
+        raise TooLarge(
+            f"There would be {candidates:,} tables to choose among, more than {MOST_CANDIDATES:,}.",
+            next_step="Ask for tables over fewer columns, or select fewer columns.",
+        )
+
+
+def _parts(columns: int, widest: int) -> int:
+    return sum(math.comb(columns, k) for k in range(1, widest + 1))
+
+
 def within_limits(weights: Mapping[Columns, int]) -> dict[Columns, int]:
     """The same weights, in proportion, none larger than a choice takes.
 
     Args:
         weights: Whole and positive.
     """
-    largest = max(weights.values())
+    largest = max(weights.values(), default=0)
     if largest <= LARGEST_WEIGHT:
         return dict(weights)
     return {columns: -(-weight * LARGEST_WEIGHT // largest) for columns, weight in weights.items()}

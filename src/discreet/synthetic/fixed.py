@@ -24,7 +24,8 @@ class Fixed(OfTables):
             domain: What is public.
             wanted: Tables with their weights.
         """
-        sizes = domain.shape(domain.names)
+        # A column of one code takes an axis, too, of which an array does not have any number.
+        sizes = tuple(max(size, 2) for size in domain.shape(domain.names))
         cells = cells_of(neighbours_of((numbers_of(domain, columns) for columns in wanted), len(sizes)), sizes)
         if cells > MOST_CELLS:
             raise TooLarge(

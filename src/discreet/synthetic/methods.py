@@ -31,6 +31,10 @@ class Method(Protocol):
     """One way of making a model: stateless, and found by its name in `METHODS`."""
 
     @property
+    def version(self) -> int:
+        """Of the rules by which it looks: a run of one version is not gone on with by another."""
+
+    @property
     def least_group(self) -> float:
         """A group of codes has at least so many rows for each row of a first round's noise in a cell; 0 merges none."""
 

@@ -226,6 +226,8 @@ def groups_in(domain: Domain, looks: Sequence[Look], least_group: float) -> Grou
 class OfTables:
     """What methods have in common whose model follows from tables alone."""
 
+    version: int = 1
+    """Raised with every change of what is asked for after which outcomes: so that no run is gone on with by other rules."""
     least_group: float = 0
     """A group of codes has at least so many rows for each row of a first round's noise in a cell; 0 merges none."""
     is_penalised = False

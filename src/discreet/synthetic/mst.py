@@ -5,12 +5,14 @@ Citation: McKenna, Miklau, Sheldon 2021 (arXiv:2108.04978). Fast: its model is a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 from itertools import combinations
 
 from discreet.answering.domain import Columns, Domain
 from discreet.answering.measurer import Measurer
+from discreet.synthetic.candidates import check_number
 from discreet.synthetic.first import measure_each
 from discreet.synthetic.model import OfTables, Start, noise_in_a_cell
 from discreet.synthetic.progress import Progress
@@ -20,6 +22,15 @@ class Mst(OfTables):
     """A third of the budget for columns, a third for choosing pairs, a third for the pairs."""
 
     least_group = 3
+
+    def check(self, domain: Domain, wanted: Mapping[Columns, int]) -> None:  # noqa: ARG002
+        """Refuse more pairs than can be chosen among in good time.
+
+        Args:
+            domain: What is public.
+            wanted: Makes no difference here.
+        """
+        check_number(math.comb(len(domain.columns), 2))
 
     def measure(self, measurer: Measurer, wanted: Mapping[Columns, int]) -> None:  # noqa: ARG002
         """Spend the budget on columns and on the pairs of a tree.
