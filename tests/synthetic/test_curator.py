@@ -14,12 +14,14 @@ import pytest
 
 from discreet.catalog import parse_catalog
 from discreet.errors import (
+    BadDelta,
     BadInput,
     BudgetExceeded,
     NameTaken,
     NeedsDelta,
     NeedsValues,
     NotAnswered,
+    ScaleOutOfRange,
     TooLarge,
     UnknownName,
 )
@@ -95,6 +97,8 @@ REFUSED = [
     ({"rho": 0.1, "delta": 1e-9}, BadInput),
     ({"epsilon": 1}, NeedsDelta),
     ({"rho": -1}, BadInput),
+    ({"epsilon": 1, "delta": "x"}, BadDelta),
+    ({"rho": 1e-22}, ScaleOutOfRange),
     ({"rho": 1000}, BudgetExceeded),
     ({"rho": 0.1, "source": "visits"}, NeedsValues),
     ({"rho": 0.1, "source": "SELECT wards FROM visits"}, UnknownName),

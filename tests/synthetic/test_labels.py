@@ -49,3 +49,10 @@ def test_days_are_days_and_whole_numbers_whole():
 def test_a_domain_comes_back_from_what_is_stored_of_it():
     domain = Domain(tuple(COLUMNS), 3, Neighbours.REPLACE_ONE)
     assert rebuilt(described(domain)) == domain
+
+
+def test_bins_up_to_the_largest_integer_are_drawn_from():
+    most = 2**63
+    bins = (Bin(Fraction(-most), Fraction(0), is_whole=True), Bin(Fraction(0), Fraction(most), is_whole=True))
+    drawn = values_of(Column("n", bins, is_ordered=True), np.array([0, 1]), SeededBits(1)).to_pylist()
+    assert -most <= drawn[0] < 0 <= drawn[1] < most

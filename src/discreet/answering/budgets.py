@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from discreet.accounting.conversions import rho_of_epsilon
 from discreet.errors import BadInput, NeedsDelta
-from discreet.exact import Number, read_epsilon
+from discreet.exact import Number, read_delta, read_epsilon
 from discreet.mechanisms import Adaptive, PureAdaptive
 from discreet.mechanisms.adaptive import AdaptiveBudget
 
@@ -33,4 +33,4 @@ def budget_of(
         raise NeedsDelta(
             "An epsilon needs a delta here, at which it is converted to rho.", next_step="Give delta=1e-9, or a rho."
         )
-    return Adaptive(rho=rho_of_epsilon(float(read_epsilon(epsilon)), delta=float(delta)))
+    return Adaptive(rho=rho_of_epsilon(float(read_epsilon(epsilon)), delta=float(read_delta(delta))))

@@ -13,7 +13,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from discreet.algebra.digest import FORMAT
@@ -26,7 +26,15 @@ from discreet.answering.plan import Plan
 from discreet.answering.release import above, release
 from discreet.answering.sizes import AnswerLimit
 from discreet.engines import Engine, Places
-from discreet.errors import AccountFrozen, Cancelled, EngineFailure, LedgerDamaged, RunChanged, StoreUnavailable
+from discreet.errors import (
+    AccountFrozen,
+    BudgetExceeded,
+    Cancelled,
+    EngineFailure,
+    LedgerDamaged,
+    RunChanged,
+    StoreUnavailable,
+)
 from discreet.ledger import Ledger, Request, Reservation
 from discreet.mechanisms import AboveThreshold, Mechanism
 from discreet.noise import RandomBits
@@ -211,6 +219,19 @@ class Pipeline:
     def would_charge(self, wanted: Releasable, *, analyst: str | None) -> dict[str, bool]:
         """The accounts that a release would be charged to, each with whether its cap allows it now."""
         return self.ledger.would_charge(_request(wanted, analyst, None)) if wanted.releases else {}
+
+    def check_caps(self, wanted: Sequence[Releasable], *, analyst: str | None) -> None:
+        """Refuse several releases, to be paid for one after another, that the caps do not allow together."""
+        unpaid = [each for each in wanted if not self.is_paid(each, analyst=analyst)]
+        together = tuple(release for each in unpaid for release in each.releases)
+        if not together:
+            return
+        request = replace(_request(unpaid[0], analyst, None), releases=together)
+        if not all(self.ledger.would_charge(request).values()):
+            raise BudgetExceeded(
+                "All of this together would bring an account above its cap. Nothing was charged.",
+                next_step="Ask for smaller prices, or ask the owner to raise the cap.",
+            )
 
     def recalled(self, wanted: Releasable, *, analyst: str | None) -> Paid | None:
         """What is stored for an analyst who has paid for it; nothing is charged, read or written."""

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from fractions import Fraction
+from typing import TypeAlias
 
 from discreet.algebra.expressions import Expression, Literal, call
 from discreet.algebra.facts import Value
@@ -54,13 +55,25 @@ class PeoplesRows:
     notes: tuple[str, ...]
 
 
+Found: TypeAlias = Mapping[str, tuple[Value | None, ...] | None]
+"""The values of columns that nobody declared, as an answer has them; None where they are still to be found, and two of the column's type stand for
+them: enough to refuse what is wrong with all the rest."""
+_STAND_INS: Mapping[Type, tuple[Value, ...]] = {
+    Type.BOOLEAN: (False, True),
+    Type.INTEGER: (0, 1),
+    Type.REAL: (0.0, 1.0),
+    Type.TEXT: ("a", "b"),
+    Type.DATE: (date(2000, 1, 1), date(2000, 1, 2)),
+}
+
+
 def plan_rows(
     source: str,
     catalog: Catalog,
     facts: PublicFacts,
     *,
     bins: Mapping[str, int] | None = None,
-    found: Mapping[str, tuple[Value, ...]] | None = None,
+    found: Found | None = None,
     parameters: Parameters = (),
     today: date | None = None,
 ) -> PeoplesRows:
@@ -85,13 +98,15 @@ def plan_rows(
     return PeoplesRows(question, tuple(column for column, _ in parts), notes)
 
 
-def _parts_of(
-    rows: Rows, facts: PublicFacts, bins: Mapping[str, int], found: Mapping[str, tuple[Value, ...]]
-) -> list[tuple[CodedColumn, Key]]:
+def _parts_of(rows: Rows, facts: PublicFacts, bins: Mapping[str, int], found: Found) -> list[tuple[CodedColumn, Key]]:
     """What codes mean, and their key, for each column that does not name the person."""
     wanted = {name: at for at, name in enumerate(rows.names) if not _is_person(rows, at)}
     asked = _read_bins(bins, wanted)
     known = {name.lower(): values for name, values in found.items()}
+    if not known.keys() <= {name.lower() for name in wanted}:
+        raise UnknownName(
+            "There is no such column to find values of.", next_step="Name columns of the rows that name nobody."
+        )
     coded = {
         name: _found(name, rows, at, known[name.lower()])
         if name.lower() in known
@@ -119,10 +134,17 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _found(name: str, rows: Rows, at: int, values: tuple[Value, ...]) -> tuple[CodedColumn, Key] | None:
+def _found(name: str, rows: Rows, at: int, values: tuple[Value | None, ...] | None) -> tuple[CodedColumn, Key] | None:
     """A column with the values that were found of it; rows with others count in no table."""
     field = rows.relation.field(at)
-    return (CodedColumn(name, values, is_ordered=field.facts.type in _NUMBERS), Key(field, values)) if values else None
+    kind = field.facts.type
+    held = _STAND_INS[kind] if values is None else tuple(_of_type(kind, value) for value in values)
+    return (CodedColumn(name, held, is_ordered=kind in _NUMBERS), Key(field, held)) if held else None
+
+
+def _of_type(kind: Type, value: Value | None) -> Value | None:
+    """A value as columns have it: answers have days as text."""
+    return date.fromisoformat(value) if kind is Type.DATE and isinstance(value, str) else value
 
 
 def _is_person(rows: Rows, at: int) -> bool:
@@ -174,6 +196,11 @@ def _binned(
     edges = tuple(low + (high - low) * step / count for step in range(count + 1))
     shown: tuple[Fraction | date, ...] = edges
     if kind is Type.DATE:
+        if high > date.max.toordinal():
+            raise BadInput(
+                f"Bins of {name} would end after the last day that there is.",
+                next_step="Ask the owner to declare an upper bound before 9999-12-31, or select the other columns.",
+            )
         shown = tuple(date.fromordinal(1) + timedelta(math.ceil(edge) - 1) for edge in edges)
     values: tuple[Value | None, ...] = (*range(1, count + 1), *([None] if has_null else []))
     is_whole = kind is Type.INTEGER

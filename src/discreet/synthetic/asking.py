@@ -15,6 +15,7 @@ from discreet.exact import read_count
 from discreet.loss import Neighbours
 from discreet.mechanisms.adaptive import AdaptiveBudget
 from discreet.sql.people import PeoplesRows
+from discreet.synthetic.affording import check_affordable
 from discreet.synthetic.candidates import check_number, number_of
 from discreet.synthetic.methods import Method
 from discreet.synthetic.registry import METHODS
@@ -75,6 +76,7 @@ def synthesis(
     domain = domain_of(rows, neighbours)
     wanted, way = tables_wanted(workload, domain), method_named(method)
     way.check(domain, wanted)
+    check_affordable(way, domain, wanted, budget)
     tables = [[list(columns), weight] for columns, weight in wanted.items()]
     purpose: Mapping[str, object] = {"kind": PURPOSE, "method": method, "version": way.version, "tables": tables}
     return TableRun(

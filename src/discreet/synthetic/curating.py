@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from discreet.answering.answer import Answer
 from discreet.answering.budgets import budget_of
-from discreet.answering.pipeline import Asking, Pipeline
+from discreet.answering.pipeline import Asking, Pipeline, SqlRelease
+from discreet.answering.plan import Plan
 from discreet.answering.runs import TableRun
 from discreet.catalog import Catalog
 from discreet.engines import Engine
+from discreet.errors import NotAnswered
 from discreet.exact import Number
 from discreet.ledger import Ledger
 from discreet.mechanisms import Adaptive
 from discreet.sql import Table
 from discreet.sql.people import plan_rows, values_question
 from discreet.sql.text import Parameters
-from discreet.synthetic.asking import Wanted, method_named, synthesis, tables_of
+from discreet.synthetic.asking import Wanted, synthesis, tables_of
 from discreet.synthetic.release import SyntheticRelease
 from discreet.workloads.tabulating import TabulatedRelease, is_tabulated
 
@@ -44,6 +46,16 @@ class SynthesisPlan:
     notes: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    """The question which values of a column people have, and what it may cost."""
+
+    sql: str
+    column: str
+    epsilon: Number
+    parameters: Parameters
+
+
 class MakesSynthetic:
     """A part of the curator."""
 
@@ -60,8 +72,28 @@ class MakesSynthetic:
         epsilon: Number | None = None,
         parameters: Parameters = (),
         analyst: str | None = None,
+        asking: Asking | None = None,
         label: str | None = None,
     ) -> Answer:
+        """As the curator does."""
+        raise NotImplementedError
+
+    def recall(
+        self,
+        sql: str | Table,
+        *,
+        epsilon: Number | None = None,
+        parameters: Parameters = (),
+        analyst: str | None = None,
+    ) -> Answer:
+        """As the curator does."""
+        raise NotImplementedError
+
+    def plan(self, sql: str | Table, *, epsilon: Number | None = None, parameters: Parameters = ()) -> Plan:
+        """As the curator does."""
+        raise NotImplementedError
+
+    def _release(self, plan: Plan, label: str) -> SqlRelease:
         """As the curator does."""
         raise NotImplementedError
 
@@ -104,15 +136,26 @@ class MakesSynthetic:
             asking: How it can be taken back.
         """
         price = {"epsilon": epsilon, "delta": delta, "rho": rho}
-        self._budget(**price)
-        method_named(method)
-        found = {
-            column: self._values_of(str(source), column, epsilon=share, parameters=parameters, analyst=analyst)
+        details: dict[str, Any] = {
+            "workload": workload,
+            "method": method,
+            "name": name,
+            "bins": bins,
+            "parameters": parameters,
+        }
+        values = {
+            column: _Finding(values_question(str(source), column, self.declared), column, share, parameters)
             for column, share in (discover or {}).items()
         }
-        details = {"bins": bins, "found": found, "parameters": parameters}
-        with self._planning(analyst, None if asking is None else asking.taken_back):
-            run = self._synthesis(str(source), price, workload=workload, method=method, name=name, **details)
+        found = {column: self._found_before(finding, analyst) for column, finding in values.items()}
+        wait = None if asking is None else asking.taken_back
+        with self._planning(analyst, wait):
+            run = self._synthesis(str(source), price, found=found, **details)
+        if None in found.values():
+            self._check_all(run, values.values(), analyst, asking)
+            found = {column: self._found(finding, analyst, asking) for column, finding in values.items()}
+            with self._planning(analyst, wait):
+                run = self._synthesis(str(source), price, found=found, **details)
         paid = self._pipeline.answer(run, analyst=analyst, request_id=request_id, asking=asking)
         assert paid.reservation is not None  # noqa: S101  a budget is never free
         return SyntheticRelease(paid.stored, name=name, receipt=paid.reservation.receipt)
@@ -207,14 +250,39 @@ class MakesSynthetic:
         self._engine.bind_rows(rows.question)
         return run
 
-    def _values_of(
-        self, source: str, column: str, *, epsilon: Number, parameters: Parameters, analyst: str | None
-    ) -> tuple[Any, ...]:
+    def _found_before(self, finding: _Finding, analyst: str | None) -> tuple[Any, ...] | None:
+        """The values of a column, if they were found and paid for; nothing is spent."""
+        try:
+            answer = self.recall(finding.sql, epsilon=finding.epsilon, parameters=finding.parameters, analyst=analyst)
+        except NotAnswered:
+            return None
+        return _values_in(answer)
+
+    def _check_all(
+        self, run: TableRun, findings: Iterable[_Finding], analyst: str | None, asking: Asking | None
+    ) -> None:
+        """Refuse, before the first of several charges, what would be refused after it."""
+        if asking is not None:
+            asking.leaving(run.seconds)
+        plans = [self.plan(finding.sql, epsilon=finding.epsilon, parameters=finding.parameters) for finding in findings]
+        self._pipeline.check_caps([run, *(self._release(plan, "") for plan in plans)], analyst=analyst)
+
+    def _found(self, finding: _Finding, analyst: str | None, asking: Asking | None) -> tuple[Any, ...]:
         """The values of a column that enough people have, selected privately: a question of its own, and free when it is asked again."""
-        sql = values_question(source, column, self.declared)
-        label = f"values of {column}, for synthetic data"
-        answer = self.ask(sql, epsilon=epsilon, parameters=parameters, analyst=analyst, label=label)
-        return tuple(sorted(row["value"] for row in answer.rows))
+        answer = self.ask(
+            finding.sql,
+            epsilon=finding.epsilon,
+            parameters=finding.parameters,
+            analyst=analyst,
+            asking=None if asking is None else replace(asking, limit=None),
+            label=f"values of {finding.column}, for synthetic data",
+        )
+        return _values_in(answer)
+
+
+def _values_in(answer: Answer) -> tuple[Any, ...]:
+    values = [row["value"] for row in answer.rows]
+    return (*sorted(value for value in values if value is not None), *(value for value in values if value is None))
 
 
 def _notes(run: TableRun) -> list[str]:

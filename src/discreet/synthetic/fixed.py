@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 
 from discreet.answering.domain import Columns, Domain
 from discreet.answering.measurer import Measurer
@@ -32,6 +33,16 @@ class Fixed(OfTables):
                 f"A model of these tables would have {cells:,} cells, more than {MOST_CELLS:,}.",
                 next_step="Name fewer tables, or tables of fewer columns; or use the method aim, which chooses.",
             )
+
+    def least_share(self, domain: Domain, wanted: Mapping[Columns, int]) -> Fraction:
+        """What part of the budget a table gets at least.
+
+        Args:
+            domain: What is public.
+            wanted: Tables with their weights.
+        """
+        cells = sum(weight * domain.cells(columns) for columns, weight in wanted.items())
+        return Fraction(1, 2 * (cells + sum(domain.shape(domain.names))))
 
     def measure(self, measurer: Measurer, wanted: Mapping[Columns, int]) -> None:
         """Spend the budget on the wanted tables, shared so that the expected error, weighted and added up over all cells, is least.

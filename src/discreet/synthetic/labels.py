@@ -17,6 +17,7 @@ from discreet.noise.uniform import uniform_below, uniform_below_each
 
 Codes: TypeAlias = NDArray[np.integer[Any]]
 _EPOCH = date(1970, 1, 1).toordinal()
+_MOST = 2**63 - 1
 _FINE = 2**32
 """Places within a bin of reals."""
 
@@ -36,8 +37,9 @@ def values_of(column: Column, codes: Codes, bits: RandomBits) -> pa.Array:
     inside = np.where(is_null, 0, codes)
     if isinstance(bins[0].lower, date) or bins[0].is_whole:
         firsts = np.array([_first(each.lower) for each in bins], np.int64)
-        ends = np.array([_first(each.upper) for each in bins], np.int64)
-        whole = firsts[inside] + uniform_below_each((ends - firsts)[inside], bits)
+        # The end behind the largest integer is none itself, so widths are worked out before they become ones.
+        widths = np.array([min(_first(each.upper) - _first(each.lower), _MOST) for each in bins], np.int64)
+        whole = firsts[inside] + uniform_below_each(widths[inside], bits)
         if bins[0].is_whole:
             return pa.array(whole, mask=is_null)
         return pa.array((whole - _EPOCH).astype(np.int32), mask=is_null).cast(pa.date32())

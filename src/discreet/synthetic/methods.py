@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
@@ -44,6 +45,9 @@ class Method(Protocol):
 
     def check(self, domain: Domain, wanted: Mapping[Columns, int]) -> None:
         """Refuse what this method cannot do, before anything is paid."""
+
+    def least_share(self, domain: Domain, wanted: Mapping[Columns, int]) -> Fraction:
+        """What part of the budget a look gets at least: where that is too little to be drawn, nothing is paid."""
 
     def measure(self, measurer: Measurer, wanted: Mapping[Columns, int]) -> None:
         """Spend the budget on looks. `wanted` are the tables that the model shall be good at, with their weights."""

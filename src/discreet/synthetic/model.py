@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TypeGuard
 
 import numpy as np
@@ -240,6 +241,15 @@ class OfTables:
             domain: What is public.
             wanted: Tables with their weights.
         """
+
+    def least_share(self, domain: Domain, wanted: Mapping[Columns, int]) -> Fraction:  # noqa: ARG002
+        """What part of the budget a look gets at least: a thousandth, divided among rounds and columns by their sizes.
+
+        Args:
+            domain: What is public.
+            wanted: Tables with their weights.
+        """
+        return Fraction(1, 1000 * len(domain.columns) * sum(domain.shape(domain.names)))
 
     def weights(self, domain: Domain, wanted: Mapping[Columns, int]) -> dict[Columns, int]:  # noqa: ARG002
         """What may be chosen, and how much each counts; nothing, where nothing is chosen.

@@ -1,0 +1,98 @@
+"""What can be known before anything is paid is refused then: small prices, odd bounds, and all that is wrong beside values to be found."""
+
+from datetime import date
+
+import pyarrow as pa
+import pytest
+
+from discreet.answering.pipeline import Asking
+from discreet.catalog import parse_catalog
+from discreet.errors import BadInput, BudgetExceeded, Cancelled, NeedsValues, ScaleOutOfRange, UnknownName
+from discreet.opening import open_curator
+from discreet.synthetic.registry import METHODS
+
+DAYS = [date(2000, 1, 1), date(2001, 1, 1)]
+FRAME = pa.table({"person": range(300), "note": ["x", "y"] * 150, "day": DAYS * 150, "sex": ["F", "M"] * 150, "other": ["o"] * 300})  # fmt: skip
+
+
+def a_curator(
+    column='columns.sex = { type = "text", values = ["F", "M"] }', *, budget="epsilon = 6\ndelta = 1e-6", rows=1
+):
+    text = f"""
+[source]
+path = "."
+[ledger]
+path = ":memory:"
+[budget]
+{budget}
+[budget.analysts.eve]
+{budget}
+[tables.t]
+privacy_unit = "person"
+max_rows = {rows}
+columns.person = {{ type = "integer" }}
+columns.note = {{ type = "text" }}
+columns.day = {{ type = "date" }}
+columns.other = {{ type = "text" }}
+{column}
+"""
+    return open_curator(catalog=parse_catalog(text), frames={"t": FRAME})
+
+
+NOTES = {"source": "SELECT note, sex FROM t", "rho": 0.05, "workload": 2, "discover": {"note": 1}}
+REFUSED = [
+    ({"workload": 7}, BadInput),
+    ({"method": "magic"}, BadInput),
+    ({"source": "SELECT note, other FROM t"}, NeedsValues),
+    ({"rho": 0.5}, BudgetExceeded),
+    ({"rho": 1e-22}, ScaleOutOfRange),
+    ({"discover": {"note": 1, "person": 1}}, UnknownName),
+    ({"discover": {"note": 1, "nothing": 1}}, UnknownName),
+    ({"discover": {"note": 1, "sex": -1}}, BadInput),
+    ({"discover": {"note": 3, "sex": 3}}, BudgetExceeded),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("asked", "error"), REFUSED, ids=str)
+def test_values_are_not_found_for_a_price_where_the_rest_is_refused(asked, error):
+    with a_curator() as curator:
+        with pytest.raises(error):
+            curator.synthesize(**{**NOTES, **asked}, analyst="eve")
+        assert [entry for entry in curator.ledger.history() if entry.kind == "charge"] == []
+
+
+def test_days_that_were_found_are_days_and_whoever_takes_it_back_pays_for_no_values():
+    with a_curator() as curator:
+        made = curator.synthesize("SELECT day, sex FROM t", rho=0.05, workload=2, discover={"day": 1}, analyst="eve")
+        assert made.domain.column("day").labels == tuple(DAYS)
+        assert set(made.sample(20)["day"].to_pylist()) <= set(DAYS)
+        spent = curator.budget()
+        curator.synthesize("SELECT day, sex FROM t", rho=0.05, workload=2, discover={"day": 1}, analyst="eve")
+        asking = Asking()
+        asking.taken_back.set()
+        with pytest.raises(Cancelled):
+            curator.synthesize(**NOTES, asking=asking)
+        assert curator.budget() == spent
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    ("budget", "price"), [("epsilon = 6\ndelta = 1e-6", "rho"), ("epsilon = 6", "epsilon")], ids=["rho", "epsilon"]
+)
+def test_a_price_that_is_taken_is_large_enough_to_the_last_look(budget, price, method):
+    with a_curator(budget=budget, rows=1000) as curator:
+        amount, refused = 0.1, 0
+        while not refused:
+            try:
+                curator.synthesize("SELECT sex FROM t", **{price: amount}, workload=1, method=method, analyst="eve")
+            except ScaleOutOfRange:
+                refused += 1
+            amount /= 1000
+        assert not any(account.frozen for account in curator.ledger.accounts())
+        assert amount < 1e-9
+
+
+def test_a_last_day_that_has_none_after_it_is_refused_by_name():
+    column = 'columns.sex = { type = "date", lower = 1900-01-01, upper = 9999-12-31 }'
+    with a_curator(column) as curator, pytest.raises(BadInput, match="last day"):
+        curator.synthesize("SELECT sex FROM t", rho=0.1, workload=1)
