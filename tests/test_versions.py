@@ -156,6 +156,9 @@ def test_a_question_that_takes_too_long_is_stopped_costs_its_price_and_freezes_t
         assert curator.ledger.account("alice").spent.epsilon == 0.5
         with pytest.raises(AccountFrozen):
             curator.ask("SELECT COUNT(*) FROM patients", epsilon=0.5, analyst="alice")
+        again = curator.explain(COUNT, epsilon=0.5, analyst="alice")
+        assert (again.pays, again.beyond) == ((), ("alice",))  # paid for, and kept back
+        assert curator.explain(COUNT, epsilon=0.5).beyond == ()  # nobody else is stopped
         curator.ledger.freeze("alice", frozen=False)
         assert curator.ask("SELECT COUNT(*) FROM patients", epsilon=0.5, analyst="alice").rows
 

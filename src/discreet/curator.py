@@ -272,6 +272,7 @@ class Curator(MakesSynthetic, AnswersWorkloads, CuratorFace):
             asked_before=self._pipeline.is_paid(wanted, analyst=analyst),
             accounts=self.budget(analyst=analyst),
             charged={holder(name): allowed for name, allowed in charged.items()},
+            analyst=analyst,
             notes=[_EARLIER] if earlier else [],
         )
 

@@ -3,7 +3,9 @@
 import csv
 import io
 import json
+import os
 import re
+from contextlib import contextmanager
 from urllib.parse import unquote_plus
 
 import pyarrow.parquet as pq
@@ -24,16 +26,23 @@ def served(tmp_path_factory):
     made.stop()
 
 
+@contextmanager
+def opened(browser, url):
+    """The page of a server, about which the console has nothing to complain."""
+    context = browser.new_context(viewport={"width": 1200, "height": 900})
+    page = context.new_page()
+    page.complaints = []
+    listen(page, page.complaints)
+    page.goto(url)
+    yield page
+    assert page.complaints == []
+    context.close()
+
+
 @pytest.fixture
 def page(browser, served):
-    context = browser.new_context(viewport={"width": 1200, "height": 900})
-    opened = context.new_page()
-    opened.complaints = []
-    listen(opened, opened.complaints)
-    opened.goto(served.url)
-    yield opened
-    assert opened.complaints == []
-    context.close()
+    with opened(browser, served.url) as page:
+        yield page
 
 
 EXPECTED = ("Failed to load resource", "Applying inline style")
@@ -212,29 +221,40 @@ def test_the_owner_edits_the_catalog_and_is_told_of_mistakes_by_line_and_of_risk
     page.click("#save")
 
 
-FAILED = [
-    {"state": "planned"},
-    {"state": "paid"},
-    {"error": {"code": "engine-failure", "message": "The engine could not answer.", "next_step": "Tell the owner."}},
-]
+@pytest.fixture
+def broken(tmp_path):
+    """A server that is about to lose its data."""
+    made = Server(tmp_path).start()
+    yield made
+    made.stop()
 
 
-def test_a_question_that_fails_says_so_and_stays_and_an_old_answer_is_marked(page, served):
-    sign_in(page, served.alice)
-    ask(page, WARDS, slider="-1")
-    lines = "".join(json.dumps(line) + "\n" for line in FAILED)
-    page.route("**/v1/ask", lambda route: route.fulfill(content_type="application/x-ndjson", body=lines))
-    page.fill("#sql", "SELECT COUNT(*) AS n FROM visits")
-    expect(page.locator("#offer-error")).to_contain_text("n ±")
-    page.click("#go")
-    expect(page.locator("#told")).to_contain_text("Tell the owner.")
-    page.wait_for_timeout(600)  # the price is asked for again, and takes nothing away
-    expect(page.locator("#told")).to_contain_text("Tell the owner.")
-    expect(page.locator("#answer-old")).to_be_visible()
-    check_accessible(page)
-    page.route("**/v1/ask", lambda route: route.abort())
-    page.click("#go")
-    expect(page.locator("#told")).to_contain_text("cannot be reached")
+def test_a_question_that_fails_says_so_and_stays_and_shows_what_was_paid_and_who_is_frozen(browser, broken):
+    with opened(browser, broken.url) as page:
+        sign_in(page, broken.alice)
+        ask(page, "SELECT COUNT(*) AS n FROM patients", slider="-1")
+        os.truncate(f"{broken.config.parent}/ledger.sqlite.snapshot", 4096)  # what the server answers from is gone
+        page.fill("#sql", WARDS)
+        expect(page.locator("#offer-error")).to_contain_text("visits ±")
+        page.click("#go")
+        expect(page.locator("#told")).to_contain_text("could not answer. The price was paid.")
+        expect(page.locator("#balance")).to_have_text("frozen")
+        with page.expect_response("**/v1/explain"):  # the price is asked for again, and takes nothing away
+            page.locator("#epsilon").dispatch_event("input")
+        expect(page.locator("#told")).to_contain_text("Tell the owner of the data.")
+        expect(page.locator("#go")).to_be_disabled()
+        expect(page.locator("#answer-old")).to_be_visible()
+        check_accessible(page)
+        page.fill("#sql", "SELECT COUNT(*) AS n FROM visits")
+        expect(page.locator("#told")).to_contain_text("The account alice is frozen")
+        page.click("nav a[href='#budget']")
+        expect(page.locator("#budget")).to_contain_text("frozen")
+        expect(page.locator("#history")).to_contain_text("GROUP BY ward")
+        page.click("nav a[href='#ask']")
+        expect(page.locator("#sql")).to_be_visible()
+        broken.stop()
+        page.fill("#sql", "SELECT COUNT(*) AS n FROM wards")
+        expect(page.locator("#told")).to_contain_text("cannot be reached")
 
 
 @pytest.mark.parametrize(

@@ -27,9 +27,11 @@ def explained(
     asked_before: bool,
     accounts: Sequence[Balance],
     charged: Mapping[str, bool],
+    analyst: str | None = None,
     notes: Sequence[str] = (),
 ) -> Explanation:
     """A plan in the words of the face. `charged` says which accounts would pay and whether their caps allow it; `notes` come from the books."""
+    frozen = [account.account for account in accounts if account.frozen and account.account == analyst]
     person = _person_of(plan, catalog)
     return Explanation(
         tables=_tables_of(plan),
@@ -49,7 +51,7 @@ def explained(
         accounts=tuple(accounts),
         notes=(*plan.notes, *notes, *warnings.of_price(loss)),
         pays=tuple(charged),
-        beyond=tuple(name for name, allowed in charged.items() if not allowed),
+        beyond=tuple(dict.fromkeys([*(name for name, allowed in charged.items() if not allowed), *frozen])),
     )
 
 

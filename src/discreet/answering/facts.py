@@ -131,7 +131,8 @@ class Explanation:
     pays: tuple[str, ...] = ()
     """The accounts that would be charged: none where it was asked before."""
     beyond: tuple[str, ...] = ()
-    """Those of them whose cap does not allow it now, or which are frozen or not there: asked now, it would be refused."""
+    """The accounts for which it would be refused, asked now: their cap does not allow it, they are not there, or they are frozen, which also
+    keeps back what was paid for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,20 +147,20 @@ function showOffer(facts) {
   const left = (account) => account.cap.epsilon - account.spent.epsilon - facts.loss.epsilon;
   const paying = facts.accounts.filter((account) => facts.pays.includes(account.account));
   const leaves = paying.map((account) => `${accountName(account.account)} ${left(account) < 0.005 ? "nothing" : left(account).toFixed(2)}`);
-  const isFree = facts.asked_before || !facts.loss.epsilon,
+  const isFree = !facts.pays.length, // also what was paid for and failed
     beyond = facts.beyond.length > 0;
   const small = isFree
     ? ""
     : `${epsilonText(facts.loss.epsilon)}${facts.loss.delta ? `, δ ${facts.loss.delta.toPrecision(1)}` : ""}${beyond ? "" : ` · leaves ${leaves.join(", ")}`}`;
   const person = `one person = ${personOf(facts.person)}${facts.rows_per_person > 1 ? ` (at most ${facts.rows_per_person})` : ""}`;
   const unknown = widths.length && later.length ? [`the ± of ${later.join(", ")} comes with the answer`] : [];
-  offer(error, small, { can: !beyond, free: isFree, why: [...unknown, person, ...facts.notes].join(" · ") });
+  offer(error, small, { can: !beyond, free: isFree && !beyond, why: [...unknown, person, ...facts.notes].join(" · ") });
   $("epsilon").setAttribute("aria-valuetext", `${error}, ${epsilonText(facts.loss.epsilon)}`);
-  if (beyond && !state.refused) overBudget(facts, paying);
+  if (beyond && !state.refused) overBudget(facts);
 }
 
-function overBudget(facts, paying) {
-  const short_ = paying.filter((account) => facts.beyond.includes(account.account));
+function overBudget(facts) {
+  const short_ = facts.accounts.filter((account) => facts.beyond.includes(account.account));
   const stopped = short_.find((account) => account.frozen),
     rest = Math.min(...short_.map((account) => account.cap.epsilon - account.spent.epsilon));
   const fits = Math.floor(rest * 1000) / 1000;
