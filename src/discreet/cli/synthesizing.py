@@ -11,7 +11,6 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.answering.books import holder
 from discreet.cli.books import place_of
 from discreet.cli.options import CATALOG, AnalystOption, ConfigOption, JsonOption, LedgerOption
 from discreet.cli.printing import INDENT, print_json
@@ -20,13 +19,12 @@ from discreet.cli.tables import indented, labelled, open_screen
 from discreet.curator import Asking, Curator
 from discreet.errors import BadInput
 from discreet.figures import amount
-from discreet.mechanisms import Adaptive
 from discreet.opening import open_curator
 from discreet.synthetic.asking import Wanted
 from discreet.synthetic.curating import SynthesisPlan
 from discreet.synthetic.files import KINDS, write_rows
 from discreet.synthetic.registry import METHODS
-from discreet.synthetic.release import SyntheticRelease
+from discreet.synthetic.release import release_facts
 
 Source = Annotated[str, typer.Argument(help="A table, or a SELECT that yields people's rows.")]
 Epsilon = Annotated[
@@ -99,31 +97,20 @@ def _make(
     curator: Curator, source: str, details: dict[str, Any], out: Path | None, rows: int | None, *, as_json: bool
 ) -> None:
     """Pay, make, write rows, and say so."""
-    heard: list[str] = []
     with _looking_on() as on_look:
-        release = curator.synthesize(source, asking=Asking(heard.append, on_look=on_look), **details)
-    is_free, epsilon = (
-        "asked before" in heard,
-        None if isinstance(release.budget, Adaptive) else release.budget.pure_epsilon,
-    )
-    count = max(0, round(release.total)) if rows is None else rows
+        release = curator.synthesize(source, asking=Asking(on_look=on_look), **details)
+    facts, count = release_facts(release), max(0, round(release.total)) if rows is None else rows
     if out is not None:
         write_rows(release.sample(count), out, kind=out.suffix[1:])
     if as_json:
-        price = {"rho": release.budget.rho, "epsilon": epsilon, "replayed": is_free, "receipt": release.receipt}
-        print_json({**_facts(release), **price, "out": out and str(out), "rows": out and count})
+        written = {"out": out and str(out), "rows": out and count}
+        print_json({**facts, "total": release.total, "replayed": release.replayed, **written})
         return
-    looks = f"{len(release.transcript.steps)} looks, about {amount(release.total)} rows in the data"
+    looks = f"{facts['looks']} looks, about {amount(release.total)} rows in the data"
     typer.echo(f"{release.name or 'a release without a name'}: {release.method}, {looks}")
-    typer.echo("free: asked before" if is_free else f"paid {_price(release.budget.rho, epsilon)}")
+    typer.echo("free: asked before" if release.replayed else f"paid {_price(facts['rho'], facts['epsilon'])}")
     if out is not None:
         typer.echo(f"wrote {out}: {count:,} rows of nobody")
-
-
-def _facts(release: SyntheticRelease) -> dict[str, Any]:
-    columns = {column.name: column.size for column in release.domain.columns}
-    looks = len(release.transcript.steps)
-    return {"name": release.name, "method": release.method, "columns": columns, "looks": looks, "total": release.total}
 
 
 def _price(rho: float, epsilon: float | None) -> str:
@@ -145,14 +132,14 @@ def _show_plan(plan: SynthesisPlan, *, as_json: bool) -> None:
     if as_json:
         print_json(asdict(plan))
         return
-    screen, beyond = open_screen(), [holder(name) for name, allowed in plan.charged.items() if not allowed]
+    screen, beyond = open_screen(), [name for name, allowed in plan.charged.items() if not allowed]
     price, rows = _price(plan.rho, plan.epsilon), plan.rows_per_person
     if plan.asked_before:
         price += "; free: asked before"
     elif beyond:
         price += f"; would be refused now: {', '.join(beyond)} cannot pay it"
     else:
-        price += f"; paid by {', '.join(map(holder, plan.charged))}"
+        price += f"; paid by {', '.join(plan.charged)}"
     told = {
         "columns": [f"{name}: {size:,}" for name, size in plan.columns.items()],
         "tables": [f"{plan.tables:,} shall be good"],

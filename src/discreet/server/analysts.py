@@ -2,78 +2,35 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Awaitable, Callable
-from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, StreamingResponse
-from starlette.exceptions import HTTPException
+from fastapi.responses import JSONResponse
 
 from discreet.answering.facts import PAGE, facts_of
-from discreet.curator import Asking
+from discreet.server.answered import NAME, answered
 from discreet.server.bodies import Asked, Question, in_document
-from discreet.server.bytes_of import Prepared, form_of, recalled
-from discreet.server.connections import connection_of
+from discreet.server.bytes_of import form_of, recalled
 from discreet.server.incoming import LimitedRequest
-from discreet.server.progress import told_as_it_happens
 from discreet.server.refusals import RESPONSES
 from discreet.server.routing import SharedRoute
 from discreet.server.service import holder_of, service_of
 from discreet.server.shares import in_thread
 
 routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=SharedRoute)
-_LONGEST_NAME = 200
-_NAME = {
-    "name": "Idempotency-Key",
-    "in": "header",
-    "required": False,
-    "schema": {"type": "string", "maxLength": _LONGEST_NAME},
-}
 
 
-@routes.post("/ask", openapi_extra={**in_document(Asked), "parameters": [_NAME]})
+@routes.post("/ask", openapi_extra={**in_document(Asked), "parameters": [NAME]})
 async def ask(request: LimitedRequest) -> Response:
     """Ask: pays, answers with intervals at `level`, and never pays twice for the same question.
 
     With `Accept: application/x-ndjson` steps are told as they happen, a line each, the answer last; with
     `application/vnd.apache.parquet`, `text/csv` or `application/vnd.discreet.records+json` the answer is a table for programs.
     """
-    question, name = await request.read(Asked), _name_of(request)
-    service, holder = service_of(request), holder_of(request)
+    question, service = await request.read(Asked), service_of(request)
     service.check_dataset(question.dataset)
-    service.writing.check_room(holder.name)
-    accept = request.headers.get("accept", "")
-    form = form_of(accept, service, level=question.level)
-
-    def asked(hear: Callable[[str], None]) -> Awaitable[Prepared]:
-        asking = Asking(hear, limit=form.limit)
-        prepare = partial(form.prepare, service=service, analyst=holder.name)
-        return service.questions.ask(question, holder=holder, name=name, asking=asking, then=prepare)
-
-    if "application/x-ndjson" in accept:
-        lines = told_as_it_happens(
-            asked,
-            hang_up=lambda: service.questions.take_back(holder, name),
-            written=lambda prepared: prepared.pieces(service),
-            on_refusal=partial(setattr, request.state, "code"),
-        )
-        return StreamingResponse(lines, media_type="application/x-ndjson")
-    prepared = await asked(lambda _: None)
-    if (connection := connection_of(request)) is not None and connection.is_gone:
-        prepared.file.close()
-        raise HTTPException(400)
-    return prepared.response(service)
-
-
-def _name_of(request: Request) -> str:
-    """What the request calls its question, so that it can be asked again or taken back; else a name that nobody knows."""
-    name = request.headers.get("idempotency-key") or os.urandom(16).hex()
-    if len(name) > _LONGEST_NAME:
-        raise RequestValidationError([])
-    return name
+    form = form_of(request.headers.get("accept", ""), service, level=question.level)
+    return await answered(request, question, form)
 
 
 @routes.post("/recall", openapi_extra=in_document(Asked))

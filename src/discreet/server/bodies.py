@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from discreet.accounting import Filter, open_filter
+from discreet.answering.answer import Answer
+from discreet.answering.facts import Explanation
 from discreet.answering.wire import read_parameters
+from discreet.curator import Asking, Curator
 from discreet.errors import BadTask
 from discreet.figures import CONFIDENCE
 from discreet.local import Task
+from discreet.synthetic.curating import SynthesisPlan
+from discreet.synthetic.release import SyntheticRelease
+
+Got_co = TypeVar("Got_co", covariant=True)
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)]
 Share = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False, strict=True)]
@@ -29,7 +36,28 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class Question(_Strict):
+class Askable(Protocol[Got_co]):
+    """What is asked of a curator, and can be explained by one."""
+
+    def asked_of(self, curator: Curator, *, analyst: str | None, request_id: str, asking: Asking) -> Got_co:
+        """Ask, and pay."""
+
+    def explained_by(self, curator: Curator, *, analyst: str | None) -> Any:
+        """What it would cost."""
+
+
+class _WithoutNulls(_Strict):
+    @model_validator(mode="before")
+    @classmethod
+    def _no_nulls(cls, values: Any) -> Any:
+        """Null is not the same as nothing: who writes it meant to say something."""
+        if isinstance(values, dict) and any(value is None for value in values.values()):
+            message = "null is no value"
+            raise ValueError(message)
+        return values
+
+
+class Question(_WithoutNulls):
     """A question, and either what it may cost or how exact it must be. A date among the parameters is {"date": "2024-12-31"}."""
 
     model_config = ConfigDict(
@@ -46,15 +74,6 @@ class Question(_Strict):
     parameters: dict[str, Parameter] | list[Parameter] | None = None
     dataset: str | None = None
 
-    @model_validator(mode="before")
-    @classmethod
-    def _no_nulls(cls, values: Any) -> Any:
-        """Null is not the same as nothing: who writes it meant to say something."""
-        if isinstance(values, dict) and any(value is None for value in values.values()):
-            message = "null is no value"
-            raise ValueError(message)
-        return values
-
     @property
     def details(self) -> dict[str, Any]:
         """What is passed on with the question, which may also name its price in OPTIONS."""
@@ -66,6 +85,52 @@ class Question(_Strict):
             "mechanism": self.mechanism,
             "parameters": read_parameters(self.parameters or ()),
         }
+
+    def asked_of(self, curator: Curator, *, analyst: str | None, request_id: str, asking: Asking) -> Answer:
+        """The answer."""
+        return curator.ask(self.sql, analyst=analyst, request_id=request_id, asking=asking, **self.details)
+
+    def explained_by(self, curator: Curator, *, analyst: str | None) -> Explanation:
+        """What it would read, measure and cost."""
+        return curator.explain(self.sql, analyst=analyst, **self.details)
+
+
+class Synthesis(_WithoutNulls):
+    """Synthetic data of a table, or of a SELECT that yields people's rows: a price, and the tables that shall be good."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        json_schema_extra={"example": {"source": "visits", "rho": 0.01, "workload": 2, "name": "visits-2026"}},
+    )
+    source: Annotated[str, Field(min_length=1, max_length=20_000)]
+    epsilon: Positive | None = None
+    delta: Share | None = None
+    rho: Positive | None = None
+    workload: Annotated[int, Field(ge=1, le=1000)] | Annotated[list[list[str]], Field(max_length=10_000)] = 3
+    method: str = "aim"
+    bins: dict[str, int] | None = None
+    name: Annotated[str, Field(max_length=200, pattern=r"^\w[^/]*$")] | None = None
+    """What it is looked up by: one part of an address."""
+    parameters: dict[str, Parameter] | list[Parameter] | None = None
+    dataset: str | None = None
+    dry: bool = False
+    """Say what it would cost, and spend nothing."""
+
+    def asked_of(self, curator: Curator, *, analyst: str | None, request_id: str, asking: Asking) -> SyntheticRelease:
+        """The release."""
+        details = {**self._details, "name": self.name}
+        return curator.synthesize(self.source, analyst=analyst, request_id=request_id, asking=asking, **details)
+
+    def explained_by(self, curator: Curator, *, analyst: str | None) -> SynthesisPlan:
+        """What it would be made of and cost."""
+        return curator.plan_synthesis(self.source, analyst=analyst, **self._details)
+
+    @property
+    def _details(self) -> dict[str, Any]:
+        price = {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho}
+        how = {"workload": self.workload, "method": self.method, "bins": self.bins}
+        return {**price, **how, "parameters": read_parameters(self.parameters or ())}
 
 
 class Asked(Question):

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import Any
+from typing import Any, Generic
 
 import pyarrow as pa
 from fastapi import Request, Response
@@ -22,6 +22,7 @@ from discreet.answering.sizes import AnswerLimit, too_many_cells
 from discreet.answering.wire import answer_text
 from discreet.figures import CONFIDENCE
 from discreet.server.bodies import Asked
+from discreet.server.questions import Answered
 from discreet.server.roles import Holder
 from discreet.server.service import Service, address_of, service_of
 from discreet.server.shares import piece_by_piece
@@ -39,14 +40,14 @@ _SLOWEST, _GRACE = 2**17, 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class Form(Generic[Answered]):
     """How an answer is written."""
 
     kind: str
-    write: Callable[[Answer, WaitingAnswer], None]
-    limit: AnswerLimit
+    write: Callable[[Answered, WaitingAnswer], None]
+    limit: AnswerLimit | None = None
 
-    def prepare(self, answer: Answer, *, service: Service, analyst: str) -> Prepared:
+    def prepare(self, answer: Answered, *, service: Service, analyst: str) -> Prepared:
         """Write an answer, in the thread that made it: what waits to be read is bytes, in a file that has no name where they are many."""
         file = WaitingAnswer(service.writing, analyst)
         with _closed_if_refused(file):
@@ -88,7 +89,7 @@ class Prepared:
                 raise TimeoutError
 
 
-def form_of(accept: str, service: Service, *, level: float) -> Form:
+def form_of(accept: str, service: Service, *, level: float) -> Form[Answer]:
     """A file for programs, where a request accepts one of `TABLES`; else JSON with intervals at one level, which has at most so many cells.
 
     The same bytes for the same answer, whoever asks and however often.
@@ -121,15 +122,16 @@ def _document_text(facts: Mapping[str, Any]) -> Iterator[str]:
         yield f"{before}{json.dumps(name)}:"
         if isinstance(value, list):
             yield "["
-            yield from (f"{',' if at else ''}{_dumped(item)}" for at, item in enumerate(value))
+            yield from (f"{',' if at else ''}{written_as(item)}" for at, item in enumerate(value))
             yield "]"
         else:
-            yield _dumped(value)
+            yield written_as(value)
         before = ","
     yield "}" if facts else "{}"
 
 
-def _dumped(value: Any) -> str:
+def written_as(value: Any) -> str:
+    """JSON without a space too many, and without what is no number."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 

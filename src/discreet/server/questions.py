@@ -9,22 +9,35 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from discreet.answering.answer import Answer
-from discreet.answering.facts import Explanation
 from discreet.answering.pipeline import cancelled
 from discreet.answering.sizes import AnswerLimit
 from discreet.curator import Asking, Curator
 from discreet.engines import Places
 from discreet.errors import BadInput, QueryRefused, RequestConflict, TooMany
-from discreet.server.bodies import Question
+from discreet.server.bodies import Askable, Question
 from discreet.server.current import Current
 from discreet.server.guard import Guard
 from discreet.server.hours import Hours
 from discreet.server.roles import Holder
 
+
+class Stored(Protocol):
+    """What the books keep of an answer or a release."""
+
+    @property
+    def stored(self) -> bytes:
+        """Its bytes."""
+
+    @property
+    def replayed(self) -> bool:
+        """Whether it was free."""
+
+
 T = TypeVar("T")
+Answered = TypeVar("Answered", bound=Stored)
 _DESKS = 4
 """Answers that are written at the same time, one of each who asks; one desk is for short ones."""
 _LONG = 2**18
@@ -35,7 +48,7 @@ _THREADS = 512
 
 @dataclass(slots=True, eq=False)
 class _Underway:
-    question: Question
+    question: Askable[Any]
     holder: Holder
     name: str
     asking: Asking
@@ -45,13 +58,10 @@ class _Underway:
     curator: Curator | None = None
     """The one that it is with, once it has begun."""
 
-    def ask(self, curator: Curator) -> Answer:
+    def ask(self, curator: Curator) -> Any:
         """Ask one curator."""
         self.curator = curator
-        details = self.question.details
-        return curator.ask(
-            self.question.sql, analyst=self.holder.asks_as, request_id=self.name, asking=self.asking, **details
-        )
+        return self.question.asked_of(curator, analyst=self.holder.asks_as, request_id=self.name, asking=self.asking)
 
     def done(self, work: asyncio.Future[Any]) -> None:
         """The work has ended, as it may."""
@@ -94,7 +104,7 @@ class Questions:
         return len(self._underway)
 
     async def ask(
-        self, question: Question, *, holder: Holder, name: str, asking: Asking, then: Callable[[Answer], T]
+        self, question: Askable[Answered], *, holder: Holder, name: str, asking: Asking, then: Callable[[Answered], T]
     ) -> T:
         """The answer at the end of its class, under the Idempotency-Key `name`; or, when it is taken back, a refusal at once.
 
@@ -136,11 +146,11 @@ class Questions:
         self._abandoned.add(task)
         task.add_done_callback(self._abandoned.discard)
 
-    async def explain(self, question: Question, *, holder: Holder, then: Callable[[Explanation], T]) -> T:
+    async def explain(self, question: Askable[Any], *, holder: Holder, then: Callable[[Any], T]) -> T:
         """What a question would read, measure and cost, on the same clock."""
 
         def explained(curator: Curator) -> T:
-            return then(curator.explain(question.sql, analyst=holder.asks_as, **question.details))
+            return then(question.explained_by(curator, analyst=holder.asks_as))
 
         with self._guard.admit(holder.name), self._hours.visit(holder.name):
             return await self._work(explained)
@@ -151,17 +161,31 @@ class Questions:
         *,
         holder: Holder,
         paid_by: str | None,
-        limit: AnswerLimit,
+        limit: AnswerLimit | None,
         then: Callable[[Answer], T],
     ) -> T:
         """What is stored for a question that `paid_by` has paid for, looked up for the holder; or a refusal where that is beyond the limit."""
 
-        def recalled(curator: Curator) -> T:
-            answer = curator.recall(question.sql, analyst=paid_by, turn=holder.name, limit=limit, **question.details)
-            return self._written(answer, holder, then)
+        def recalled(curator: Curator) -> Answer:
+            return curator.recall(question.sql, analyst=paid_by, turn=holder.name, limit=limit, **question.details)
+
+        return await self.look_up(recalled, holder=holder, then=then)
+
+    async def look_up(
+        self,
+        find: Callable[[Curator], Answered],
+        *,
+        holder: Holder,
+        then: Callable[[Answered], T],
+        is_long: bool = False,
+    ) -> T:
+        """What is stored already, looked up for the holder; `is_long` where making something of it takes long, however short it is."""
+
+        def looked_up(curator: Curator) -> T:
+            return self._written(find(curator), holder, then, is_long=is_long)
 
         with self._guard.admit(holder.name), self._hours.visit(holder.name):
-            return await self._work(recalled)
+            return await self._work(looked_up)
 
     def take_back(self, holder: Holder, name: str) -> None:
         """Take back a question of the holder's own, if there is one of that name."""
@@ -169,7 +193,7 @@ class Questions:
         if mine is not None:
             mine.take_back()
 
-    def _asked(self, mine: _Underway, then: Callable[[Answer], T], curator: Curator) -> T:
+    def _asked(self, mine: _Underway, then: Callable[[Any], T], curator: Curator) -> T:
         try:
             answer = mine.ask(curator)
         except RequestConflict as conflict:
@@ -178,7 +202,7 @@ class Questions:
             raise cancelled()
         return self._written(answer, mine.holder, then)
 
-    def _asked_earlier(self, mine: _Underway, conflict: RequestConflict) -> Answer:
+    def _asked_earlier(self, mine: _Underway, conflict: RequestConflict) -> Any:
         """What was paid for under this name while another catalog or data version was served: whoever asks again is owed that.
 
         Nothing is charged here: the name was used, so a question is either the one that it was used for, or refused.
@@ -189,9 +213,10 @@ class Questions:
                     return mine.ask(curator)
         raise conflict
 
-    def _written(self, answer: Answer, holder: Holder, then: Callable[[Answer], T]) -> T:
+    def _written(self, answer: Answered, holder: Holder, then: Callable[[Answered], T], *, is_long: bool = False) -> T:
         """What is made of an answer, in turn: a long one takes seconds and memory."""
-        with self._desks.held(holder.name, taken_back=threading.Event(), is_long=len(answer.stored) > _LONG):
+        is_long = is_long or len(answer.stored) > _LONG
+        with self._desks.held(holder.name, taken_back=threading.Event(), is_long=is_long):
             return then(answer)
 
     def _work(self, job: Callable[[Curator], T]) -> asyncio.Future[T]:

@@ -6,9 +6,10 @@ import threading
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from discreet.answering.answer import Answer
+from discreet.answering.books import holder
 from discreet.answering.budgets import budget_of
 from discreet.answering.pipeline import Asking, Pipeline, SqlRelease
 from discreet.answering.plan import Plan
@@ -25,6 +26,8 @@ from discreet.sql.text import Parameters
 from discreet.synthetic.asking import Wanted, synthesis, tables_of
 from discreet.synthetic.release import SyntheticRelease
 from discreet.workloads.tabulating import TabulatedRelease, is_tabulated
+
+AnyRelease: TypeAlias = SyntheticRelease | TabulatedRelease
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +161,9 @@ class MakesSynthetic:
                 run = self._synthesis(str(source), price, found=found, **details)
         paid = self._pipeline.answer(run, analyst=analyst, request_id=request_id, asking=asking)
         assert paid.reservation is not None  # noqa: S101  a budget is never free
-        return SyntheticRelease(paid.stored, name=name, receipt=paid.reservation.receipt)
+        books = paid.reservation
+        free = books.replayed and not books.charged
+        return SyntheticRelease(paid.stored, name=name, receipt=books.receipt, replayed=free)
 
     def plan_synthesis(
         self,
@@ -191,6 +196,7 @@ class MakesSynthetic:
             run = self._synthesis(
                 str(source), price, workload=workload, method=method, name=None, bins=bins, parameters=parameters
             )
+        charged = self._pipeline.would_charge(run, analyst=analyst)
         return SynthesisPlan(
             columns={column.name: column.size for column in run.domain.columns},
             tables=len(tables_of(run.purpose)),
@@ -198,7 +204,7 @@ class MakesSynthetic:
             rho=run.budget.rho,
             epsilon=None if isinstance(run.budget, Adaptive) else run.budget.pure_epsilon,
             asked_before=self._pipeline.is_paid(run, analyst=analyst),
-            charged=self._pipeline.would_charge(run, analyst=analyst),
+            charged={holder(account): allowed for account, allowed in charged.items()},
             notes=(*run.rows.notes, *_notes(run)),
         )
 
@@ -210,7 +216,7 @@ class MakesSynthetic:
         """
         return self.ledger.named_releases(analyst=analyst)
 
-    def release(self, name: str, *, analyst: str | None = None) -> SyntheticRelease | TabulatedRelease:
+    def release(self, name: str, *, analyst: str | None = None) -> AnyRelease:
         """A release by its name. Nothing is spent.
 
         Args:
@@ -218,7 +224,7 @@ class MakesSynthetic:
             analyst: Who asks; nobody is the owner at hand.
         """
         stored = self.ledger.named_answer(name, analyst=analyst)
-        return TabulatedRelease(stored, name=name) if is_tabulated(stored) else SyntheticRelease(stored, name=name)
+        return (TabulatedRelease if is_tabulated(stored) else SyntheticRelease)(stored, name=name, replayed=True)
 
     def _budget(self, **price: Number | None) -> Any:
         is_pure = not self.declared.cap.cap.delta

@@ -17,6 +17,7 @@ from discreet.errors import BadRelease
 
 KIND = "discreet-release"
 FORMAT = 1
+MEDIA_TYPE = "application/vnd.discreet.release"
 KINDS = ("csv", "parquet")
 """Of files of rows."""
 
@@ -41,18 +42,29 @@ def write_release(path: Path, stored: bytes, *, name: str | None, receipt: str) 
         name: Under which it was made.
         receipt: Of its charge.
     """
+    path.write_bytes(release_as_bytes(stored, name=name, receipt=receipt))
+
+
+def release_as_bytes(stored: bytes, *, name: str | None, receipt: str) -> bytes:
+    """What is in the file of a release.
+
+    Args:
+        stored: Its transcript.
+        name: Under which it was made.
+        receipt: Of its charge.
+    """
     facts = json.dumps({"name": name, "receipt": receipt}, sort_keys=True).encode() + b"\n"
     digest = hashlib.sha256(facts + stored).hexdigest()
-    path.write_bytes(f"{KIND} {FORMAT} {digest}\n".encode() + facts + stored)
+    return f"{KIND} {FORMAT} {digest}\n".encode() + facts + stored
 
 
-def read_release(path: Path) -> tuple[bytes, str | None, str]:
+def read_release(content: bytes) -> tuple[bytes, str | None, str]:
     """The transcript, the name and the receipt of a saved release; anything else is refused.
 
     Args:
-        path: Of the file.
+        content: Of the file.
     """
-    first, _, rest = path.read_bytes().partition(b"\n")
+    first, _, rest = content.partition(b"\n")
     kind, *details = first.split(b" ")
     if kind != KIND.encode() or len(details) != 2 or not details[0].isdigit():
         raise BadRelease("This file is no release of synthetic data.", next_step="Give a file that `save` wrote.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +16,7 @@ from discreet.answering.transcript import Transcript, looks_in
 from discreet.errors import BadInput
 from discreet.exact import Number, read_count
 from discreet.ledger.releases import rebuild
+from discreet.mechanisms import Adaptive
 from discreet.mechanisms.adaptive import AdaptiveBudget
 from discreet.noise import SYSTEM_BITS, RandomBits
 from discreet.synthetic.asking import method_named
@@ -23,13 +25,15 @@ from discreet.synthetic.files import read_release, write_release
 from discreet.synthetic.labels import values_of
 from discreet.synthetic.methods import Model
 from discreet.synthetic.model import TreeModel
+from discreet.workloads.tabulating import TabulatedRelease
 
 
 class SyntheticRelease:
     """Made from stored bytes; the model is fitted when it is first needed."""
 
-    def __init__(self, stored: bytes, *, name: str | None = None, receipt: str = "") -> None:
-        self.transcript, self.name, self.receipt = Transcript.decoded(stored), name, receipt
+    def __init__(self, stored: bytes, *, name: str | None = None, receipt: str = "", replayed: bool = False) -> None:
+        self.stored, self.transcript = stored, Transcript.decoded(stored)
+        self.name, self.receipt, self.replayed = name, receipt, replayed
         self._bounds: Bounds | None = None
 
     def __repr__(self) -> str:
@@ -93,7 +97,7 @@ class SyntheticRelease:
         Args:
             path: Of the file.
         """
-        write_release(Path(path), self.transcript.encoded(), name=self.name, receipt=self.receipt)
+        write_release(Path(path), self.stored, name=self.name, receipt=self.receipt)
 
     @classmethod
     def load(cls, path: str | Path) -> SyntheticRelease:
@@ -102,7 +106,7 @@ class SyntheticRelease:
         Args:
             path: Of the file.
         """
-        stored, name, receipt = read_release(Path(path))
+        stored, name, receipt = read_release(Path(path).read_bytes())
         return cls(stored, name=name, receipt=receipt)
 
     def sample(self, count: int, *, bits: RandomBits = SYSTEM_BITS) -> pa.Table:
@@ -115,3 +119,23 @@ class SyntheticRelease:
         codes = self.model.rows(read_count(count, name="count", least=0), bits)
         columns = [values_of(column, codes[:, at], bits) for at, column in enumerate(self.domain.columns)]
         return pa.table(columns, names=list(self.domain.names))
+
+
+def release_facts(release: SyntheticRelease | TabulatedRelease) -> dict[str, Any]:
+    """What a release was made of, in JSON.
+
+    Args:
+        release: Of rows or of tables.
+    """
+    budget, purpose = release.budget, release.transcript.facts["purpose"]
+    return {
+        "name": release.name,
+        "kind": purpose["kind"],
+        "method": purpose.get("method"),
+        "columns": {column.name: column.size for column in release.domain.columns},
+        "rows_per_person": release.domain.rows_per_person,
+        "looks": len(release.transcript.steps),
+        "rho": budget.rho,
+        "epsilon": None if isinstance(budget, Adaptive) else budget.pure_epsilon,
+        "receipt": release.receipt or None,
+    }

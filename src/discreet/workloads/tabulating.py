@@ -101,8 +101,9 @@ def is_tabulated(stored: bytes) -> bool:
 class TabulatedRelease:
     """The answers to a workload, made from stored bytes: all of them agree. Nothing private is in it."""
 
-    def __init__(self, stored: bytes, *, name: str | None = None, receipt: str = "") -> None:
-        self.transcript, self.name, self.receipt = Transcript.decoded(stored), name, receipt
+    def __init__(self, stored: bytes, *, name: str | None = None, receipt: str = "", replayed: bool = False) -> None:
+        self.stored, self.transcript = stored, Transcript.decoded(stored)
+        self.name, self.receipt, self.replayed = name, receipt, replayed
 
     def __repr__(self) -> str:
         terms, strategy = len(self.plan.queries.terms), self.plan.strategy.name

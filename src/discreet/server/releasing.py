@@ -1,0 +1,96 @@
+"""Routes for synthetic data: have it made, look it up, and draw rows of it."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import JSONResponse
+
+from discreet.answering.facts import facts_of
+from discreet.errors import BadInput
+from discreet.server.answered import NAME, answered
+from discreet.server.bodies import Synthesis, in_document
+from discreet.server.bytes_of import CSV, JSON, PARQUET, TABLES, Form, written_as
+from discreet.server.incoming import LimitedRequest
+from discreet.server.refusals import RESPONSES
+from discreet.server.routing import SharedRoute
+from discreet.server.service import holder_of, service_of
+from discreet.server.writing import WaitingAnswer
+from discreet.synthetic.curating import AnyRelease
+from discreet.synthetic.files import MEDIA_TYPE, release_as_bytes
+from discreet.synthetic.release import SyntheticRelease, release_facts
+
+routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=SharedRoute)
+MOST_ROWS = 1_000_000
+
+
+@routes.post("/synthesize", openapi_extra={**in_document(Synthesis), "parameters": [NAME]})
+async def synthesize(request: LimitedRequest) -> Response:
+    """Make synthetic data of people's rows: pays once, goes on where a crash left it. With `dry`, say what it would cost.
+
+    With `Accept: application/x-ndjson` steps are told as they happen, a line each, what was made last; with
+    `application/vnd.discreet.release` it is the release itself, as a client keeps it.
+    """
+    wanted = await request.read(Synthesis)
+    service, holder = service_of(request), holder_of(request)
+    service.check_dataset(wanted.dataset)
+    if wanted.dry:
+        return await service.questions.explain(wanted, holder=holder, then=lambda plan: JSONResponse(facts_of(plan)))
+    return await answered(request, wanted, _form_of(request))
+
+
+@routes.get("/releases")
+def list_releases(request: Request) -> Response:
+    """The names of releases that you have paid for; all of them for the owner."""
+    return JSONResponse({"releases": service_of(request).curator.releases(analyst=holder_of(request).asks_as)})
+
+
+@routes.get("/releases/{name}")
+async def find_release(name: str, request: Request) -> Response:
+    """What a release of yours was made of; with `Accept: application/vnd.discreet.release`, the release itself."""
+    return await _looked_up(name, request, _form_of(request))
+
+
+@routes.get("/releases/{name}/rows")
+async def draw_rows(
+    name: str, request: Request, count: Annotated[int | None, Query(ge=0, le=MOST_ROWS)] = None
+) -> Response:
+    """Synthetic rows as CSV, or as Parquet where that is accepted: `count` of them, or about as many as there are of people, at most 1,000,000."""
+    kind = PARQUET if PARQUET in request.headers.get("accept", "") else CSV
+    return await _looked_up(name, request, Form(kind, partial(_rows, kind=kind, count=count)), is_long=True)
+
+
+async def _looked_up(name: str, request: Request, form: Form[AnyRelease], *, is_long: bool = False) -> Response:
+    """A release by its name; free. To make rows a model is fitted, which takes seconds: each analyst has one place for that."""
+    service, holder = service_of(request), holder_of(request)
+    service.writing.check_room(holder.name)
+    prepared = await service.questions.look_up(
+        lambda curator: curator.release(name, analyst=holder.asks_as),
+        holder=holder,
+        then=partial(form.prepare, service=service, analyst=holder.name),
+        is_long=is_long,
+    )
+    return prepared.response(service)
+
+
+def _form_of(request: Request) -> Form[Any]:
+    if MEDIA_TYPE in request.headers.get("accept", ""):
+        return Form(MEDIA_TYPE, _release)
+    return Form(JSON, _facts)
+
+
+def _facts(release: AnyRelease, file: WaitingAnswer) -> None:
+    file.write(written_as(release_facts(release)).encode())
+
+
+def _release(release: AnyRelease, file: WaitingAnswer) -> None:
+    file.write(release_as_bytes(release.stored, name=release.name, receipt=release.receipt))
+
+
+def _rows(release: AnyRelease, file: WaitingAnswer, *, kind: str, count: int | None) -> None:
+    if not isinstance(release, SyntheticRelease):
+        raise BadInput("This release has tables and no rows.", next_step="Take it as application/vnd.discreet.release.")
+    wanted = min(MOST_ROWS, max(0, round(release.total))) if count is None else count
+    TABLES[kind](iter([release.sample(wanted)]), file)
