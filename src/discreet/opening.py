@@ -46,19 +46,21 @@ def open_curator(
         return curator
 
 
-def successor(curator: Curator, catalog: Catalog, *, refreshed_by: str | None = None) -> Curator:
+def successor(curator: Curator, catalog: Catalog | None, *, refreshed_by: str | None = None) -> Curator:
     """Another curator over the same books, for what is newer than `curator`: the catalog, or the data version.
 
     Both can answer; whoever is done with one closes its data. With `refreshed_by`, who wants it, a data version begins if the source changed.
-    What the catalog says of people, caps and analysts counts once everything else is there.
+    What the catalog says of people, caps and analysts counts once everything else is there. Without one, that of `curator` goes on to be
+    served and nothing is stated: the owner may have said something else since.
     """
-    declared, ledger = with_public_columns(catalog), curator.ledger
+    declared, ledger = curator.declared if catalog is None else with_public_columns(catalog), curator.ledger
     check_promises(ledger, declared)
     opening = _Opening(ledger, declared, curator.dataset)
     following = opening.present() if refreshed_by is None else opening.refreshed(by=refreshed_by)
     try:
-        keep_declared(ledger, declared)
-        note_served(ledger, declared)
+        if catalog is not None:
+            keep_declared(ledger, declared)
+            note_served(ledger, declared)
     except BaseException:
         following.close_data()
         raise

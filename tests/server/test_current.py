@@ -246,6 +246,23 @@ def test_a_steward_s_refresh_keeps_no_new_catalog_from_being_served(config, curr
     assert current.curator.declared.tables["visits"].max_rows == 2
 
 
+def test_a_steward_s_refresh_puts_no_cap_and_no_analyst_back_that_the_owner_took_away_since(config, current):
+    edit(config, "epsilon = 1e6", "epsilon = 0.01")
+    edit(config, "[budget.analysts.alice]", "[budget.analysts.bob]")
+    edit(config, "[source]", "[engine]\nseconds = 30\n\n[source]")  # which a running server keeps
+    run_apart("refresh", "--config", config)
+    current.look()
+    assert current.facts()["problem"] is not None
+    before, ledger = current.curator.budget(), current.curator.ledger
+    head = ledger.head()
+    current.refresh(by="key 1", takes_catalog=False)
+    assert (current.curator.budget(), ledger.head()) == (before, head)
+    assert (ledger.account().cap.epsilon, ledger.running().closed) == (0.01, {"analyst:alice"})
+    halve(config)
+    assert current.refresh(by="key 1", takes_catalog=False) == 2
+    assert (current.curator.budget(), ledger.running().closed) == (before, {"analyst:alice"})
+
+
 @pytest.fixture
 def door(config):
     book = KeyBook.open(begin_books(config))

@@ -141,8 +141,7 @@ class Current:
         with self._changing:
             refused, problem = self._refused, self._problem
             try:
-                catalog = load_catalog(self.config) if takes_catalog else self.curator.declared
-                self._follow(catalog, refreshed_by=by)
+                self._follow(load_catalog(self.config) if takes_catalog else None, refreshed_by=by)
             except Exception as failure:
                 self._note(failure)
                 if not takes_catalog:
@@ -203,16 +202,17 @@ class Current:
             held.curator.close_data()
         self.curator.close()
 
-    def _follow(self, catalog: Catalog, *, refreshed_by: str | None = None) -> None:
-        """Open what is newest, and put it in the place of the current one."""
-        _check_fixed(self.curator.declared, catalog)
-        source = _source_of(catalog)
+    def _follow(self, catalog: Catalog | None, *, refreshed_by: str | None = None) -> None:
+        """Open what is newest, and put it in the place of the current one; without a catalog, only the data is newer."""
+        declared = catalog or self.curator.declared
+        _check_fixed(self.curator.declared, declared)
+        source = _source_of(declared)
         following = successor(self.curator, catalog, refreshed_by=refreshed_by)
         with self._lock:
             before, self._held = self._held, _Held(following)
             before.ends = self._now() + _KEPT_SECONDS
             self._earlier.insert(0, before)
-        self._served, self._source, self._since = _Version(catalog.sha256, following.version), source, _now()
+        self._served, self._source, self._since = _Version(declared.sha256, following.version), source, _now()
         self._refused = self._problem = None
         self._forget_earlier()
 
