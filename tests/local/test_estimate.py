@@ -169,3 +169,11 @@ def test_texts_and_numbers_may_stand_in_one_domain_and_others_are_refused():
 def test_a_coin_flip_costs_ln_3():
     asked = Task.frequency("xyz", domain=["no", "yes"], epsilon=math.log(3), protocol="coin")
     assert asked.epsilon == pytest.approx(math.log(3))
+
+
+@pytest.mark.parametrize("epsilon", [1e-300, 1e-9, 101, 355, 1e9, 1e300])
+def test_an_epsilon_that_no_task_has_is_refused_by_name(epsilon):
+    with pytest.raises(errors.BadTask):
+        auto(2, epsilon)
+    with pytest.raises(errors.BadTask):
+        Task.frequency("coins", domain=["heads", "tails"], epsilon=epsilon)

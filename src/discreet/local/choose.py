@@ -7,8 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from discreet.errors import BadTask
 from discreet.exact import Number, read_count, read_epsilon
+from discreet.local.client import LEAST_EPSILON
 
+_MOST_EPSILON = 100
+"""Beyond it nothing is protected, and far beyond it e^ε is no number."""
 MOST_BITS = 32
 MOST_WORK = 1 << 25
 _LARGEST_ORDER = 1200
@@ -82,6 +86,8 @@ def auto(domain_size: int, epsilon: Number, *, most_bits: int = MOST_BITS, most_
     """The protocol with the least variance among those whose reports and tables are small enough."""
     size = read_count(domain_size, name="domain_size", least=2)
     e = float(read_epsilon(epsilon))
+    if not LEAST_EPSILON <= e <= _MOST_EPSILON:
+        raise BadTask("No task has an epsilon that is so small or so large.", next_step="Give one from 0.01 to 10.")
     return _auto(size, e, read_count(most_bits, name="most_bits"), read_count(most_work, name="most_work"))
 
 
