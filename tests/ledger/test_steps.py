@@ -1,5 +1,6 @@
 """Steps of a run: the first stored is the step, none is beyond the charge, none can be hidden."""
 
+import hashlib
 import os
 
 import pytest
@@ -123,6 +124,49 @@ def test_a_step_that_was_forged_beyond_the_budget_does_not_add_up(where):
     reservation = ledger.reserve(a_run())
     dear = describe(Gaussian.for_rho(sensitivity=1, rho=1))
     forge(ledger, "step", {"question": reservation.request.key, "number": 0, "sha256": "0", "paid": dear})
+    assert any("beyond what was charged" in problem for problem in verify(ledger).problems)
+
+
+def test_books_do_not_tell_what_a_step_drew_of_what_or_when(where):
+    ledger = capped(where)
+    reservation = ledger.reserve(a_run())
+    charge = ledger.history()[-1]
+    for number in range(2):
+        ledger.step(reservation, number, b"0", paid=PART)
+    entries = [entry for entry in ledger.history() if entry.kind == "step"]
+    assert entries[0].body.keys() == {"question", "number", "salted", "cost", "salt"}
+    assert {entry.time for entry in entries} == {charge.time}
+    assert entries[0].body["salted"] != entries[1].body["salted"]
+    told = {value for entry in entries for value in entry.body.values()}
+    salts = {b"", *(bytes.fromhex(entry.body["salt"]) for entry in entries)}
+    assert told.isdisjoint(hashlib.sha256(salt + b"0").hexdigest() for salt in salts)
+    with ledger._store.transaction() as t:  # who holds what is stored can verify it
+        stored = [bytes(row[0]) for row in t.run("SELECT body FROM ledger_steps ORDER BY number")]
+    assert [hashlib.sha256(body).hexdigest() for body in stored] == [entry.body["salted"] for entry in entries]
+    assert sum(int(entry.body["cost"]) for entry in entries) == 2 * Adaptive(rho=RHO).units(PART)
+
+
+def test_steps_of_the_first_form_are_read_and_add_up(where):
+    ledger = capped(where)
+    reservation = ledger.reserve(a_run())
+    key = reservation.request.key
+
+    def as_before(draft):
+        about = {"question": key, "number": 0, "sha256": hashlib.sha256(b"old").hexdigest(), "paid": describe(PART)}
+        entry = draft.append("step", about)
+        draft.t.run("INSERT INTO ledger_steps VALUES (?, ?, ?, ?)", key, 0, b"old", entry.seq)
+
+    ledger.writer.write(as_before)
+    assert ledger.step(reservation, 1, b"new", paid=PART) == b"new"
+    assert open_ledger(where).steps(reservation) == [b"old", b"new"]
+    assert ledger.running().runs[key].spent == 2 * Adaptive(rho=RHO).units(PART)
+    assert verify(ledger).sound
+
+
+def test_a_step_that_was_forged_to_give_back_does_not_add_up(where):
+    ledger = capped(where)
+    reservation = ledger.reserve(a_run())
+    forge(ledger, "step", {"question": reservation.request.key, "number": 0, "salted": "0", "cost": "-5"})
     assert any("beyond what was charged" in problem for problem in verify(ledger).problems)
 
 

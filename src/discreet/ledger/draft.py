@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Any
 
 from discreet.errors import UnknownAccount
@@ -115,14 +115,18 @@ class Draft:
         """The next entry, to go on from; before it, what is to be remarked about the clock."""
         remark = self._clock.remark(self.running.head, self._now)
         if remark is not None:
-            self._link(clock.KIND, remark)
-        return self._link(kind, body)
+            self._link(clock.KIND, remark, self._now)
+        return self._link(kind, body, self._now)
 
-    def _link(self, kind: str, body: Mapping[str, Any]) -> Entry:
+    def append_unstamped(self, kind: str, body: Mapping[str, Any]) -> Entry:
+        """The next entry, with the time of the one before: for what happens while data is read, whose moment may tell how long that takes."""
+        return self._link(kind, body, datetime.min.replace(tzinfo=UTC))
+
+    def _link(self, kind: str, body: Mapping[str, Any], now: datetime) -> Entry:
         """Every entry is salted, so that its hash, which may be public as a receipt or a head, tells nothing about it."""
         salted = {**body, "salt": os.urandom(16).hex()}
         last = self.running.head
-        entry = Entry.following(last, time=clock.time_after(last, self._now), kind=kind, body=salted)
+        entry = Entry.following(last, time=clock.time_after(last, now), kind=kind, body=salted)
         entry = replace(entry, seal=self.seals.of(entry))
         self.add(chain.INTO, chain.row_of(entry))
         problems = self.running.take_in(entry)

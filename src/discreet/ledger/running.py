@@ -229,8 +229,8 @@ class RunningBooks:
         if run is None or body["number"] != run.steps:
             yield f"entry {entry.seq} is not the next step of a run"
             return
-        self.runs[body["question"]] = further = run.further(body["paid"])
-        if not further.is_within_budget:
+        self.runs[body["question"]] = further = run.further(run.cost_in(body))
+        if further.spent < run.spent or not further.is_within_budget:
             yield f"entry {entry.seq} was drawn beyond what was charged"
 
     def _data_version(self, entry: Entry) -> Iterable[str]:

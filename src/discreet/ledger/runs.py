@@ -13,7 +13,7 @@ from discreet.mechanisms import Mechanism
 from discreet.mechanisms.adaptive import AdaptiveBudget
 
 KIND = "step"
-"""The entry of a step: the number, what it cost, and the hash of what is stored."""
+"""The entry of a step: the number, what it cost, and the hash of what is stored, with its salt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +25,18 @@ class Run:
     steps: int = 0
     spent: int = 0
 
-    def further(self, paid: Mapping[str, Any] | None) -> Run:
-        """With one more step, and what was paid for it: nothing, if a step before has paid for it."""
-        cost = 0 if paid is None else self._adaptive.units(rebuild(paid))
+    def cost_of(self, paid: Mechanism | None) -> int:
+        """What a step takes of the budget, in units: nothing, if a step before has paid for it."""
+        return 0 if paid is None else self._adaptive.units(paid)
+
+    def cost_in(self, step: Mapping[str, Any]) -> int:
+        """The same as the entry of a step has it; the first ones had the mechanism."""
+        if "cost" in step:
+            return int(step["cost"])
+        return self.cost_of(None if step["paid"] is None else rebuild(step["paid"]))
+
+    def further(self, cost: int) -> Run:
+        """With one more step, and what it cost."""
         return replace(self, steps=self.steps + 1, spent=self.spent + cost)
 
     @property
