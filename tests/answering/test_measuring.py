@@ -294,9 +294,45 @@ def test_of_two_processes_that_begin_one_guard_only_one_may_use_its_threshold():
     _, watch_elsewhere = guarded(store, rows=[(0, 0)] * 5, bits=SeededBits(2))
     first, second = watch(), watch_elsewhere()
     assert first.first_above([question], good) is None
+    assert not second.is_over  # what the other said is stored
+    assert second.first_above([question], good) is None
     assert second.is_over, "its threshold is another, and nobody paid for it"
     with pytest.raises(BadInput):
         second.first_above([question], good)
+    with pytest.raises(RunChanged):  # the other process goes on with the run
+        first.first_above([question], good)
+
+
+@pytest.mark.parametrize("is_asked_after", [False, True], ids=["before an answer", "and after it"])
+def test_a_run_with_guards_is_replayed_from_wherever_it_was_left(is_asked_after):
+    """Killed after each of its steps, and each of those runs killed again: all outcomes that a method saw before are seen again."""
+    question, good = Linear(("a",), np.array([GRID, GRID])), on_grid(np.array([5.0]))
+
+    def method(store):
+        measurer, watch = guarded(store, rows=[(0, 0)] * 5)
+        guard, seen = watch(), []
+        for _ in range(3):
+            while guard.is_over:
+                guard = watch()
+                seen.append("over before")
+            seen.append(guard.first_above([question], good))
+            if is_asked_after and guard.is_over:
+                guard = watch()
+                seen.append("over after")
+            seen.append(measurer.noisy(("a",), measurer.noise(("a",), Fraction(1, 10))).values.tolist())
+        return seen
+
+    whole = MemorySteps()
+    method(whole)
+    for at in range(len(whole.steps)):
+        once = MemorySteps(whole.steps[: at + 1])
+        seen = method(once)
+        assert method(MemorySteps(once.steps)) == seen
+        for later in range(at, len(once.steps)):
+            twice = MemorySteps(once.steps[: later + 1])
+            seen = method(twice)
+            assert method(MemorySteps(twice.steps)) == seen
+            assert twice.steps[: later + 1] == once.steps[: later + 1]
 
 
 def test_a_transcript_comes_back_from_its_bytes():

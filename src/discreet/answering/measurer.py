@@ -103,12 +103,13 @@ class Linear:
 class Guard(Protocol):
     """One run of the sparse vector: it says which question is badly answered, once. Its noisy threshold is in memory only.
 
-    After its positive, and after a restart, it is over: `watch` begins another, and pays.
+    After its positive, and after a restart, it is over: `watch` begins another, and pays. So may be the next, if there was a restart after it:
+    `while guard.is_over: guard = measurer.watch(mechanism)`.
     """
 
     @property
     def is_over(self) -> bool:
-        """Whether it has given its positive."""
+        """Whether it has given its positive, or ended by a restart, which is stored as a step where it is first asked."""
 
     def first_above(self, questions: Sequence[Linear], estimates: Counts) -> int | None:
         """Of questions in order, the first whose exact value is further from its estimate (times GRID) than the noisy threshold allows.

@@ -48,18 +48,18 @@ class Run:
 
     def __init__(self, meter: Meter, store: Store) -> None:
         self.meter, self._store = meter, store
-        self._before = [Step.decoded(body) for body in store.stored()]
+        self._stored = [Step.decoded(body) for body in store.stored()]
         self.steps: list[Step] = []
 
     def look(self, asked: dict[str, object], *, paid: Mechanism | None, drawn: Callable[[], Counts]) -> Step:
         """The next step: as it was stored, or drawn (which pays) and stored."""
         number = len(self.steps)
-        if number < len(self._before):
-            step = self._before[number]
+        if number < len(self._stored):
             if paid is not None:
                 self.meter.pay(paid)
         else:
-            step = Step.decoded(self._store.store(number, Step(asked, drawn()).encoded(), paid=paid))
+            self._stored.append(Step.decoded(self._store.store(number, Step(asked, drawn()).encoded(), paid=paid)))
+        step = self._stored[number]
         if step.about != asked:
             raise RunChanged(
                 "This run was begun by another release of the program, or with other public facts, and cannot go on.",
@@ -69,10 +69,16 @@ class Run:
         self.steps.append(step)
         return step
 
-    def has_stored(self, kind: str) -> bool:
-        """Whether the next step was drawn before, and is of this kind."""
+    def is_next(self, asked: dict[str, object]) -> bool:
+        """Whether the next step is this one, which says and costs nothing: as it was stored, or stored now, unless another is there first."""
         number = len(self.steps)
-        return number < len(self._before) and self._before[number].kind == kind
+        if number == len(self._stored):
+            body = Step(asked, np.zeros(1, np.int64)).encoded()
+            self._stored.append(Step.decoded(self._store.store(number, body, paid=None)))
+        if self._stored[number].about != asked:
+            return False
+        self.steps.append(self._stored[number])
+        return True
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -282,16 +288,21 @@ class Measuring:
 
 
 class Guarding:
-    """One run of the sparse vector. Its noisy threshold is in memory only: one that was begun before a restart can only say what it said."""
+    """One run of the sparse vector. Its noisy threshold is in memory only: one that was begun before a restart can only say what it said.
 
-    __slots__ = ("_gave", "_measuring", "_number", "_watch")
+    That it has ended by a restart is a step of its own, at the place where that was first asked: so whoever replays the run reads the same there.
+    """
+
+    __slots__ = ("_is_over", "_measuring", "_number", "_watch")
 
     def __init__(self, measuring: Measuring, number: int, watch: Watch | None) -> None:
-        self._measuring, self._number, self._watch, self._gave = measuring, number, watch, False
+        self._measuring, self._number, self._watch, self._is_over = measuring, number, watch, False
 
     @property
     def is_over(self) -> bool:
-        return self._gave or (self._watch is None and not self._run.has_stored("guard"))
+        if not self._is_over and self._watch is None:
+            self._is_over = self._run.is_next(about("ended", paid=None, watch=self._number))
+        return self._is_over
 
     @property
     def _run(self) -> Run:
@@ -314,8 +325,8 @@ class Guarding:
 
         asked = about("guard", paid=None, watch=self._number, questions=len(questions))
         first = int(self._run.look(asked, paid=None, drawn=drawn).outcome[0])
-        self._gave = first >= 0
-        return first if self._gave else None
+        self._is_over = first >= 0
+        return first if self._is_over else None
 
 
 def _whole_units(share: Fraction) -> Fraction:
