@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+from dataclasses import replace
 
 import pytest
 
@@ -170,15 +171,44 @@ def test_a_step_that_was_forged_to_give_back_does_not_add_up(where):
     assert any("beyond what was charged" in problem for problem in verify(ledger).problems)
 
 
-def test_a_name_means_one_release(where):
+def test_a_name_means_one_release_of_its_analyst_from_its_end_on(where):
     ledger = capped(where)
-    ledger.reserve(a_run(1, name="visits"))
+    ledger.open_account(open_filter(10, delta=1e-6), analyst="bob")
+    ledger.reserve(a_run(1, name="visits"))  # not finished, and so without a name
+    other = ledger.reserve(a_run(2, name="visits"))
+    ledger.finish(other, b"two")
     with pytest.raises(NameTaken):
-        ledger.reserve(a_run(2, name="visits"))
-    assert ledger.account().total == ledger.account("alice").total
-    ledger.reserve(a_run(1, name="visits"))
-    assert open_ledger(where).running().named == {"visits": a_run(1).key}
+        ledger.reserve(a_run(3, name="visits"))
+    assert a_run(3).key not in ledger.running().unanswered
+    theirs = ledger.reserve(a_run(3, name="visits", analyst="bob"))
+    ledger.finish(theirs, b"three")
+    assert ledger.named_answer("visits", analyst="alice") == b"two"
+    assert open_ledger(where).named_answer("visits", analyst="bob") == b"three"
+    assert ledger.named_releases(analyst=None) == ledger.named_releases(analyst="bob") == ["visits"]
     assert verify(ledger).sound
+
+
+def test_a_repeat_gives_its_name_and_a_release_has_few(where):
+    ledger = capped(where)
+    ledger.finish(ledger.reserve(a_run(1)), b"one")
+    for number in range(8):
+        assert ledger.reserve(a_run(1, name=f"name-{number}")).answer == b"one"  # the same request id each time
+        assert ledger.named_answer(f"name-{number}", analyst="alice") == b"one"
+    entries = len(ledger.history())
+    with pytest.raises(NameTaken, match="8 names"):
+        ledger.reserve(a_run(1, name="another"))
+    ledger.reserve(a_run(1, name="name-3"))
+    assert len(ledger.history()) == entries
+    assert verify(ledger).sound
+
+
+def test_names_of_the_first_form_are_read(where):
+    ledger = capped(where)
+    ledger.finish(ledger.reserve(a_run(1)), b"one")
+    charge = next(entry for entry in ledger.history() if entry.kind == "charge")
+    running = ledger.running().fork()
+    assert list(running._apply(replace(charge, body={**charge.body, "accounts": [], "name": "visits"}))) == []
+    assert running.named == {"alice": {"visits": a_run(1).key}}
 
 
 STEPS = ["step: begun", "step: written", "step: committed"]

@@ -109,7 +109,7 @@ REFUSED = [
 
 def test_what_cannot_be_is_refused_before_any_charge():
     with a_curator() as curator:
-        curator.synthesize(ROWS, rho=0.001, workload=1, name="taken", method="independent")
+        curator.synthesize(ROWS, rho=0.001, workload=1, name="taken", method="independent", analyst="alice")
         spent = curator.budget()
         for asked, error in REFUSED:
             with pytest.raises(error):

@@ -11,6 +11,7 @@ from discreet.ledger import chain, formats, questions, steps, watches
 from discreet.ledger.accounts import DATASET, Account, analyst_account
 from discreet.ledger.anchor import Anchor
 from discreet.ledger.clock import Clock
+from discreet.ledger.draft import Draft
 from discreet.ledger.entries import Entry
 from discreet.ledger.requests import Request, Reservation
 from discreet.ledger.running import RunningBooks
@@ -129,17 +130,17 @@ class Books:
             return steps.kept(draft, reservation.request.key)
 
     def named_releases(self, *, analyst: str | None) -> list[str]:
-        """The names of releases that were stored: those an analyst has paid for, or all for the owner."""
+        """The names of releases that were stored: those that an analyst gave, or all for the owner."""
         with self.writer.reading() as draft:
             draft.check_open(analyst)
-            named = draft.running.named.items()
-            return sorted(name for name, question in named if questions.is_free(draft.t, question, analyst))
+            named = [pair for names in _named_by(draft, analyst) for pair in names.items()]
+            return sorted({name for name, question in named if questions.is_free(draft.t, question, analyst)})
 
     def named_answer(self, name: str, *, analyst: str | None) -> bytes:
-        """What was stored under a name, for who has paid for it, and for the owner."""
+        """What was stored under a name that an analyst gave; for the owner their own, or else the first that anybody gave."""
         with self.writer.reading() as draft:
             draft.check_open(analyst)
-            question = draft.running.named.get(name)
+            question = next((names[name] for names in _named_by(draft, analyst) if name in names), None)
             known = None if question is None else questions.standing(draft, question, analyst)
             is_theirs = known is not None and not (analyst and questions.unpaid_accounts(draft, known))
             answer = questions.stored_answer(draft, known) if known is not None and is_theirs else None
@@ -197,3 +198,9 @@ class Books:
         """What the chain adds up to: for reading, and not to be changed."""
         with self._store.transaction() as t:
             return self.writer.followed(t)
+
+
+def _named_by(draft: Draft, analyst: str | None) -> list[dict[str, str]]:
+    """Names and what they mean: an analyst's own; for the owner their own first, then everybody's."""
+    named = draft.running.named
+    return [named.get(analyst or "", {}), *(named.values() if analyst is None else ())]

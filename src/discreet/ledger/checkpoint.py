@@ -26,7 +26,7 @@ from discreet.store import Transaction
 
 EVERY = 500
 """Entries from one to the next: as many as are followed again when the books are opened."""
-_FORMAT = 5
+_FORMAT = 6
 
 
 class Checkpoints:

@@ -18,8 +18,8 @@ from typing import Any
 
 from discreet.accounting.charges import PRICES
 from discreet.accounting.filters import Filter
-from discreet.errors import BadInput, NameTaken, RequestConflict
-from discreet.ledger import caps, chain, questions, relation, sources, steps, watches
+from discreet.errors import BadInput, RequestConflict
+from discreet.ledger import caps, chain, naming, questions, relation, sources, steps, watches
 from discreet.ledger.accounts import analyst_account
 from discreet.ledger.anchor import Anchor
 from discreet.ledger.books import Books
@@ -191,8 +191,7 @@ class Ledger(Books):
                 raise RequestConflict(
                     "This request id was used for another question.", next_step="Use a new id for a new question."
                 )
-            if draft.running.named.get(request.name or "", key) != key:
-                raise NameTaken("Another release has this name.", next_step="Give it a name of its own.")
+            naming.check(draft, request)
             unpaid = questions.unpaid_accounts(draft, standing)
             if standing.requested is not None and unpaid:
                 chain.damaged("A request counts as made and was not paid for.")
@@ -201,8 +200,11 @@ class Ledger(Books):
             if standing.requested is None:
                 charge = self._charge(draft, request, unpaid)
                 receipt = receipt or charge.hash
+            stored = questions.stored_answer(draft, standing)
+            if stored is not None:
+                naming.give(draft, request)
             self._step("reserve: written")
-            return Reservation(request, receipt, tuple(unpaid), questions.stored_answer(draft, standing))
+            return Reservation(request, receipt, tuple(unpaid), stored)
 
         reservation = self.writer.write(job)
         self._step("reserve: committed")
@@ -221,7 +223,7 @@ class Ledger(Books):
             "label": request.label,
             "releases": [describe(release) for release in request.releases],
             "prices": PRICES,
-        } | ({} if request.name is None else {"name": request.name})
+        }
         entry = draft.append("charge", body)
         for account in charged:
             draft.save(account)
@@ -244,6 +246,7 @@ class Ledger(Books):
             if stored is None:
                 questions.keep_answer(draft, question, answer)
                 draft.append("answer", {"question": question, "sha256": hashlib.sha256(answer).hexdigest()})
+            naming.give(draft, request)
             self._step("finish: written")
             return answer if stored is None else stored
 

@@ -21,6 +21,8 @@ from discreet.ledger.runs import Run
 from discreet.loss import Neighbours
 from discreet.mechanisms import Mechanism
 
+NAME = "name"
+"""The entry of a name that an analyst gave a release."""
 LATEST = 20
 """How many of the last paid releases the card shows."""
 
@@ -78,8 +80,8 @@ class RunningBooks:
     """Questions that were charged and have no answer: those under way, and those that failed. All others have one."""
     runs: dict[str, Run] = field(default_factory=dict)
     """Those of them that are spent step by step."""
-    named: dict[str, str] = field(default_factory=dict)
-    """By the name that a release was given: the key that it was paid under."""
+    named: dict[str, dict[str, str]] = field(default_factory=dict)
+    """By analyst (the owner's under no name) and by the name that they gave a release: the key that it was paid under."""
     caps: dict[str, int] = field(default_factory=dict)
     """How many entries set a cap, by account: so none can be hidden from who looks for them."""
     looks: dict[str, int] = field(default_factory=dict)
@@ -101,7 +103,7 @@ class RunningBooks:
             closed=set(self.closed),
             unanswered=set(self.unanswered),
             runs=dict(self.runs),
-            named=dict(self.named),
+            named={analyst: dict(names) for analyst, names in self.named.items()},
             caps=dict(self.caps),
             looks=dict(self.looks),
         )
@@ -164,7 +166,7 @@ class RunningBooks:
                 self._cap(entry)
             case "charge":
                 yield from self._charge(entry)
-            case "answer" | runs.KIND:
+            case "answer" | "name" | runs.KIND:
                 yield from self._outcome(entry)
             case "watch":
                 self.looks[body["question"]] = self.looks.get(body["question"], 0) + 1
@@ -214,9 +216,9 @@ class RunningBooks:
             self.units[name] = promise
 
     def _outcome(self, entry: Entry) -> Iterable[str]:
-        """A step of a run, or an answer."""
-        if entry.kind == runs.KIND:
-            yield from self._step(entry)
+        """A step of a run, an answer, or a name for what was answered."""
+        if entry.kind in (runs.KIND, NAME):
+            yield from self._step(entry) if entry.kind == runs.KIND else self._name(entry)
             return
         if entry.body["question"] not in self.unanswered:
             yield f"entry {entry.seq} answers a question that was not open"
@@ -260,9 +262,15 @@ class RunningBooks:
             self.unanswered.add(body["question"])
             for budget in runs.budgets_in(releases):
                 self.runs[body["question"]] = Run(describe(budget))
-        if "name" in body and self.named.setdefault(body["name"], body["question"]) != body["question"]:
-            yield f"entry {entry.seq} gives a name that another release has"
+        if "name" in body:  # as the first of them were given
+            yield from self._name(entry)
         self._count(entry, releases)
+
+    def _name(self, entry: Entry) -> Iterable[str]:
+        body = entry.body
+        names = self.named.setdefault(body["analyst"] or "", {})
+        if names.setdefault(body["name"], body["question"]) != body["question"]:
+            yield f"entry {entry.seq} gives a name that another release has"
 
     def _price(self, account: Account, releases: list[Mechanism], prices: int) -> Charge:
         """By the list that the entry was priced by."""
