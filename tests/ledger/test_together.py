@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+import time
 
 import pytest
 
@@ -188,35 +189,55 @@ def test_an_interrupt_in_one_thread_does_not_leave_the_others_waiting(where):
     assert verify(ledger).sound
 
 
-def test_who_is_interrupted_while_waiting_is_not_charged_and_keeps_nobody_waiting(where):
+@pytest.fixture
+def interrupting():
+    """Interrupts the main thread once, wherever it waits: called until it was heard, since a signal just before a wait does not end it."""
+    heard = threading.Event()
+
+    def interrupted(*_):
+        if not heard.is_set():
+            heard.set()
+            raise KeyboardInterrupt
+
+    def interrupt_when(is_time):
+        while not is_time():
+            time.sleep(0.001)
+        while not heard.is_set():
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+            time.sleep(0.02)
+
+    before = signal.signal(signal.SIGINT, interrupted)
+    yield interrupt_when
+    heard.set()
+    signal.signal(signal.SIGINT, before)
+
+
+def test_who_is_interrupted_while_waiting_is_not_charged_and_keeps_nobody_waiting(where, interrupting):
     ledger, begun, go_on = a_ledger(where), threading.Event(), threading.Event()
     together, outcomes = ledger.writer._together, {}
 
     def held(step):
         if step == "reserve: begun" and not begun.is_set():
             begun.set()
-            go_on.wait(30)
+            go_on.wait(300)
 
     def charge(number):
         outcomes[number] = ledger.reserve(a_request(number)).charged
 
-    def interrupt():
-        while not together._waiting:
-            threading.Event().wait(0.001)
-        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
-
     ledger._step = held
-    threads = [threading.Thread(target=charge, args=(1,)), threading.Thread(target=interrupt)]
-    threads[0].start()
-    begun.wait(30)
-    threads[1].start()
+    first = threading.Thread(target=charge, args=(1,))
+    first.start()
+    begun.wait(300)
+    interrupter = threading.Thread(target=interrupting, args=(lambda: bool(together._waiting),))
+    interrupter.start()
     with pytest.raises(KeyboardInterrupt):
         ledger.reserve(a_request(2))
-    threads.append(threading.Thread(target=charge, args=(3,)))
-    threads[2].start()
+    interrupter.join()
+    third = threading.Thread(target=charge, args=(3,))
+    third.start()
     go_on.set()
-    for thread in threads:
-        thread.join()
+    first.join()
+    third.join()
     assert set(outcomes) == {1, 3}
     assert ledger.account().spent.epsilon == pytest.approx(2 * PRICE)
     assert verify(ledger).sound
