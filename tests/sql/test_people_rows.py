@@ -85,7 +85,7 @@ def test_rows_of_a_person_are_bounded_as_in_every_question():
         ("SELECT COUNT(*) FROM visits", NotAllowed),
         ("SELECT ward, COUNT(*) FROM visits GROUP BY ward", NotAllowed),
         ("wards", NotAllowed),
-        ("nothing", UnparsableQuery),
+        ("nothing", UnknownName),
         ("SELECT sex FROM nothing", UnknownName),
         ("SELECT p.sex FROM people p JOIN visits v ON p.person = v.person + 1", JoinsPeople),
         ("SELECT sex FROM people LIMIT 3", NotAllowed),

@@ -23,6 +23,7 @@ from discreet.sql.facts import PublicFacts
 from discreet.sql.grouping import values_of
 from discreet.sql.limits import limits_of, tightened
 from discreet.sql.model import Rows
+from discreet.sql.places import unknown_name
 from discreet.sql.queries import read_people
 from discreet.sql.text import Parameters
 
@@ -126,8 +127,12 @@ def values_question(source: str, column: str, catalog: Catalog) -> str:
 
 
 def _table_in(source: str, catalog: Catalog) -> str | None:
-    """The name of a table, as a question writes it; None where it is a SELECT."""
-    return next((_quoted(name) for name in catalog.tables if name.lower() == source.strip().lower()), None)
+    """The name of a table, as a question writes it; None where it is a SELECT. A single word that is no table is a name misspelt."""
+    name = source.strip()
+    table = next((_quoted(known) for known in catalog.tables if known.lower() == name.lower()), None)
+    if table is None and name.isidentifier():
+        raise unknown_name(f"There is no table {name}.", name, catalog.tables, next_step="Name a table of the catalog.")
+    return table
 
 
 def _quoted(name: str) -> str:
