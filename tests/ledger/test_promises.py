@@ -5,7 +5,7 @@ import hashlib
 import pytest
 
 from discreet.catalog import load_catalog
-from discreet.errors import LedgerDamaged, UnknownAccount, WrongUnit
+from discreet.errors import BadInput, LedgerDamaged, UnknownAccount, WrongUnit
 from discreet.ledger import Ledger, verify
 from discreet.ledger.declared import open_books
 from discreet.opening import open_curator, successor
@@ -156,6 +156,27 @@ def test_an_analyst_whom_the_catalog_lists_no_more_is_refused_until_it_does_agai
         assert curator.ledger.account("alice").spent.epsilon == 0.5
     (closed,) = entries_of(config, "close")
     assert (closed["account"], closed["by"]) == ("analyst:alice", "catalog")
+
+
+def test_of_a_catalog_that_is_refused_not_a_word_counts(config):
+    text = config.read_text()
+    with open_curator(config) as curator:
+        curator.ask(COUNT, epsilon=0.1, mechanism="gaussian", delta=1e-7, analyst="alice")
+        before = curator.ledger.head()
+        edit(config, "epsilon = 5.0", "epsilon = 50.0")
+        edit(config, "max_rows = 20", "max_rows = 7")
+        edit(config, ALICE, f"[budget.analysts.bob]\nepsilon = 1.0\n\n{ALICE}\ndelta = 0")
+        for opened in (lambda catalog: successor(curator, catalog), open_books):
+            with pytest.raises(BadInput, match="no pure epsilon"):
+                opened(load_catalog(config))
+            assert curator.ledger.head() == before
+            assert curator.ledger.account().cap.epsilon == 5.0
+            with pytest.raises(UnknownAccount):
+                curator.ledger.account("bob")
+        config.write_text(text)
+        successor(curator, load_catalog(config)).close_data()
+        assert curator.ledger.head() == before
+        assert verify(curator.ledger).sound
 
 
 def test_whom_somebody_let_in_stays_whatever_the_catalog_lists(config):

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
 from discreet.catalog import Catalog
 from discreet.errors import NoLedger
 from discreet.ledger import caps, promises
 from discreet.ledger.caps import CATALOG
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.opening import closed_if_refused
+
+if TYPE_CHECKING:
+    from discreet.ledger.draft import Draft
 
 
 def open_books(catalog: Catalog, *, new_books: bool = False) -> Ledger:
@@ -34,17 +40,23 @@ def check_promises(ledger: Ledger, catalog: Catalog) -> None:
 
 
 def keep_declared(ledger: Ledger, catalog: Catalog) -> None:
-    """Write down whom a catalog protects, give accounts the caps that it declares now, and close those of analysts whom it lists no more."""
-    ledger.record(lambda draft: promises.units_in_news(draft, catalog), by=CATALOG)
-    ledger.open_account(catalog.cap, by=CATALOG)
-    for analyst, cap in catalog.analysts.items():
-        ledger.open_account(cap, analyst=analyst, by=CATALOG)
-    ledger.record(lambda draft: caps.closings(draft, catalog.analysts), by=CATALOG)
+    """Write down whom a catalog protects, give accounts the caps that it declares now, and close those of analysts whom it lists no more.
+
+    All of it or nothing: of a catalog that is refused, not a word counts.
+    """
+    ledger.record(lambda draft: _news(draft, catalog), by=CATALOG)
 
 
 def note_served(ledger: Ledger, catalog: Catalog) -> None:
     """Write down which catalog answers from now on."""
     ledger.record(lambda draft: promises.served_in_news(draft, catalog), by=CATALOG)
+
+
+def _news(draft: Draft, catalog: Catalog) -> Iterator[tuple[str, dict[str, Any]]]:
+    yield from promises.units_in_news(draft, catalog)
+    for analyst, cap in [(None, catalog.cap), *catalog.analysts.items()]:
+        caps.state(draft, caps.account_for(analyst), cap, by=CATALOG)
+    yield from caps.closings(draft, catalog.analysts)
 
 
 def _as_declared(ledger: Ledger, catalog: Catalog) -> Ledger:
