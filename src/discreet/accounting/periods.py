@@ -24,7 +24,7 @@ class Period(Enum):
 
     @property
     def most_in_a_year(self) -> int:
-        """How many begin in a calendar year at most."""
+        """How many have a day in one calendar year, at most: a leap year that begins on a Sunday touches 54 weeks."""
         return _MOST_IN_A_YEAR[self]
 
     def first_day(self, day: date) -> date:
@@ -72,7 +72,7 @@ _NOUNS = {
     Period.QUARTERLY: "quarter",
     Period.YEARLY: "year",
 }
-_MOST_IN_A_YEAR = {Period.DAILY: 366, Period.WEEKLY: 53, Period.MONTHLY: 12, Period.QUARTERLY: 4, Period.YEARLY: 1}
+_MOST_IN_A_YEAR = {Period.DAILY: 366, Period.WEEKLY: 54, Period.MONTHLY: 12, Period.QUARTERLY: 4, Period.YEARLY: 1}
 _LONGEST = {Period.DAILY: 1, Period.WEEKLY: 7, Period.MONTHLY: 31, Period.QUARTERLY: 92, Period.YEARLY: 366}
 """In days: so many after the first day of a period the next one has begun, and not yet ended."""
 
