@@ -2,13 +2,15 @@
 
 import os
 import shutil
+from dataclasses import replace
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from discreet import opening
 from discreet.catalog import load_catalog
-from discreet.engines import Standing, first_fingerprint, look_at_source, place_of
+from discreet.engines import first_fingerprint, look_at_source, place_of
 from discreet.errors import BadCatalog, SourceChanged, SourceUnsteady
 from discreet.ledger import Ledger, sources, verify
 from discreet.opening import refresh
@@ -94,6 +96,32 @@ def test_files_that_were_put_back_or_are_a_copy_elsewhere_are_the_same_source(co
         assert curator.ask("SELECT COUNT(*) AS n FROM visits", epsilon=1).rows == answer.rows
 
 
+@pytest.mark.parametrize("is_snapshot_kept", [True, False])
+def test_files_that_change_their_tables_are_another_source_and_tables_that_change_their_order_are_not(
+    tmp_path, is_snapshot_kept
+):
+    config = tmp_path / "discreet.toml"
+    for name, people in (("few", 100), ("many", 5000)):
+        pq.write_table(pa.table({"p": range(people)}), tmp_path / f"{name}.parquet")
+
+    def declare(**files):
+        tables = "".join(
+            f'[tables.{table}]\nprivacy_unit = "p"\npath = "{file}.parquet"\ncolumns.p = {{ type = "integer" }}\n'
+            for table, file in files.items()
+        )
+        config.write_text(f'[source]\npath = "."\n[ledger]\npath = "l.sqlite"\n[budget]\nepsilon = 9\n{tables}')
+        if not is_snapshot_kept:
+            (tmp_path / "l.sqlite.snapshot").unlink(missing_ok=True)
+
+    for files in ({"one": "few", "two": "many"}, {"two": "many", "one": "few"}):
+        declare(**files)
+        with open_curator(config) as curator:
+            assert curator.version == 1
+    declare(two="few", one="many")
+    with pytest.raises(SourceChanged):
+        open_curator(config)
+
+
 def test_what_is_in_a_source_is_read_once_and_not_at_every_opening(config, monkeypatch):
     with open_curator(config):
         pass
@@ -102,15 +130,19 @@ def test_what_is_in_a_source_is_read_once_and_not_at_every_opening(config, monke
         pass
 
 
-def test_books_that_know_a_source_as_the_first_releases_did_go_on_with_it(config, monkeypatch):
-    monkeypatch.setattr(sources, "_TODAY", "")
-    monkeypatch.setattr(sources, "is_of_today", lambda _: True)
-    monkeypatch.setattr(
-        opening, "look_at_source", lambda catalog: Standing(place_of(catalog), first_fingerprint(catalog))
-    )
+@pytest.mark.parametrize("form", ["", "2:"])
+def test_books_that_know_a_source_as_earlier_releases_did_go_on_with_it(config, monkeypatch, form):
+    monkeypatch.setattr(sources, "_TODAY", form)
+
+    def looked_at_before(catalog):
+        standing = look_at_source(catalog)
+        return replace(standing, content=standing.content_alone if form else first_fingerprint(catalog))
+
+    monkeypatch.setattr(opening, "look_at_source", looked_at_before)
     with open_curator(config) as older:
         answer = older.ask("SELECT COUNT(*) AS n FROM visits", epsilon=1)
     monkeypatch.undo()
+    (config.parent / "ledger.sqlite.snapshot").unlink()
     with open_curator(config) as newer:
         assert newer.version == 1
         assert newer.ask("SELECT COUNT(*) AS n FROM visits", epsilon=1).rows == answer.rows
@@ -123,12 +155,13 @@ def test_books_that_know_a_source_as_the_first_releases_did_go_on_with_it(config
         open_curator(config)
 
 
-def test_an_entry_in_the_first_form_does_not_replace_what_is_known_better(ledger):
+@pytest.mark.parametrize("form", ["", "2:"])
+def test_an_entry_in_an_earlier_form_does_not_replace_what_is_known_better(ledger, form):
     ledger.keep_source("a", version=1)
-    forge(ledger, "source", {"version": 1, "source": "0" * 64})
+    forge(ledger, "source", {"version": 1, "source": form + "0" * 64})
     with pytest.raises(SourceChanged):
-        ledger.version_read_from("another", earlier="b")
-    assert ledger.version_read_from("a", earlier="b") == 1
+        ledger.version_read_from("another", earlier={"": "b", "2:": "c"})
+    assert ledger.version_read_from("a", earlier={"": "b", "2:": "c"}) == 1
 
 
 @pytest.fixture

@@ -127,7 +127,8 @@ class _Opening:
 
     def _present(self, source: Standing) -> Curator:
         content, ledger = source.content, self._ledger
-        version = ledger.version_read_from(content, earlier=first_fingerprint(self._declared))
+        earlier = {"": first_fingerprint(self._declared), "2:": source.content_alone}
+        version = ledger.version_read_from(content, earlier=earlier)
         return self._over(version, source, lambda: ledger.keep_source(content, version=version))
 
     def _begun(self, source: Standing, *, by: str) -> Curator:

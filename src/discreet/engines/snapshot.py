@@ -32,7 +32,7 @@ DATA, WORK = "data", "work"
 UNSAFE_OPTIMIZERS = "statistics_propagation"
 """It rewrites conditions by the least and largest values of columns, and fails on some: `CASE WHEN age > 99 THEN 'a' END = 'b'` fails in
 DuckDB 2.0 exactly where nobody is older. Whether a question fails must not depend on the data."""
-_FORMAT = 5
+_FORMAT = 6
 Tell: TypeAlias = Callable[[str, int, int], None]
 """Hears that a table is being read: its name, its number, and how many there are."""
 

@@ -140,13 +140,13 @@ def nearest_type(kind: str) -> Type:
     return Type.DATE if kind.startswith("TIMESTAMP") else Type.INTEGER if kind in INTEGERS else Type.TEXT
 
 
-def files_of(catalog: Catalog) -> Iterator[Path]:
-    """All that rows are read from."""
+def files_of(catalog: Catalog) -> Iterator[tuple[str, Path]]:
+    """All that rows are read from, each file behind the name of its table; a database, which names its tables itself, behind none."""
     if _is_database(catalog):
-        yield Path(catalog.source)
+        yield "", Path(catalog.source)
     for table in catalog.tables.values():
         if table.path is not None or not _is_database(catalog):
-            yield _file(catalog, table)
+            yield table.name, _file(catalog, table)
 
 
 def _is_database(catalog: Catalog) -> bool:

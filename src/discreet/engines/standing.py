@@ -18,18 +18,20 @@ _LOGS = (".wal", "-wal")
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What is known of the files of a source, as two hashes that show nothing of it."""
+    """What is known of the files of a source, as hashes that show nothing of it."""
 
     place: str
     """Where they really are, how large, and when they changed: looked up in no time, and true on one machine only."""
     content: str
-    """What is in them: the same wherever they are."""
+    """What is in them, and which table each is: the same wherever they are."""
+    content_alone: str
+    """What an earlier release noted: the same without the tables' names, in the catalog's order."""
 
 
 def place_of(catalog: Catalog) -> str:
     """Where the files of a source are and when they changed. Their own times can be set back; that of the last change cannot."""
     with _told_by_us():
-        return _hash_of(f"{file.resolve()}\0{_seen(file)}" for file in _all_files(catalog))
+        return _hash_of(f"{name}\0{file.resolve()}\0{_seen(file)}" for name, file in _all_files(catalog))
 
 
 def standing_of(catalog: Catalog, known: Standing | None = None) -> Standing:
@@ -38,7 +40,9 @@ def standing_of(catalog: Catalog, known: Standing | None = None) -> Standing:
     if known is not None and known.place == place:
         return known
     with _told_by_us():
-        standing = Standing(place, _hash_of(_content(file) for file in _all_files(catalog)))
+        contents = [(name, _content(file)) for name, file in _all_files(catalog)]
+    named = sorted(f"{name}\0{content}" for name, content in contents)
+    standing = Standing(place, _hash_of(named), _hash_of(content for _, content in contents))
     check_steady(catalog, standing)
     return standing
 
@@ -69,14 +73,14 @@ def _told_by_us() -> Iterator[None]:
 def first_fingerprint(catalog: Catalog) -> str:
     """What the first releases noted of a source: names, sizes and times of its files."""
     with _told_by_us():
-        return _hash_of(f"{file.name}:{file.stat().st_size}:{file.stat().st_mtime_ns}" for file in files_of(catalog))
+        return _hash_of(f"{file.name}:{file.stat().st_size}:{file.stat().st_mtime_ns}" for _, file in files_of(catalog))
 
 
-def _all_files(catalog: Catalog) -> Iterator[Path]:
-    for file in files_of(catalog):
-        yield file
-        logs = (Path(f"{file}{ending}") for ending in _LOGS)
-        yield from (log for log in logs if log.is_file() and log.stat().st_size)
+def _all_files(catalog: Catalog) -> Iterator[tuple[str, Path]]:
+    for name, file in files_of(catalog):
+        yield name, file
+        logs = ((f"{name}{ending}", Path(f"{file}{ending}")) for ending in _LOGS)
+        yield from ((called, log) for called, log in logs if log.is_file() and log.stat().st_size)
 
 
 def _seen(file: Path) -> str:

@@ -157,8 +157,8 @@ class Ledger(Books):
 
         return self.writer.write(job)
 
-    def version_read_from(self, source: str, *, earlier: str) -> int:
-        """The number of the data version, refused where it was begun with another source; `earlier` is what the first releases noted of it."""
+    def version_read_from(self, source: str, *, earlier: Mapping[str, str]) -> int:
+        """The number of the data version, refused where it was begun with another source; `earlier` is what earlier releases noted of it."""
         with self.writer.reading() as draft:
             return sources.check(draft, source, earlier=earlier)
 

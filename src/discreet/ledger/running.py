@@ -238,7 +238,7 @@ class RunningBooks:
     def _data_version(self, entry: Entry) -> Iterable[str]:
         """A new one, or what this one is read from: the first to say so counts."""
         if entry.kind == sources.KIND:
-            if entry.body["version"] == self.version and (self.source is None or not sources.is_of_today(self.source)):
+            if entry.body["version"] == self.version and sources.is_better(entry.body["source"], self.source):
                 self.source = entry.body["source"]
             return
         self.version += 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from discreet.errors import SourceChanged, SourceUnsteady
@@ -14,16 +15,20 @@ if TYPE_CHECKING:
     from discreet.ledger.draft import Draft
 
 KIND = "source"
-_TODAY = "2:"
-"""Before hashes of what is in a source; those of the first releases, of names, sizes and times of its files, have nothing before them."""
+_TODAY = "3:"
+"""Before hashes of what is in a source, by table; before those of an earlier release, which did not say which file is which table, stands `2:`;
+those of the first releases, of names, sizes and times of its files, have nothing before them."""
 
 
-def check(draft: Draft, content: str, *, earlier: str) -> int:
-    """The number of the data version; or a refusal where it was begun with another source. `earlier` is what the first releases noted of it."""
+def check(draft: Draft, content: str, *, earlier: Mapping[str, str]) -> int:
+    """The number of the data version; or a refusal where it was begun with another source.
+
+    `earlier` is what earlier releases noted of it, by what they put before it.
+    """
     noted = draft.running.source
     if noted is not None:
-        same = _keyed(draft.t, content) if is_of_today(noted) else _hash(draft.t, earlier)
-        if noted != same:
+        same = {**earlier, _TODAY: content}.get(_form(noted))
+        if same is None or noted != _form(noted) + _hash(draft.t, same):
             raise SourceChanged(
                 "The source is not the one that this data version was begun with.",
                 next_step="Ask the owner to run `discreet refresh`, which begins a new data version.",
@@ -44,8 +49,18 @@ def keep(draft: Draft, content: str, *, version: int) -> None:
 
 
 def is_of_today(noted: str) -> bool:
-    """Whether what is noted is about the content of a source."""
+    """Whether what is noted is about the content of a source, by table."""
     return noted.startswith(_TODAY)
+
+
+def is_better(source: str, noted: str | None) -> bool:
+    """Whether an entry tells more of a source than is noted: the first to say so counts, and then only a later release."""
+    return noted is None or _form(source) > _form(noted)
+
+
+def _form(noted: str) -> str:
+    """What stands before the hash."""
+    return "".join(noted.rpartition(":")[:2])
 
 
 def _keyed(t: Transaction, content: str) -> str:
