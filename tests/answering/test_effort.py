@@ -1,15 +1,18 @@
 """What a question is expected to take is public: the same for any data, and more where the plan or the declared sizes ask for more."""
 
 import json
+import re
 import time
 from contextlib import ExitStack
 
 import pyarrow as pa
 import pytest
 
+from discreet.algebra.aggregates import MOST_DISTINCT
 from discreet.answering.effort import seconds_of
 from discreet.catalog import parse_catalog
 from discreet.engines.kernel import groupings
+from discreet.errors import TooLarge
 from tests.opening import open_curator
 
 CATALOG = """
@@ -129,17 +132,21 @@ def taken(curator, plan):
     return time.process_time() - begun
 
 
+def lengths_of(column, opened_for):
+    """Curators of one row of one person, who may have a thousand, with up to 10 and 4,096 letters in a column."""
+    for longest in (10, 4096):
+        declared = CATALOG.replace("max_rows = 3", "max_rows = 1000").format(declared="rows_about = 1")
+        text = f'columns.{column} = {{ type = "text", max_length = {longest} }}'
+        catalog = parse_catalog(re.sub(rf"columns\.{column} = .*", text, declared))
+        owner = ["1"] if column == "id" else [1]
+        frames = {"t": pa.table({"id": owner, "x": [1], "w": ["a"], "z": ["b"]}), "p": pa.table({"n": [1]})}
+        yield opened_for.enter_context(open_curator(catalog=catalog, frames=frames))
+
+
 @pytest.fixture(scope="module")
 def short_and_long():
-    """Curators of one row of one person, who may have a thousand, with texts of up to 10 and 4,096 letters."""
     with ExitStack() as opened_for:
-        curators = []
-        for longest in (10, 4096):
-            declared = CATALOG.replace("max_rows = 3", "max_rows = 1000").format(declared="rows_about = 1")
-            declared = declared.replace('z = { type = "text" }', f'z = {{ type = "text", max_length = {longest} }}')
-            frames = {"t": pa.table({"id": [1], "x": [1], "w": ["a"], "z": ["b"]}), "p": pa.table({"n": [1]})}
-            curators.append(opened_for.enter_context(open_curator(catalog=parse_catalog(declared), frames=frames)))
-        yield curators
+        yield list(lengths_of("z", opened_for))
 
 
 def for_letters(curators, sql):
@@ -204,6 +211,57 @@ def test_a_condition_is_expected_to_be_written_out_as_often_as_it_mentions_a_col
 def test_a_condition_is_expected_to_be_tried_before_a_rank_is_compared(short_and_long):
     sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_contributed = 1) COUNT(*) FROM t WHERE UPPER(z) = 'q'"
     assert for_letters(short_and_long, sql) > 1000 * 4000 * 800e-9
+
+
+@pytest.fixture(scope="module", params=[10, 4096])
+def thousand(request):
+    """A curator of two rows beside a thousand of one person, whose name has as many letters as it may."""
+    declared = CATALOG.replace("max_rows = 3", "max_rows = 1000").format(declared="rows_about = 1000")
+    declared = declared.replace('id = { type = "integer" }', f'id = {{ type = "text", max_length = {request.param} }}')
+    own, rows = ["x" * request.param] * 1000, range(1002)
+    frames = {
+        "t": pa.table({"id": ["a", "b", *own], "x": [n % 100 for n in rows], "w": ["ab"[n % 2] for n in rows], "z": list(map(str, rows))}),
+        "p": pa.table({"n": [1]}),
+    }  # fmt: skip
+    with open_curator(catalog=parse_catalog(declared), frames=frames) as curator:
+        yield curator
+
+
+def several(counted, number=MOST_DISTINCT):
+    return ", ".join(f"COUNT({counted}) FILTER (WHERE x > {n}) AS n{n}" for n in range(number))
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"SELECT {several('DISTINCT id')} FROM t",
+        f"SELECT w, {several('DISTINCT id')} FROM t GROUP BY w",
+        f"SELECT x, {several('DISTINCT z')} FROM t GROUP BY x",
+        f"SELECT x, {several('DISTINCT z')}, {several('x', 99).replace('AS n', 'AS m')} FROM t GROUP BY x",
+        f"SELECT SUM(n1) FROM (SELECT id, w, {several('DISTINCT z')} FROM t GROUP BY id, w) WHERE "
+        + " OR ".join(f"n{n} = 2" for n in range(MOST_DISTINCT)),
+    ],
+)
+def test_many_aggregates_beside_each_other_take_no_longer_than_is_expected(sql, thousand):
+    plan = thousand.plan(sql, epsilon=100)
+    assert min(taken(thousand, plan) for _ in range(2)) < seconds_of(plan)
+
+
+def test_counting_people_is_expected_to_look_at_every_letter_of_their_names():
+    """Also where a key is private: groups are then told apart by person first."""
+    with ExitStack() as opened_for:
+        curators = list(lengths_of("id", opened_for))
+        for sql in ("SELECT COUNT(DISTINCT id) FROM t", "SELECT z, COUNT(*) FROM t GROUP BY z"):
+            assert for_letters(curators, sql) > 1000 * 4000 * 4e-9  # 0.3 ns a letter were measured
+
+
+@pytest.mark.parametrize("counted", ["DISTINCT id", "DISTINCT z"])
+def test_more_distinct_counts_than_are_expected_well_are_refused_by_name(counted, short_and_long):
+    curator = short_and_long[0]
+    counts = several(counted, MOST_DISTINCT + 1)
+    for sql in (f"SELECT {counts} FROM t", f"SELECT SUM(n1) FROM (SELECT id, {counts} FROM t GROUP BY id)"):
+        with pytest.raises(TooLarge, match=r"33 COUNT\(DISTINCT\)"):
+            curator.plan(sql, epsilon=1)
 
 
 def rows_of_operators(curator, plan):

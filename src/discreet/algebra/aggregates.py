@@ -11,9 +11,11 @@ from discreet.algebra.expressions import Expression
 from discreet.algebra.facts import AS_READ, Bounds, Facts, Reach
 from discreet.algebra.steps import Steps
 from discreet.catalog import Type
-from discreet.errors import NotAllowed
+from discreet.errors import NotAllowed, TooLarge
 
 MOST_TILES = 1_000
+MOST_DISTINCT = 32
+"""COUNT(DISTINCT) in one group: what they take together grows with the square of their number, and beyond this faster still."""
 _EXACT = 2**32
 """Doubles hold steps of a grid of 2**20 up to here, and all integers."""
 
@@ -30,6 +32,14 @@ class Fold(Enum):
     LARGEST = "largest"
     ANY = "any"
     EVERY = "every"
+
+
+def check_distinct(count: int) -> None:
+    """Refuse more COUNT(DISTINCT), of people or of values, than one group may have."""
+    if count > MOST_DISTINCT:
+        raise TooLarge(
+            f"There are {count} COUNT(DISTINCT) in one SELECT.", next_step=f"Ask for at most {MOST_DISTINCT} at once."
+        )
 
 
 @dataclass(frozen=True, slots=True)

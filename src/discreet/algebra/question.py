@@ -9,6 +9,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import Any
 
+from discreet.algebra.aggregates import check_distinct
 from discreet.algebra.deriving import check_reads
 from discreet.algebra.expressions import Expression
 from discreet.algebra.facts import Value
@@ -103,6 +104,11 @@ class Measure:
         return Bins(int(mechanism.grid.step), mechanism.candidates[0], mechanism.candidates[-1])
 
     @property
+    def is_distinct(self) -> bool:
+        """Whether people or values are told apart."""
+        return self.kind in (Kind.DISTINCT, Kind.PEOPLE)
+
+    @property
     def is_one_signed(self) -> bool:
         """Whether no row of anybody can take anything away."""
         return self.ends[0] >= 0
@@ -148,6 +154,7 @@ class Question:
         if self.rows.is_public:
             message = "a question is about people"
             raise ValueError(message)
+        check_distinct(sum(measure.is_distinct for measure in self.measures))
         check_reads(
             self.rows, *(key.expression for key in self.keys), *(p for measure in self.measures for p in measure.parts)
         )

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TypeAlias
 
-from discreet.algebra.aggregates import Aggregate, Window
+from discreet.algebra.aggregates import Aggregate, Fold, Window, check_distinct
 from discreet.algebra.deriving import (
     check_keys,
     check_reads,
@@ -264,6 +264,7 @@ class PerPerson(_Relation):
 
     def __post_init__(self) -> None:
         inner = self.rows.shape
+        check_distinct(sum(aggregate.fold is Fold.DISTINCT for aggregate in self.aggregates))
         check_reads(self.rows, *self.keys, *(part for aggregate in self.aggregates for part in aggregate.parts))
         owner = () if inner.person is None else (Column(replace(inner.person, person=True, nullable=False)),)
         keys = tuple(Column(replace(key.facts, numbering=False)) for key in self.keys)

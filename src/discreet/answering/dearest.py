@@ -21,7 +21,7 @@ _PAIR, _SUMMED, _SORTED, _BIN = 150.0, 100.0, 1000.0, 4000.0
 _WINDOW, _DOUBLING = 2500.0, 400.0
 """For a row of a window, and for each doubling of the width of its frame."""
 _BEGUN = 2e6
-"""For a join, a group or a window that would have no row without this person."""
+"""For a join, a group or a window that would have no row without this person, and for each aggregate of a group beyond the first."""
 _LETTER, _CARRIED = 20.0, 4.0
 """For a letter of a text that is sorted, grouped or compared, and of one that a join or UNION ALL carries along."""
 
@@ -32,17 +32,18 @@ def of_one_person(question: Question) -> float:
     parts = [*keys, *(part for measure in question.measures for part in measure.parts)]
     grouped = _SORTED if keys or question.is_cut else 0.0
     reading = _relation(question.rows, _read(parts)) + rows * (_PAIR + grouped + _sorting(keys))
-    if question.is_cut:
-        reading += _BEGUN + rows * _owner(question.rows)
+    by_person = question.is_cut + any(key.values is None for key in question.keys)
+    reading += by_person * (_BEGUN + rows * _owner(question.rows))
     if question.drops_undeclared:  # a condition on each key, which mentions it twice
         reading += rows_tried(question.rows) * sum(2 * in_condition(key, question.rows) for key in keys)
     histograms = sum(measure.kind is Kind.QUANTILE for measure in question.measures)
-    measured = rows * sum(map(_measure, question.measures))
+    measured = rows * sum(_measure(measure, question.rows) for measure in question.measures)
+    measured += _BEGUN * max(0, len(question.measures) - 1)
     return len(question.sets) * ((1 + histograms) * reading + measured)
 
 
-def _measure(measure: Measure) -> float:
-    kinds = {Kind.QUANTILE: _BIN, Kind.DISTINCT: _SORTED, Kind.PEOPLE: _SORTED}
+def _measure(measure: Measure, rows: Relation) -> float:
+    kinds = {Kind.QUANTILE: _BIN, Kind.DISTINCT: _SORTED, Kind.PEOPLE: _SORTED + _owner(rows)}
     return kinds.get(measure.kind, _SUMMED) + _sorting(measure.parts)
 
 
@@ -79,7 +80,7 @@ def _grouped(relation: PerPerson, need: set[int]) -> float:
     asked = [aggregate for at, aggregate in enumerate(relation.aggregates, start=first) if at in need]
     parts = [*relation.keys, *(part for aggregate in asked for part in aggregate.parts)]
     each = _SORTED * (1 + len(asked)) + _sorting(parts) + _owner(relation)
-    return _relation(relation.rows, _read(parts)) + _BEGUN + relation.rows.shape.most_rows * each
+    return _relation(relation.rows, _read(parts)) + _BEGUN * max(1, len(asked)) + relation.rows.shape.most_rows * each
 
 
 def _windowed(relation: Windowed, need: set[int]) -> float:

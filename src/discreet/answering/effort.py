@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from discreet.algebra.aggregates import Aggregate
+from discreet.algebra.aggregates import Aggregate, Fold
 from discreet.algebra.expressions import Call, Expression
 from discreet.algebra.question import Kind, Measure, Question
 from discreet.algebra.relations import Compute, Join, Keep, Mark, PerPerson, Relation, Scan, Stack, Windowed
@@ -25,6 +25,8 @@ _CHARGE, _STATEMENT, _OPERATOR = 8e6, 3e6, 1e6
 """For a question that is charged, for each of its statements, and for each join, group and window of one, however little it reads."""
 _ROW, _CALL, _TEXT, _LETTER, _GROUPED = 4.0, 5.0, 60.0, 1.5, 20.0
 """For a row that is read, that something is computed of, that a text is looked at in, for each letter of it, for a row that is added up."""
+_AGGREGATE, _BESIDE, _DISTINCT = 0.25e6, 2.5e3, 50e3
+"""For each aggregate of a group beyond the first, however little it reads; for each two of them; for each two one of which is DISTINCT."""
 _LOOKS = 500
 """Tables that a run over people's rows counts, each once."""
 _COMMON = 40
@@ -74,14 +76,21 @@ def _grouping(question: Question, keys: tuple[int, ...], rows: float, reading: f
     groups = question.groups_in(keys)
     cells = min(rows, SELECTED_GROUPS) if groups is None else groups
     nanoseconds = _STATEMENT + reading + rows * (_PERSONAL if groups is None else _GROUPED)
+    nanoseconds += _together(len(question.measures), sum(measure.is_distinct for measure in question.measures))
     for measure in question.measures:
         nanoseconds += rows * (_GROUPED + sum(map(_calls, measure.parts)))
-        if measure.kind in (Kind.DISTINCT, Kind.PEOPLE):
+        if measure.is_distinct:
             nanoseconds += rows * _PERSONAL
         if measure.kind is Kind.QUANTILE:
             nanoseconds += _STATEMENT + reading + rows * _GROUPED + _histogram(measure, rows, cells)
         nanoseconds += cells * _DRAW
     return nanoseconds
+
+
+def _together(aggregates: int, distinct: int) -> float:
+    """What the aggregates of one group take before any row: each is planned beside all others, and DISTINCT finished beside all others."""
+    beyond = max(0, aggregates - 1)
+    return beyond * (_AGGREGATE + aggregates * _BESIDE + distinct * _DISTINCT)
 
 
 def _histogram(measure: Measure, rows: float, groups: float) -> float:
@@ -106,7 +115,8 @@ def _relation(relation: Relation) -> tuple[float, float]:
         case PerPerson():
             rows, before = _relation(relation.rows)
             each = _PERSONAL + _parts(relation.keys, relation.aggregates)
-            return rows, before + _OPERATOR + rows * each
+            distinct = sum(aggregate.fold is Fold.DISTINCT for aggregate in relation.aggregates)
+            return rows, before + _OPERATOR + _together(len(relation.aggregates), distinct) + rows * each
         case Windowed():
             rows, before = _relation(relation.rows)
             return rows, before + (_OPERATOR + rows * _PERSONAL) * len(relation.windows)
