@@ -10,6 +10,7 @@ from discreet.accounting import open_filter
 from discreet.accounting.periods import Period
 from discreet.errors import BadInput, BudgetExceeded, LedgerDamaged
 from discreet.ledger import verify
+from discreet.ledger.accounts import Account
 from discreet.ledger.caps import CATALOG
 from discreet.mechanisms import Gaussian
 from tests.ledger.asking import a_request, ask, forge, open_ledger
@@ -166,6 +167,39 @@ def test_a_changed_catalog_renews_nothing_by_itself(where):
     assert books.alice.spent.epsilon == 2.0
     assert books.is_full()
     books.now += timedelta(days=400)
+    assert books.is_full()
+    assert verify(books.ledger).sound
+
+
+@pytest.mark.parametrize(
+    ("first", "meanwhile", "last"),
+    [("monthly", "weekly", "monthly"), ("daily", "daily", "yearly"), ("weekly", "daily", "quarterly")],
+)
+def test_no_change_of_periods_gives_a_period_more_than_its_cap(where, first, meanwhile, last):
+    books = Books(where, now=datetime(2026, 3, 2, 12, tzinfo=UTC), alice=open_filter(1, renews=first))
+    books.ask(1)
+    books.now += timedelta(days=1)
+    books.ledger.open_account(open_filter(1, renews=meanwhile), analyst="alice", by=CATALOG)
+    books.now += timedelta(days=7)
+    books.ledger.open_account(open_filter(1, renews=last), analyst="alice", by=CATALOG)
+    assert books.is_full(), "what was paid in a period that had ended was paid in this one too"
+    books.ledger = books.opened()
+    assert books.is_full()
+    books.now = datetime.combine(books.alice.renews_on, NOON.timetz())
+    books.ask(1)
+    assert books.is_full()
+    assert verify(books.ledger).sound
+
+
+def test_a_cap_of_an_earlier_release_that_reached_back_counts_what_it_counted_then(where, monkeypatch):
+    books = Books(where, alice=open_filter(1, renews="daily"))
+    books.ask(1)
+    books.now += timedelta(days=1)
+    with monkeypatch.context() as before:
+        before.setattr(Account, "reaches_back", lambda *_: False)
+        books.ledger.open_account(open_filter(1, renews="monthly"), analyst="alice", by=CATALOG)
+        books.ask(1)
+    books.ledger = books.opened()
     assert books.is_full()
     assert verify(books.ledger).sound
 

@@ -90,11 +90,22 @@ class Account:
             return self
         return replace(self, begun=renews.first_day(day), earlier=self.total_in_all, total=Charge())
 
-    def capped(self, cap: Filter, day: date) -> Account:
-        """The account with another cap, set on a day. What is charged against the cap now stays so until the new one renews."""
+    def reaches_back(self, cap: Filter, day: date) -> bool:
+        """Whether the period of another cap, set on a day, began before the one that the account is in: earlier charges may be of it."""
+        if cap.renews is None or cap.renews is self.filter.renews or self.begun is None:
+            return False
+        return cap.renews.first_day(day) < self.begun
+
+    def capped(self, cap: Filter, day: date, *, counts_all: bool = False) -> Account:
+        """The account with another cap, set on a day. What is charged against the cap now stays so until the new one renews.
+
+        With `counts_all`, so is everything that was ever charged: needed where the new cap's period `reaches_back`.
+        """
         total, earlier, begun = self.total, self.earlier, self.begun
+        if cap.renews is None or counts_all:
+            total, earlier = self.total_in_all, Charge()
         if cap.renews is None:
-            total, earlier, begun = self.total_in_all, Charge(), None
+            begun = None
         elif cap.renews is not self.filter.renews or begun is None:
             begun = cap.renews.first_day(day)
         return replace(self, filter=cap, total=cap.kept(total), earlier=cap.kept(earlier), begun=begun)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 KIND, CLOSE = "cap", "close"
 CATALOG = "catalog"
 """Who sets a cap that is written in the catalog."""
+_ALL = "all"
 
 
 def account_for(analyst: str | None) -> str:
@@ -43,8 +44,10 @@ def state(draft: Draft, name: str, cap: Filter, *, by: str) -> None:
         return
     if fresh.kind == "pure" and (known.total_in_all.pure is None or known.total_in_all.delta):
         raise BadInput("What was spent here has no pure epsilon.", next_step="Keep a delta above 0 for this account.")
-    draft.append(KIND, {**_facts_of(name, fresh, stated=cap), "by": by})
-    draft.save(known.capped(fresh, draft.today))
+    reaches_back = known.reaches_back(fresh, draft.today)
+    facts = _facts_of(name, fresh, stated=cap) | ({"counts": _ALL} if reaches_back else {})
+    draft.append(KIND, {**facts, "by": by})
+    draft.save(known.capped(fresh, draft.today, counts_all=reaches_back))
 
 
 def closings(draft: Draft, listed: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -56,6 +59,11 @@ def closings(draft: Draft, listed: Collection[str]) -> Iterator[tuple[str, dict[
 def cap_in(entry: Entry) -> Filter:
     """The cap that an entry set."""
     return _cap(entry.body)
+
+
+def counts_all(entry: Entry) -> bool:
+    """Whether everything that was ever charged counts against the cap that an entry set, until it renews; earlier releases did not know that."""
+    return entry.body.get("counts") == _ALL
 
 
 def _cap_to_set(draft: Draft, account: Account, stated: Filter, *, by: str) -> Filter | None:

@@ -188,7 +188,7 @@ class RunningBooks:
     def _cap(self, entry: Entry) -> None:
         name, cap = entry.body["account"], caps.cap_in(entry)
         known = self._account(name) if name in self.accounts else opened(name, cap, self.day)
-        self.accounts[known.name] = known.capped(cap, self.day)
+        self.accounts[known.name] = known.capped(cap, self.day, counts_all=caps.counts_all(entry))
         self.caps[known.name] = self.caps.get(known.name, 0) + 1
         self.closed.discard(known.name)
         if known.name != DATASET and entry.body.get("by") == caps.CATALOG:
