@@ -219,7 +219,7 @@ LISTS = ("/v1/keys", "/v1/users", "/v1/tasks", "/v1/collections", "/v1/ledger")
 
 @pytest.mark.parametrize("path", LISTS)
 def test_lists_that_grow_are_written_in_threads_and_counted_like_answers(door, path, monkeypatch):
-    threads, dumped = set(), bytes_of._dumped
+    threads, dumped = set(), bytes_of.written_as
 
     def noting(value):
         threads.add(threading.get_ident())
@@ -227,7 +227,7 @@ def test_lists_that_grow_are_written_in_threads_and_counted_like_answers(door, p
 
     door.app.state.service.collections.publish(TASK)
     door.book.set_user("boss", "owner")
-    monkeypatch.setattr(bytes_of, "_dumped", noting)
+    monkeypatch.setattr(bytes_of, "written_as", noting)
     with client_of(door.app) as client:
         answer = client.get(path, headers=door.key)
         assert answer.headers["content-type"] == "application/json"
