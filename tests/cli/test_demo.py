@@ -38,6 +38,7 @@ def test_the_story_answers_replays_refuses_and_withstands(whole):
     assert right <= 0.881 * 200 + 6.2 * (200 * 0.25) ** 0.5
     assert re.search(r"exact answers +right about 200 of 200", story)
     assert "discreet init" in story
+    assert max(map(len, whole.splitlines())) < 300, "where there is no terminal, nothing is filled up to its width"
 
 
 def test_the_demo_draws_anew_every_time(monkeypatch):

@@ -90,7 +90,7 @@ def tell_story(console: Console) -> None:
 
 
 def _say(console: Console, text: str, style: str = "") -> None:
-    console.print(Padding(Text(text, style=style), (0, 0, 1, 2)))
+    console.print(Padding(Text(text, style=style), (0, 0, 1, 2), expand=False))
 
 
 def _ask(console: Console, curator: Curator, sql: str, *, epsilon: float) -> None:
