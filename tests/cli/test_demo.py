@@ -5,6 +5,7 @@ import pytest
 
 import discreet
 from discreet.cli import demo, story
+from discreet.cli.tables import open_screen
 from tests.commands import run
 
 pytestmark = pytest.mark.slow
@@ -38,7 +39,12 @@ def test_the_story_answers_replays_refuses_and_withstands(whole):
     assert right <= 0.881 * 200 + 6.2 * (200 * 0.25) ** 0.5
     assert re.search(r"exact answers +right about 200 of 200", story)
     assert "discreet init" in story
-    assert max(map(len, whole.splitlines())) < 300, "where there is no terminal, nothing is filled up to its width"
+
+
+def test_no_line_is_filled_up_to_the_width_of_a_terminal_that_is_not_there(capsys, monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    story._say(open_screen(), "Now a whole clinic")
+    assert max(map(len, capsys.readouterr().out.splitlines())) < 40
 
 
 def test_the_demo_draws_anew_every_time(monkeypatch):
