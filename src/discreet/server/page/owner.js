@@ -12,6 +12,11 @@ let served = null;
 let shown = { part: "analysts", role: "steward" };
 
 export async function showOwner(part, role) {
+  $("owner-part").replaceChildren(); // nobody types into what is about to be drawn anew
+  await draw(part, role);
+}
+
+async function draw(part, role) {
   const mine = MINE[role] ?? [];
   const opening = { part: mine.includes(part) ? part : mine[0], role };
   shown = opening;
@@ -26,7 +31,7 @@ export async function showOwner(part, role) {
 }
 
 export function offerOwner() {
-  offerActing(() => showOwner(shown.part, shown.role));
+  offerActing(() => draw(shown.part, shown.role));
   setInterval(async () => {
     if (!$("owner").hidden && !document.hidden) showServing(await call("/v1/serving").catch(() => served));
   }, EVERY);
