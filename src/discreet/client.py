@@ -10,8 +10,17 @@ from typing import Any, Self
 import httpx
 import pyarrow as pa
 
-from discreet.answering.face import CuratorFace
-from discreet.answering.facts import PAGE, Balance, Card, CatalogFacts, Explanation, PastRelease, read_facts
+from discreet.answering.face import CuratorFace, WatchFace
+from discreet.answering.facts import (
+    PAGE,
+    Balance,
+    Card,
+    CatalogFacts,
+    Explanation,
+    PastRelease,
+    WatchFacts,
+    read_facts,
+)
 from discreet.answering.shown import Ends, Interval, Shown
 from discreet.answering.wire import parameter_facts, read_array, read_ends, read_half_widths, read_intervals, read_type
 from discreet.errors import DiscreetError, EngineFailure, Place, QueryRefused, Unreachable
@@ -82,6 +91,33 @@ class RemoteAnswer(Shown):
             yield name, read_array([row[name] for row in self.rows], kind), read_ends([row[name] for row in intervals])
 
 
+class RemoteWatch(WatchFace):
+    """A watch behind a server: the same words find it again, and it says what it said of the data version that is served."""
+
+    __slots__ = ("_tell", "receipt")
+
+    def __init__(self, tell: Callable[[str], WatchFacts], *, receipt: str) -> None:
+        self._tell, self.receipt = tell, receipt
+
+    def __repr__(self) -> str:
+        return f"RemoteWatch(receipt={self.receipt[:12]!r})"
+
+    @property
+    def answers(self) -> dict[int, bool]:
+        """What was said, by data version."""
+        return {look.version: look.above for look in self._tell("/v1/watch/recall").looks}
+
+    @property
+    def ended(self) -> str | None:
+        """Why there is nothing more to come: above, failed or lost; None while it goes on."""
+        return self._tell("/v1/watch/recall").ended
+
+    def evaluate(self) -> bool:
+        """Whether the count of the data version that is served is above, noisily; the same as often as it is asked for."""
+        facts = self._tell("/v1/watch/look")
+        return next(look.above for look in facts.looks if look.version == facts.data_version)
+
+
 class RemoteCurator(CuratorFace):
     """Asks a server; the same calls as a curator at hand, for whoever the key is.
 
@@ -127,7 +163,7 @@ class RemoteCurator(CuratorFace):
         body = _body(
             sql, mechanism, parameters, epsilon=epsilon, within=within, confidence=confidence, delta=delta
         )  # fmt: skip
-        headers = {"Idempotency-Key": request_id or os.urandom(16).hex()}
+        headers = _named(request_id)
 
         def asked(level: float) -> httpx.Response:
             """Under one Idempotency-Key: asked again after the data changed, it is refused and not paid for anew."""
@@ -159,6 +195,25 @@ class RemoteCurator(CuratorFace):
             sql, mechanism, parameters, epsilon=epsilon, within=within, confidence=confidence, delta=delta
         )  # fmt: skip
         return read_facts(Explanation, _checked(self._send("POST", "/v1/explain", json=body)))
+
+    def watch(
+        self,
+        sql: str | Table,
+        *,
+        threshold: Number,
+        epsilon: Number | None = None,
+        parameters: Parameters = (),
+        run: int = 1,
+        request_id: str | None = None,
+    ) -> RemoteWatch:
+        """Watch one count or sum over data versions until it is above, noisily: paid for in full now, and once."""
+        body = _body(sql, None, parameters, epsilon=epsilon)
+        body |= {"threshold": _plain_number(threshold), "run": run}
+
+        def tell(path: str) -> WatchFacts:
+            return read_facts(WatchFacts, _checked(self._send("POST", path, json=body, headers=_named(request_id))))
+
+        return RemoteWatch(tell, receipt=tell("/v1/watch").receipt)
 
     def budget(self) -> list[Balance]:
         """The dataset's account and your own; all of them for the owner."""
@@ -194,6 +249,16 @@ def _body(sql: str | Table, mechanism: str | None, parameters: Parameters, **pri
     body |= {name: float(exact(value)) for name, value in prices.items() if value is not None}
     body |= {} if mechanism is None else {"mechanism": mechanism}
     return {**body, "parameters": parameter_facts(parameters)} if parameters else body
+
+
+def _plain_number(value: Number) -> int | float:
+    """As JSON has it: whole numbers stay exact."""
+    number = exact(value)
+    return int(number) if number.denominator == 1 else float(number)
+
+
+def _named(request_id: str | None) -> dict[str, str]:
+    return {"Idempotency-Key": request_id or os.urandom(16).hex()}
 
 
 def _unreachable(failure: Exception) -> Unreachable:

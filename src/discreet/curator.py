@@ -23,7 +23,7 @@ from discreet.answering.plan import Plan
 from discreet.answering.planning import at_price, digest_of
 from discreet.answering.readings import Readings
 from discreet.answering.sizes import AnswerLimit
-from discreet.answering.watching import Watch, begin, watchable
+from discreet.answering.watching import Watch, Watchable, begin, resume, watchable
 from discreet.answering.widths import width_of
 from discreet.catalog import Catalog
 from discreet.catalog.public import facts_of
@@ -323,24 +323,54 @@ class Curator(MakesSynthetic, AnswersWorkloads, CuratorFace):
         threshold: Number,
         epsilon: Number | None = None,
         parameters: Parameters = (),
-        analyst: str | None = None,
         run: int = 1,
+        request_id: str | None = None,
+        analyst: str | None = None,
+        asking: Asking | None = None,
     ) -> Watch:
         """Watch one count or sum over data versions until it is above, noisily: paid for in full now, and once.
 
         `threshold` is in the unit of what is counted. After a watch has ended, another of the same count is run 2, paid for anew.
 
         Args:
+            analyst: Who asks; nobody is the owner at hand.
+            asking: How it can be taken back.
+        """
+        taken_back = None if asking is None else asking.taken_back
+        with self._planning(analyst, taken_back):
+            plan = self.plan(sql, epsilon=epsilon, parameters=parameters, taken_back=taken_back)
+        wanted = self._watchable(plan, threshold, run, str(sql))
+        return begin(
+            wanted, self._pipeline, version=self.version, analyst=analyst, request_id=request_id, asking=asking
+        )
+
+    def watched(
+        self,
+        sql: str | Table,
+        *,
+        threshold: Number,
+        epsilon: Number | None = None,
+        parameters: Parameters = (),
+        run: int = 1,
+        analyst: str | None = None,
+    ) -> Watch:
+        """A watch that was begun with the same words and is paid for, or a refusal. Nothing is spent.
+
+        Args:
             sql: One count or sum.
             threshold: In the unit of what is counted.
-            epsilon: What all of it may cost.
+            epsilon: What all of it costs.
             parameters: A mapping for :name, or a sequence for ?.
-            analyst: Who asks; nobody is the owner at hand.
             run: 1, and one more after each that has ended.
+            analyst: Who has paid for it; nobody is the owner at hand.
         """
-        plan = self.plan(sql, epsilon=epsilon, parameters=parameters)
-        wanted = watchable(plan, threshold=threshold, neighbours=self.declared.neighbours, run=run, label=str(sql))
-        return begin(wanted, self._pipeline, version=self.version, analyst=analyst)
+        with self._planning(analyst, None):
+            plan = self.plan(sql, epsilon=epsilon, parameters=parameters)
+        wanted = self._watchable(plan, threshold, run, str(sql))
+        return resume(wanted, self._pipeline, version=self.version, analyst=analyst)
+
+    def _watchable(self, plan: Plan, threshold: Number, run: int, label: str) -> Watchable:
+        return watchable(plan, threshold=threshold, neighbours=self.declared.neighbours, run=run, label=label)
 
     def take_back(self, asking: Asking) -> None:
         """Plan no further for a question that somebody else is asking. One that is paid for is read and stored all the same.

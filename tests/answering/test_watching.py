@@ -1,7 +1,9 @@
 """A watched count: paid once, one bit a data version, an end; and the law of AboveThreshold, no other."""
 
+import contextlib
 import json
 import threading
+import time
 from fractions import Fraction
 
 import numpy as np
@@ -10,11 +12,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.accounting import open_filter
-from discreet.answering.pipeline import Desk, Pipeline
+from discreet.answering.leaving import Departure
+from discreet.answering.pipeline import Asking, Desk
 from discreet.answering.watching import watchable
 from discreet.catalog import parse_catalog
 from discreet.engines.exact_rows import ExactRows
-from discreet.errors import AccountFrozen, BadInput, BudgetExceeded, DiscreetError, EngineFailure, NotAllowed
+from discreet.errors import AccountFrozen, BadInput, BudgetExceeded, Cancelled, DiscreetError, EngineFailure, NotAllowed
 from discreet.ledger import verify
 from discreet.ledger.releases import rebuild
 from discreet.loss import Neighbours
@@ -300,6 +303,39 @@ def test_a_crash_before_the_threshold_is_stored_costs_once_and_the_watch_begins_
     assert curator.ledger.account().spent.epsilon == 0.5
 
 
+# Time
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_look_leaves_at_the_end_of_a_class_that_was_chosen_before_it_was_read(curator, monkeypatch, fails):
+    watched, told, honest = watch(curator, analyst="alice"), [], curator._engine.run
+
+    def run(*given, **details):
+        assert told == [watched._wanted.look_seconds]
+        if fails:
+            raise RuntimeError
+        return honest(*given, **details)
+
+    def leaving(seconds):
+        told.append(seconds)
+        return Departure(begun, 0.4, 0.1, time.monotonic)
+
+    monkeypatch.setattr(curator._engine, "run", run)
+    begun = time.monotonic()
+    with pytest.raises(EngineFailure) if fails else contextlib.nullcontext():
+        watched.evaluate(asking=Asking(leaving=leaving))
+    assert time.monotonic() - begun >= 0.4
+    assert len(bits_in(curator.ledger)) == 1
+
+
+def test_a_look_that_is_taken_back_before_it_is_read_reads_nothing_and_the_watch_goes_on(curator):
+    watched, asking = watch(curator), Asking()
+    asking.taken_back.set()
+    with pytest.raises(Cancelled):
+        watched.evaluate(asking=asking)
+    assert (watched.answers, watched.ended) == ({}, None)
+
+
 # The noisy threshold
 
 
@@ -340,6 +376,9 @@ class _Counts:
     def __init__(self, count):
         self.count = count
 
+    def one_limit(self, **_):
+        return contextlib.nullcontext()
+
     def run(self, question, **_):
         return [ExactRows((), (np.array([self.count]),))]
 
@@ -353,9 +392,8 @@ def test_beginning_and_evaluating_is_above_threshold_bit_for_bit(curator):
         twin.words(4, 64)  # the salt
         stored, path = wanted.made(Desk(engine=None, bits=bits, stopped=None, ledger=None, reservation=None)), []
         while len(path) < len(counts) and True not in path:
-            pipeline = Pipeline(curator.ledger, _Counts(counts[len(path)]))
-            pipeline._bits = bits
-            path.append(wanted.evaluate(pipeline, stored))
+            desk = Desk(engine=_Counts(counts[len(path)]), bits=bits, stopped=None, ledger=None, reservation=None)
+            path.append(json.loads(wanted.look(stored).made(desk)))
         assert path == wanted.mechanism.release(counts, twin)
         paths.add(tuple(path))
     assert len(paths) == 7

@@ -147,6 +147,66 @@ def test_a_request_is_paid_for_once_and_its_name_is_good_for_one_question(face, 
     assert caught.value.code == "request-conflict"
 
 
+# Watches
+
+FAR = 10**9
+"""So far from any count that noise never reaches it."""
+
+
+def counted(question):
+    return question.replace("ward, ", "").replace(", AVG(cost) AS m", "").replace(" GROUP BY ward", "")
+
+
+def test_a_watch_is_paid_once_and_says_one_bit_for_a_data_version(face, question):
+    before = spent(face)
+    watch = face.watch(counted(question), threshold=FAR, epsilon=0.25)
+    paid = spent(face)
+    assert all(0 < paid[name] - before[name] <= 0.25 + 1e-9 for name in before)
+    assert (watch.answers, watch.ended) == ({}, None)
+    assert watch.evaluate() is watch.evaluate() is False
+    again = face.watch(counted(question), threshold=FAR, epsilon=0.25)
+    assert again.receipt == watch.receipt
+    assert again.answers == watch.answers == {face.catalog().version: False}
+    assert face.watch(counted(question), threshold=FAR + 1, epsilon=0.25).receipt != watch.receipt
+    newest, joined, first, *_ = face.history()
+    assert [release.replayed for release in (newest, joined, first)] == [False, True, False]
+    assert first.sql == f"watch for {FAR}: {counted(question)}"
+    assert first.mechanisms == ("AboveThreshold",)
+
+
+def test_a_watch_ends_with_the_first_above_and_the_next_run_is_paid_anew(face, question):
+    sql, details = (
+        f"{counted(question)} AND ward = :w",
+        {"threshold": -FAR - 0.5, "epsilon": 0.1, "parameters": {"w": "ER"}},
+    )
+    watch = face.watch(sql, **details)
+    assert watch.evaluate() is True
+    assert (watch.ended, watch.answers) == ("above", {face.catalog().version: True})
+    before = spent(face)
+    assert face.watch(sql, run=2, **details).ended is None
+    assert all(total > before[name] for name, total in spent(face).items())
+
+
+WATCH_REFUSALS = {
+    "not-allowed": ("SELECT ward, COUNT(*) FROM visits GROUP BY ward", {}),
+    "budget-exceeded": ("SELECT COUNT(*) FROM visits", {"epsilon": 400}),
+    "bad-epsilon": ("SELECT COUNT(*) FROM visits", {"epsilon": None}),
+    "bad-input": ("SELECT COUNT(*) FROM visits", {"threshold": 2**200}),
+    "joins-people": ("SELECT COUNT(*) FROM visits a JOIN visits b ON a.ward = b.ward", {}),
+}
+
+
+@pytest.mark.parametrize("code", WATCH_REFUSALS)
+def test_a_watch_that_is_refused_has_its_code_and_costs_nothing(face, code):
+    sql, details = WATCH_REFUSALS[code]
+    before = spent(face)
+    with pytest.raises(DiscreetError) as caught:
+        face.watch(sql, **{"threshold": 5, "epsilon": 0.1, **details})
+    assert caught.value.code == code
+    assert caught.value.next_step
+    assert spent(face) == before
+
+
 REFUSALS = {
     "joins-people": ("SELECT COUNT(*) FROM visits a JOIN visits b ON a.ward = b.ward", {"epsilon": 0.1}),
     "budget-exceeded": ("SELECT COUNT(*) FROM visits", {"epsilon": 400}),

@@ -25,6 +25,7 @@ from tests.server.conftest import InProcess, Server, client_of
 
 PROXY, HEADER = "127.0.0.9", "X-User"
 QUESTION = {"sql": "SELECT COUNT(*) AS n FROM visits", "epsilon": 0.1}
+WATCH = {"sql": "SELECT COUNT(*) FROM visits", "threshold": 10**9, "epsilon": 0.1}
 TASK = Task.frequency("colours", domain=["red", "blue"], epsilon=2.0)
 ELSEWHERE = "203.0.113.5"
 
@@ -122,6 +123,9 @@ def requests_of(number, message):
         "POST /v1/ask": QUESTION,
         "POST /v1/explain": QUESTION,
         "POST /v1/recall": QUESTION,
+        "POST /v1/watch": WATCH,
+        "POST /v1/watch/look": WATCH,
+        "POST /v1/watch/recall": WATCH,
         "POST /v1/saved": {"name": "n", "question": QUESTION},
         "POST /v1/keys": {"name": "eve"},
         "PUT /v1/users/{name}": {"role": "analyst"},

@@ -45,7 +45,7 @@ def returned(kind, method):
 
 
 def test_the_face_is_what_an_analyst_can_do():
-    assert {"ask", "explain", "budget", "history", "catalog", "card"} <= set(METHODS)
+    assert {"ask", "explain", "watch", "budget", "history", "catalog", "card"} <= set(METHODS)
     assert {"columns", "rows", "half_widths", "intervals", "notes", "to_arrow", "to_pandas", "to_polars"} <= set(
         SURFACE
     )
@@ -181,6 +181,8 @@ def test_every_dataclass_of_the_face_is_read_back_as_it_was_written(name, both):
     near, _ = both
     near.ask(WARDS, epsilon=0.05)
     explanation = near.explain(WARDS, epsilon=0.05)
+    watched = near.watch("SELECT COUNT(*) FROM visits", threshold=10**9, epsilon=0.05)
+    watched.evaluate()
     examples = {
         "Balance": near.budget()[0],
         "Card": near.card(),
@@ -190,6 +192,8 @@ def test_every_dataclass_of_the_face_is_read_back_as_it_was_written(name, both):
         "MeasureFacts": explanation.measures[0],
         "PastRelease": near.history()[0],
         "ReleaseTotals": near.card().totals[0],
+        "Look": facts.Look(1, above=False),
+        "WatchFacts": watched.facts,
         "Renewal": renewal_of(opened("dataset", open_filter(1, 1e-6, renews="monthly"), date(2026, 11, 16))),
     }
     kind = getattr(facts, name)

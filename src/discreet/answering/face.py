@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Protocol
 
 from discreet.answering.facts import PAGE, Balance, Card, CatalogFacts, Explanation, PastRelease
@@ -10,6 +11,30 @@ from discreet.documenting import tell_arguments
 from discreet.exact import Number
 from discreet.sql.builder import Table
 from discreet.sql.text import Parameters
+
+
+class WatchFace(ABC):
+    """A count that is watched. Every data version has one bit, said as often as it is asked for; the first *above* is the last.
+
+    It is evaluated when somebody calls `evaluate`: by the clock or by request, never because data came.
+    """
+
+    receipt: str
+    """Under which the ledger has what was paid for it."""
+
+    @property
+    @abstractmethod
+    def answers(self) -> dict[int, bool]:
+        """What was said, by data version."""
+
+    @property
+    @abstractmethod
+    def ended(self) -> str | None:
+        """Why there is nothing more to come: above, failed or lost; None while it goes on."""
+
+    @abstractmethod
+    def evaluate(self) -> bool:
+        """Whether the count of this data version is above, noisily: as stored, or read and stored before it is returned."""
 
 
 class CuratorFace(Protocol):
@@ -72,6 +97,29 @@ class CuratorFace(Protocol):
             delta: For groups whose values are not declared.
             mechanism: "laplace", "gaussian" or "choose".
             parameters: A mapping for :name, or a sequence for ?.
+        """
+
+    def watch(
+        self,
+        sql: str | Table,
+        *,
+        threshold: Number,
+        epsilon: Number | None = None,
+        parameters: Parameters = (),
+        run: int = 1,
+        request_id: str | None = None,
+    ) -> WatchFace:
+        """Watch one count or sum over data versions until it is above, noisily: paid for in full now, and once.
+
+        After a watch has ended, another of the same count is run 2, paid for anew.
+
+        Args:
+            sql: One count or sum.
+            threshold: In the unit of what is counted.
+            epsilon: What all of it may cost.
+            parameters: A mapping for :name, or a sequence for ?.
+            run: 1, and one more after each that has ended.
+            request_id: A name for this call: repeated under it, it is paid for once.
         """
 
     def budget(self) -> list[Balance]:

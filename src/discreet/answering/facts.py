@@ -136,6 +136,25 @@ class Explanation:
 
 
 @dataclass(frozen=True, slots=True)
+class Look:
+    """What a watch said of one data version."""
+
+    version: int
+    above: bool
+
+
+@dataclass(frozen=True, slots=True)
+class WatchFacts:
+    """A watch as the books have it: what it said, oldest version first, and why there is nothing more to come (None while it goes on)."""
+
+    receipt: str
+    data_version: int
+    """The one that is served."""
+    looks: tuple[Look, ...]
+    ended: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class CatalogFacts:
     """The public facts of a dataset: tables with their columns, types, bounds and values."""
 

@@ -8,6 +8,7 @@ stored, whether or not anybody still wants it: so nobody has it read a second ti
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import threading
@@ -87,8 +88,23 @@ class Asking:
     limit: AnswerLimit | None = None
 
 
-class Releasable(Protocol):
-    """Something that can be released: what it costs, what names it, how it is read, and how noise turns it into bytes that may leave."""
+class Readable(Protocol):
+    """Something that is read: what of, for how long, and how noise turns it into bytes that may leave."""
+
+    @property
+    def questions(self) -> Sequence[Question]:
+        """What is read."""
+
+    @property
+    def seconds(self) -> float:
+        """How long reading and noise are expected to take: public, whatever the data is."""
+
+    def made(self, desk: Desk) -> bytes:
+        """Read, add noise: the stored form of what may leave. Exact integers stay in here."""
+
+
+class Releasable(Readable, Protocol):
+    """Something that can be released: also what it costs, and what names it."""
 
     @property
     def releases(self) -> tuple[Mechanism, ...]:
@@ -103,19 +119,8 @@ class Releasable(Protocol):
         """How the books call it."""
 
     @property
-    def questions(self) -> Sequence[Question]:
-        """What is read."""
-
-    @property
-    def seconds(self) -> float:
-        """How long reading and noise are expected to take: public, whatever the data is."""
-
-    @property
     def name(self) -> str | None:
         """What it is looked up by later; most have none."""
-
-    def made(self, desk: Desk) -> bytes:
-        """Read, add noise: the stored form of what may leave. Exact integers stay in here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +174,25 @@ class SqlRelease:
 
 
 @dataclass(frozen=True, slots=True)
+class CellAbove:
+    """Whether the one number of a question, with fresh noise, reaches a noisy threshold that was drawn before."""
+
+    question: Question
+    mechanism: AboveThreshold
+    threshold: int = field(repr=False)
+    seconds: float
+
+    @property
+    def questions(self) -> Sequence[Question]:
+        return (self.question,)
+
+    def made(self, desk: Desk) -> bytes:
+        with desk.engine.one_limit(sharing=PLACES):
+            (rows,) = desk.engine.run(self.question, taken_back=desk.stopped)
+        return json.dumps(above(rows, self.mechanism, self.threshold, desk.bits)).encode()
+
+
+@dataclass(frozen=True, slots=True)
 class Paid:
     """What was stored, and what the books say of it."""
 
@@ -192,10 +216,7 @@ class Pipeline:
         `analyst` is whose account is charged beside the dataset's, None for the owner. A repeated `request_id` is paid for once.
         """
         steps = asking or Asking()
-        steps.on_step("planned")
-        departure = steps.leaving(wanted.seconds)
-        if steps.taken_back.is_set():
-            raise cancelled()
+        departure = _planned(wanted, steps)
         if not wanted.releases:
             return Paid(self._fresh(wanted, analyst, steps, departure, None), None)
         reservation = self.ledger.reserve(_request(wanted, analyst, request_id))
@@ -205,12 +226,13 @@ class Pipeline:
             stored = self.ledger.finish(reservation, self._fresh(wanted, analyst, steps, departure, reservation))
         return Paid(stored, reservation)
 
-    def is_above(self, question: Question, mechanism: AboveThreshold, threshold: int) -> bool:
-        """A further look of something that was paid for in full at its start: one number, with fresh noise, against a stored threshold."""
-        event = threading.Event()
-        with self._places.held(None, taken_back=event, is_long=True):
-            (rows,) = self._engine.run(question, taken_back=event)
-            return above(rows, mechanism, threshold, self._bits)
+    def look(self, wanted: Readable, *, analyst: str | None, asking: Asking | None = None) -> bytes | None:
+        """A further look of something that was paid for in full at its start: what may leave, at the end of its class; None where it failed.
+
+        Whoever calls stores either, and stops the analyst for the latter.
+        """
+        steps = asking or Asking()
+        return self._read(wanted, analyst, steps, _planned(wanted, steps), None)
 
     def is_paid(self, wanted: Releasable, *, analyst: str | None) -> bool:
         """Whether a release would cost nothing: public, or answered and paid for before."""
@@ -257,6 +279,24 @@ class Pipeline:
     ) -> bytes:
         """Read, add noise, and wait. Whatever fails past the charge may hang on somebody's row, so it is one sentence and a bit about the
         data: it stops the analyst until the owner looks.
+        """
+        noisy = self._read(wanted, analyst, asking, departure, reservation)
+        if noisy is not None:
+            return noisy
+        if analyst is not None:
+            with suppress(AccountFrozen):
+                self.ledger.freeze(analyst, by="a reading that failed")
+        raise EngineFailure("The engine could not answer. The price was paid.", next_step="Tell the owner of the data.")
+
+    def _read(
+        self,
+        wanted: Readable,
+        analyst: str | None,
+        asking: Asking,
+        departure: Departure,
+        reservation: Reservation | None,
+    ) -> bytes | None:
+        """What may leave, when its class ends; None where it failed.
 
         Public relations are taken before there is a place and held until the answer leaves; a place is kept until a time that was known when
         it was taken. Neither tells when the reading has really ended.
@@ -271,22 +311,18 @@ class Pipeline:
                 asking.stopped.wait(max(0.0, ends - departure.now()))
             if asking.stopped.wait(max(0.0, departure.after(ends) - departure.now())):
                 raise cancelled()
-        if noisy is not None:
-            return noisy
-        _LOG.error("a release failed past its charge: %s", failure)
-        if analyst is not None:
-            with suppress(AccountFrozen):
-                self.ledger.freeze(analyst, by="a reading that failed")
-        raise EngineFailure("The engine could not answer. The price was paid.", next_step="Tell the owner of the data.")
+        if noisy is None:
+            _LOG.error("a release failed past its charge: %s", failure)
+        return noisy
 
     @contextmanager
-    def _held(self, wanted: Releasable, asking: Asking) -> Iterator[None]:
+    def _held(self, wanted: Readable, asking: Asking) -> Iterator[None]:
         with ExitStack() as held:
             with self._engine.one_limit(asking.stopped, sharing=PLACES):
                 held.enter_context(self._engine.holding(wanted.questions))
             yield
 
-    def _made(self, wanted: Releasable, desk: Desk) -> tuple[bytes | None, str]:
+    def _made(self, wanted: Readable, desk: Desk) -> tuple[bytes | None, str]:
         """What may leave, or the name of what went wrong: its text quotes cells. What the books refuse hangs on nobody's row."""
         try:
             return wanted.made(desk), ""
@@ -294,6 +330,15 @@ class Pipeline:
             raise
         except Exception as failure:  # noqa: BLE001  not only what engines are known to raise
             return None, type(failure).__name__
+
+
+def _planned(wanted: Readable, asking: Asking) -> Departure:
+    """When it leaves, chosen before anything is charged or read."""
+    asking.on_step("planned")
+    departure = asking.leaving(wanted.seconds)
+    if asking.taken_back.is_set():
+        raise cancelled()
+    return departure
 
 
 def cancelled() -> Cancelled:

@@ -8,7 +8,6 @@ threshold and fresh noise; its bit is on disk before it leaves, and the same ver
 from __future__ import annotations
 
 import json
-import logging
 import math
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,18 +16,20 @@ from fractions import Fraction
 from discreet.algebra.after import Estimate, Release
 from discreet.algebra.digest import FORMAT, Json, canonical, digest, question_tree
 from discreet.algebra.question import Kind, Measure, Question
-from discreet.answering.pipeline import Desk, Pipeline
+from discreet.answering.effort import seconds_of
+from discreet.answering.face import WatchFace
+from discreet.answering.facts import Look, WatchFacts
+from discreet.answering.pipeline import Asking, CellAbove, Desk, Pipeline
 from discreet.answering.plan import Plan
 from discreet.answering.pricing import norms
-from discreet.errors import AccountFrozen, BadInput, EngineFailure, LedgerDamaged, NotAllowed
+from discreet.errors import AccountFrozen, BadInput, EngineFailure, LedgerDamaged, NotAllowed, NotAnswered
 from discreet.exact import Number, exact, read_count
-from discreet.ledger import Request
+from discreet.ledger import Request, Reservation
 from discreet.ledger.releases import describe
 from discreet.ledger.watches import Watched
 from discreet.loss import Neighbours
 from discreet.mechanisms import AboveThreshold, Laplace, Mechanism
 
-_LOG = logging.getLogger("discreet")
 _COUNTED = (Kind.ROWS, Kind.PRESENT, Kind.PEOPLE, Kind.TOTAL)
 _FURTHEST = 2**126
 _LONGEST_LABEL = 20_000
@@ -51,6 +52,8 @@ class Watchable:
     neighbours: Neighbours
     run: int
     label: str
+    look_seconds: float
+    """How long one look is expected to take."""
 
     @property
     def releases(self) -> tuple[Mechanism, ...]:
@@ -76,12 +79,12 @@ class Watchable:
 
     @property
     def questions(self) -> tuple[Question, ...]:
-        """Nothing is read."""
+        """Nothing is read to begin."""
         return ()
 
     @property
     def seconds(self) -> float:
-        """Nothing is read."""
+        """Nothing is read to begin."""
         return 0.0
 
     @property
@@ -95,9 +98,9 @@ class Watchable:
         salt = desk.bits.words(4, 64).tobytes().hex()
         return canonical({"threshold": str(self.mechanism.noisy_threshold(desk.bits)), "salt": salt}).encode()
 
-    def evaluate(self, pipeline: Pipeline, stored: bytes) -> bool:
-        """Compare the count, with fresh noise, to the threshold that was stored."""
-        return pipeline.is_above(self.question, self.mechanism, int(json.loads(stored)["threshold"]))
+    def look(self, stored: bytes) -> CellAbove:
+        """One look at the count, against the threshold that was stored."""
+        return CellAbove(self.question, self.mechanism, int(json.loads(stored)["threshold"]), self.look_seconds)
 
 
 def watchable(plan: Plan, *, threshold: Number, neighbours: Neighbours, run: int, label: str) -> Watchable:
@@ -116,7 +119,8 @@ def watchable(plan: Plan, *, threshold: Number, neighbours: Neighbours, run: int
         epsilon=price.epsilon, sensitivity=norms(question, measure, (), neighbours).l1, threshold=least
     )
     which = read_count(run, name="run")
-    return Watchable(question, mechanism, neighbours, which, f"watch for {threshold}: {label}"[:_LONGEST_LABEL])
+    label = f"watch for {threshold}: {label}"[:_LONGEST_LABEL]
+    return Watchable(question, mechanism, neighbours, which, label, seconds_of(plan))
 
 
 def _one_cell(plan: Plan) -> tuple[Question, Measure]:
@@ -140,19 +144,18 @@ def _one_cell(plan: Plan) -> tuple[Question, Measure]:
     return question, measure
 
 
-class Watch:
-    """A count that is watched. Every data version has one bit, said as often as it is asked for; the first *above* is the last.
+class Watch(WatchFace):
+    """A watch of the curator at hand."""
 
-    It is evaluated when somebody calls `evaluate`: by the clock or by request, never because data came.
-    """
-
-    __slots__ = ("_analyst", "_key", "_ledger", "_pipeline", "_version", "_wanted", "receipt")
+    __slots__ = ("_analyst", "_key", "_ledger", "_pipeline", "_version", "_wanted", "receipt", "replayed")
 
     def __init__(
-        self, wanted: Watchable, pipeline: Pipeline, *, version: int, analyst: str | None, receipt: str
+        self, wanted: Watchable, pipeline: Pipeline, *, version: int, analyst: str | None, paid: Reservation | None
     ) -> None:
         self._wanted, self._pipeline, self._ledger = wanted, pipeline, pipeline.ledger
-        self._version, self._analyst, self._key, self.receipt = version, analyst, wanted.key, receipt
+        self._version, self._analyst, self._key = version, analyst, wanted.key
+        self.receipt = paid.receipt if paid else ""
+        self.replayed = paid is None or (paid.replayed and not paid.charged)
 
     def __repr__(self) -> str:
         return f"Watch({self._wanted.label!r}, receipt={self.receipt[:12]!r})"
@@ -167,16 +170,27 @@ class Watch:
         """Why there is nothing more to come: above, failed or lost; None while it goes on."""
         return self._known().ended
 
-    def evaluate(self) -> bool:
-        """Whether the count of this data version is above, noisily: as stored, or read and stored before it is returned."""
+    @property
+    def facts(self) -> WatchFacts:
+        """All of it at once, as it is told to others."""
+        known = self._known()
+        looks = tuple(Look(version, known.bits[version]) for version in sorted(known.bits))
+        return WatchFacts(self.receipt, self._version, looks, known.ended)
+
+    def evaluate(self, *, asking: Asking | None = None) -> bool:
+        """Whether the count of this data version is above, noisily: as stored, or read and stored before it is returned.
+
+        Args:
+            asking: How it can be taken back.
+        """
         known = self._known()
         if self._version in known.bits:
             return known.bits[self._version]
         if known.ended is not None or known.threshold is None:
             raise _over(known)
-        above = self._fresh(known.threshold)
-        known = self._keep(above)
-        if above is None:
+        is_above = self._fresh(known.threshold, asking)
+        known = self._keep(is_above)
+        if is_above is None:
             raise EngineFailure(
                 "The engine could not answer, and the watch has ended. The price was paid.",
                 next_step="Tell the owner of the data.",
@@ -188,33 +202,51 @@ class Watch:
     def _known(self) -> Watched:
         return self._ledger.watched(self._key, analyst=self._analyst)
 
-    def _fresh(self, threshold: bytes) -> bool | None:
+    def _fresh(self, threshold: bytes, asking: Asking | None) -> bool | None:
         """None where it failed: that is a bit about the data too, so it is the last one."""
-        try:
-            return self._wanted.evaluate(self._pipeline, threshold)
-        except Exception as failure:  # noqa: BLE001  not only what engines are known to raise
-            _LOG.error("a watch failed past its charge: %s", type(failure).__name__)  # its text quotes cells
-            return None
+        stored = self._pipeline.look(self._wanted.look(threshold), analyst=self._analyst, asking=asking)
+        return None if stored is None else bool(json.loads(stored))
 
-    def _keep(self, above: bool | None) -> Watched:
+    def _keep(self, is_above: bool | None) -> Watched:
         """Store the bit, or the failure, which stops the analyst until the owner looks."""
-        known = self._ledger.evaluated(self._key, version=self._version, above=above, analyst=self._analyst)
-        if above is None and self._analyst is not None:
+        known = self._ledger.evaluated(self._key, version=self._version, above=is_above, analyst=self._analyst)
+        if is_above is None and self._analyst is not None:
             with suppress(AccountFrozen):
                 self._ledger.freeze(self._analyst, by="a reading that failed")
         return known
 
 
-def begin(wanted: Watchable, pipeline: Pipeline, *, version: int, analyst: str | None) -> Watch:
+def begin(
+    wanted: Watchable,
+    pipeline: Pipeline,
+    *,
+    version: int,
+    analyst: str | None,
+    request_id: str | None = None,
+    asking: Asking | None = None,
+) -> Watch:
     """Pay, draw the threshold and store it; or find the watch as it is in the books.
 
     Who joins pays before hearing how it went: whether it has ended is about the data.
     """
+    _check_there(wanted, pipeline, analyst)
+    paid = pipeline.answer(wanted, analyst=analyst, request_id=request_id, asking=asking)
+    return Watch(wanted, pipeline, version=version, analyst=analyst, paid=paid.reservation)
+
+
+def resume(wanted: Watchable, pipeline: Pipeline, *, version: int, analyst: str | None) -> Watch:
+    """A watch that the analyst has paid for; nothing is spent, and any other is refused."""
+    _check_there(wanted, pipeline, analyst)
+    paid = pipeline.recalled(wanted, analyst=analyst)
+    if paid is None:
+        raise NotAnswered("This watch was not begun, or it is not paid for.", next_step="Begin it, which is paid for.")
+    return Watch(wanted, pipeline, version=version, analyst=analyst, paid=paid.reservation)
+
+
+def _check_there(wanted: Watchable, pipeline: Pipeline, analyst: str | None) -> None:
     known = pipeline.ledger.watched(wanted.key, analyst=analyst)
     if known.lost:
         raise _over(known)  # a threshold is never drawn a second time
-    paid = pipeline.answer(wanted, analyst=analyst).reservation
-    return Watch(wanted, pipeline, version=version, analyst=analyst, receipt=paid.receipt if paid else "")
 
 
 def _over(known: Watched) -> NotAllowed | LedgerDamaged:

@@ -19,7 +19,7 @@ from discreet.answering.facts import facts_of
 from discreet.answering.leaving import UNIT
 from discreet.curator import Curator
 from discreet.local.books import CollectorBooks
-from discreet.server import analysts, attacking, auditors, collecting, owner, releasing, saving
+from discreet.server import analysts, attacking, auditors, collecting, owner, releasing, saving, watching
 from discreet.server.current import Current
 from discreet.server.door import Door
 from discreet.server.gate import Gate
@@ -86,6 +86,7 @@ def create_app(
         app.add_middleware(NamedProxies, limits=known)
     add_refusals(app)
     app.include_router(analysts.routes)
+    app.include_router(watching.routes)
     app.include_router(saving.routes)
     app.include_router(releasing.routes)
     app.include_router(owner.routes)
@@ -104,11 +105,11 @@ def create_app(
 async def _served(app: FastAPI) -> AsyncIterator[None]:
     """While the server runs, what is newer than what it serves is noticed; at its end the books are closed, whichever signal ends it."""
     service: Service = app.state.service
-    watching = asyncio.create_task(service.current.watch())
+    following = asyncio.create_task(service.current.watch())
     try:
         yield
     finally:
-        watching.cancel()
+        following.cancel()
         await app.state.health.stop()
         service.close()
 

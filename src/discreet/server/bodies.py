@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from discreet.accounting import Filter, open_filter
 from discreet.answering.answer import Answer
-from discreet.answering.facts import Explanation
+from discreet.answering.facts import Explanation, WatchFacts, facts_of
+from discreet.answering.watching import Watch
 from discreet.answering.wire import read_parameters
 from discreet.curator import Asking, Curator
 from discreet.errors import BadTask
@@ -37,10 +40,14 @@ class _Strict(BaseModel):
 
 
 class Askable(Protocol[Got_co]):
-    """What is asked of a curator, and can be explained by one."""
+    """What is asked of a curator."""
 
     def asked_of(self, curator: Curator, *, analyst: str | None, request_id: str, asking: Asking) -> Got_co:
         """Ask, and pay."""
+
+
+class Explainable(Protocol):
+    """What can be explained by a curator."""
 
     def explained_by(self, curator: Curator, *, analyst: str | None) -> Any:
         """What it would cost."""
@@ -137,6 +144,62 @@ class Asked(Question):
     """The same, and the share of answers that intervals should cover."""
 
     level: Share = CONFIDENCE
+
+
+class NewWatch(_WithoutNulls):
+    """One count or sum that is watched over data versions; the same words find it again."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        json_schema_extra={"example": {"sql": "SELECT COUNT(*) FROM visits", "threshold": 3000, "epsilon": 0.5}},
+    )
+    sql: Annotated[str, Field(min_length=1, max_length=20_000)]
+    threshold: int | Annotated[float, Field(allow_inf_nan=False)]
+    epsilon: Positive | None = None
+    parameters: dict[str, Parameter] | list[Parameter] | None = None
+    run: int = 1
+    dataset: str | None = None
+
+    def asked_of(self, curator: Curator, *, analyst: str | None, request_id: str, asking: Asking) -> WatchSaid:
+        """Begun and paid for, or found as it is."""
+        watch = curator.watch(self.sql, analyst=analyst, request_id=request_id, asking=asking, **self._details)
+        return WatchSaid(watch.facts, watch.replayed)
+
+    def recalled_by(self, curator: Curator, *, analyst: str | None) -> WatchSaid:
+        """What it said so far, if it is paid for."""
+        return WatchSaid(self._found(curator, analyst).facts)
+
+    def _found(self, curator: Curator, analyst: str | None) -> Watch:
+        return curator.watched(self.sql, analyst=analyst, **self._details)
+
+    @property
+    def _details(self) -> dict[str, Any]:
+        what = {"threshold": self.threshold, "epsilon": self.epsilon, "run": self.run}
+        return {**what, "parameters": read_parameters(self.parameters or ())}
+
+
+class WatchLook(NewWatch):
+    """The words of a watch that is paid for, to look at the data version that is served."""
+
+    def asked_of(self, curator: Curator, *, analyst: str | None, request_id: str, asking: Asking) -> WatchSaid:  # noqa: ARG002  a version is looked at once, whatever the request is called
+        """Looked at, or found as it was said."""
+        watch = self._found(curator, analyst)
+        watch.evaluate(asking=asking)
+        return WatchSaid(watch.facts)
+
+
+@dataclass(frozen=True, slots=True)
+class WatchSaid:
+    """What a watch says, as it leaves; its looks cost nothing, its beginning may."""
+
+    facts: WatchFacts
+    replayed: bool = True
+
+    @property
+    def stored(self) -> bytes:
+        """Its bytes."""
+        return json.dumps(facts_of(self.facts)).encode()
 
 
 class NewSaved(_Strict):

@@ -17,7 +17,7 @@ from discreet.answering.sizes import AnswerLimit
 from discreet.curator import Asking, Curator
 from discreet.engines import Places
 from discreet.errors import BadInput, QueryRefused, RequestConflict, TooMany
-from discreet.server.bodies import Askable, Question
+from discreet.server.bodies import Askable, Explainable, Question
 from discreet.server.current import Current
 from discreet.server.guard import Guard
 from discreet.server.hours import Hours
@@ -146,7 +146,7 @@ class Questions:
         self._abandoned.add(task)
         task.add_done_callback(self._abandoned.discard)
 
-    async def explain(self, question: Askable[Any], *, holder: Holder, then: Callable[[Any], T]) -> T:
+    async def explain(self, question: Explainable, *, holder: Holder, then: Callable[[Any], T]) -> T:
         """What a question would read, measure and cost, on the same clock."""
 
         def explained(curator: Curator) -> T:
