@@ -89,6 +89,26 @@ def noisy_max_law(scores: list[int], scale: Fraction) -> Law:
     return law
 
 
+def ladder_law(value: int, local: int, *, most: int, epsilon: Fraction) -> Law:
+    """Rung by rung, integer by integer."""
+    weights, reached, rung = {value: Fraction(1)}, 0, 0
+    while rung < 200 / epsilon:
+        rung += 1
+        weight = exp_of(-epsilon * rung / 2)
+        for _ in range(min(local + rung - 1, most)):
+            reached += 1
+            weights[value + reached] = weights[value - reached] = weight
+    return normalised(weights)
+
+
+def generalized_law(scores: list[int], sensitivities: list[Fraction], *, penalty: Fraction, epsilon: Fraction) -> Law:
+    """By the definition: the largest of the pairs' differences, rounded down to 1/65536."""
+    worth = [score - penalty * width for score, width in zip(scores, sensitivities, strict=True)]
+    pairs = list(zip(worth, sensitivities, strict=True))
+    short = [max((other - own) / (width + beside) for other, beside in pairs) for own, width in pairs]
+    return exponential_law([-math.floor(each * 65536) for each in short], epsilon / 2 / 65536)
+
+
 def response_law(value: int, epsilon: Fraction, categories: int = 2) -> Law:
     odds = exp_of(epsilon)
     return {c: (odds if c == value else Fraction(1)) / (odds + categories - 1) for c in range(categories)}

@@ -79,6 +79,8 @@ CLASSES = {
     "BiasedCoin": {"gamma": 0.2},
     "Exponential": {"sensitivity": 1, "epsilon": 1, "size": 3, "monotone": True},
     "Gaussian": {"sensitivity": 1, "variance": 2, "size": 2},
+    "GeneralizedExponential": {"sensitivities": (1, 2, 4), "epsilon": 1},
+    "Ladder": {"epsilon": 1, "most": 3},
     "Laplace": {"sensitivity": 1, "epsilon": 1, "size": 2},
     "NoisyMax": {"sensitivity": 1, "epsilon": 1, "size": 3},
     "PartitionSelection": {"epsilon": 1, "delta": 1e-3},

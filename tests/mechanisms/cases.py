@@ -18,6 +18,8 @@ from discreet.mechanisms import (
     BiasedCoin,
     Exponential,
     Gaussian,
+    GeneralizedExponential,
+    Ladder,
     Laplace,
     Mechanism,
     NoisyMax,
@@ -34,6 +36,8 @@ from tests.laws import (
     above_threshold_law,
     exponential_law,
     gaussian_law,
+    generalized_law,
+    ladder_law,
     laplace_law,
     noisy_max_law,
     permute_and_flip_law,
@@ -79,6 +83,14 @@ def _permute_and_flip(m: PermuteAndFlip, scores: np.ndarray) -> Law:
 
 def _noisy_max(m: NoisyMax, scores: np.ndarray) -> Law:
     return noisy_max_law(scores.tolist(), 1 / m.rate)
+
+
+def _generalized(m: GeneralizedExponential, scores: np.ndarray) -> Law:
+    return generalized_law(scores.tolist(), list(m.sensitivities), penalty=m.penalty, epsilon=exact(m.epsilon))
+
+
+def _ladder(m: Ladder, value: tuple[int, int]) -> Law:
+    return ladder_law(*value, most=m.most, epsilon=exact(m.epsilon))
 
 
 def _response(m: RandomizedResponse, value: np.ndarray) -> Law:
@@ -216,6 +228,21 @@ CASES = [
         (_array(7, 5, 5), _array(7, 3, 4)),
         _permute_and_flip,
     ),
+    Case(
+        "generalized exponential",
+        GeneralizedExponential(sensitivities=(1, 2, 8), epsilon=1),
+        (_array(3, 10, 20), _array(4, 8, 28)),
+        _generalized,
+    ),
+    Case(
+        "generalized exponential, fractions",
+        GeneralizedExponential(sensitivities=(Fraction(1, 3), 2), epsilon=0.7),
+        (_array(0, 0), _array(0, 2)),
+        _generalized,
+    ),
+    Case("ladder", Ladder(epsilon=2, most=3), ((4, 2), (2, 1)), _ladder),
+    Case("ladder, flat", Ladder(epsilon=1, most=2), ((4, 2), (2, 2)), _ladder),
+    Case("ladder, from the ground", Ladder(epsilon=3, most=4), ((0, 0), (0, 1)), _ladder),
     Case("noisy max", NoisyMax(sensitivity=1, epsilon=1, size=3), (_array(0, 1, 2), _array(1, 0, 1)), _noisy_max),
     Case("noisy max, tie", NoisyMax(sensitivity=1, epsilon=2, size=2), (_array(3, 3), _array(2, 4)), _noisy_max),
     Case("adaptive, rho", BUDGET, (Program(0, BUDGET), Program(1, BUDGET)), _adaptive),

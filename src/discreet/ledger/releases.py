@@ -15,7 +15,7 @@ from discreet.exact import exact
 from discreet.loss import Neighbours
 from discreet.mechanisms import Mechanism
 
-_WHOLE = {"points", "rows", "size", "threshold", "positives", "categories"}
+_WHOLE = {"most", "points", "rows", "size", "threshold", "positives", "categories"}
 
 
 def describe(release: Mechanism) -> dict[str, Any]:
@@ -29,6 +29,8 @@ def describe(release: Mechanism) -> dict[str, Any]:
 def _plain(value: Any) -> Any:
     if isinstance(value, bool):
         return value
+    if isinstance(value, tuple):
+        return " ".join(str(exact(each)) for each in value)
     return value.value if isinstance(value, Enum) else str(exact(value))
 
 
@@ -51,6 +53,8 @@ def _value(name: str, text: Any) -> Any:
         return text
     if name == "neighbours":
         return Neighbours(text)
+    if name == "sensitivities":
+        return tuple(fraction(each) for each in text.split())
     return int(text) if name in _WHOLE else fraction(text)
 
 

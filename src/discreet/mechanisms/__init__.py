@@ -3,8 +3,10 @@
 from discreet.mechanisms.adaptive import Adaptive, PureAdaptive
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.gaussian import Gaussian
+from discreet.mechanisms.generalized import GeneralizedExponential
 from discreet.mechanisms.grid import Grid
 from discreet.mechanisms.histograms import Histograms
+from discreet.mechanisms.ladder import Ladder
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.partitions import PartitionSelection
 from discreet.mechanisms.quantile import Quantile
@@ -19,8 +21,10 @@ __all__ = [
     "BiasedCoin",
     "Exponential",
     "Gaussian",
+    "GeneralizedExponential",
     "Grid",
     "Histograms",
+    "Ladder",
     "Laplace",
     "Mechanism",
     "NoisyMax",

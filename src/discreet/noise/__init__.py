@@ -5,6 +5,7 @@ from discreet.noise.choice import exponential_choice, permute_and_flip
 from discreet.noise.choices import exponential_choices
 from discreet.noise.coins import Probability, bernoulli, bernoulli_exp, flip
 from discreet.noise.gaussian import discrete_gaussian
+from discreet.noise.ladder import ladder_rung
 from discreet.noise.laplace import Samples, discrete_laplace, geometric, one_discrete_laplace
 from discreet.noise.uniform import binomial, uniform_below, uniform_below_each
 
@@ -22,6 +23,7 @@ __all__ = [
     "exponential_choices",
     "flip",
     "geometric",
+    "ladder_rung",
     "one_discrete_laplace",
     "permute_and_flip",
     "uniform_below",

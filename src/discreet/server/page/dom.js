@@ -129,6 +129,8 @@ const MECHANISMS = {
   Exponential: "a noisy choice",
   PermuteAndFlip: "a noisy choice",
   NoisyMax: "a noisy choice",
+  GeneralizedExponential: "a noisy choice",
+  Ladder: "a noisy count",
   Quantile: "a noisy quantile",
   AboveThreshold: "a noisy threshold",
   Adaptive: "many noisy looks",
