@@ -18,6 +18,7 @@ from discreet.answering.estimate import bins_question, ends_of, to_be_bounded
 from discreet.answering.explaining import explained
 from discreet.answering.face import CuratorFace
 from discreet.answering.facts import PAGE, Balance, Card, CatalogFacts, Explanation, PastRelease
+from discreet.answering.finding import FindsReleases
 from discreet.answering.pipeline import Asking, Pipeline, SqlRelease
 from discreet.answering.plan import Plan
 from discreet.answering.planning import at_price, digest_of
@@ -59,7 +60,7 @@ class Estimate(NamedTuple):
     answer: Answer
 
 
-class Curator(MakesSynthetic, AnswersWorkloads, CuratorFace):
+class Curator(MakesSynthetic, AnswersWorkloads, FindsReleases, CuratorFace):
     """Stands between a database and an analyst who may be hostile."""
 
     def __init__(
@@ -189,9 +190,8 @@ class Curator(MakesSynthetic, AnswersWorkloads, CuratorFace):
         books = paid.reservation
         if books is None:
             return Answer(plan, paid.stored, loss=Loss(0), replayed=True, receipt="")
-        free = books.replayed and not books.charged  # an analyst's own account pays once for what others asked before
         drawn = wanted.drawn(paid.stored)
-        return Answer(plan, paid.stored, drawn, loss=self.loss(plan), replayed=free, receipt=books.receipt)
+        return Answer(plan, paid.stored, drawn, loss=self.loss(plan), replayed=books.is_free, receipt=books.receipt)
 
     @contextmanager
     def _planning(self, analyst: str | None, taken_back: threading.Event | None) -> Iterator[None]:

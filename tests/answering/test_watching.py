@@ -390,9 +390,9 @@ def test_beginning_and_evaluating_is_above_threshold_bit_for_bit(curator):
         counts = [(seed * 7 + version * 11) % 60 - 30 for version in range(6)]
         bits, twin = SeededBits(seed), SeededBits(seed)
         twin.words(4, 64)  # the salt
-        stored, path = wanted.made(Desk(engine=None, bits=bits, stopped=None, ledger=None, reservation=None)), []
+        stored, path = wanted.made(Desk(engine=None, bits=bits, stopped=None, steps=None)), []
         while len(path) < len(counts) and True not in path:
-            desk = Desk(engine=_Counts(counts[len(path)]), bits=bits, stopped=None, ledger=None, reservation=None)
+            desk = Desk(engine=_Counts(counts[len(path)]), bits=bits, stopped=None, steps=None)
             path.append(json.loads(wanted.look(stored).made(desk)))
         assert path == wanted.mechanism.release(counts, twin)
         paths.add(tuple(path))

@@ -8,9 +8,9 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
 
+from discreet.answering.release_files import MEDIA_TYPE, read_release
 from discreet.server.keys import KeyBook
 from discreet.server.releasing import MOST_ROWS
-from discreet.synthetic.files import MEDIA_TYPE, read_release
 from discreet.synthetic.release import SyntheticRelease
 from tests.opening import CAP
 from tests.server.conftest import PATIENCE, Server

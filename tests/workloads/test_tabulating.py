@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 
 from discreet import workloads
-from discreet.errors import BadInput, BudgetExceeded, DiscreetError
+from discreet.errors import BadInput, BadRelease, BudgetExceeded, DiscreetError
 from discreet.ledger import verify
 from discreet.loss import Neighbours
 from discreet.mechanisms import Adaptive, Gaussian, PureAdaptive
+from discreet.synthetic.release import SyntheticRelease
 from discreet.workloads.describing import described, rebuilt
-from discreet.workloads.tabulating import measure, plan_over
+from discreet.workloads.tabulating import TabulatedRelease, measure, plan_over
 from tests.answering.counted import MemorySteps, domain_of, measuring
 from tests.sources import SeededBits
 from tests.synthetic.test_curator import ROWS, a_curator
@@ -27,6 +28,7 @@ def test_tables_come_from_one_charge_agree_and_are_there_again_for_free():
         again = curator.tabulate(ROWS, ASKED, rho=0.5, name="t", analyst="alice")
         assert curator.budget() == spent
         assert again.transcript.encoded() == made.transcript.encoded()
+        assert (made.replayed, again.replayed) == (False, True)
         assert np.allclose(made.table("ward", "sex").sum(axis=0), made.table("sex", "age").sum(axis=1))
         assert np.allclose(made.table("ward", "age").sum(axis=0), made.table("age"))
         assert made.table("age").sum() == pytest.approx(1200, abs=200)
@@ -102,3 +104,14 @@ def test_workloads_come_back_from_json():
     assert described(rebuilt(described(asked))) == described(asked)
     columns = {"age": 2, "sex": 3, "ward": 2}
     assert np.array_equal(rebuilt(described(asked)).on(columns).gram, asked.on(columns).gram)
+
+
+def test_tables_that_were_saved_are_the_same_when_they_are_loaded_and_are_no_rows(tmp_path):
+    with a_curator() as curator:
+        made = curator.tabulate(ROWS, ASKED, rho=0.5, name="t")
+    made.save(tmp_path / "t.discreet")
+    loaded = TabulatedRelease.load(tmp_path / "t.discreet")
+    assert (loaded.name, loaded.receipt, loaded.replayed) == ("t", made.receipt, False)
+    assert np.array_equal(loaded.table("age"), made.table("age"))
+    with pytest.raises(BadRelease, match="another kind"):
+        SyntheticRelease.load(tmp_path / "t.discreet")

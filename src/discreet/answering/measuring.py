@@ -1,21 +1,18 @@
-"""The one place where exact tables meet noise: the `Measurer` that methods are given.
-
-A look is paid for by the meter, drawn, and stored as the next step of the run; what the store returns is the outcome, whoever drew it. A look that
-was stored before is paid for and returned, and nothing is drawn.
-"""
+"""The one place where exact tables meet noise: does what `measurer.py` says, and nothing else does."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet.answering.domain import Columns, Domain
 from discreet.answering.measurer import GRID, Counts, Groups, Linear, Look, Measured, SmallDatabase
 from discreet.answering.small import cells_at, largest_differences, length_of, sequences
+from discreet.answering.steps import Steps
 from discreet.answering.transcript import Step, about, looks_in
 from discreet.errors import BadData, BadInput, RunChanged
 from discreet.exact import UNIT, Number, exact, read_count, units_down
@@ -33,26 +30,16 @@ _LARGEST_ESTIMATE = 2**50
 """All cells together, times GRID: with weights, sums stay within 64 bits."""
 
 
-class Store(Protocol):
-    """Where steps are kept: the first that is stored for a number is the step."""
-
-    def stored(self) -> list[bytes]:
-        """Those of before, in order."""
-
-    def store(self, number: int, body: bytes, *, paid: Mechanism | None) -> bytes:
-        """Keep one, durably, and return the one that is kept."""
-
-
 class Run:
     """What all measurers of one run share: the meter, and the steps of before and of now."""
 
-    def __init__(self, meter: Meter, store: Store) -> None:
+    def __init__(self, meter: Meter, store: Steps) -> None:
         self.meter, self._store = meter, store
         self._stored = [Step.decoded(body) for body in store.stored()]
         self.steps: list[Step] = []
 
     def look(self, asked: dict[str, object], *, paid: Mechanism | None, drawn: Callable[[], Counts]) -> Step:
-        """The next step: as it was stored, or drawn (which pays) and stored."""
+        """The next step: as it was stored, and then only paid for; or drawn (which pays) and stored. What the store returns is the outcome."""
         number = len(self.steps)
         if number < len(self._stored):
             if paid is not None:
@@ -128,9 +115,7 @@ class Measuring:
         step = self._run.look(
             asked, paid=mechanism, drawn=lambda: self._run.meter.draw(mechanism, self._exact(columns).reshape(-1))
         )
-        look = step.look
-        assert isinstance(look, Measured)  # noqa: S101  as it was asked for
-        return look
+        return step.measured()
 
     def _merged_among(self, columns: Columns) -> dict[str, list[int]]:
         return {name: list(self._groups[name]) for name in columns if name in self._groups}
@@ -245,9 +230,7 @@ class Measuring:
             chosen = self._run.meter.draw(mechanism, -largest_differences(self.domain, exactly, rows_each, length))
             return np.array(cells_at(self.domain, int(chosen), length))
 
-        look = self._run.look(asked, paid=mechanism, drawn=drawn).look
-        assert isinstance(look, SmallDatabase)  # noqa: S101  as it was asked for
-        return look
+        return self._run.look(asked, paid=mechanism, drawn=drawn).small_database()
 
     # The sparse vector
 
@@ -288,10 +271,7 @@ class Measuring:
 
 
 class Guarding:
-    """One run of the sparse vector. Its noisy threshold is in memory only: one that was begun before a restart can only say what it said.
-
-    That it has ended by a restart is a step of its own, at the place where that was first asked: so whoever replays the run reads the same there.
-    """
+    """A `Guard`. That it has ended by a restart is a step of its own: so whoever replays the run reads the same there."""
 
     __slots__ = ("_is_over", "_measuring", "_number", "_watch")
 
@@ -313,13 +293,14 @@ class Guarding:
         for question in questions:
             _check_question(question, self._measuring.domain)
         if self.is_over:
-            raise BadInput("This guard is over.", next_step="Begin another with `watch`.")
+            raise _over()
 
         def drawn() -> Counts:
-            assert self._watch is not None  # noqa: S101  it would be over
+            if (watch := self._watch) is None:
+                raise _over()
             for at, question in enumerate(questions):
                 exactly = self._measuring._exact(question.columns)  # noqa: SLF001  our own
-                if self._watch.is_above(abs(int((exactly * question.weights).sum()) - int(estimates[at]))):
+                if watch.is_above(abs(int((exactly * question.weights).sum()) - int(estimates[at]))):
                     return np.array([at])
             return np.array([-1])
 
@@ -327,6 +308,10 @@ class Guarding:
         first = int(self._run.look(asked, paid=None, drawn=drawn).outcome[0])
         self._is_over = first >= 0
         return first if self._is_over else None
+
+
+def _over() -> BadInput:
+    return BadInput("This guard is over.", next_step="Begin another with `watch`.")
 
 
 def _whole_units(share: Fraction) -> Fraction:

@@ -26,6 +26,7 @@ from discreet.answering.noisy import Noisies
 from discreet.answering.plan import Plan
 from discreet.answering.release import above, release
 from discreet.answering.sizes import AnswerLimit
+from discreet.answering.steps import NoSteps, Steps, StepsInBooks
 from discreet.engines import Engine, Places
 from discreet.errors import (
     AccountFrozen,
@@ -125,15 +126,12 @@ class Releasable(Readable, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """What a release is made with: the data, randomness, whoever may end it, and the books, for what it stores on the way."""
+    """What a release is made with: the data, randomness, whoever may end it, and where it stores what it draws on the way."""
 
     engine: Engine
     bits: RandomBits
     stopped: threading.Event
-    ledger: Ledger
-    reservation: Reservation | None
-    """None for what is public and free."""
-    on_look: Callable[[int], None] = _no_look
+    steps: Steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +199,13 @@ class Paid:
     """None for what is public and free."""
 
 
+@dataclass(frozen=True, slots=True)
+class Charged(Paid):
+    """The same of what has a price."""
+
+    reservation: Reservation
+
+
 class Pipeline:
     """Ledger, engine and randomness, in the only order there is."""
 
@@ -215,24 +220,32 @@ class Pipeline:
 
         `analyst` is whose account is charged beside the dataset's, None for the owner. A repeated `request_id` is paid for once.
         """
-        steps = asking or Asking()
-        departure = _planned(wanted, steps)
-        if not wanted.releases:
-            return Paid(self._fresh(wanted, analyst, steps, departure, None), None)
+        if wanted.releases:
+            return self.charged(wanted, analyst=analyst, request_id=request_id, asking=asking)
+        told = asking or Asking()
+        return Paid(self._fresh(wanted, analyst, told, _set_out(wanted, told), NoSteps()), None)
+
+    def charged(
+        self, wanted: Releasable, *, analyst: str | None, request_id: str | None = None, asking: Asking | None = None
+    ) -> Charged:
+        """The same of something that has a price."""
+        told = asking or Asking()
+        departure = _set_out(wanted, told)
         reservation = self.ledger.reserve(_request(wanted, analyst, request_id))
-        steps.on_step("asked before" if reservation.replayed and not reservation.charged else "paid")
+        told.on_step("asked before" if reservation.is_free else "paid")
         stored = reservation.answer
         if stored is None:
-            stored = self.ledger.finish(reservation, self._fresh(wanted, analyst, steps, departure, reservation))
-        return Paid(stored, reservation)
+            steps = StepsInBooks(self.ledger, reservation, told.on_look)
+            stored = self.ledger.finish(reservation, self._fresh(wanted, analyst, told, departure, steps))
+        return Charged(stored, reservation)
 
     def look(self, wanted: Readable, *, analyst: str | None, asking: Asking | None = None) -> bytes | None:
         """A further look of something that was paid for in full at its start: what may leave, at the end of its class; None where it failed.
 
         Whoever calls stores either, and stops the analyst for the latter.
         """
-        steps = asking or Asking()
-        return self._read(wanted, analyst, steps, _planned(wanted, steps), None)
+        told = asking or Asking()
+        return self._read(wanted, analyst, told, _set_out(wanted, told), NoSteps())
 
     def is_paid(self, wanted: Releasable, *, analyst: str | None) -> bool:
         """Whether a release would cost nothing: public, or answered and paid for before."""
@@ -275,12 +288,12 @@ class Pipeline:
         analyst: str | None,
         asking: Asking,
         departure: Departure,
-        reservation: Reservation | None,
+        steps: Steps,
     ) -> bytes:
         """Read, add noise, and wait. Whatever fails past the charge may hang on somebody's row, so it is one sentence and a bit about the
         data: it stops the analyst until the owner looks.
         """
-        noisy = self._read(wanted, analyst, asking, departure, reservation)
+        noisy = self._read(wanted, analyst, asking, departure, steps)
         if noisy is not None:
             return noisy
         if analyst is not None:
@@ -294,7 +307,7 @@ class Pipeline:
         analyst: str | None,
         asking: Asking,
         departure: Departure,
-        reservation: Reservation | None,
+        steps: Steps,
     ) -> bytes | None:
         """What may leave, when its class ends; None where it failed.
 
@@ -305,7 +318,7 @@ class Pipeline:
             with self._places.held(analyst, taken_back=asking.stopped, is_long=wanted.seconds > LONG):
                 begun = departure.now()
                 asking.on_place()
-                desk = Desk(self._engine, self._bits, asking.stopped, self.ledger, reservation, asking.on_look)
+                desk = Desk(self._engine, self._bits, asking.stopped, steps)
                 noisy, failure = self._made(wanted, desk)
                 ends = departure.place_ends(begun)
                 asking.stopped.wait(max(0.0, ends - departure.now()))
@@ -332,8 +345,8 @@ class Pipeline:
             return None, type(failure).__name__
 
 
-def _planned(wanted: Readable, asking: Asking) -> Departure:
-    """When it leaves, chosen before anything is charged or read."""
+def _set_out(wanted: Readable, asking: Asking) -> Departure:
+    """Before anything is charged: tell that it is planned, and hear when its answer leaves, unless it is refused or taken back."""
     asking.on_step("planned")
     departure = asking.leaving(wanted.seconds)
     if asking.taken_back.is_set():

@@ -14,7 +14,6 @@ from discreet.answering.measurer import Measurer
 from discreet.answering.measuring import Measuring, Run
 from discreet.answering.pipeline import PLACES, Desk
 from discreet.answering.transcript import Transcript
-from discreet.ledger import Ledger, Reservation
 from discreet.ledger.releases import describe
 from discreet.loss import Neighbours
 from discreet.mechanisms import Mechanism
@@ -80,8 +79,7 @@ class TableRun:
 
     def made(self, desk: Desk) -> bytes:
         """The transcript: steps of before, and those that were still to be drawn."""
-        assert desk.reservation is not None  # noqa: S101  a budget is never free
-        run = Run(Meter(self.budget, desk.bits), KeptSteps(desk.ledger, desk.reservation, desk.on_look))
+        run = Run(Meter(self.budget, desk.bits), desk.steps)
         with desk.engine.tables(self.rows.question, taken_back=desk.stopped, sharing=PLACES) as tables:
             self.measure(Measuring(self.domain, tables, run))
         facts = {"purpose": self.purpose, "domain": described(self.domain), "budget": describe(self.budget)}
@@ -89,18 +87,32 @@ class TableRun:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptSteps:
-    """The steps of a run in the books."""
+class Basis:
+    """What every run begins with: whose rows, what is public about them, and what may be spent."""
 
-    ledger: Ledger
-    reservation: Reservation
-    on_look: Callable[[int], None]
-    """Hears how many there are, once they are on disk."""
+    rows: PeoplesRows
+    domain: Domain
+    budget: AdaptiveBudget
+    version: int
+    source: str
+    """As it was asked for."""
+    name: str | None
 
-    def stored(self) -> list[bytes]:
-        return self.ledger.steps(self.reservation)
+    def run(self, what: str, *, purpose: Mapping[str, object], measure: Callable[[Measurer], None]) -> TableRun:
+        """The run with a purpose.
 
-    def store(self, number: int, body: bytes, *, paid: Mechanism | None) -> bytes:
-        kept = self.ledger.step(self.reservation, number, body, paid=paid)
-        self.on_look(number + 1)
-        return kept
+        Args:
+            what: It makes of its source, for the books.
+            purpose: What it is for, in JSON.
+            measure: What it looks at.
+        """
+        return TableRun(
+            rows=self.rows,
+            domain=self.domain,
+            budget=self.budget,
+            purpose=purpose,
+            measure=measure,
+            version=self.version,
+            label=f"{what} of {self.source}"[:20_000],
+            name=self.name,
+        )

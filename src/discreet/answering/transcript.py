@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from discreet.answering.measurer import Chosen, Look, Measured, SmallDatabase
 from discreet.errors import LedgerDamaged
 from discreet.ledger.entries import canonical
-from discreet.ledger.releases import describe, rebuild
+from discreet.ledger.releases import describe, rebuild_as
 from discreet.mechanisms import Exponential, Gaussian, Laplace, Mechanism
 
 FORMAT = 1
@@ -49,25 +49,29 @@ class Step:
     def look(self) -> Look | None:
         """The table, the choice or the small database that it is; None for what guards."""
         if self.kind == "table":
-            values = self.outcome.reshape(self.about["shape"])
-            groups = {name: tuple(codes) for name, codes in self.about["groups"].items()}
-            return Measured(tuple(self.about["columns"]), values, _noise(self.about["paid"]), groups)
+            return self.measured()
         if self.kind == "choice":
             candidates = tuple(tuple(columns) for columns in self.about["candidates"])
-            mechanism = rebuild(self.about["paid"])
-            assert isinstance(mechanism, Exponential)  # noqa: S101  as it was stored
-            return Chosen(candidates[int(self.outcome[0])], candidates, mechanism)
-        if self.kind == "small":
-            mechanism = rebuild(self.about["paid"])
-            assert isinstance(mechanism, Exponential)  # noqa: S101  as it was stored
-            return SmallDatabase(tuple(self.outcome.tolist()), self.about["rows_each"], mechanism)
-        return None
+            return Chosen(candidates[int(self.outcome[0])], candidates, self._choice())
+        return self.small_database() if self.kind == "small" else None
 
+    def measured(self) -> Measured:
+        """The table that was asked for."""
+        values = self.outcome.reshape(self.about["shape"])
+        groups = {name: tuple(codes) for name, codes in self.about["groups"].items()}
+        return Measured(tuple(self.about["columns"]), values, self._noise(), groups)
 
-def _noise(described: Mapping[str, Any]) -> Gaussian | Laplace:
-    mechanism = rebuild(described)
-    assert isinstance(mechanism, Gaussian | Laplace)  # noqa: S101  as it was stored
-    return mechanism
+    def small_database(self) -> SmallDatabase:
+        """The small database that was asked for."""
+        return SmallDatabase(tuple(self.outcome.tolist()), self.about["rows_each"], self._choice())
+
+    def _noise(self) -> Gaussian | Laplace:
+        if self.about["paid"]["mechanism"] == "Laplace":
+            return rebuild_as(Laplace, self.about["paid"])
+        return rebuild_as(Gaussian, self.about["paid"])
+
+    def _choice(self) -> Exponential:
+        return rebuild_as(Exponential, self.about["paid"])
 
 
 def about(kind: str, *, paid: Mechanism | None, **details: Any) -> dict[str, Any]:

@@ -24,7 +24,6 @@ from discreet.synthetic.asking import Wanted
 from discreet.synthetic.curating import SynthesisPlan
 from discreet.synthetic.files import KINDS, write_rows
 from discreet.synthetic.registry import METHODS
-from discreet.synthetic.release import release_facts
 
 Source = Annotated[str, typer.Argument(help="A table, or a SELECT that yields people's rows.")]
 Epsilon = Annotated[
@@ -99,7 +98,7 @@ def _make(
     """Pay, make, write rows, and say so."""
     with _looking_on() as on_look:
         release = curator.synthesize(source, asking=Asking(on_look=on_look), **details)
-    facts, count = release_facts(release), max(0, round(release.total)) if rows is None else rows
+    facts, count = release.facts, max(0, round(release.total)) if rows is None else rows
     if out is not None:
         write_rows(release.sample(count), out, kind=out.suffix[1:])
     if as_json:

@@ -7,14 +7,15 @@ from dataclasses import fields
 from enum import Enum
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from discreet import mechanisms
-from discreet.errors import BadInput
+from discreet.errors import BadInput, LedgerDamaged
 from discreet.exact import exact
 from discreet.loss import Neighbours
 from discreet.mechanisms import Mechanism
 
+T = TypeVar("T", bound=Mechanism)
 _WHOLE = {"most", "points", "rows", "size", "threshold", "positives", "categories"}
 
 
@@ -37,6 +38,14 @@ def _plain(value: Any) -> Any:
 def rebuild(described: Mapping[str, Any]) -> Mechanism:
     """The mechanism that was described."""
     return _rebuilt(tuple(described.items()))
+
+
+def rebuild_as(kind: type[T], described: Mapping[str, Any]) -> T:
+    """The mechanism that was described, where only one kind belongs there."""
+    mechanism = rebuild(described)
+    if not isinstance(mechanism, kind):
+        raise LedgerDamaged("A stored run cannot be read.", next_step="Ask the owner to verify the books.")
+    return mechanism
 
 
 @lru_cache(maxsize=4096)

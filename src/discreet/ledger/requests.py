@@ -74,6 +74,11 @@ class Reservation:
     def replayed(self) -> bool:
         return self.answer is not None
 
+    @property
+    def is_free(self) -> bool:
+        """Whether nobody paid: an analyst's own account pays once for what others asked before."""
+        return self.replayed and not self.charged
+
 
 def check_text(text: object, what: str, *, most: int) -> None:
     """Text that every database keeps as it is."""

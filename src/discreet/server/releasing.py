@@ -9,6 +9,8 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import JSONResponse
 
 from discreet.answering.facts import facts_of
+from discreet.answering.release_files import MEDIA_TYPE
+from discreet.answering.run_release import RunRelease
 from discreet.errors import BadInput
 from discreet.server.answered import NAME, answered
 from discreet.server.bodies import Synthesis, in_document
@@ -18,9 +20,7 @@ from discreet.server.refusals import RESPONSES
 from discreet.server.routing import SharedRoute
 from discreet.server.service import holder_of, service_of
 from discreet.server.writing import WaitingAnswer
-from discreet.synthetic.curating import AnyRelease
-from discreet.synthetic.files import MEDIA_TYPE, release_as_bytes
-from discreet.synthetic.release import SyntheticRelease, release_facts
+from discreet.synthetic.release import SyntheticRelease
 
 routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=SharedRoute)
 MOST_ROWS = 1_000_000
@@ -62,7 +62,7 @@ async def draw_rows(
     return await _looked_up(name, request, Form(kind, partial(_rows, kind=kind, count=count)), is_long=True)
 
 
-async def _looked_up(name: str, request: Request, form: Form[AnyRelease], *, is_long: bool = False) -> Response:
+async def _looked_up(name: str, request: Request, form: Form[RunRelease], *, is_long: bool = False) -> Response:
     """A release by its name; free. To make rows a model is fitted, which takes seconds: each analyst has one place for that."""
     service, holder = service_of(request), holder_of(request)
     service.writing.check_room(holder.name)
@@ -81,15 +81,15 @@ def _form_of(request: Request) -> Form[Any]:
     return Form(JSON, _facts)
 
 
-def _facts(release: AnyRelease, file: WaitingAnswer) -> None:
-    file.write(written_as(release_facts(release)).encode())
+def _facts(release: RunRelease, file: WaitingAnswer) -> None:
+    file.write(written_as(release.facts).encode())
 
 
-def _release(release: AnyRelease, file: WaitingAnswer) -> None:
-    file.write(release_as_bytes(release.stored, name=release.name, receipt=release.receipt))
+def _release(release: RunRelease, file: WaitingAnswer) -> None:
+    file.write(release.as_bytes())
 
 
-def _rows(release: AnyRelease, file: WaitingAnswer, *, kind: str, count: int | None) -> None:
+def _rows(release: RunRelease, file: WaitingAnswer, *, kind: str, count: int | None) -> None:
     if not isinstance(release, SyntheticRelease):
         raise BadInput("This release has tables and no rows.", next_step="Take it as application/vnd.discreet.release.")
     wanted = min(MOST_ROWS, max(0, round(release.total))) if count is None else count

@@ -6,15 +6,13 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 from discreet.answering.domain import Columns, Domain
-from discreet.answering.runs import TableRun, domain_of
+from discreet.answering.run_options import RunOptions
+from discreet.answering.runs import Basis, TableRun
 from discreet.errors import BadInput, TooLarge
 from discreet.exact import read_count
-from discreet.loss import Neighbours
-from discreet.mechanisms.adaptive import AdaptiveBudget
-from discreet.sql.people import PeoplesRows
 from discreet.synthetic.affording import check_affordable
 from discreet.synthetic.candidates import check_number, number_of
 from discreet.synthetic.methods import Method
@@ -24,6 +22,16 @@ Wanted: TypeAlias = int | Iterable[Iterable[str]]
 """All tables over so many columns, or tables by the names of their columns."""
 PURPOSE = "synthesize"
 MOST_TABLES = 10_000
+
+
+class SynthesisOptions(RunOptions, total=False):
+    """What synthetic data is asked for by."""
+
+    workload: Annotated[
+        Wanted,
+        "All tables over so many columns (3), or tables by the names of their columns: what the rows shall be good at.",
+    ]
+    method: Annotated[str, 'By its name; "aim" unless another is named.']
 
 
 def tables_wanted(workload: Wanted, domain: Domain) -> dict[Columns, int]:
@@ -61,31 +69,12 @@ def method_named(name: str) -> Method:
     return METHODS[name]
 
 
-def synthesis(
-    rows: PeoplesRows,
-    *,
-    neighbours: Neighbours,
-    budget: AdaptiveBudget,
-    workload: Wanted,
-    method: str,
-    version: int,
-    source: str,
-    name: str | None,
-) -> TableRun:
+def synthesis(basis: Basis, *, workload: Wanted, method: str) -> TableRun:
     """The run that makes synthetic data of people's rows. Nothing is read."""
-    domain = domain_of(rows, neighbours)
+    domain = basis.domain
     wanted, way = tables_wanted(workload, domain), method_named(method)
     way.check(domain, wanted)
-    check_affordable(way, domain, wanted, budget)
+    check_affordable(way, domain, wanted, basis.budget)
     tables = [[list(columns), weight] for columns, weight in wanted.items()]
     purpose: Mapping[str, object] = {"kind": PURPOSE, "method": method, "version": way.version, "tables": tables}
-    return TableRun(
-        rows=rows,
-        domain=domain,
-        budget=budget,
-        purpose=purpose,
-        measure=partial(way.measure, wanted=wanted),
-        version=version,
-        label=f"synthetic data of {source}"[:20_000],
-        name=name,
-    )
+    return basis.run("synthetic data", purpose=purpose, measure=partial(way.measure, wanted=wanted))

@@ -8,18 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from discreet.answering.domain import Columns, Domain, rebuilt
+from discreet.answering.domain import Columns, Domain
 from discreet.answering.measurer import Measurer
-from discreet.answering.runs import TableRun, domain_of
-from discreet.answering.transcript import Transcript
+from discreet.answering.run_release import RunRelease
+from discreet.answering.runs import Basis, TableRun
 from discreet.errors import BadInput
 from discreet.exact import Number
-from discreet.ledger.releases import rebuild
-from discreet.loss import Neighbours
 from discreet.mechanisms import Adaptive
 from discreet.mechanisms.adaptive import AdaptiveBudget
 from discreet.mechanisms.combining import Combination
-from discreet.sql.people import PeoplesRows
 from discreet.workloads import describing
 from discreet.workloads.choosing import Estimate, Plan, best_plan, candidates
 from discreet.workloads.families import Floats
@@ -45,35 +42,16 @@ def plan_over(workload: Workload, domain: Domain, budget: AdaptiveBudget) -> Pla
     return plan
 
 
-def tabulation(
-    rows: PeoplesRows,
-    *,
-    neighbours: Neighbours,
-    budget: AdaptiveBudget,
-    workload: Workload,
-    version: int,
-    source: str,
-    name: str | None,
-) -> TableRun:
+def tabulation(basis: Basis, workload: Workload) -> TableRun:
     """The run that measures what a workload needs of people's rows. Nothing is read."""
-    domain = domain_of(rows, neighbours)
-    plan = plan_over(workload, domain, budget)
+    plan = plan_over(workload, basis.domain, basis.budget)
     purpose: Mapping[str, object] = {
         "kind": PURPOSE,
         "workload": describing.described(workload),
         "strategy": plan.strategy.name,
         "shares": plan.shares.tolist(),
     }
-    return TableRun(
-        rows=rows,
-        domain=domain,
-        budget=budget,
-        purpose=purpose,
-        measure=partial(measure, plan=plan),
-        version=version,
-        label=f"tables of {source}"[:20_000],
-        name=name,
-    )
+    return basis.run("tables", purpose=purpose, measure=partial(measure, plan=plan))
 
 
 def measure(measurer: Measurer, plan: Plan) -> None:
@@ -89,45 +67,25 @@ def measure(measurer: Measurer, plan: Plan) -> None:
             measurer.combined(columns, measurement.combination, measurement.noise)
 
 
-def is_tabulated(stored: bytes) -> bool:
-    """Whether a stored transcript is of a workload.
-
-    Args:
-        stored: Its bytes.
-    """
-    return bool(Transcript.decoded(stored).facts["purpose"]["kind"] == PURPOSE)
-
-
-class TabulatedRelease:
-    """The answers to a workload, made from stored bytes: all of them agree. Nothing private is in it."""
-
-    def __init__(self, stored: bytes, *, name: str | None = None, receipt: str = "", replayed: bool = False) -> None:
-        self.stored, self.transcript = stored, Transcript.decoded(stored)
-        self.name, self.receipt, self.replayed = name, receipt, replayed
+class TabulatedRelease(RunRelease, kind=PURPOSE):
+    """The answers to a workload: all of them agree."""
 
     def __repr__(self) -> str:
         terms, strategy = len(self.plan.queries.terms), self.plan.strategy.name
         return f"TabulatedRelease(name={self.name!r}, strategy={strategy!r}, terms={terms})"
 
-    @cached_property
-    def domain(self) -> Domain:
-        """Columns with their labels, and how many rows of a person count."""
-        return rebuilt(self.transcript.facts["domain"])
-
     @property
-    def budget(self) -> AdaptiveBudget:
-        """What was paid for it."""
-        budget = rebuild(self.transcript.facts["budget"])
-        assert isinstance(budget, AdaptiveBudget)  # noqa: S101  as it was stored
-        return budget
+    def facts(self) -> dict[str, Any]:
+        """What it was made of, in JSON."""
+        return {**super().facts, "strategy": self.purpose["strategy"]}
 
     @cached_property
     def plan(self) -> Plan:
         """What was measured, with which noise."""
-        purpose = self.transcript.facts["purpose"]
-        queries = _queries(describing.rebuilt(purpose["workload"]), self.domain)
-        strategy = next(option for option in candidates(queries) if option.name == purpose["strategy"])
-        return Plan.divided(queries, _price(self.domain, self.budget), strategy, np.array(purpose["shares"], np.int64))
+        queries = _queries(describing.rebuilt(self.purpose["workload"]), self.domain)
+        strategy = next(option for option in candidates(queries) if option.name == self.purpose["strategy"])
+        shares = np.array(self.purpose["shares"], np.int64)
+        return Plan.divided(queries, _price(self.domain, self.budget), strategy, shares)
 
     @cached_property
     def estimate(self) -> Estimate:

@@ -1,0 +1,27 @@
+"""What a curator does about releases that are finished: finds them again by their names."""
+
+from __future__ import annotations
+
+from discreet.answering.parts import CuratorPart
+from discreet.answering.run_release import RunRelease
+
+
+class FindsReleases(CuratorPart):
+    """A part of the curator."""
+
+    def releases(self, *, analyst: str | None = None) -> list[str]:
+        """The names of releases that are finished: those that the analyst has paid for, or all for the owner.
+
+        Args:
+            analyst: Who asks; nobody is the owner at hand.
+        """
+        return self.ledger.named_releases(analyst=analyst)
+
+    def release(self, name: str, *, analyst: str | None = None) -> RunRelease:
+        """A release by its name. Nothing is spent.
+
+        Args:
+            name: As it was given.
+            analyst: Who asks; nobody is the owner at hand.
+        """
+        return RunRelease.of_its_kind(self.ledger.named_answer(name, analyst=analyst), name=name)

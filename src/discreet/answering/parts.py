@@ -1,0 +1,153 @@
+"""What the parts of a curator share that make something of people's rows: who they ask, and the steps from a source to a paid release."""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from discreet.answering.answer import Answer
+from discreet.answering.books import holder
+from discreet.answering.budgets import budget_of
+from discreet.answering.pipeline import Asking, Pipeline, SqlRelease
+from discreet.answering.plan import Plan
+from discreet.answering.run_options import RunOptions
+from discreet.answering.run_release import RunRelease, pure_epsilon
+from discreet.answering.runs import Basis, TableRun, domain_of
+from discreet.catalog import Catalog
+from discreet.documenting import tell_arguments
+from discreet.engines import Engine
+from discreet.exact import Number
+from discreet.ledger import Ledger
+from discreet.mechanisms import Adaptive
+from discreet.sql import Table
+from discreet.sql.people import Found, plan_rows
+from discreet.sql.text import Parameters
+
+Made = TypeVar("Made", bound=RunRelease)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPlan:
+    """What a run would be made of and cost; nothing was spent or read."""
+
+    columns: Mapping[str, int]
+    """How many values or bins each has."""
+    rows_per_person: int
+    rho: float
+    epsilon: float | None
+    """None where it has no pure one."""
+    asked_before: bool
+    """Whether it would be free."""
+    charged: Mapping[str, bool]
+    """The accounts that would pay, and whether their caps allow it now."""
+    notes: tuple[str, ...]
+
+
+class CuratorPart(ABC):
+    """A part of the curator: what it may ask of the whole, and the way that all its runs go."""
+
+    declared: Catalog
+    ledger: Ledger
+    version: int
+    _engine: Engine
+    _pipeline: Pipeline
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        tell_arguments(cls)
+
+    @abstractmethod
+    def ask(
+        self,
+        sql: str | Table,
+        *,
+        epsilon: Number | None = None,
+        parameters: Parameters = (),
+        analyst: str | None = None,
+        asking: Asking | None = None,
+        label: str | None = None,
+    ) -> Answer:
+        """The answer to a question, paid for."""
+
+    @abstractmethod
+    def recall(
+        self,
+        sql: str | Table,
+        *,
+        epsilon: Number | None = None,
+        parameters: Parameters = (),
+        analyst: str | None = None,
+    ) -> Answer:
+        """The answer to a question that was paid for before, or a refusal."""
+
+    @abstractmethod
+    def plan(self, sql: str | Table, *, epsilon: Number | None = None, parameters: Parameters = ()) -> Plan:
+        """What a question would read, measure and cost."""
+
+    @abstractmethod
+    def _release(self, plan: Plan, label: str) -> SqlRelease:
+        """A planned question as the pipeline takes it."""
+
+    @abstractmethod
+    def _planning(self, analyst: str | None, taken_back: threading.Event | None) -> AbstractContextManager[None]:
+        """A place to plan at, within the seconds of one question."""
+
+    def _basis(
+        self, source: str | Table, options: RunOptions, *, name: str | None = None, found: Found | None = None
+    ) -> Basis:
+        """What a run begins with, or a refusal by name: everything that can be known of it before it is paid for."""
+        budget = budget_of(
+            epsilon=options.get("epsilon"),
+            delta=options.get("delta"),
+            rho=options.get("rho"),
+            is_pure_account=not self.declared.cap.cap.delta,
+        )
+        rows = plan_rows(
+            str(source),
+            self.declared,
+            self._engine,
+            bins=options.get("bins"),
+            found=found,
+            parameters=options.get("parameters", ()),
+            today=self.ledger.data_day(),
+        )
+        self._engine.bind_rows(rows.question)
+        domain = domain_of(rows, self.declared.neighbours)
+        return Basis(rows, domain, budget, self.version, str(source), name)
+
+    def _planned(self, run: TableRun, analyst: str | None) -> dict[str, Any]:
+        """What every `RunPlan` says of a run."""
+        charged = self._pipeline.would_charge(run, analyst=analyst)
+        return {
+            "columns": {column.name: column.size for column in run.domain.columns},
+            "rows_per_person": run.domain.rows_per_person,
+            "rho": run.budget.rho,
+            "epsilon": pure_epsilon(run.budget),
+            "asked_before": self._pipeline.is_paid(run, analyst=analyst),
+            "charged": {holder(account): allowed for account, allowed in charged.items()},
+            "notes": (*run.rows.notes, *_notes(run)),
+        }
+
+    def _made(
+        self, kind: type[Made], run: TableRun, *, analyst: str | None, request_id: str | None, asking: Asking | None
+    ) -> Made:
+        """The release of a run: paid for, and made or found."""
+        paid = self._pipeline.charged(run, analyst=analyst, request_id=request_id, asking=asking)
+        books = paid.reservation
+        return kind(paid.stored, name=run.name, receipt=books.receipt, replayed=books.is_free)
+
+
+def _notes(run: TableRun) -> list[str]:
+    """What should be known before it is paid."""
+    notes, rows = [], run.domain.rows_per_person
+    if rows > 1:
+        notes.append(
+            f"one person can have {rows} rows, so the noise is {rows} times that of one row a person, and what is counted are rows"
+        )
+    if isinstance(run.budget, Adaptive):
+        notes.append("Gaussian noise has no pure epsilon: an account that counts both counts rho alone from then on")
+    return notes

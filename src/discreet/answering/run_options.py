@@ -1,0 +1,22 @@
+"""What every run over people's rows takes beside its purpose: a price, and how rows become codes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, TypedDict
+
+from discreet.exact import Number
+from discreet.sql.text import Parameters
+
+
+class RunOptions(TypedDict, total=False):
+    """One price, and what is not as usual."""
+
+    epsilon: Annotated[
+        Number | None,
+        "With `delta`, what all of it may cost; alone where the account has no delta. There is no default.",
+    ]
+    delta: Annotated[Number | None, "At which epsilon is converted; it is not spent."]
+    rho: Annotated[Number | None, "The price as zCDP, instead of both."]
+    bins: Annotated[Mapping[str, int] | None, "How many bins numbers have, by column, where it shall not be 32."]
+    parameters: Annotated[Parameters, "A mapping for :name, or a sequence for ?."]
