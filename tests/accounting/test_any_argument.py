@@ -62,6 +62,7 @@ NAMED = {
     "epsilon_of_renyi": {"divergence": 0.5, "order": 2, "delta": 1e-6},
     "epsilon_of_rho": {"rho": 0.1, "delta": 1e-6},
     "group": {"loss": LOSS, "k": 3},
+    "limits": {"people": 100, "columns": 3, "queries": 2, "epsilon": 1, "delta": 1e-6, "confidence": 0.95},
     "open_filter": {"epsilon": 1, "delta": 1e-6, "kind": "renyi"},
     "optimal": {"losses": [LOSS, Loss(0.2)], "delta": 1e-6, "k": 3, "precision": 1e-2},
     "plot_profile": {"guarantees": {"a": LAPLACE}, "largest_epsilon": 2, "smallest_delta": 1e-9},

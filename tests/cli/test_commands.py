@@ -121,7 +121,7 @@ def test_lines_fit_a_terminal_and_are_not_broken_in_a_pipe(folder, monkeypatch):
 def test_json_is_one_document_in_every_command_that_has_it(folder):
     run(*shlex.split(COMMANDS["init"].example)[1:], cwd=folder)
     for words in (("budget",), ("ledger", "head"), ("ledger", "anchor"), ("ledger", "cap", "alice", "--epsilon", "1"), ("key", "create", "alice"),
-                  ("ledger", "freeze", "alice"), ("user", "add", "alice"), ("ledger", "backup", "copy.sqlite"), ("attack", "list"), ("check",), ("refresh",)):  # fmt: skip
+                  ("ledger", "freeze", "alice"), ("user", "add", "alice"), ("ledger", "backup", "copy.sqlite"), ("attack", "list"), ("check",), ("refresh",), ("bounds", "--people", "9", "--rho", "1")):  # fmt: skip
         json.loads(run(*words, "--json", cwd=folder))
 
 

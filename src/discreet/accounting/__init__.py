@@ -12,6 +12,7 @@ from discreet.accounting.conversions import (
     rho_of_epsilon,
 )
 from discreet.accounting.filters import Filter, open_filter
+from discreet.accounting.limits import Limit, limits
 from discreet.accounting.pld import LossDistribution
 from discreet.accounting.plot import plot_profile, plot_tradeoff
 from discreet.accounting.subsampling import Subsampled, subsampled
@@ -23,6 +24,7 @@ __all__ = [
     "Charge",
     "Composed",
     "Filter",
+    "Limit",
     "LossDistribution",
     "Subsampled",
     "advanced",
@@ -35,6 +37,7 @@ __all__ = [
     "epsilon_of_renyi",
     "epsilon_of_rho",
     "group",
+    "limits",
     "open_filter",
     "optimal",
     "plot_profile",

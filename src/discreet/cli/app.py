@@ -46,6 +46,11 @@ COMMANDS = {
     "budget": Late(
         "budget:budget", summary="Show what is left, who spent it, and on what.", example="discreet budget --last 3"
     ),
+    "bounds": Late(
+        "bounding:bounds",
+        summary="Show the error nobody can avoid, beside ours.",
+        example="discreet bounds --people 1000 --columns 100 --queries 50 --epsilon 1",
+    ),
     "help": Late(
         "helping:explain_code",
         summary="Say what an error means and what to do about it.",

@@ -1,0 +1,57 @@
+"""`discreet bounds`: the error that nobody can avoid, beside what the mechanisms here achieve."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from discreet.accounting.limits import Limit, limits
+from discreet.cli.options import JsonOption
+from discreet.cli.printing import print_json
+from discreet.cli.tables import indented, open_screen
+from discreet.figures import CONFIDENCE, amount
+
+
+def bounds(
+    *,
+    people: Annotated[int, typer.Option("--people", help="How many people there are.")],
+    columns: Annotated[int, typer.Option("--columns", help="How many means, or candidates to choose from.")] = 100,
+    queries: Annotated[int, typer.Option("--queries", help="How many counts at once.")] = 100,
+    epsilon: Annotated[float | None, typer.Option("--epsilon", help="What may be learned about a person.")] = None,
+    delta: Annotated[float, typer.Option("--delta", help="Beside it; 0 is pure.")] = 0.0,
+    rho: Annotated[float | None, typer.Option("--rho", help="zCDP, instead of epsilon and delta.")] = None,
+    confidence: Annotated[
+        float, typer.Option("--confidence", help="In which share of answers an error holds.")
+    ] = CONFIDENCE,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what no mechanism with a guarantee can do better than; reads no data and spends nothing."""
+    found = limits(
+        people=people,
+        columns=columns,
+        queries=queries,
+        epsilon=epsilon,
+        delta=delta,
+        rho=rho,
+        confidence=confidence,
+    )
+    if as_json:
+        print_json([limit.as_dict() for limit in found])
+        return
+    screen = open_screen()
+    screen.print()
+    for limit in found:
+        _show(screen, limit)
+
+
+def _show(screen: Console, limit: Limit) -> None:
+    kind = f"proved for {limit.neighbours}" if limit.proved else "order of magnitude"
+    here = "; ".join(f"{each.mechanism} {amount(each.error)}" for each in limit.achieved)
+    screen.print(indented(limit.task, style="bold"))
+    screen.print(indented(f"{'nobody below' if limit.proved else 'about'} {amount(limit.least)}   {limit.unit}", by=4))
+    if here:
+        screen.print(indented(f"here {here}", by=4))
+    screen.print(indented(f"{kind}: {limit.formula} ({limit.source})", by=4, style="dim"))
+    screen.print()
