@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import Any, Self, Unpack
+from urllib.parse import quote
 
 import httpx
-import pyarrow as pa
 
-from discreet.answering.face import CuratorFace, WatchFace
+from discreet.answering.face import CuratorFace
 from discreet.answering.facts import (
     PAGE,
     Balance,
@@ -21,14 +20,24 @@ from discreet.answering.facts import (
     WatchFacts,
     read_facts,
 )
-from discreet.answering.shown import Ends, Interval, Shown
-from discreet.answering.wire import parameter_facts, read_array, read_ends, read_half_widths, read_intervals, read_type
-from discreet.errors import DiscreetError, EngineFailure, Place, QueryRefused, Unreachable
-from discreet.exact import Number, exact, read_level
+from discreet.answering.release_files import MEDIA_TYPE, read_release
+from discreet.answering.run_options import RunOptions
+from discreet.answering.run_release import RunRelease
+from discreet.answering.wire import parameter_facts
+from discreet.errors import BadInput, DiscreetError, EngineFailure, Place, QueryRefused, Unreachable
+from discreet.exact import Number, exact
 from discreet.figures import CONFIDENCE
 from discreet.loss import Loss
+from discreet.remote import RemoteAnswer, RemoteWatch
 from discreet.sql.builder import Table
 from discreet.sql.text import Parameters
+from discreet.synthetic.asking import SynthesisOptions
+from discreet.synthetic.face import SynthesisPlan, SyntheticFace
+from discreet.synthetic.release import SyntheticRelease
+from discreet.workloads.describing import described
+from discreet.workloads.face import TablesFace, TablesPlan
+from discreet.workloads.tabulating import TabulatedRelease
+from discreet.workloads.workload import Workload
 
 
 def _by_code() -> dict[str, type[DiscreetError]]:
@@ -41,84 +50,7 @@ def _by_code() -> dict[str, type[DiscreetError]]:
     return kinds
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class RemoteAnswer(Shown):
-    """An answer that came over the wire. Intervals at another level are asked for again, which is free."""
-
-    _at: Callable[[float], Mapping[str, Any]] = field(repr=False, compare=False)
-    _facts: dict[float, Mapping[str, Any]]
-
-    def _at_level(self, level: Number) -> Mapping[str, Any]:
-        asked = float(read_level(level))
-        if asked not in self._facts:
-            self._facts[asked] = self._at(asked)
-        return self._facts[asked]
-
-    @property
-    def columns(self) -> list[str]:
-        """Their names, in order."""
-        columns: list[str] = self._at_level(CONFIDENCE)["columns"]
-        return columns
-
-    @property
-    def types(self) -> list[pa.DataType]:
-        """Their types, in order."""
-        return [read_type(kind) for kind in self._at_level(CONFIDENCE)["types"]]
-
-    @property
-    def rows(self) -> list[dict[str, Any]]:
-        """In order, one dict a row; dates as text."""
-        rows: list[dict[str, Any]] = self._at_level(CONFIDENCE)["rows"]
-        return rows
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What should be known beside the numbers."""
-        return tuple(self._at_level(CONFIDENCE)["notes"])
-
-    def intervals(self, level: Number) -> list[dict[str, Interval | None]]:
-        """(low, high) for every noisy cell, None for keys; an end that nothing bounds is infinite."""
-        return read_intervals(self._at_level(level))
-
-    def half_widths(self, level: Number) -> list[dict[str, float | None]]:
-        """The larger side of every interval; of dates in days."""
-        return read_half_widths(self._at_level(level))
-
-    def arrays(self, level: Number) -> Iterator[tuple[str, pa.Array, Ends | None]]:
-        """Each column with its values and, where it is noisy, the ends of its intervals."""
-        facts, intervals = self._at_level(CONFIDENCE), self.intervals(level)
-        for name, kind in zip(facts["columns"], facts["types"], strict=True):
-            yield name, read_array([row[name] for row in self.rows], kind), read_ends([row[name] for row in intervals])
-
-
-class RemoteWatch(WatchFace):
-    """A watch behind a server: the same words find it again, and it says what it said of the data version that is served."""
-
-    __slots__ = ("_tell", "receipt")
-
-    def __init__(self, tell: Callable[[str], WatchFacts], *, receipt: str) -> None:
-        self._tell, self.receipt = tell, receipt
-
-    def __repr__(self) -> str:
-        return f"RemoteWatch(receipt={self.receipt[:12]!r})"
-
-    @property
-    def answers(self) -> dict[int, bool]:
-        """What was said, by data version."""
-        return {look.version: look.above for look in self._tell("/v1/watch/recall").looks}
-
-    @property
-    def ended(self) -> str | None:
-        """Why there is nothing more to come: above, failed or lost; None while it goes on."""
-        return self._tell("/v1/watch/recall").ended
-
-    def evaluate(self) -> bool:
-        """Whether the count of the data version that is served is above, noisily; the same as often as it is asked for."""
-        facts = self._tell("/v1/watch/look")
-        return next(look.above for look in facts.looks if look.version == facts.data_version)
-
-
-class RemoteCurator(CuratorFace):
+class RemoteCurator(SyntheticFace, TablesFace, CuratorFace):
     """Asks a server; the same calls as a curator at hand, for whoever the key is.
 
     Args:
@@ -233,6 +165,61 @@ class RemoteCurator(CuratorFace):
         """What was spent on what, for everybody."""
         return read_facts(Card, self._get("/v1/transparency"))
 
+    def synthesize(
+        self,
+        source: str | Table,
+        *,
+        name: str | None = None,
+        request_id: str | None = None,
+        **wanted: Unpack[SynthesisOptions],
+    ) -> SyntheticRelease:
+        """Synthetic rows of a table, or of a SELECT that yields people's rows: paid for once, and resumed where a crash left it."""
+        body = _run_body(source, {**wanted, "name": name})
+        return SyntheticRelease(**self._saved("POST", "/v1/synthesize", json=body, headers=_named(request_id)))
+
+    def plan_synthesis(self, source: str | Table, **wanted: Unpack[SynthesisOptions]) -> SynthesisPlan:
+        """What `synthesize` would make and cost, or its refusal. Spends nothing."""
+        body = _run_body(source, {**wanted, "dry": True})
+        return read_facts(SynthesisPlan, _checked(self._send("POST", "/v1/synthesize", json=body)))
+
+    def tabulate(
+        self,
+        source: str | Table,
+        workload: Workload,
+        *,
+        name: str | None = None,
+        request_id: str | None = None,
+        **options: Unpack[RunOptions],
+    ) -> TabulatedRelease:
+        """The answers to a workload over a table, or over a SELECT that yields people's rows: they agree, and are paid for once."""
+        body = _run_body(source, {**options, "workload": _queries(workload), "name": name})
+        return TabulatedRelease(**self._saved("POST", "/v1/tabulate", json=body, headers=_named(request_id)))
+
+    def plan_tables(self, source: str | Table, workload: Workload, **options: Unpack[RunOptions]) -> TablesPlan:
+        """What `tabulate` would measure, ± of its answers, and the price. Spends nothing."""
+        body = _run_body(source, {**options, "workload": _queries(workload), "dry": True})
+        return read_facts(TablesPlan, _checked(self._send("POST", "/v1/tabulate", json=body)))
+
+    def releases(self) -> list[str]:
+        """The names of releases that are finished and yours to see: those that you have paid for, or all for the owner."""
+        names: list[str] = self._get("/v1/releases")["releases"]
+        return names
+
+    def release(self, name: str) -> RunRelease:
+        """A release by its name: synthetic data, or tables. Nothing is spent."""
+        return RunRelease.of_its_kind(**self._saved("GET", f"/v1/releases/{quote(name, safe='')}"))
+
+    def _saved(
+        self, method: str, path: str, *, headers: Mapping[str, str] | None = None, **given: Any
+    ) -> dict[str, Any]:
+        """A release as its file has it."""
+        response = self._send(method, path, headers={**(headers or {}), "Accept": MEDIA_TYPE}, **given)
+        if not response.is_success:
+            _checked(response)
+        stored, name, receipt = read_release(response.content)
+        replayed = response.headers.get("Discreet-Replayed") == "true"
+        return {"stored": stored, "name": name, "receipt": receipt, "replayed": replayed}
+
     def _get(self, path: str) -> dict[str, Any]:
         return _checked(self._send("GET", path))
 
@@ -249,6 +236,26 @@ def _body(sql: str | Table, mechanism: str | None, parameters: Parameters, **pri
     body |= {name: float(exact(value)) for name, value in prices.items() if value is not None}
     body |= {} if mechanism is None else {"mechanism": mechanism}
     return {**body, "parameters": parameter_facts(parameters)} if parameters else body
+
+
+def _run_body(source: str | Table, said: Mapping[str, Any]) -> dict[str, Any]:
+    """What was said about a run, and nothing that was not."""
+    body: dict[str, Any] = {"source": str(source)}
+    for name, value in said.items():
+        if name in ("epsilon", "delta", "rho") and value is not None:
+            body[name] = float(exact(value))
+        elif name == "parameters":
+            body |= {name: parameter_facts(value)} if value else {}
+        elif value is not None:
+            body[name] = value
+    return body
+
+
+def _queries(workload: Workload) -> list[dict[str, Any]]:
+    """A workload as the server reads it."""
+    if not isinstance(workload, Workload):
+        raise BadInput("A workload is needed here.", next_step="Give one, such as discreet.workloads.marginals(2).")
+    return described(workload, number=float)
 
 
 def _plain_number(value: Number) -> int | float:

@@ -7,11 +7,19 @@ from __future__ import annotations
 import re
 from inspect import Parameter, cleandoc, isfunction, signature
 from types import FunctionType, SimpleNamespace
-from typing import get_args, get_type_hints, is_typeddict
+from typing import Protocol, get_args, get_type_hints, is_typeddict
 
 _ENTRY = re.compile(r"^ +\*{0,2}(\w+): .+$", re.MULTILINE)
 _UNPACKED = re.compile(r"^ +\*\*.+\n?", re.MULTILINE)
 _HEADING = "Args:\n"
+
+
+class Told(Protocol):
+    """Whose subclasses tell all about their parameters."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        tell_arguments(cls)
 
 
 def tell_arguments(kind: type) -> None:

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.cli.exit_codes import ExitCode
-from discreet.cli.synthesizing import _looking_on
+from discreet.cli.runs import looking_on
 from discreet.curator import Asking
 from discreet.opening import open_curator
 from tests.synthetic.dying import prepared
@@ -76,7 +76,7 @@ def test_what_is_refused_is_refused_by_name_before_it_is_paid_for(run, clinic, w
 
 def test_looks_are_told_once_they_are_on_disk_and_only_to_a_terminal(clinic, capfd):
     heard = []
-    with open_curator(clinic) as curator, _looking_on() as tell:
+    with open_curator(clinic) as curator, looking_on() as tell:
 
         def on_look(count):
             with curator.ledger._store.transaction() as t:

@@ -19,13 +19,22 @@ from discreet.client import RemoteAnswer, RemoteCurator
 from discreet.curator import Curator
 from discreet.errors import BadEpsilon, BudgetExceeded, DiscreetError, JoinsPeople, NoAccess, Unreachable
 from discreet.ledger.accounts import opened
+from discreet.synthetic.face import SyntheticFace
+from discreet.workloads.face import TablesFace
 from tests.opening import open_curator
 from tests.server.conftest import free_port
 
-METHODS = [name for name in vars(face.CuratorFace) if not name.startswith("_")]
+FACES = {
+    name: kind
+    for kind in (face.CuratorFace, SyntheticFace, TablesFace)
+    for name in vars(kind)
+    if not name.startswith("_")
+}
+METHODS = list(FACES)
 SURFACE = [name for name in vars(Shown) if not name.startswith("_") or name == "_repr_html_"]
-NEAR_ONLY = {"analyst", "asking", "label"}
-"""Whom a question is for is in the key of a client; how it is taken back is in the connection; the books call it by its text."""
+NEAR_ONLY = {"analyst", "asking", "discover", "label"}
+"""Whom a question is for is in the key of a client; how it is taken back is in the connection; the books call it by its text; values are found
+by who can wait for two answers."""
 WARDS = "SELECT ward, COUNT(*) AS n, AVG(cost) AS m FROM visits GROUP BY ward"
 
 
@@ -45,7 +54,8 @@ def returned(kind, method):
 
 
 def test_the_face_is_what_an_analyst_can_do():
-    assert {"ask", "explain", "watch", "budget", "history", "catalog", "card"} <= set(METHODS)
+    assert {"ask", "explain", "watch", "budget", "history", "catalog", "card", "release", "releases"} <= set(METHODS)
+    assert {"synthesize", "plan_synthesis", "tabulate", "plan_tables"} <= set(METHODS)
     assert {"columns", "rows", "half_widths", "intervals", "notes", "to_arrow", "to_pandas", "to_polars"} <= set(
         SURFACE
     )
@@ -54,9 +64,9 @@ def test_the_face_is_what_an_analyst_can_do():
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("kind", [Curator, RemoteCurator])
 def test_each_method_has_the_parameters_and_types_of_the_face(kind, method):
-    assert parameters(kind, method) == parameters(face.CuratorFace, method)
-    assert hints(kind, method) == hints(face.CuratorFace, method)
-    promised, given = returned(face.CuratorFace, method), returned(kind, method)
+    assert parameters(kind, method) == parameters(FACES[method], method)
+    assert hints(kind, method) == hints(FACES[method], method)
+    promised, given = returned(FACES[method], method), returned(kind, method)
     assert given == promised or issubclass(given, promised)
 
 

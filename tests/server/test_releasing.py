@@ -1,19 +1,24 @@
-"""Synthetic data over HTTP: priced before, paid once, seen by who paid, and refused by name."""
+"""Synthetic data and tables over HTTP: priced before, paid once, seen by who paid, and refused by name; and one suite for both faces."""
 
 import io
 import json
 
 import httpx
+import numpy as np
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
 
+import discreet
+from discreet import workloads
 from discreet.answering.release_files import MEDIA_TYPE, read_release
+from discreet.errors import DiscreetError
 from discreet.server.keys import KeyBook
 from discreet.server.releasing import MOST_ROWS
 from discreet.synthetic.release import SyntheticRelease
-from tests.opening import CAP
+from tests.opening import CAP, open_curator
 from tests.server.conftest import PATIENCE, Server
+from tests.server.test_both_faces import AtHand
 
 WANTED = {"source": "SELECT sex, age FROM patients", "rho": 0.02, "workload": 2, "name": "patients-2026"}
 
@@ -34,9 +39,9 @@ def bob(server):
     return key
 
 
-def send(server, body, *, key=None, **headers):
+def send(server, body, *, key=None, to="synthesize", **headers):
     bearer = {"Authorization": f"Bearer {key or server.alice}"}
-    return httpx.post(f"{server.url}/v1/synthesize", json=body, headers={**bearer, **headers}, timeout=PATIENCE)
+    return httpx.post(f"{server.url}/v1/{to}", json=body, headers={**bearer, **headers}, timeout=PATIENCE)
 
 
 def get(server, path, *, key=None, **headers):
@@ -109,3 +114,97 @@ def test_what_is_refused_is_refused_by_name_before_it_is_paid_for(server, made):
         assert refused.json()["error"]["code"] == code, change
     assert get(server, f"/patients-2026/rows?count={MOST_ROWS + 1}").status_code == 422
     assert spent(server) == before
+
+
+TABLES = {
+    "source": "SELECT sex, age FROM patients",
+    "rho": 0.02,
+    "workload": [{"tables": 1}, {"families": {"sex": "points", "age": "ranges"}, "weight": 0.5}],
+    "name": "tables-2026",
+}
+
+
+def test_tables_are_planned_paid_for_once_and_told_as_it_happens(server):
+    before = spent(server)
+    plan = send(server, {**TABLES, "dry": True}, to="tabulate").json()
+    assert [table["columns"] for table in plan["tables"]] == [["sex"], ["age"], ["sex", "age"]]
+    assert all(table["within"] > 0 and table["queries"] > 1 for table in plan["tables"])
+    assert (plan["rho"], plan["asked_before"], spent(server)) == (0.02, False, before)
+    lines = send(server, TABLES, to="tabulate", Accept="application/x-ndjson").text.splitlines()
+    states = [json.loads(line)["state"] for line in lines[:-1]]
+    assert [state for state in states if state != "reading"] == ["planned", "paid"]
+    assert (json.loads(lines[-1])["kind"], json.loads(lines[-1])["strategy"]) == ("tabulate", plan["strategy"])
+    bill = spent(server)
+    assert send(server, TABLES, to="tabulate").headers["Discreet-Replayed"] == "true"
+    assert (spent(server) == bill) > (bill == before)
+    assert get(server, "/tables-2026").json()["kind"] == "tabulate"
+    assert get(server, "/tables-2026/rows").json()["error"]["code"] == "bad-input"
+
+
+def test_a_workload_that_is_none_is_refused_before_it_is_paid_for(server):
+    before = spent(server)
+    for workload in (
+        *([], [{}], [{"tables": 2, "families": {}}], [{"tables": 9}]),
+        *([{"families": {"sex": "mean"}}], [{"families": {"sex": [[1.0], [1.0, 2.0]]}}], [{"families": {"sex": []}}]),
+        *([{"tables": 1, "weight": 0}], [{"tables": 1, "weight": "1.0"}], [{"families": {"sex": [[1.0]]}}]),
+    ):
+        refused = send(server, {**TABLES, "workload": workload}, to="tabulate")
+        assert refused.json()["error"]["code"] == "bad-input", workload
+    assert send(server, {**TABLES, "invariant": "sex"}, to="tabulate").json()["error"]["code"] == "bad-input"
+    assert spent(server) == before
+
+
+@pytest.fixture(params=["near", "far"])
+def face(request, server):
+    if request.param == "near":
+        with open_curator(server.config) as curator:
+            yield AtHand(curator, "alice")
+    else:
+        with discreet.connect(server.url, key=server.alice) as curator:
+            yield curator
+
+
+ROWS = "SELECT sex, age FROM patients WHERE age > :least"
+
+
+def test_synthetic_data_is_planned_made_found_and_the_same_wherever_it_is_asked_for(face):
+    wanted = {"rho": 0.02, "workload": [("sex", "age")], "bins": {"age": 8}, "parameters": {"least": 20}}
+    plan = face.plan_synthesis(ROWS, **wanted)
+    assert (plan.columns, plan.tables, plan.rho) == ({"sex": 2, "age": 8}, 1, 0.02)
+    assert set(plan.charged) <= {"dataset", "alice"}
+    made = face.synthesize(ROWS, name="grown", **wanted)
+    again = face.release("grown")
+    assert (made.name, again.name, again.replayed) == ("grown", "grown", True)
+    assert again.stored == made.stored
+    assert made.receipt
+    assert face.synthesize(ROWS, name="grown", **wanted).replayed
+    assert face.plan_synthesis(ROWS, **wanted).asked_before
+    assert "grown" in face.releases()
+
+
+def test_tables_are_planned_made_found_and_the_same_wherever_they_are_asked_for(face):
+    asked = workloads.marginals(2) + workloads.means("age", list(range(8))).weighted(0.1) + workloads.total()
+    options = {"epsilon": 0.3, "delta": 1e-9, "bins": {"age": 8}, "parameters": {"least": 30}}
+    plan = face.plan_tables(ROWS, asked, **options)
+    made = face.tabulate(ROWS, asked, name="means", **options)
+    assert (plan.strategy, len(plan.tables)) == (made.plan.strategy.name, 3)
+    assert [table.within for table in plan.tables] == pytest.approx([width.max() for width in made.errors(0.95)])
+    found = face.release("means")
+    assert found.stored == made.stored
+    assert np.array_equal(found.table("sex", "age"), made.table("sex", "age"))
+    assert face.tabulate(ROWS, asked, name="means", **options).replayed
+
+
+def test_what_is_refused_near_is_refused_far_by_the_same_name(face):
+    for code, ask in (
+        ("bad-input", lambda: face.synthesize("patients", rho=0.1, epsilon=1)),
+        ("needs-values", lambda: face.plan_synthesis("patients", rho=0.1)),
+        ("needs-delta", lambda: face.plan_tables(ROWS, workloads.marginals(1), epsilon=1, parameters={"least": 1})),
+        ("bad-input", lambda: face.tabulate(ROWS, workloads.marginals(5), rho=0.1, parameters={"least": 1})),
+        ("bad-input", lambda: face.tabulate(ROWS, 3, rho=0.1, parameters={"least": 1})),
+        ("unknown-name", lambda: face.tabulate(ROWS, workloads.ranges("none"), rho=0.1, parameters={"least": 1})),
+        ("not-answered", lambda: face.release("no such name")),
+    ):
+        with pytest.raises(DiscreetError) as caught:
+            ask()
+        assert caught.value.code == code

@@ -147,6 +147,24 @@ def _merged(column: Column, codes: tuple[int, ...] | None) -> Column:
     return Column(column.name, tuple(labels), column.is_ordered)
 
 
+def label_text(label: Any) -> str:
+    """A label as people read it.
+
+    Args:
+        label: Of a code.
+    """
+    match label:
+        case None:
+            return "NULL"
+        case Bin():
+            return f"{label_text(label.lower)} … {label_text(label.upper)}"
+        case Fraction():
+            return str(label) if label.denominator == 1 else f"{float(label):g}"
+        case tuple():
+            return ", ".join(map(label_text, label))
+    return str(label)
+
+
 # As JSON, and back
 
 

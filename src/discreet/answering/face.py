@@ -6,8 +6,9 @@ from abc import ABC, abstractmethod
 from typing import Protocol
 
 from discreet.answering.facts import PAGE, Balance, Card, CatalogFacts, Explanation, PastRelease
+from discreet.answering.run_release import RunRelease
 from discreet.answering.shown import Shown
-from discreet.documenting import tell_arguments
+from discreet.documenting import Told
 from discreet.exact import Number
 from discreet.sql.builder import Table
 from discreet.sql.text import Parameters
@@ -37,12 +38,8 @@ class WatchFace(ABC):
         """Whether the count of this data version is above, noisily: as stored, or read and stored before it is returned."""
 
 
-class CuratorFace(Protocol):
+class CuratorFace(Told, Protocol):
     """What an analyst can do, wherever the data is."""
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        tell_arguments(cls)
 
     def table(self, name: str) -> Table:
         """A question built step by step instead of written.
@@ -138,3 +135,13 @@ class CuratorFace(Protocol):
 
     def card(self) -> Card:
         """What was spent on what, for everybody."""
+
+    def releases(self) -> list[str]:
+        """The names of releases that are finished and yours to see: those that you have paid for, or all for the owner."""
+
+    def release(self, name: str) -> RunRelease:
+        """A release by its name: synthetic data, or tables. Nothing is spent.
+
+        Args:
+            name: As it was given.
+        """

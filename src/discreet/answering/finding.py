@@ -18,7 +18,7 @@ class FindsReleases(CuratorPart):
         return self.ledger.named_releases(analyst=analyst)
 
     def release(self, name: str, *, analyst: str | None = None) -> RunRelease:
-        """A release by its name. Nothing is spent.
+        """A release by its name: synthetic data, or tables. Nothing is spent.
 
         Args:
             name: As it was given.

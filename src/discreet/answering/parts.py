@@ -18,7 +18,7 @@ from discreet.answering.run_options import RunOptions
 from discreet.answering.run_release import RunRelease, pure_epsilon
 from discreet.answering.runs import Basis, TableRun, domain_of
 from discreet.catalog import Catalog
-from discreet.documenting import tell_arguments
+from discreet.documenting import Told
 from discreet.engines import Engine
 from discreet.exact import Number
 from discreet.ledger import Ledger
@@ -47,7 +47,7 @@ class RunPlan:
     notes: tuple[str, ...]
 
 
-class CuratorPart(ABC):
+class CuratorPart(Told, ABC):
     """A part of the curator: what it may ask of the whole, and the way that all its runs go."""
 
     declared: Catalog
@@ -55,10 +55,6 @@ class CuratorPart(ABC):
     version: int
     _engine: Engine
     _pipeline: Pipeline
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        tell_arguments(cls)
 
     @abstractmethod
     def ask(

@@ -69,6 +69,11 @@ COMMANDS = {
         summary="Make synthetic rows: pays once, and any number is free.",
         example="""discreet synth "SELECT ward = 'ER' AS is_er FROM visits" --rho 0.01 --workload 1 --name er --out er.csv""",
     ),
+    "tabulate": Late(
+        "tabulating:tabulate",
+        summary="Count many things at once, so that all agree.",
+        example="""discreet tabulate "SELECT ward = 'ER' AS is_er, cost > 500 AS is_dear FROM visits" --marginals 2 --rho 0.01 --name dear""",
+    ),
     "releases": Late(
         "synthesizing:list_releases", summary="List what was made under a name.", example="discreet releases"
     ),

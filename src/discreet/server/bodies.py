@@ -17,8 +17,6 @@ from discreet.curator import Asking, Curator
 from discreet.errors import BadTask
 from discreet.figures import CONFIDENCE
 from discreet.local import Task
-from discreet.synthetic.curating import SynthesisPlan
-from discreet.synthetic.release import SyntheticRelease
 
 Got_co = TypeVar("Got_co", covariant=True)
 
@@ -53,7 +51,9 @@ class Explainable(Protocol):
         """What it would cost."""
 
 
-class _WithoutNulls(_Strict):
+class WithoutNulls(_Strict):
+    """What is not said is left out."""
+
     @model_validator(mode="before")
     @classmethod
     def _no_nulls(cls, values: Any) -> Any:
@@ -64,7 +64,7 @@ class _WithoutNulls(_Strict):
         return values
 
 
-class Question(_WithoutNulls):
+class Question(WithoutNulls):
     """A question, and either what it may cost or how exact it must be. A date among the parameters is {"date": "2024-12-31"}."""
 
     model_config = ConfigDict(
@@ -102,51 +102,13 @@ class Question(_WithoutNulls):
         return curator.explain(self.sql, analyst=analyst, **self.details)
 
 
-class Synthesis(_WithoutNulls):
-    """Synthetic data of a table, or of a SELECT that yields people's rows: a price, and the tables that shall be good."""
-
-    model_config = ConfigDict(
-        extra="forbid",
-        strict=True,
-        json_schema_extra={"example": {"source": "visits", "rho": 0.01, "workload": 2, "name": "visits-2026"}},
-    )
-    source: Annotated[str, Field(min_length=1, max_length=20_000)]
-    epsilon: Positive | None = None
-    delta: Share | None = None
-    rho: Positive | None = None
-    workload: Annotated[int, Field(ge=1, le=1000)] | Annotated[list[list[str]], Field(max_length=10_000)] = 3
-    method: str = "aim"
-    bins: dict[str, int] | None = None
-    name: Annotated[str, Field(max_length=200, pattern=r"^\w[^/]*$")] | None = None
-    """What it is looked up by: one part of an address."""
-    parameters: dict[str, Parameter] | list[Parameter] | None = None
-    dataset: str | None = None
-    dry: bool = False
-    """Say what it would cost, and spend nothing."""
-
-    def asked_of(self, curator: Curator, *, analyst: str | None, request_id: str, asking: Asking) -> SyntheticRelease:
-        """The release."""
-        details = {**self._details, "name": self.name}
-        return curator.synthesize(self.source, analyst=analyst, request_id=request_id, asking=asking, **details)
-
-    def explained_by(self, curator: Curator, *, analyst: str | None) -> SynthesisPlan:
-        """What it would be made of and cost."""
-        return curator.plan_synthesis(self.source, analyst=analyst, **self._details)
-
-    @property
-    def _details(self) -> dict[str, Any]:
-        price = {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho}
-        how = {"workload": self.workload, "method": self.method, "bins": self.bins}
-        return {**price, **how, "parameters": read_parameters(self.parameters or ())}
-
-
 class Asked(Question):
     """The same, and the share of answers that intervals should cover."""
 
     level: Share = CONFIDENCE
 
 
-class NewWatch(_WithoutNulls):
+class NewWatch(WithoutNulls):
     """One count or sum that is watched over data versions; the same words find it again."""
 
     model_config = ConfigDict(

@@ -1,4 +1,4 @@
-"""Routes for synthetic data: have it made, look it up, and draw rows of it."""
+"""Routes for synthetic data and tables: have them made, look them up, and draw rows."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from discreet.answering.release_files import MEDIA_TYPE
 from discreet.answering.run_release import RunRelease
 from discreet.errors import BadInput
 from discreet.server.answered import NAME, answered
-from discreet.server.bodies import Synthesis, in_document
+from discreet.server.bodies import in_document
 from discreet.server.bytes_of import CSV, JSON, PARQUET, TABLES, Form, written_as
 from discreet.server.incoming import LimitedRequest
 from discreet.server.refusals import RESPONSES
 from discreet.server.routing import SharedRoute
+from discreet.server.run_bodies import Synthesis, Tabulation
 from discreet.server.service import holder_of, service_of
 from discreet.server.writing import WaitingAnswer
 from discreet.synthetic.release import SyntheticRelease
@@ -33,7 +34,20 @@ async def synthesize(request: LimitedRequest) -> Response:
     With `Accept: application/x-ndjson` steps are told as they happen, a line each, what was made last; with
     `application/vnd.discreet.release` it is the release itself, as a client keeps it.
     """
-    wanted = await request.read(Synthesis)
+    return await _run(request, await request.read(Synthesis))
+
+
+@routes.post("/tabulate", openapi_extra={**in_document(Tabulation), "parameters": [NAME]})
+async def tabulate(request: LimitedRequest) -> Response:
+    """Answer many queries about people's rows together: pays once, goes on where a crash left it. With `dry`, say how exact it would be and what
+    it would cost.
+
+    Told and sent as what `/v1/synthesize` makes.
+    """
+    return await _run(request, await request.read(Tabulation))
+
+
+async def _run(request: Request, wanted: Synthesis | Tabulation) -> Response:
     service, holder = service_of(request), holder_of(request)
     service.check_dataset(wanted.dataset)
     if wanted.dry:

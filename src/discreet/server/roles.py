@@ -25,6 +25,7 @@ ROUTES = {
     "DELETE /v1/saved/{number}": "owner analyst",
     "GET /v1/saved/{number}/answer": "owner analyst",
     "POST /v1/synthesize": "owner analyst",
+    "POST /v1/tabulate": "owner analyst",
     "GET /v1/releases": "owner analyst",
     "GET /v1/releases/{name}": "owner analyst",
     "GET /v1/releases/{name}/rows": "owner analyst",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 from discreet.answering.answer import Answer
-from discreet.answering.parts import CuratorPart, RunPlan
+from discreet.answering.parts import CuratorPart
 from discreet.answering.pipeline import Asking
 from discreet.answering.runs import TableRun
 from discreet.errors import NotAnswered
@@ -16,15 +16,8 @@ from discreet.sql import Table
 from discreet.sql.people import Found, values_question
 from discreet.sql.text import Parameters
 from discreet.synthetic.asking import SynthesisOptions, synthesis, tables_of
+from discreet.synthetic.face import SynthesisPlan, SyntheticFace
 from discreet.synthetic.release import SyntheticRelease
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SynthesisPlan(RunPlan):
-    """What synthetic data would be made of and cost; nothing was spent or read."""
-
-    tables: int
-    """How many shall be good."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +30,7 @@ class _Finding:
     parameters: Parameters
 
 
-class MakesSynthetic(CuratorPart):
+class MakesSynthetic(CuratorPart, SyntheticFace):
     """A part of the curator."""
 
     def synthesize(
@@ -54,13 +47,9 @@ class MakesSynthetic(CuratorPart):
         """Synthetic rows of a table, or of a SELECT that yields people's rows: paid for once, and resumed where a crash left it.
 
         Args:
-            source: A table's name, or a SELECT of rows.
             discover: Columns whose values are not declared, each with the epsilon that finding them may cost, beside the price of the rest.
-            name: What the release is looked up by.
             analyst: Who asks; nobody is the owner at hand.
-            request_id: Says that it is a repeat.
             asking: How it can be taken back.
-            **wanted: A price, and what the rows shall be good at.
         """
         parameters = wanted.get("parameters", ())
         findings = [
@@ -84,9 +73,7 @@ class MakesSynthetic(CuratorPart):
         """What `synthesize` would make and cost, or its refusal. Spends nothing and looks at no protected row.
 
         Args:
-            source: A table's name, or a SELECT of rows.
             analyst: Who asks; nobody is the owner at hand.
-            **wanted: A price, and what the rows shall be good at.
         """
         with self._planning(analyst, None):
             run = self._synthesis(source, wanted)

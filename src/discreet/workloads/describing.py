@@ -1,56 +1,59 @@
-"""Workloads as JSON and back: what a run in the books says that it is for."""
+"""Workloads as JSON and back: what a run in the books says that it is for, and what is asked over HTTP."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from discreet.workloads.families import Family, Listed, Points, Ranges, Thresholds
-from discreet.workloads.workload import Tables, Term, Workload
+from discreet.workloads.workload import Tables, Term, Workload, marginals, predicates
 
 _PLAIN: Mapping[str, type[Family]] = {"points": Points, "ranges": Ranges, "thresholds": Thresholds}
 
 
-def described(workload: Workload) -> list[dict[str, Any]]:
+def described(workload: Workload, *, number: Callable[[float], Any] = repr) -> list[dict[str, Any]]:
     """A workload as JSON has it.
 
     Args:
         workload: What is asked.
+        number: How numbers are written: as text that says all digits, which is how the books have them, or as `float`.
     """
-    return [_term(term) for term in workload.terms]
+    return [_term(term, number) for term in workload.terms]
 
 
 def rebuilt(terms: Sequence[Mapping[str, Any]]) -> Workload:
     """The workload that was described.
 
     Args:
-        terms: As they were written.
+        terms: As they were written, with numbers in either form.
     """
-    return Workload(tuple(_rebuilt_term(term) for term in terms))
+    parts = [_rebuilt_term(term).weighted(float(term["weight"])) for term in terms]
+    return Workload(tuple(term for part in parts for term in part.terms))
 
 
-def _term(term: Term | Tables) -> dict[str, Any]:
+def _term(term: Term | Tables, number: Callable[[float], Any]) -> dict[str, Any]:
     if isinstance(term, Tables):
-        return {"tables": term.columns, "weight": repr(term.weight)}
-    return {"families": {name: _family(family) for name, family in term.families}, "weight": repr(term.weight)}
+        return {"tables": term.columns, "weight": number(term.weight)}
+    families = {name: _family(family, number) for name, family in term.families}
+    return {"families": families, "weight": number(term.weight)}
 
 
-def _family(family: Family) -> Any:
+def _family(family: Family, number: Callable[[float], Any]) -> Any:
     if isinstance(family, Listed):
-        return [[repr(number) for number in row] for row in family.rows.tolist()]
+        return [[number(each) for each in row] for row in family.rows.tolist()]
     return next(name for name, kind in _PLAIN.items() if type(family) is kind)
 
 
-def _rebuilt_term(term: Mapping[str, Any]) -> Term | Tables:
-    weight = float(term["weight"])
+def _rebuilt_term(term: Mapping[str, Any]) -> Workload:
     if "tables" in term:
-        return Tables(int(term["tables"]), weight)
-    return Term(tuple((name, _rebuilt_family(family)) for name, family in term["families"].items()), weight)
+        return marginals(term["tables"])
+    whole = Workload((Term(()),))
+    for name, family in term["families"].items():
+        whole *= _rebuilt_family(name, family)
+    return whole
 
 
-def _rebuilt_family(family: Any) -> Family:
+def _rebuilt_family(column: str, family: Any) -> Workload:
     if isinstance(family, str):
-        return _PLAIN[family]()
-    return Listed(np.array([[float(number) for number in row] for row in family]))
+        return Workload((Term(((column, _PLAIN[family]()),)),))
+    return predicates(column, [[float(number) for number in row] for row in family])

@@ -6,6 +6,7 @@ A family is a matrix W with a row a query; its Gram matrix WᵀW is all that the
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +26,10 @@ class Family(ABC):
     @abstractmethod
     def count(self, cells: int) -> int:
         """How many queries there are."""
+
+    @abstractmethod
+    def names(self, labels: Sequence[str]) -> list[str]:
+        """What each query is called, given what the cells are."""
 
     @abstractmethod
     def matrix(self, cells: int) -> Floats:
@@ -50,6 +55,9 @@ class Points(Family):
     def count(self, cells: int) -> int:
         return cells
 
+    def names(self, labels: Sequence[str]) -> list[str]:
+        return list(labels)
+
     def matrix(self, cells: int) -> Floats:
         return np.eye(cells)
 
@@ -70,6 +78,9 @@ class Total(Family):
     def count(self, cells: int) -> int:  # noqa: ARG002
         return 1
 
+    def names(self, labels: Sequence[str]) -> list[str]:  # noqa: ARG002
+        return ["all"]
+
     def matrix(self, cells: int) -> Floats:
         return np.ones((1, cells))
 
@@ -87,6 +98,9 @@ class Thresholds(Family):
 
     def count(self, cells: int) -> int:
         return cells
+
+    def names(self, labels: Sequence[str]) -> list[str]:
+        return [f"up to {label}" for label in labels]
 
     def matrix(self, cells: int) -> Floats:
         return np.tri(cells)
@@ -109,6 +123,9 @@ class Ranges(Family):
 
     def count(self, cells: int) -> int:
         return cells * (cells + 1) // 2
+
+    def names(self, labels: Sequence[str]) -> list[str]:
+        return [f"{first} to {last}" for at, first in enumerate(labels) for last in labels[at:]]
 
     def matrix(self, cells: int) -> Floats:
         first, last = np.triu_indices(cells)
@@ -147,6 +164,9 @@ class Listed(Family):
 
     def count(self, cells: int) -> int:  # noqa: ARG002
         return len(self.rows)
+
+    def names(self, labels: Sequence[str]) -> list[str]:  # noqa: ARG002
+        return [f"query {number}" for number in range(1, len(self.rows) + 1)]
 
     def matrix(self, cells: int) -> Floats:  # noqa: ARG002
         return self.rows

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
-from discreet.answering.domain import Columns, Domain
+from discreet.answering.domain import Columns, Domain, label_text
 from discreet.answering.measurer import Measurer
 from discreet.answering.run_release import RunRelease
 from discreet.answering.runs import Basis, TableRun
 from discreet.errors import BadInput
 from discreet.exact import Number
+from discreet.figures import CONFIDENCE
 from discreet.mechanisms import Adaptive
 from discreet.mechanisms.adaptive import AdaptiveBudget
 from discreet.mechanisms.combining import Combination
 from discreet.workloads import describing
 from discreet.workloads.choosing import Estimate, Plan, best_plan, candidates
-from discreet.workloads.families import Floats
+from discreet.workloads.families import Floats, Total
 from discreet.workloads.price import Price
 from discreet.workloads.workload import Queries, Workload
 
@@ -42,9 +45,8 @@ def plan_over(workload: Workload, domain: Domain, budget: AdaptiveBudget) -> Pla
     return plan
 
 
-def tabulation(basis: Basis, workload: Workload) -> TableRun:
-    """The run that measures what a workload needs of people's rows. Nothing is read."""
-    plan = plan_over(workload, basis.domain, basis.budget)
+def tabulation(basis: Basis, workload: Workload, plan: Plan) -> TableRun:
+    """The run that measures what a workload needs of people's rows, by a plan over their domain. Nothing is read."""
     purpose: Mapping[str, object] = {
         "kind": PURPOSE,
         "workload": describing.described(workload),
@@ -117,6 +119,22 @@ class TabulatedRelease(RunRelease, kind=PURPOSE):
             if term.is_table and tuple(self.plan.queries.names[i] for i in term.columns) == wanted:
                 return answers
         raise BadInput("This table was not asked for.", next_step="Add it up from a larger one, or ask for it.")
+
+    def to_arrow(self) -> pa.Table:
+        """Every answer as a row: what it is about, a column each (empty where all of it is counted), the count, and ± at 95 %."""
+        queries = self.plan.queries
+        labels = {name: [label_text(label) for label in self.domain.column(name).labels] for name in queries.names}
+        columns: dict[str, list[Any]] = {name: [] for name in queries.names}
+        counts, widths = [], []
+        for term, answers, width in zip(queries.terms, self.answers, self.errors(CONFIDENCE), strict=True):
+            parts = zip(term.families, queries.names, strict=True)
+            names = [[None] if type(f) is Total else f.names(labels[name]) for f, name in parts]
+            for place, cells in enumerate(zip(*itertools.product(*names), strict=True)):
+                columns[queries.names[place]] += cells
+            counts.append(answers.reshape(-1))
+            widths.append(np.broadcast_to(width, answers.shape).reshape(-1))
+        numbers = {"count": np.concatenate(counts), "within": np.concatenate(widths)}
+        return pa.table({**{name: pa.array(cells, pa.string()) for name, cells in columns.items()}, **numbers})
 
 
 def _queries(workload: Workload, domain: Domain) -> Queries:

@@ -1,0 +1,88 @@
+"""What commands share that make something of people's rows: their options, what they tell before and after, and the files that they write."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreet.answering.parts import RunPlan
+from discreet.answering.run_release import RunRelease
+from discreet.cli.printing import INDENT
+from discreet.cli.tables import indented, labelled, open_screen
+from discreet.errors import BadInput
+from discreet.figures import amount
+
+Source = Annotated[str, typer.Argument(help="A table, or a SELECT that yields people's rows.")]
+Epsilon = Annotated[
+    float | None,
+    typer.Option("--epsilon", help="What it may cost, with --delta; alone where the account has no delta."),
+]
+Delta = Annotated[float | None, typer.Option("--delta", help="At which --epsilon is converted; it is not spent.")]
+Rho = Annotated[float | None, typer.Option("--rho", help="Or the price as zCDP.")]
+Name = Annotated[str | None, typer.Option("--name", help="What the release is looked up by.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what it would cost; spend nothing.")]
+
+
+@contextmanager
+def looking_on() -> Iterator[Any]:
+    """Tell people at a terminal how many looks are stored: those that are not may still be drawn anew."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    with open_screen(on_stderr=True).status(f"{INDENT}reading …") as status:
+        yield lambda looks: status.update(f"{INDENT}{looks} looks so far …")
+
+
+def show_plan(plan: RunPlan, told: Mapping[str, list[str]]) -> None:
+    """What a run would be made of and cost."""
+    screen, rows = open_screen(), plan.rows_per_person
+    beyond = [name for name, allowed in plan.charged.items() if not allowed]
+    price = _price(plan.rho, plan.epsilon)
+    if plan.asked_before:
+        price += "; free: asked before"
+    elif beyond:
+        price += f"; would be refused now: {', '.join(beyond)} cannot pay it"
+    else:
+        price += f"; paid by {', '.join(plan.charged)}"
+    lines = {
+        "columns": [f"{name}: {size:,}" for name, size in plan.columns.items()],
+        **told,
+        "person": ["one row of one person counts" if rows == 1 else f"at most {rows:,} rows of one person count"],
+        "note": list(plan.notes),
+        "price": [price],
+    }
+    screen.print("", labelled(lines), sep="\n")
+    screen.print(indented("nothing was spent", style="dim"))
+    screen.print()
+
+
+def tell_made(release: RunRelease, how: str) -> None:
+    """What was made, and what it cost."""
+    facts = release.facts
+    typer.echo(f"{release.name or 'a release without a name'}: {how}")
+    typer.echo("free: asked before" if release.replayed else f"paid {_price(facts['rho'], facts['epsilon'])}")
+
+
+def _price(rho: float, epsilon: float | None) -> str:
+    """As what it is counted: a pure epsilon if it has one."""
+    return f"ρ {amount(rho)}" if epsilon is None else f"ε {amount(epsilon)}"
+
+
+def check_file(out: Path | None, *, option: str, kinds: tuple[str, ...]) -> None:
+    """Before anything is paid for: a file can be written there, as something that is known."""
+    if out is None:
+        return
+    if out.suffix[1:] not in kinds:
+        raise BadInput(
+            f"{option} is written as {' or '.join(f'.{kind}' for kind in kinds)}.",
+            next_step=f"Give {option} a name that ends so.",
+        )
+    if out.exists() or not out.parent.is_dir():
+        raise BadInput(
+            "There is a file already, or no such folder.", next_step=f"Give {option} the name of a new file."
+        )

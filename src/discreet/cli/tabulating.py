@@ -1,0 +1,105 @@
+"""`discreet tabulate`: many counts of people's rows together, their ± and price before they are paid."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from discreet.cli.options import CATALOG, AnalystOption, ConfigOption, JsonOption
+from discreet.cli.printing import print_json
+from discreet.cli.progress import tell_reading
+from discreet.cli.runs import (
+    Delta,
+    DryRun,
+    Epsilon,
+    Name,
+    Rho,
+    Source,
+    check_file,
+    looking_on,
+    show_plan,
+    tell_made,
+)
+from discreet.cli.synthesizing import columns_in
+from discreet.curator import Asking
+from discreet.errors import BadInput
+from discreet.figures import amount
+from discreet.opening import open_curator
+from discreet.synthetic.files import KINDS, write_rows
+from discreet.workloads.face import TablesPlan
+from discreet.workloads.workload import Workload, marginals, points, ranges, thresholds
+
+Marginals = Annotated[int | None, typer.Option("--marginals", min=1, help="All tables over so many columns.")]
+Points = Annotated[list[str] | None, typer.Option("--table", help="A table by its columns: ward,age.")]
+Ranges = Annotated[list[str] | None, typer.Option("--ranges", help="All ranges of a column.")]
+Thresholds = Annotated[
+    list[str] | None, typer.Option("--thresholds", help="How many lie at or below each value of a column.")
+]
+Out = Annotated[Path | None, typer.Option("--out", help="A new file for counts, a row each: .parquet or .csv.")]
+_SHOWN = 12
+"""Tables whose ± is told on a terminal."""
+
+
+def tabulate(
+    source: Source,
+    *,
+    marginals_of: Marginals = None,
+    table: Points = None,
+    ranges_of: Ranges = None,
+    thresholds_of: Thresholds = None,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    rho: Rho = None,
+    name: Name = None,
+    out: Out = None,
+    dry_run: DryRun = False,
+    analyst: AnalystOption = None,
+    config: ConfigOption = CATALOG,
+    as_json: JsonOption = False,
+) -> None:
+    """Count many things at once, so that all agree: pays once, goes on where a crash left it, and is free when it is asked for again."""
+    check_file(out, option="--out", kinds=KINDS)
+    workload = _workload(marginals_of, table or [], ranges_of or [], thresholds_of or [])
+    details: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "rho": rho, "analyst": analyst}
+    with open_curator(config, tell=tell_reading) as curator:
+        if dry_run:
+            _show(curator.plan_tables(source, workload, **details), as_json=as_json)
+            return
+        with looking_on() as on_look:
+            release = curator.tabulate(source, workload, name=name, asking=Asking(on_look=on_look), **details)
+    rows = release.to_arrow()
+    if out is not None:
+        write_rows(rows, out, kind=out.suffix[1:])
+    if as_json:
+        print_json({**release.facts, "replayed": release.replayed, "out": out and str(out), "rows": rows.to_pylist()})
+        return
+    tell_made(release, f"{rows.num_rows:,} counts by {release.plan.strategy.name}, each ± {_widest(rows)} or less")
+    if out is not None:
+        typer.echo(f"wrote {out}: {rows.num_rows:,} counts")
+
+
+def _workload(tables: int | None, points_of: list[str], ranges_of: list[str], thresholds_of: list[str]) -> Workload:
+    parts = [] if tables is None else [marginals(tables)]
+    parts += [points(*columns_in(table)) for table in points_of]
+    parts += [ranges(column) for column in ranges_of] + [thresholds(column) for column in thresholds_of]
+    if not parts:
+        raise BadInput("There is nothing to count.", next_step="Give --marginals 2, --table ward,age or --ranges age.")
+    return Workload(tuple(term for part in parts for term in part.terms))
+
+
+def _show(plan: TablesPlan, *, as_json: bool) -> None:
+    if as_json:
+        print_json(asdict(plan))
+        return
+    widths = [f"{' × '.join(each.columns) or 'all rows'}: ± {amount(each.within)}" for each in plan.tables[:_SHOWN]]
+    if len(plan.tables) > _SHOWN:
+        widths.append(f"and {len(plan.tables) - _SHOWN:,} more")
+    typical = f"{plan.strategy}: a typical count is off by {amount(plan.typical_error)}"
+    show_plan(plan, {"measured": [typical], "95 %": widths})
+
+
+def _widest(rows: Any) -> str:
+    return amount(max(rows["within"].to_pylist()))

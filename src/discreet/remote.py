@@ -1,0 +1,93 @@
+"""What comes back over HTTP: answers and watches that are kept elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from discreet.answering.face import WatchFace
+from discreet.answering.facts import WatchFacts
+from discreet.answering.shown import Ends, Interval, Shown
+from discreet.answering.wire import read_array, read_ends, read_half_widths, read_intervals, read_type
+from discreet.exact import Number, read_level
+from discreet.figures import CONFIDENCE
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class RemoteAnswer(Shown):
+    """An answer that came over the wire. Intervals at another level are asked for again, which is free."""
+
+    _at: Callable[[float], Mapping[str, Any]] = field(repr=False, compare=False)
+    _facts: dict[float, Mapping[str, Any]]
+
+    def _at_level(self, level: Number) -> Mapping[str, Any]:
+        asked = float(read_level(level))
+        if asked not in self._facts:
+            self._facts[asked] = self._at(asked)
+        return self._facts[asked]
+
+    @property
+    def columns(self) -> list[str]:
+        """Their names, in order."""
+        columns: list[str] = self._at_level(CONFIDENCE)["columns"]
+        return columns
+
+    @property
+    def types(self) -> list[pa.DataType]:
+        """Their types, in order."""
+        return [read_type(kind) for kind in self._at_level(CONFIDENCE)["types"]]
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """In order, one dict a row; dates as text."""
+        rows: list[dict[str, Any]] = self._at_level(CONFIDENCE)["rows"]
+        return rows
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What should be known beside the numbers."""
+        return tuple(self._at_level(CONFIDENCE)["notes"])
+
+    def intervals(self, level: Number) -> list[dict[str, Interval | None]]:
+        """(low, high) for every noisy cell, None for keys; an end that nothing bounds is infinite."""
+        return read_intervals(self._at_level(level))
+
+    def half_widths(self, level: Number) -> list[dict[str, float | None]]:
+        """The larger side of every interval; of dates in days."""
+        return read_half_widths(self._at_level(level))
+
+    def arrays(self, level: Number) -> Iterator[tuple[str, pa.Array, Ends | None]]:
+        """Each column with its values and, where it is noisy, the ends of its intervals."""
+        facts, intervals = self._at_level(CONFIDENCE), self.intervals(level)
+        for name, kind in zip(facts["columns"], facts["types"], strict=True):
+            yield name, read_array([row[name] for row in self.rows], kind), read_ends([row[name] for row in intervals])
+
+
+class RemoteWatch(WatchFace):
+    """A watch behind a server: the same words find it again, and it says what it said of the data version that is served."""
+
+    __slots__ = ("_tell", "receipt")
+
+    def __init__(self, tell: Callable[[str], WatchFacts], *, receipt: str) -> None:
+        self._tell, self.receipt = tell, receipt
+
+    def __repr__(self) -> str:
+        return f"RemoteWatch(receipt={self.receipt[:12]!r})"
+
+    @property
+    def answers(self) -> dict[int, bool]:
+        """What was said, by data version."""
+        return {look.version: look.above for look in self._tell("/v1/watch/recall").looks}
+
+    @property
+    def ended(self) -> str | None:
+        """Why there is nothing more to come: above, failed or lost; None while it goes on."""
+        return self._tell("/v1/watch/recall").ended
+
+    def evaluate(self) -> bool:
+        """Whether the count of the data version that is served is above, noisily; the same as often as it is asked for."""
+        facts = self._tell("/v1/watch/look")
+        return next(look.above for look in facts.looks if look.version == facts.data_version)

@@ -1,0 +1,118 @@
+"""What comes in for runs over people's rows: a source, one price, and what is wanted of it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field, model_validator
+
+from discreet.answering.wire import read_parameters
+from discreet.curator import Asking, Curator
+from discreet.server.bodies import Parameter, Positive, Share, WithoutNulls
+from discreet.synthetic.face import SynthesisPlan
+from discreet.synthetic.release import SyntheticRelease
+from discreet.workloads.describing import rebuilt
+from discreet.workloads.face import TablesPlan
+from discreet.workloads.tabulating import TabulatedRelease
+from discreet.workloads.workload import Workload
+
+_STRICT = ConfigDict(extra="forbid", strict=True)
+_Numbers = Annotated[list[Annotated[float, Field(allow_inf_nan=False)]], Field(max_length=100_000)]
+
+
+class Run(WithoutNulls):
+    """What every run takes."""
+
+    source: Annotated[str, Field(min_length=1, max_length=20_000)]
+    """A table, or a SELECT that yields people's rows."""
+    epsilon: Positive | None = None
+    delta: Share | None = None
+    rho: Positive | None = None
+    bins: dict[str, int] | None = None
+    name: Annotated[str, Field(max_length=200, pattern=r"^\w[^/]*$")] | None = None
+    """What it is looked up by: one part of an address."""
+    parameters: dict[str, Parameter] | list[Parameter] | None = None
+    dataset: str | None = None
+    dry: bool = False
+    """Say what it would cost, and spend nothing."""
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """A price, and how rows become codes."""
+        price = {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho}
+        return {**price, "bins": self.bins, "parameters": read_parameters(self.parameters or ())}
+
+
+class Synthesis(Run):
+    """Synthetic data of a table, or of a SELECT that yields people's rows: a price, and the tables that shall be good."""
+
+    model_config = ConfigDict(
+        **_STRICT,
+        json_schema_extra={"example": {"source": "visits", "rho": 0.01, "workload": 2, "name": "visits-2026"}},
+    )
+    workload: Annotated[int, Field(ge=1, le=1000)] | Annotated[list[list[str]], Field(max_length=10_000)] = 3
+    method: str = "aim"
+
+    def asked_of(self, curator: Curator, *, analyst: str | None, request_id: str, asking: Asking) -> SyntheticRelease:
+        """The release."""
+        details = {**self._details, "name": self.name}
+        return curator.synthesize(self.source, analyst=analyst, request_id=request_id, asking=asking, **details)
+
+    def explained_by(self, curator: Curator, *, analyst: str | None) -> SynthesisPlan:
+        """What it would be made of and cost."""
+        return curator.plan_synthesis(self.source, analyst=analyst, **self._details)
+
+    @property
+    def _details(self) -> dict[str, Any]:
+        return {**self.options, "workload": self.workload, "method": self.method}
+
+
+class Queries(WithoutNulls):
+    """The tables over every choice of so many columns; or, by column, a family of queries, or queries that are written out, and all their products."""
+
+    tables: Annotated[int, Field(ge=1, le=1000)] | None = None
+    families: (
+        dict[str, Literal["points", "ranges", "thresholds"] | Annotated[list[_Numbers], Field(max_length=10_000)]]
+        | None
+    ) = None
+    weight: Positive = 1.0
+    """How often their squared errors count."""
+
+    @model_validator(mode="after")
+    def _is_one(self) -> Queries:
+        if (self.tables is None) == (self.families is None):
+            message = "give tables or families"
+            raise ValueError(message)
+        return self
+
+
+class Tabulation(Run):
+    """The answers to many queries over a table, or over a SELECT that yields people's rows."""
+
+    model_config = ConfigDict(
+        **_STRICT,
+        json_schema_extra={
+            "example": {
+                "source": "visits",
+                "rho": 0.01,
+                "workload": [{"tables": 2}, {"families": {"age": "ranges"}}],
+                "name": "tables-2026",
+            }
+        },
+    )
+    workload: Annotated[list[Queries], Field(min_length=1, max_length=1000)]
+
+    def asked_of(self, curator: Curator, *, analyst: str | None, request_id: str, asking: Asking) -> TabulatedRelease:
+        """The release."""
+        details = {**self.options, "name": self.name}
+        return curator.tabulate(
+            self.source, self._queries, analyst=analyst, request_id=request_id, asking=asking, **details
+        )
+
+    def explained_by(self, curator: Curator, *, analyst: str | None) -> TablesPlan:
+        """What would be measured, how exactly, and what it would cost."""
+        return curator.plan_tables(self.source, self._queries, analyst=analyst, **self.options)
+
+    @property
+    def _queries(self) -> Workload:
+        return rebuilt([each.model_dump(exclude_none=True) for each in self.workload])

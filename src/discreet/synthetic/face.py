@@ -1,0 +1,49 @@
+"""What an analyst sees of a curator, near or far, about synthetic data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, Unpack
+
+from discreet.answering.parts import RunPlan
+from discreet.documenting import Told
+from discreet.sql.builder import Table
+from discreet.synthetic.asking import SynthesisOptions
+from discreet.synthetic.release import SyntheticRelease
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SynthesisPlan(RunPlan):
+    """What synthetic data would be made of and cost; nothing was spent or read."""
+
+    tables: int
+    """How many shall be good."""
+
+
+class SyntheticFace(Told, Protocol):
+    """What an analyst can do, wherever the data is."""
+
+    def synthesize(
+        self,
+        source: str | Table,
+        *,
+        name: str | None = None,
+        request_id: str | None = None,
+        **wanted: Unpack[SynthesisOptions],
+    ) -> SyntheticRelease:
+        """Synthetic rows of a table, or of a SELECT that yields people's rows: paid for once, and resumed where a crash left it.
+
+        Args:
+            source: A table's name, or a SELECT of rows.
+            name: What the release is looked up by.
+            request_id: A name for this call: repeated under it, it is paid for once.
+            **wanted: A price, and what the rows shall be good at.
+        """
+
+    def plan_synthesis(self, source: str | Table, **wanted: Unpack[SynthesisOptions]) -> SynthesisPlan:
+        """What `synthesize` would make and cost, or its refusal. Spends nothing and looks at no protected row.
+
+        Args:
+            source: A table's name, or a SELECT of rows.
+            **wanted: A price, and what the rows shall be good at.
+        """

@@ -1,0 +1,69 @@
+"""Tables from the command line: ± and price before they are paid for, paid once, written as rows, refused by name."""
+
+import json
+
+import pyarrow.csv as pa_csv
+import pytest
+
+from discreet.cli.exit_codes import ExitCode
+from tests.cli.test_synthesizing import spent
+from tests.synthetic.dying import prepared
+
+ASKED = ("tabulate", "visits", "--marginals", 2, "--ranges", "age", "--rho", 0.05)
+
+
+@pytest.fixture
+def clinic(tmp_path):
+    return prepared(tmp_path)
+
+
+def test_a_dry_run_tells_every_width_and_the_price_and_spends_nothing(run, clinic):
+    before = spent(run)
+    told = run(*ASKED, "--dry-run")
+    for part in (
+        "ward × sex: ±",
+        "age: ±",
+        "a typical count is off by",
+        "2 rows of one person",
+        "ρ 0.05",
+        "nothing was spent",
+    ):
+        assert part in told
+    facts = json.loads(run(*ASKED, "--dry-run", "--json"))
+    assert [table["columns"] for table in facts["tables"]] == [
+        ["ward", "sex"],
+        ["ward", "age"],
+        ["sex", "age"],
+        ["age"],
+    ]
+    assert spent(run) == before
+
+
+def test_counts_are_written_paid_for_once_and_listed(run, clinic, tmp_path):
+    told = run(*ASKED, "--name", "tables", "--out", "tables.csv")
+    bill = spent(run)
+    rows = pa_csv.read_csv(tmp_path / "tables.csv").to_pylist()
+    assert len(rows) == 6 + 30 + 20 + 55
+    assert f"{len(rows)} counts" in told
+    assert "paid ρ 0.05" in told
+    again = json.loads(run(*ASKED, "--name", "tables", "--json"))
+    assert (again["replayed"], again["kind"], spent(run)) == (True, "tabulate", bill)
+    assert [row["count"] for row in again["rows"]] == pytest.approx([row["count"] for row in rows])
+    assert run("releases").split() == ["tables"]
+
+
+@pytest.mark.parametrize(
+    ("words", "refusal"),
+    [
+        (("--rho", 0.1), "bad-input"),
+        (("--rho", 0.1, "--marginals", 9), "bad-input"),
+        (("--rho", 0.1, "--table", "ward,none"), "unknown-name"),
+        (("--marginals", 1), "bad-input"),
+        (("--rho", 0.1, "--marginals", 1, "--out", "tables.txt"), "bad-input"),
+        (("--rho", 50, "--marginals", 1), "budget-exceeded"),
+    ],
+)
+def test_what_is_refused_is_refused_by_name_before_it_is_paid_for(run, clinic, words, refusal):
+    before, code = spent(run), ExitCode.BUDGET if refusal == "budget-exceeded" else ExitCode.REFUSED
+    assert json.loads(run("tabulate", "visits", *words, "--json", code=code))["error"]["code"] == refusal
+    assert spent(run) == before
