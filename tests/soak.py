@@ -52,6 +52,7 @@ from tests.server.test_time import busy, dear_guess, heard, listen
 from tests.sources import SeededBits
 from tests.sql.test_extreme_rows import EXTREMES, change_nothing
 from tests.sql.worlds import WORLDS
+from tests.synthetic import test_audit
 from tests.synthetic.test_curator import die_and_go_on, everywhere
 
 PAGE = Path(__file__).parent.parent / "docs" / "soak.md"
@@ -73,6 +74,7 @@ CANARIES = 20_000
 LISTENED = 300
 LOAD_MINUTES = 10
 SLIPS = 1_000
+AUDITED = 2_000
 
 
 def follows(draw: Callable[[int, RandomBits], np.ndarray], law: Law) -> str:
@@ -273,6 +275,7 @@ def soaks(ledgers: dict[str, Callable[[], str]]) -> Iterator[tuple[str, str, Cal
     yield f"attack: {MEDALLIONS:,} medallions hashed", "20", taxis
     yield f"service: {SERVER_KILLS} kill -9 under 8 clients", "none", server_kills
     yield f"synthetic data: kill -9 at every step of {EXITS} runs", "none", synthesis_kills
+    yield f"synthetic data: {AUDITED:,} runs of aim a side, a person known but for being there", "audit", audited
     yield "service: every attack of strangers, larger", "none", strangers
     yield (
         f"mixed load: {LOAD_MINUTES} minutes of 64 analysts, 200 devices and 4 strangers, a kill -9 a minute",
@@ -298,6 +301,11 @@ def randomizers() -> str:
     for trial in TRIALS:
         check_variance(trial, times=5 * trial.times)
     return f"{len(TRIALS)} protocols estimate as exactly as they say"
+
+
+def audited() -> str:
+    """What the suite runs thirty times."""
+    return f"told apart by {test_audit.check(AUDITED):.2f} standard deviations, mu is {test_audit.MU:.2f}"
 
 
 def whole_demo() -> str:

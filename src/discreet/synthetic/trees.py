@@ -36,16 +36,17 @@ class Tree:
     @classmethod
     def _spanning(cls, cliques: list[Columns]) -> Tree:
         """Joined by Prim's algorithm on the number of shared columns: for the cliques of an elimination that is a junction tree."""
-        order, parents = [0], [-1]
-        left = list(range(1, len(cliques)))
-        while left:
-            nearest = max(
-                ((place, j) for place in range(len(order)) for j in left),
-                key=lambda edge: len(set(cliques[order[edge[0]]]) & set(cliques[edge[1]])),
-            )
-            parents.append(nearest[0])
-            order.append(nearest[1])
-            left.remove(nearest[1])
+        masks = [mask_of(clique) for clique in cliques]
+        order, parents, latest = [0], [-1], 0
+        nearest = dict.fromkeys(range(1, len(cliques)), (-1, 0))  # shared columns, and minus the place of whom with
+        while nearest:
+            for clique, most in nearest.items():
+                shared = (masks[clique] & masks[latest]).bit_count()
+                if shared > most[0]:
+                    nearest[clique] = (shared, 1 - len(order))
+            latest = max(nearest, key=nearest.__getitem__)
+            parents.append(-nearest.pop(latest)[1])
+            order.append(latest)
         joined = tuple(cliques[i] for i in order)
         separators = tuple(
             tuple(sorted(set(clique) & set(joined[parent]))) if parent >= 0 else ()
