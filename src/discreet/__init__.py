@@ -25,6 +25,7 @@ _ROOMS = {
     "catalog",
     "curator",
     "dbapi",
+    "games",
     "ledger",
     "local",
     "mechanisms",

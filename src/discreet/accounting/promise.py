@@ -42,9 +42,9 @@ class Promise:
             l2_squared: The squared length of the move.
             size: How many numbers there are.
         """
-        if self.concentrated:
-            return Gaussian.for_rho(sensitivity=1, rho=exact(self.rho) / l2_squared, size=size)
         width = math.nextafter(math.sqrt(l2_squared), math.inf)
+        if self.concentrated:
+            return Gaussian.for_rho(sensitivity=width, rho=self.rho, size=size)
         return Gaussian.for_loss(sensitivity=width, epsilon=self.epsilon, delta=self.delta, size=size)
 
     def confusion(self, distance: int) -> float:
