@@ -201,7 +201,7 @@ class RemoteCurator(SyntheticFace, TablesFace, CuratorFace):
         return read_facts(TablesPlan, _checked(self._send("POST", "/v1/tabulate", json=body)))
 
     def releases(self) -> list[str]:
-        """The names of releases that are finished and yours to see: those that you have paid for, or all for the owner."""
+        """The names of releases that are finished and yours to see: those that you have paid for, or all for the owner; and what is published."""
         names: list[str] = self._get("/v1/releases")["releases"]
         return names
 

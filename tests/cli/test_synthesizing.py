@@ -86,3 +86,12 @@ def test_looks_are_told_once_they_are_on_disk_and_only_to_a_terminal(clinic, cap
         made = curator.synthesize("visits", rho=0.05, workload=2, asking=Asking(on_look=on_look))
     assert heard == [(count, count) for count in range(1, len(made.transcript.steps) + 1)]
     assert capfd.readouterr().err == ""
+
+
+def test_the_owner_publishes_a_release_which_all_see_from_then_on_and_the_books_say_so(run, clinic):
+    run("synth", "visits", *PRICE, "--method", "independent", "--name", "mine")
+    assert json.loads(run("releases", "--analyst", "alice", "--json")) == {"releases": []}
+    assert "not-answered" in run("releases", "--publish", "none", code=ExitCode.REFUSED)
+    assert "mine is published" in run("releases", "--publish", "mine")
+    assert json.loads(run("releases", "--analyst", "alice", "--json")) == {"releases": ["mine"]}
+    assert "mine, to all" in run("ledger", "show", "--last", 1)

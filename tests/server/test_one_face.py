@@ -202,6 +202,7 @@ def test_every_dataclass_of_the_face_is_read_back_as_it_was_written(name, both):
         "MeasureFacts": explanation.measures[0],
         "PastRelease": near.history()[0],
         "ReleaseTotals": near.card().totals[0],
+        "PublishedRelease": facts.PublishedRelease("visits", "2026-11-16"),
         "Look": facts.Look(1, above=False),
         "WatchFacts": watched.facts,
         "Renewal": renewal_of(opened("dataset", open_filter(1, 1e-6, renews="monthly"), date(2026, 11, 16))),

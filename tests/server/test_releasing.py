@@ -14,6 +14,7 @@ from discreet import workloads
 from discreet.answering.release_files import MEDIA_TYPE, read_release
 from discreet.errors import DiscreetError
 from discreet.server.keys import KeyBook
+from discreet.server.recent import MOST, RecentReleases
 from discreet.server.releasing import MOST_ROWS
 from discreet.synthetic.release import SyntheticRelease
 from tests.opening import CAP, open_curator
@@ -208,3 +209,39 @@ def test_what_is_refused_near_is_refused_far_by_the_same_name(face):
         with pytest.raises(DiscreetError) as caught:
             ask()
         assert caught.value.code == code
+
+
+def test_what_the_owner_publishes_is_seen_by_all_without_a_price_and_is_on_the_card(server, made, bob):
+    before, place = spent(server), f"{server.url}/v1/releases/patients-2026/published"
+    anybody = httpx.get(f"{server.url}/v1/published/patients-2026", timeout=PATIENCE)
+    assert (anybody.status_code, anybody.json()["error"]["code"]) == (404, "not-answered")
+    for key, status in ((server.alice, 403), (server.owner, 204), (server.owner, 204)):
+        assert httpx.put(place, headers={"Authorization": f"Bearer {key}"}).status_code == status
+    assert get(server, "", key=bob).json() == {"releases": ["patients-2026"]}
+    assert get(server, "/patients-2026/rows?count=3", key=bob).text.count("\n") == 4
+    told = httpx.get(f"{server.url}/v1/published/patients-2026", headers={"Accept": MEDIA_TYPE}, timeout=PATIENCE)
+    stored, name, _ = read_release(told.content)
+    assert (name, stored) == (
+        "patients-2026",
+        read_release(get(server, "/patients-2026", Accept=MEDIA_TYPE).content)[0],
+    )
+    card = httpx.get(f"{server.url}/v1/transparency", timeout=PATIENCE).json()
+    assert [release["name"] for release in card["published"]] == ["patients-2026"]
+    assert spent(server) == before
+
+
+def test_a_model_is_fitted_once_for_many_requests_and_few_are_kept(release_bytes):
+    recent = RecentReleases()
+    first, same = SyntheticRelease(release_bytes), SyntheticRelease(release_bytes)
+    assert recent.the_same_as(first) is first
+    assert recent.the_same_as(same) is first
+    for number in range(MOST):
+        other = SyntheticRelease(release_bytes)
+        other.stored = b"%d" % number
+        recent.the_same_as(other)
+    assert recent.the_same_as(same) is same
+
+
+@pytest.fixture(scope="module")
+def release_bytes(server, made):
+    return read_release(get(server, "/patients-2026", Accept=MEDIA_TYPE).content)[0]

@@ -7,7 +7,7 @@ import pytest
 
 from discreet.answering.pipeline import Asking
 from discreet.catalog import parse_catalog
-from discreet.errors import BadInput, BudgetExceeded, Cancelled, NeedsValues, ScaleOutOfRange, UnknownName
+from discreet.errors import BadInput, BudgetExceeded, Cancelled, NameTaken, NeedsValues, ScaleOutOfRange, UnknownName
 from discreet.opening import open_curator
 from discreet.synthetic.registry import METHODS
 
@@ -96,3 +96,12 @@ def test_a_last_day_that_has_none_after_it_is_refused_by_name():
     column = 'columns.sex = { type = "date", lower = 1900-01-01, upper = 9999-12-31 }'
     with a_curator(column) as curator, pytest.raises(BadInput, match="last day"):
         curator.synthesize("SELECT sex FROM t", rho=0.1, workload=1)
+
+
+def test_values_are_not_found_for_a_price_where_the_name_is_taken():
+    with a_curator() as curator:
+        curator.synthesize("SELECT sex FROM t", rho=0.05, workload=1, name="mine", analyst="eve")
+        spent = curator.budget()
+        with pytest.raises(NameTaken):
+            curator.synthesize(**NOTES, name="mine", analyst="eve")
+        assert curator.budget() == spent

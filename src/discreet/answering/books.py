@@ -6,7 +6,7 @@ import math
 from functools import lru_cache
 
 from discreet.accounting import Composed
-from discreet.answering.facts import PAGE, Balance, Card, PastRelease, ReleaseTotals, Renewal
+from discreet.answering.facts import PAGE, Balance, Card, PastRelease, PublishedRelease, ReleaseTotals, Renewal
 from discreet.catalog import Catalog
 from discreet.errors import BadInput
 from discreet.exact import UNIT
@@ -109,6 +109,7 @@ def card(ledger: Ledger, catalog: Catalog, *, dataset: str, version: int) -> Car
         releases=tuple(_release(entry, tell=False) for entry in latest if entry is not None),
         head=f"{running.head.seq}:{running.head.hash}" if running.head else "0:",
         renewal=renewal_of(account),
+        published=tuple(PublishedRelease(name, release.time) for name, release in sorted(running.published.items())),
     )
 
 

@@ -137,7 +137,7 @@ class CuratorFace(Told, Protocol):
         """What was spent on what, for everybody."""
 
     def releases(self) -> list[str]:
-        """The names of releases that are finished and yours to see: those that you have paid for, or all for the owner."""
+        """The names of releases that are finished and yours to see: those that you have paid for, or all for the owner; and what is published."""
 
     def release(self, name: str) -> RunRelease:
         """A release by its name: synthetic data, or tables. Nothing is spent.

@@ -164,6 +164,14 @@ class CatalogFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class PublishedRelease:
+    """A release that the owner shows to all, free: by its name, and since when."""
+
+    name: str
+    time: str
+
+
+@dataclass(frozen=True, slots=True)
 class Card:
     """For everybody: what was spent on what, without a question's text and without anybody's name."""
 
@@ -180,6 +188,7 @@ class Card:
     head: str
     renewal: Renewal | None = None
     """Where `cap`, `spent` and `in_words` are of one period."""
+    published: tuple[PublishedRelease, ...] = ()
 
 
 def facts_of(thing: Any) -> Any:

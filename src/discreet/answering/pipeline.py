@@ -255,6 +255,10 @@ class Pipeline:
         """The accounts that a release would be charged to, each with whether its cap allows it now."""
         return self.ledger.would_charge(_request(wanted, analyst, None)) if wanted.releases else {}
 
+    def check_name(self, wanted: Releasable, *, analyst: str | None) -> None:
+        """Refuse a release whose name is taken, before anything is paid for."""
+        self.ledger.check_name(_request(wanted, analyst, None))
+
     def check_caps(self, wanted: Sequence[Releasable], *, analyst: str | None) -> None:
         """Refuse several releases, to be paid for one after another, that the caps do not allow together."""
         unpaid = [each for each in wanted if not self.is_paid(each, analyst=analyst)]

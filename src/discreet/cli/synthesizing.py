@@ -43,6 +43,10 @@ Method = Annotated[
     typer.Option("--method", help=f"One of: {', '.join(METHODS)}.", autocompletion=lambda: list(METHODS)),
 ]
 Out = Annotated[Path | None, typer.Option("--out", help="A new file for rows: .parquet or .csv.")]
+Publish = Annotated[
+    str | None,
+    typer.Option("--publish", help="Show this release to all; with --analyst, the one that they gave this name."),
+]
 Rows = Annotated[int | None, typer.Option("-n", min=0, help="How many rows; about as many as there are, unless said.")]
 
 
@@ -79,16 +83,22 @@ def synth(
 
 def list_releases(
     *,
+    publish: Publish = None,
     where: LedgerOption = None,
     config: ConfigOption = CATALOG,
     analyst: AnalystOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the names of finished releases: of one analyst, or all."""
+    """List the names of finished releases: of one analyst, or all. With --publish, show one to everybody from now on."""
     with closing(place_of(where, config).open()) as books:
-        names = books.named_releases(analyst=analyst)
+        if publish is not None:
+            books.publish(publish, analyst=analyst)
+        names = [publish] if publish else books.named_releases(analyst=analyst)
     if as_json:
-        print_json({"releases": names})
+        print_json({"published" if publish else "releases": names})
+        return
+    if publish is not None:
+        typer.echo(f"{publish} is published: everybody may see it, and it is on the card")
         return
     for name in names:
         typer.echo(name)

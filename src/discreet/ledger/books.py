@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import date, datetime
 
 from discreet.errors import NotAnswered, StoreUnavailable
-from discreet.ledger import chain, formats, questions, steps, watches
+from discreet.ledger import chain, formats, naming, questions, steps, watches
 from discreet.ledger.accounts import DATASET, Account, analyst_account
 from discreet.ledger.anchor import Anchor
 from discreet.ledger.clock import Clock
@@ -130,23 +130,32 @@ class Books:
             return steps.kept(draft, reservation.request.key)
 
     def named_releases(self, *, analyst: str | None) -> list[str]:
-        """The names of releases that were stored: those that an analyst gave, or all for the owner."""
+        """The names of releases that were stored: those that an analyst gave, or all for the owner; and what is published."""
         with self.writer.reading() as draft:
             draft.check_open(analyst)
-            named = [pair for names in _named_by(draft, analyst) for pair in names.items()]
-            return sorted({name for name, question in named if questions.is_free(draft.t, question, analyst)})
+            named = naming.given(draft, analyst).items()
+            stored = {name for name, question in named if questions.is_free(draft.t, question, analyst)}
+            return sorted(stored | naming.published(draft).keys())
 
     def named_answer(self, name: str, *, analyst: str | None) -> bytes:
-        """What was stored under a name that an analyst gave; for the owner their own, or else the first that anybody gave."""
+        """What was stored under a name that an analyst gave; for the owner their own, or else the first that anybody gave. Else what is published."""
         with self.writer.reading() as draft:
             draft.check_open(analyst)
-            question = next((names[name] for names in _named_by(draft, analyst) if name in names), None)
+            question = naming.given(draft, analyst).get(name)
             known = None if question is None else questions.standing(draft, question, analyst)
             is_theirs = known is not None and not (analyst and questions.unpaid_accounts(draft, known))
             answer = questions.stored_answer(draft, known) if known is not None and is_theirs else None
-        if answer is None:
-            raise NotAnswered("There is no such release, or it is not paid for.", next_step="Ask for it.")
-        return answer
+            return _published_answer(draft, name) if answer is None else answer
+
+    def published_answer(self, name: str) -> bytes:
+        """What the owner published under a name, for everybody."""
+        with self.writer.reading() as draft:
+            return _published_answer(draft, name)
+
+    def check_name(self, request: Request) -> None:
+        """Refuse a name that another release of this analyst has; nothing is charged or written."""
+        with self.writer.reading() as draft:
+            naming.check(draft, request)
 
     # The chain
 
@@ -200,7 +209,10 @@ class Books:
             return self.writer.followed(t)
 
 
-def _named_by(draft: Draft, analyst: str | None) -> list[dict[str, str]]:
-    """Names and what they mean: an analyst's own; for the owner their own first, then everybody's."""
-    named = draft.running.named
-    return [named.get(analyst or "", {}), *(named.values() if analyst is None else ())]
+def _published_answer(draft: Draft, name: str) -> bytes:
+    question = naming.published(draft).get(name)
+    known = None if question is None else questions.standing(draft, question, None)
+    answer = None if known is None else questions.stored_answer(draft, known)
+    if answer is None:
+        raise NotAnswered("There is no such release, or it is not paid for.", next_step="Ask for it.")
+    return answer

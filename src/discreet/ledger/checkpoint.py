@@ -18,7 +18,7 @@ from discreet.ledger import chain
 from discreet.ledger.access import Access, IssuedKey
 from discreet.ledger.accounts import account_of, row_of
 from discreet.ledger.entries import canonical
-from discreet.ledger.running import Asked, Released, RunningBooks
+from discreet.ledger.running import Asked, Published, Released, RunningBooks
 from discreet.ledger.runs import Run
 from discreet.ledger.seals import Seals
 from discreet.loss import Neighbours
@@ -26,7 +26,7 @@ from discreet.store import Transaction
 
 EVERY = 500
 """Entries from one to the next: as many as are followed again when the books are opened."""
-_FORMAT = 6
+_FORMAT = 7
 
 
 class Checkpoints:
@@ -100,6 +100,7 @@ def _facts(running: RunningBooks) -> dict[str, Any]:
         "unanswered": sorted(running.unanswered),
         "runs": [(question, run.budget, run.steps, run.spent) for question, run in running.runs.items()],
         "named": running.named,
+        "published": {name: asdict(release) for name, release in running.published.items()},
         "caps": running.caps,
         "looks": running.looks,
     }
@@ -124,5 +125,6 @@ def _running(facts: dict[str, Any], running: RunningBooks) -> RunningBooks:
     running.source, running.unanswered = facts["source"], set(facts["unanswered"])
     running.runs = {question: Run(budget, steps, spent) for question, budget, steps, spent in facts["runs"]}
     running.named = facts["named"]
+    running.published = {name: Published(**release) for name, release in facts["published"].items()}
     running.caps, running.looks = facts["caps"], facts["looks"]
     return running

@@ -1,13 +1,16 @@
-"""Names of releases that are looked up later: each analyst has their own, and a release gets one when it is finished."""
+"""Names of releases that are looked up later: each analyst has their own, and a release gets one when it is finished. What the owner publishes all
+find by its name.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from discreet.errors import NameTaken
+from discreet.errors import NameTaken, NotAnswered
 from discreet.ledger.draft import Draft
 from discreet.ledger.requests import Request
-from discreet.ledger.running import NAME
+from discreet.ledger.running import NAME, PUBLISH
 
 MOST_NAMES = 8
 """That an analyst gives one release: each is kept for as long as the books."""
@@ -32,3 +35,28 @@ def give(draft: Draft, request: Request) -> None:
 
 def _names(draft: Draft, request: Request) -> Mapping[str, str]:
     return draft.running.named.get(request.analyst or "", {})
+
+
+def given(draft: Draft, analyst: str | None) -> dict[str, str]:
+    """Names and the keys that they mean: an analyst's own; for the owner everybody's, their own before others'."""
+    named = draft.running.named
+    if analyst is not None:
+        return dict(named.get(analyst, {}))
+    everybodys = {name: question for names in reversed(named.values()) for name, question in names.items()}
+    return {**everybodys, **named.get("", {})}
+
+
+def published(draft: Draft) -> dict[str, str]:
+    """The same of what is shown to all."""
+    return {name: release.question for name, release in draft.running.published.items()}
+
+
+def publication(draft: Draft, name: str, analyst: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The entry by which all see a release that an analyst (None: anybody, or the owner) gave a name; none where they do already."""
+    question, known = given(draft, analyst).get(name), published(draft).get(name)
+    if question is None:
+        raise NotAnswered("There is no finished release of this name.", next_step="See which there are.")
+    if known not in (None, question):
+        raise NameTaken("Another release was published under this name.", next_step="Give it another name first.")
+    if known is None:
+        yield PUBLISH, {"name": name, "question": question}

@@ -23,6 +23,8 @@ from discreet.mechanisms import Mechanism
 
 NAME = "name"
 """The entry of a name that an analyst gave a release."""
+PUBLISH = "publish"
+"""The entry by which the owner shows a release to all."""
 LATEST = 20
 """How many of the last paid releases the card shows."""
 
@@ -41,6 +43,14 @@ class Asked:
 
     questions: int = 0
     free: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A release that the owner shows to all: the key that it was paid under, and since when."""
+
+    question: str
+    time: str
 
 
 @dataclass(slots=True)
@@ -82,6 +92,8 @@ class RunningBooks:
     """Those of them that are spent step by step."""
     named: dict[str, dict[str, str]] = field(default_factory=dict)
     """By analyst (the owner's under no name) and by the name that they gave a release: the key that it was paid under."""
+    published: dict[str, Published] = field(default_factory=dict)
+    """By the names that all find them by."""
     caps: dict[str, int] = field(default_factory=dict)
     """How many entries set a cap, by account: so none can be hidden from who looks for them."""
     looks: dict[str, int] = field(default_factory=dict)
@@ -104,6 +116,7 @@ class RunningBooks:
             unanswered=set(self.unanswered),
             runs=dict(self.runs),
             named={analyst: dict(names) for analyst, names in self.named.items()},
+            published=dict(self.published),
             caps=dict(self.caps),
             looks=dict(self.looks),
         )
@@ -166,7 +179,7 @@ class RunningBooks:
                 self._cap(entry)
             case "charge":
                 yield from self._charge(entry)
-            case "answer" | "name" | runs.KIND:
+            case "answer" | "name" | "publish" | runs.KIND:
                 yield from self._outcome(entry)
             case "watch":
                 self.looks[body["question"]] = self.looks.get(body["question"], 0) + 1
@@ -216,9 +229,10 @@ class RunningBooks:
             self.units[name] = promise
 
     def _outcome(self, entry: Entry) -> Iterable[str]:
-        """A step of a run, an answer, or a name for what was answered."""
-        if entry.kind in (runs.KIND, NAME):
-            yield from self._step(entry) if entry.kind == runs.KIND else self._name(entry)
+        """A step of a run, an answer, a name for what was answered, or that all may see it."""
+        if entry.kind != "answer":
+            follow = {runs.KIND: self._step, NAME: self._name, PUBLISH: self._publish}[entry.kind]
+            yield from follow(entry)
             return
         if entry.body["question"] not in self.unanswered:
             yield f"entry {entry.seq} answers a question that was not open"
@@ -271,6 +285,14 @@ class RunningBooks:
         names = self.named.setdefault(body["analyst"] or "", {})
         if names.setdefault(body["name"], body["question"]) != body["question"]:
             yield f"entry {entry.seq} gives a name that another release has"
+
+    def _publish(self, entry: Entry) -> Iterable[str]:
+        body = entry.body
+        if not any(body["question"] in names.values() for names in self.named.values()):
+            yield f"entry {entry.seq} publishes what is no release"
+        known = self.published.setdefault(body["name"], Published(body["question"], entry.time))
+        if known.question != body["question"]:
+            yield f"entry {entry.seq} publishes under a name that another release has"
 
     def _price(self, account: Account, releases: list[Mechanism], prices: int) -> Charge:
         """By the list that the entry was priced by."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -102,17 +102,22 @@ def form_of(accept: str, service: Service, *, level: float) -> Form[Answer]:
 
 
 def document(request: Request, facts: Mapping[str, Any]) -> Response:
-    """Facts as JSON, written in the thread that gathered them: what is long waits in a file, and is counted until it has left.
+    """Facts as JSON, written in the thread that gathered them."""
+    return sent(request, JSON, (text.encode() for text in _document_text(facts)))
+
+
+def sent(request: Request, kind: str, pieces: Iterable[bytes]) -> Response:
+    """Bytes of a kind: what is long waits in a file, and is counted until it has left.
 
     They count as those of who was let in, or of the address where nobody is asked who they are.
     """
     service, holder = service_of(request), getattr(request.state, "admitted", None)
     file = WaitingAnswer(service.writing, holder.name if holder else f"address {address_of(request)}")
     with _closed_if_refused(file):
-        for text in _document_text(facts):
-            file.write(text.encode())
+        for piece in pieces:
+            file.write(piece)
     file.rewind()
-    return Prepared(JSON, replayed=False, file=file).response(service)
+    return Prepared(kind, replayed=False, file=file).response(service)
 
 
 def _document_text(facts: Mapping[str, Any]) -> Iterator[str]:

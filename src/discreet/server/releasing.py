@@ -14,8 +14,9 @@ from discreet.answering.run_release import RunRelease
 from discreet.errors import BadInput
 from discreet.server.answered import NAME, answered
 from discreet.server.bodies import in_document
-from discreet.server.bytes_of import CSV, JSON, PARQUET, TABLES, Form, written_as
+from discreet.server.bytes_of import CSV, JSON, PARQUET, TABLES, Form, document, sent, written_as
 from discreet.server.incoming import LimitedRequest
+from discreet.server.recent import RecentReleases
 from discreet.server.refusals import RESPONSES
 from discreet.server.routing import SharedRoute
 from discreet.server.run_bodies import Synthesis, Tabulation
@@ -73,7 +74,23 @@ async def draw_rows(
 ) -> Response:
     """Synthetic rows as CSV, or as Parquet where that is accepted: `count` of them, or about as many as there are of people, at most 1,000,000."""
     kind = PARQUET if PARQUET in request.headers.get("accept", "") else CSV
-    return await _looked_up(name, request, Form(kind, partial(_rows, kind=kind, count=count)), is_long=True)
+    write = partial(_rows, kind=kind, count=count, recent=service_of(request).recent)
+    return await _looked_up(name, request, Form(kind, write), is_long=True)
+
+
+@routes.put("/releases/{name}/published", status_code=204)
+def publish(name: str, request: Request, analyst: str | None = None) -> None:
+    """Show a release to all from now on, on the card too; with `analyst`, the one that they gave this name. It cannot be taken back."""
+    service_of(request).curator.ledger.publish(name, analyst=analyst, by=holder_of(request).id)
+
+
+@routes.get("/published/{name}")
+def find_published(name: str, request: Request) -> Response:
+    """A release that the owner has published, for everybody: what it was made of; with `Accept: application/vnd.discreet.release`, the release itself."""
+    release = RunRelease.of_its_kind(service_of(request).curator.ledger.published_answer(name), name=name)
+    if MEDIA_TYPE in request.headers.get("accept", ""):
+        return sent(request, MEDIA_TYPE, [release.as_bytes()])
+    return document(request, release.facts)
 
 
 async def _looked_up(name: str, request: Request, form: Form[RunRelease], *, is_long: bool = False) -> Response:
@@ -103,8 +120,9 @@ def _release(release: RunRelease, file: WaitingAnswer) -> None:
     file.write(release.as_bytes())
 
 
-def _rows(release: RunRelease, file: WaitingAnswer, *, kind: str, count: int | None) -> None:
+def _rows(release: RunRelease, file: WaitingAnswer, *, kind: str, count: int | None, recent: RecentReleases) -> None:
     if not isinstance(release, SyntheticRelease):
         raise BadInput("This release has tables and no rows.", next_step="Take it as application/vnd.discreet.release.")
-    wanted = min(MOST_ROWS, max(0, round(release.total))) if count is None else count
-    TABLES[kind](iter([release.sample(wanted)]), file)
+    fitted = recent.the_same_as(release)
+    wanted = min(MOST_ROWS, max(0, round(fitted.total))) if count is None else count
+    TABLES[kind](iter([fitted.sample(wanted)]), file)

@@ -29,6 +29,8 @@ ROUTES = {
     "GET /v1/releases": "owner analyst",
     "GET /v1/releases/{name}": "owner analyst",
     "GET /v1/releases/{name}/rows": "owner analyst",
+    "PUT /v1/releases/{name}/published": "owner",
+    "GET /v1/published/{name}": EVERYBODY,
     "GET /v1/budget": "owner steward analyst auditor",
     "GET /v1/history": "owner analyst auditor",
     "GET /v1/catalog": "owner steward analyst auditor",

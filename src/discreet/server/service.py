@@ -16,6 +16,7 @@ from discreet.server.keys import PREFIX, KeyBook
 from discreet.server.limits import Limits, is_of_this_machine, place_of
 from discreet.server.proxies import user_named
 from discreet.server.questions import Questions
+from discreet.server.recent import RecentReleases
 from discreet.server.roles import Holder, check_may
 from discreet.server.saved import SavedQuestions
 from discreet.server.sessions import Sessions
@@ -59,6 +60,7 @@ class Service:
     shares: Shares = field(default_factory=Shares)
     writing: Writing = field(default_factory=Writing)
     telemetry: Telemetry = field(default_factory=Telemetry)
+    recent: RecentReleases = field(default_factory=RecentReleases)
 
     @property
     def curator(self) -> Curator:

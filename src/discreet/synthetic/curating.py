@@ -100,6 +100,7 @@ class MakesSynthetic(CuratorPart, SyntheticFace):
         """Refuse, before the first of several charges, what would be refused after it."""
         if asking is not None:
             asking.leaving(run.seconds)
+        self._pipeline.check_name(run, analyst=analyst)
         plans = [self.plan(finding.sql, epsilon=finding.epsilon, parameters=finding.parameters) for finding in findings]
         self._pipeline.check_caps([run, *(self._release(plan, "") for plan in plans)], analyst=analyst)
 
