@@ -34,6 +34,8 @@ from discreet.exact import Number, exact, read_sensitivity
 from discreet.ledger import Ledger
 from discreet.loss import Loss
 from discreet.mechanisms.base import least
+from discreet.sessions.curating import OpensSessions
+from discreet.sessions.session import Session
 from discreet.sql import Table
 from discreet.sql.text import Parameters
 from discreet.synthetic.curating import MakesSynthetic
@@ -60,7 +62,7 @@ class Estimate(NamedTuple):
     answer: Answer
 
 
-class Curator(MakesSynthetic, AnswersWorkloads, FindsReleases, CuratorFace):
+class Curator(MakesSynthetic, AnswersWorkloads, OpensSessions, FindsReleases, CuratorFace):
     """Stands between a database and an analyst who may be hostile."""
 
     def __init__(
@@ -69,6 +71,7 @@ class Curator(MakesSynthetic, AnswersWorkloads, FindsReleases, CuratorFace):
         self.declared, self.ledger, self.version, self.dataset = catalog, ledger, version, dataset
         self._engine, self._pipeline = engine, Pipeline(ledger, engine)
         self._desks = Places(_DESKS, each=1, long=0)
+        self._sessions: dict[str, Session] = {}
         self._readings = Readings(catalog, engine, today=ledger.data_day())
 
     def __enter__(self) -> Self:
@@ -84,6 +87,7 @@ class Curator(MakesSynthetic, AnswersWorkloads, FindsReleases, CuratorFace):
 
     def close_data(self) -> None:
         """Let go of the engine alone: another curator goes on with the books."""
+        self.close_sessions()
         self._engine.close()
 
     def table(self, name: str) -> Table:

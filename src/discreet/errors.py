@@ -54,6 +54,8 @@
     ├── RequestConflict                   request-conflict
     ├── NameTaken                         name-taken
     ├── RunChanged                        run-changed
+    ├── UnknownSession                    unknown-session
+    ├── SessionEnded                      session-ended
     ├── UnknownAccount                    unknown-account
     ├── AccountFrozen                     account-frozen
     ├── StoreUnavailable                  store-unavailable
@@ -426,6 +428,18 @@ class RunChanged(DiscreetError):
     """A run that was begun cannot go on: what it asks next is not what it asked before."""
 
     code = "run-changed"
+
+
+class UnknownSession(DiscreetError):
+    """There is no session of that id open for whoever asks it."""
+
+    code = "unknown-session"
+
+
+class SessionEnded(DiscreetError):
+    """A session has not as many questions left; what it has answered stays answered."""
+
+    code = "session-ended"
 
 
 class UnknownAccount(DiscreetError):

@@ -5,7 +5,8 @@ import math
 import numpy as np
 
 from discreet.answering.domain import Column, Domain
-from discreet.answering.measuring import Measuring, Run
+from discreet.answering.looking import Run
+from discreet.answering.measuring import Measuring
 from discreet.engines.exact_tables import ExactTables
 from discreet.loss import Neighbours
 from discreet.mechanisms import Adaptive

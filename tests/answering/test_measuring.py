@@ -7,9 +7,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from discreet.answering.budgets import count_noise, watching
 from discreet.answering.domain import described, rebuilt
-from discreet.answering.measurer import GRID, Linear, on_grid
-from discreet.answering.measuring import Run
+from discreet.answering.looking import Run
+from discreet.answering.measurer import GRID, Conjunction, on_grid
 from discreet.answering.transcript import Step, Transcript, looks_in
 from discreet.errors import BadData, BadInput, BudgetExceeded, DiscreetError, RunChanged, TooLarge, UnknownName
 from discreet.loss import Neighbours
@@ -82,8 +83,13 @@ def test_over_all_neighbours_a_score_moves_by_what_the_choice_was_made_for_and_n
 @pytest.mark.parametrize("most", [1, 3])
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_over_all_neighbours_a_guarded_question_moves_by_the_rows_of_a_person(most, relation):
-    weights = np.array([[0, GRID, GRID // 2], [GRID, 3, 0]])
-    assert max(abs(int((move * weights).sum())) for move in moves(most, relation)) == GRID * most
+    domain = domain_of(*SIZES, rows_per_person=most, neighbours=relation)
+    watched = watching(Adaptive(rho=1), domain, Fraction(1, 10)).sensitivity
+    counted = count_noise(Adaptive(rho=1), domain, Fraction(1, 10)).sensitivity
+    for codes in ((((0, 0),), ((0, 0), (2, 2))), (((0, 1),), ((1, 2),)), (((0, 1),), ((0, 2),))):
+        question = Conjunction(("a", "b"), codes)
+        furthest = max(abs(int(question.added_up(move))) for move in moves(most, relation))
+        assert (GRID * furthest, furthest) == (watched, counted)
 
 
 def log_odds(scores, rate):
@@ -261,7 +267,7 @@ def guarded(store, *, rows, bits=None):
 def test_a_guard_says_which_question_is_badly_answered_once():
     _, watch = guarded(MemorySteps(), rows=[(0, 0)] * 900)
     guard = watch()
-    all_of_them = Linear(("a",), np.array([GRID, GRID]))
+    all_of_them = Conjunction(("a",), (((0, 1),),))
     good, bad = on_grid(np.array([900.0])), on_grid(np.array([100.0]))
     assert guard.first_above([all_of_them] * 5, np.repeat(good, 5)) is None
     assert not guard.is_over
@@ -273,7 +279,7 @@ def test_a_guard_says_which_question_is_badly_answered_once():
 
 def test_a_guard_is_over_after_a_restart_and_the_next_one_is_paid_for():
     store = MemorySteps()
-    question, good = Linear(("a",), np.array([GRID, GRID])), on_grid(np.array([5.0]))
+    question, good = Conjunction(("a",), (((0, 1),),)), on_grid(np.array([5.0]))
     measurer, watch = guarded(store, rows=[(0, 0)] * 5)
     assert watch().first_above([question], good) is None
     spent = measurer.budget - measurer.left
@@ -289,7 +295,7 @@ def test_a_guard_is_over_after_a_restart_and_the_next_one_is_paid_for():
 
 def test_of_two_processes_that_begin_one_guard_only_one_may_use_its_threshold():
     store = MemorySteps()
-    question, good = Linear(("a",), np.array([GRID, GRID])), on_grid(np.array([5.0]))
+    question, good = Conjunction(("a",), (((0, 1),),)), on_grid(np.array([5.0]))
     _, watch = guarded(store, rows=[(0, 0)] * 5, bits=SeededBits(1))
     _, watch_elsewhere = guarded(store, rows=[(0, 0)] * 5, bits=SeededBits(2))
     first, second = watch(), watch_elsewhere()
@@ -306,7 +312,7 @@ def test_of_two_processes_that_begin_one_guard_only_one_may_use_its_threshold():
 @pytest.mark.parametrize("is_asked_after", [False, True], ids=["before an answer", "and after it"])
 def test_a_run_with_guards_is_replayed_from_wherever_it_was_left(is_asked_after):
     """Killed after each of its steps, and each of those runs killed again: all outcomes that a method saw before are seen again."""
-    question, good = Linear(("a",), np.array([GRID, GRID])), on_grid(np.array([5.0]))
+    question, good = Conjunction(("a",), (((0, 1),),)), on_grid(np.array([5.0]))
 
     def method(store):
         measurer, watch = guarded(store, rows=[(0, 0)] * 5)

@@ -4,8 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from discreet.answering.measuring import Measuring, Run
-from discreet.answering.transcript import Step
+from discreet.answering.guarding import described
+from discreet.answering.looking import Run
+from discreet.answering.measuring import Measuring
+from discreet.answering.transcript import Step, about
 from tests.answering.counted import measuring
 
 
@@ -19,6 +21,19 @@ def with_exact_number(rows, domain, *, bits):
     """The number of rows is read, and not measured."""
     ours = measuring(rows, domain, bits=bits)
     return _ExactNumber(ours.domain, ours._tables, ours._run)
+
+
+class _FreeCounts(Measuring):
+    def counted(self, question, mechanism):
+        asked = about("count", paid=None, question=described(question))
+        noisy = mechanism.release(np.array([self._exactly(question)]))
+        return int(self._run.look(asked, paid=None, drawn=lambda: noisy).outcome[0])
+
+
+def with_free_counts(rows, domain, **details):
+    """What the guard of a session finds is measured, and nobody pays."""
+    ours = measuring(rows, domain, **details)
+    return _FreeCounts(ours.domain, ours._tables, ours._run)
 
 
 class ShowsBeforeStoring(Run):

@@ -1,7 +1,8 @@
 """A measurer over rows in memory: the one of the house, without an engine and books. For tests and benchmarks of methods."""
 
 from discreet.answering.domain import Column, Domain
-from discreet.answering.measuring import Measuring, Run
+from discreet.answering.looking import Run
+from discreet.answering.measuring import Measuring
 from discreet.loss import Neighbours
 from discreet.mechanisms import Adaptive, PureAdaptive
 from discreet.mechanisms.adaptive import Meter

@@ -1,11 +1,15 @@
-"""The price of a run: one budget, named as rho, as epsilon with a delta, or as epsilon alone where only that is counted."""
+"""The price of a run: one budget, named as rho, as epsilon with a delta, or as epsilon alone where only that is counted; and what a part of it buys."""
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from discreet.accounting.conversions import rho_of_epsilon
+from discreet.answering.domain import Domain
+from discreet.answering.measurer import GRID
 from discreet.errors import BadInput, NeedsDelta
 from discreet.exact import Number, read_delta, read_epsilon
-from discreet.mechanisms import Adaptive, PureAdaptive
+from discreet.mechanisms import AboveThreshold, Adaptive, Gaussian, Laplace, PureAdaptive
 from discreet.mechanisms.adaptive import AdaptiveBudget
 
 
@@ -34,3 +38,16 @@ def budget_of(
             "An epsilon needs a delta here, at which it is converted to rho.", next_step="Give delta=1e-9, or a rho."
         )
     return Adaptive(rho=rho_of_epsilon(float(read_epsilon(epsilon)), delta=float(read_delta(delta))))
+
+
+def count_noise(budget: AdaptiveBudget, domain: Domain, share: Fraction) -> Gaussian | Laplace:
+    """The mechanism that measures one count of rows for so much."""
+    if isinstance(budget, PureAdaptive):
+        return Laplace(sensitivity=domain.count, epsilon=share)
+    return Gaussian.for_rho(sensitivity=domain.count, rho=share)
+
+
+def watching(budget: AdaptiveBudget, domain: Domain, share: Fraction, *, threshold: int = 0) -> AboveThreshold:
+    """The run of the sparse vector over counts of rows that costs so much; it counts in steps of 1 / GRID."""
+    epsilon = budget.epsilon_of_watch(share)
+    return AboveThreshold(epsilon=epsilon, sensitivity=GRID * domain.count, threshold=threshold)

@@ -21,6 +21,8 @@ Columns: TypeAlias = tuple[str, ...]
 """Names of columns in the order of the domain, each once: what a table is over."""
 MOST_CELLS, MOST_COLUMNS = 1_000_000, 32
 """Of one table."""
+MOST_COUNTED = 2**26
+"""Cells of a table that single counts are taken from, and that is neither measured nor stored."""
 _ROOT_OF_TWO = Fraction(math.isqrt(2 * 10**24) + 1, 10**12)
 """Rounded up."""
 
@@ -91,8 +93,8 @@ class Domain:
         """How many cells that table has."""
         return math.prod(self.shape(columns))
 
-    def check(self, columns: Columns) -> Columns:
-        """Columns that a table can be over, or a refusal."""
+    def check(self, columns: Columns, *, most: int = MOST_CELLS) -> Columns:
+        """Columns that a table can be over, or a refusal; of more than `most` cells."""
         if type(columns) is not tuple or columns != self.ordered(columns):
             raise BadInput(
                 "A table is over a tuple of columns in order.", next_step="Put them in order with `ordered`."
@@ -102,9 +104,9 @@ class Domain:
                 f"A table over {len(columns):,} columns is one over more than {MOST_COLUMNS}.",
                 next_step="Ask for tables over fewer columns.",
             )
-        if self.cells(columns) > MOST_CELLS:
+        if self.cells(columns) > most:
             raise TooLarge(
-                f"The table over {', '.join(columns)} has more than {MOST_CELLS:,} cells.",
+                f"The table over {', '.join(columns)} has more than {most:,} cells.",
                 next_step="Ask for tables over fewer columns, or declare fewer values or wider bins.",
             )
         return columns
@@ -120,6 +122,11 @@ class Domain:
     def l2(self) -> Fraction:
         """The length of that move: all rows of a person may share a cell. Of two people, u and v, |u - v|² is at most |u|² + |v|²; rounded up."""
         return self.rows_per_person * (Fraction(1) if self.neighbours is Neighbours.ADD_REMOVE else _ROOT_OF_TWO)
+
+    @property
+    def count(self) -> int:
+        """How far one person can move how many rows there are of some kind. Of two people, each adds at least nothing: so not twice that."""
+        return self.rows_per_person
 
     def merged(self, groups: Mapping[str, tuple[int, ...]]) -> Domain:
         """The same rows with fewer codes: `groups` has, for some columns, the new code of each code.

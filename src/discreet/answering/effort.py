@@ -29,6 +29,8 @@ _AGGREGATE, _BESIDE, _DISTINCT = 0.25e6, 2.5e3, 50e3
 """For each aggregate of a group beyond the first, however little it reads; for each two of them; for each two one of which is DISTINCT."""
 _LOOKS = 500
 """Tables that a run over people's rows counts, each once."""
+_COUNTED, _COUNTED_CELL = 300e3, 3.0
+"""For a count of rows that is compared with noise, and for each cell of the table that it is taken from."""
 _COMMON = 40
 """On common values, a call takes so much less than it is declared to take at most."""
 _PERSONAL, _MET, _PAIR = 250.0, 80.0, 4.0
@@ -54,6 +56,15 @@ def seconds_of_tables(question: Question) -> float:
     coded = reading + rows * (_PERSONAL if question.is_cut else 0) + rows * _GROUPED * len(question.keys)
     looks = _LOOKS * (_STATEMENT + rows * _GROUPED)
     return (SAFETY * (_CHARGE + coded + looks) + of_one_person(question)) / 1e9
+
+
+def seconds_of_counts(question: Question, *, tables: int, counts: int, cells: float, steps: int) -> float:
+    """The same of single counts of these rows, which are coded already: `tables` are counted anew, `cells` are those of all tables that
+    counts are taken from, one after another, and `steps` are stored.
+    """
+    rows, _ = _relation(question.rows)
+    reading = tables * (_STATEMENT + rows * _GROUPED)
+    return SAFETY * (steps * _CHARGE + reading + counts * _COUNTED + cells * _COUNTED_CELL) / 1e9
 
 
 def _nanoseconds(question: Question) -> float:

@@ -1,7 +1,7 @@
 """How people's rows are seen by whoever makes synthetic data, answers workloads or runs a session: through a `Measurer`, and in no other way.
 
-It knows what is public (`domain`) and what is left to spend, and has four ways of looking: `noisy` measures a table, `combined` sums and differences of its cells, `worst` chooses the table
-that a model fits least, `watch` begins a run of the sparse vector. Each look is paid for, drawn, and stored on disk as a step before its
+It knows what is public (`domain`) and what is left to spend, and has five ways of looking: `noisy` measures a table, `combined` sums and differences of its cells, `counted` one
+count, `worst` chooses the table that a model fits least, `watch` begins a run of the sparse vector. Each look is paid for, drawn, and stored on disk as a step before its
 outcome is returned. `measuring.py` does that; nobody else has the exact tables.
 
 How a method is written against it:
@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,14 +90,22 @@ Look: TypeAlias = Measured | Chosen | SmallDatabase
 
 
 @dataclass(frozen=True, slots=True)
-class Linear:
-    """A question about counts: the sum of the table over `columns`, each cell times its weight, a whole multiple of 1 / GRID from 0 to 1.
+class Conjunction:
+    """A question about counts: how many rows have, in each of some columns, one of some codes. One row moves it by at most 1.
 
-    `weights` are those multiples times GRID: GRID counts a cell in full. One row moves the sum by at most 1.
+    `codes` has for each column its codes that count, as runs of neighbours: the first and the last of each, in order.
     """
 
     columns: Columns
-    weights: Counts
+    codes: tuple[tuple[tuple[int, int], ...], ...]
+
+    def added_up(self, table: NDArray[Any]) -> Any:
+        """The cells that count, of the table over these columns."""
+        for axis, runs in enumerate(self.codes):
+            before: tuple[slice, ...] = (slice(None),) * axis
+            parts = [table[(*before, slice(first, last + 1))] for first, last in runs]
+            table = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=axis)
+        return table.sum()
 
 
 class Guard(Protocol):
@@ -111,7 +119,7 @@ class Guard(Protocol):
     def is_over(self) -> bool:
         """Whether it has given its positive, or ended by a restart, which is stored as a step where it is first asked."""
 
-    def first_above(self, questions: Sequence[Linear], estimates: Counts) -> int | None:
+    def first_above(self, questions: Sequence[Conjunction], estimates: Counts) -> int | None:
         """Of questions in order, the first whose exact value is further from its estimate (times GRID) than the noisy threshold allows.
 
         None: all are below. What comes after the first was not looked at. One step for all that were.
@@ -153,6 +161,9 @@ class Measurer(Protocol):
     def combined(self, columns: Columns, combination: Combination, mechanism: Gaussian | Laplace) -> Counts:
         """What is kept of whole-number combinations of a table's counts with noise, whose sensitivity is for them."""
 
+    def counted(self, question: Conjunction, mechanism: Gaussian | Laplace) -> int:
+        """How many rows a conjunction counts, with noise."""
+
     def choice(self, weights: Iterable[int], share: Fraction) -> Exponential:
         """The mechanism that chooses among as many candidates as there are weights, for so much. Nothing is spent."""
 
@@ -180,6 +191,9 @@ class Measurer(Protocol):
 
     def watch(self, mechanism: AboveThreshold) -> Guard:
         """Begin a run of the sparse vector, paid in full now. Its sensitivity and threshold are times GRID, it is not monotone, and has one positive."""
+
+    def part(self, share: Fraction) -> Measurer:
+        """A measurer of the same rows and steps whose whole budget is a part of this one's; what it spends is spent here, too."""
 
     def merged(self, groups: Groups) -> Measurer:
         """A measurer of the same rows with fewer codes, of the same budget, and of the same steps. `groups` is decided by earlier looks only."""

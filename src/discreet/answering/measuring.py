@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.answering.domain import Columns, Domain
-from discreet.answering.measurer import GRID, Counts, Groups, Linear, Look, Measured, SmallDatabase
+from discreet.answering.guarding import Guarding, check_question, described
+from discreet.answering.looking import Run
+from discreet.answering.measurer import GRID, Conjunction, Counts, Groups, Look, Measured, SmallDatabase
 from discreet.answering.small import cells_at, largest_differences, length_of, sequences
-from discreet.answering.steps import Steps
-from discreet.answering.transcript import Step, about, looks_in
-from discreet.errors import BadData, BadInput, RunChanged
+from discreet.answering.transcript import about, looks_in
+from discreet.errors import BadData, BadInput
 from discreet.exact import UNIT, Number, exact, read_count, units_down
-from discreet.mechanisms import AboveThreshold, Exponential, Gaussian, Laplace, Mechanism, PureAdaptive
-from discreet.mechanisms.adaptive import Meter
+from discreet.mechanisms import AboveThreshold, Exponential, Gaussian, Laplace, PureAdaptive
 from discreet.mechanisms.combining import Combination
 from discreet.mechanisms.sparse import Watch
 from discreet.noise import SYSTEM_BITS
@@ -28,44 +28,6 @@ if TYPE_CHECKING:
 LARGEST_WEIGHT = 1_000
 _LARGEST_ESTIMATE = 2**50
 """All cells together, times GRID: with weights, sums stay within 64 bits."""
-
-
-class Run:
-    """What all measurers of one run share: the meter, and the steps of before and of now."""
-
-    def __init__(self, meter: Meter, store: Steps) -> None:
-        self.meter, self._store = meter, store
-        self._stored = [Step.decoded(body) for body in store.stored()]
-        self.steps: list[Step] = []
-
-    def look(self, asked: dict[str, object], *, paid: Mechanism | None, drawn: Callable[[], Counts]) -> Step:
-        """The next step: as it was stored, and then only paid for; or drawn (which pays) and stored. What the store returns is the outcome."""
-        number = len(self.steps)
-        if number < len(self._stored):
-            if paid is not None:
-                self.meter.pay(paid)
-        else:
-            self._stored.append(Step.decoded(self._store.store(number, Step(asked, drawn()).encoded(), paid=paid)))
-        step = self._stored[number]
-        if step.about != asked:
-            raise RunChanged(
-                "This run was begun by another release of the program, or with other public facts, and cannot go on.",
-                next_step="Go on with the release that began it; or ask at another price, for other tables or by another method, "
-                "which is another run and paid for anew. Another name makes no other run.",
-            )
-        self.steps.append(step)
-        return step
-
-    def is_next(self, asked: dict[str, object]) -> bool:
-        """Whether the next step is this one, which says and costs nothing: as it was stored, or stored now, unless another is there first."""
-        number = len(self.steps)
-        if number == len(self._stored):
-            body = Step(asked, np.zeros(1, np.int64)).encoded()
-            self._stored.append(Step.decoded(self._store.store(number, body, paid=None)))
-        if self._stored[number].about != asked:
-            return False
-        self.steps.append(self._stored[number])
-        return True
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -148,6 +110,22 @@ class Measuring:
     def _exact(self, columns: Columns) -> Counts:
         names = self.domain.names
         return self._tables.table(tuple(names.index(name) for name in columns))
+
+    # One count
+
+    def _exactly(self, question: Conjunction) -> int:
+        return int(question.added_up(self._exact(question.columns)))
+
+    def counted(self, question: Conjunction, mechanism: Gaussian | Laplace) -> int:
+        check_question(question, self.domain)
+        if exact(mechanism.sensitivity) < self.domain.count or mechanism.size != 1:
+            raise BadInput("This noise is not for a count.", next_step="Make it with `count_noise`.")
+        asked = about("count", paid=mechanism, question=described(question))
+
+        def drawn() -> Counts:
+            return np.asarray(self._run.meter.draw(mechanism, np.array([self._exactly(question)], np.int64)))
+
+        return int(self._run.look(asked, paid=mechanism, drawn=drawn).outcome[0])
 
     # Choices
 
@@ -235,9 +213,7 @@ class Measuring:
     # The sparse vector
 
     def watch(self, mechanism: AboveThreshold) -> Guarding:
-        moves = (
-            GRID * self.domain.rows_per_person
-        )  # a sum of weights from 0 to 1 over a person's rows, whatever the relation
+        moves = GRID * self.domain.count
         if mechanism.monotone or mechanism.positives != 1 or exact(mechanism.sensitivity) < moves:
             raise BadInput(
                 "A watch of tables is not monotone, has one positive, and a sensitivity of GRID times the rows of a person.",
@@ -253,9 +229,12 @@ class Measuring:
         number = len(self._run.steps)
         step = self._run.look(about("watch", paid=mechanism), paid=mechanism, drawn=drawn)
         # Of two processes that began it, only the one whose step is stored may use its threshold: one was paid for.
-        return Guarding(self, number, begun.get(int(step.outcome[0])))
+        return Guarding(self._run, self.domain, self._exactly, number=number, watch=begun.get(int(step.outcome[0])))
 
-    # The same rows with fewer codes
+    # The same rows, with less to spend or with fewer codes
+
+    def part(self, share: Fraction) -> Measuring:
+        return Measuring(self.domain, self._tables, self._run.part(share), self._groups)
 
     def merged(self, groups: Groups) -> Measuring:
         coarser = self.domain.merged(groups)
@@ -270,50 +249,6 @@ class Measuring:
         return Measuring(coarser, tables, self._run, both)
 
 
-class Guarding:
-    """A `Guard`. That it has ended by a restart is a step of its own: so whoever replays the run reads the same there."""
-
-    __slots__ = ("_is_over", "_measuring", "_number", "_watch")
-
-    def __init__(self, measuring: Measuring, number: int, watch: Watch | None) -> None:
-        self._measuring, self._number, self._watch, self._is_over = measuring, number, watch, False
-
-    @property
-    def is_over(self) -> bool:
-        if not self._is_over and self._watch is None:
-            self._is_over = self._run.is_next(about("ended", paid=None, watch=self._number))
-        return self._is_over
-
-    @property
-    def _run(self) -> Run:
-        return self._measuring._run  # noqa: SLF001  our own
-
-    def first_above(self, questions: Sequence[Linear], estimates: Counts) -> int | None:
-        _check_integers(estimates, (len(questions),))
-        for question in questions:
-            _check_question(question, self._measuring.domain)
-        if self.is_over:
-            raise _over()
-
-        def drawn() -> Counts:
-            if (watch := self._watch) is None:
-                raise _over()
-            for at, question in enumerate(questions):
-                exactly = self._measuring._exact(question.columns)  # noqa: SLF001  our own
-                if watch.is_above(abs(int((exactly * question.weights).sum()) - int(estimates[at]))):
-                    return np.array([at])
-            return np.array([-1])
-
-        asked = about("guard", paid=None, watch=self._number, questions=len(questions))
-        first = int(self._run.look(asked, paid=None, drawn=drawn).outcome[0])
-        self._is_over = first >= 0
-        return first if self._is_over else None
-
-
-def _over() -> BadInput:
-    return BadInput("This guard is over.", next_step="Begin another with `watch`.")
-
-
 def _whole_units(share: Fraction) -> Fraction:
     return Fraction(units_down(exact(share)), UNIT)
 
@@ -322,9 +257,3 @@ def _check_integers(values: Counts, shape: tuple[int, ...]) -> None:
     whole = isinstance(values, np.ndarray) and values.dtype == np.int64 and values.shape == shape
     if not whole or float(np.abs(values.astype(np.float64)).sum()) > _LARGEST_ESTIMATE:
         raise BadData("Estimates are int64 arrays of the table's shape.", next_step="Make them with `on_grid`.")
-
-
-def _check_question(question: Linear, domain: Domain) -> None:
-    _check_integers(question.weights, domain.shape(domain.check(question.columns)))
-    if question.weights.min() < 0 or question.weights.max() > GRID:
-        raise BadInput("Weights lie from 0 to 1.", next_step="Give whole numbers from 0 to GRID.")

@@ -239,6 +239,21 @@ class Pipeline:
             stored = self.ledger.finish(reservation, self._fresh(wanted, analyst, told, departure, steps))
         return Charged(stored, reservation)
 
+    def begin(
+        self, wanted: Releasable, beginning: Readable, *, analyst: str | None, request_id: str | None, asking: Asking
+    ) -> Reservation:
+        """Charge for what goes on from call to call, and begin it, or take it up where its steps end. Nothing finishes it here."""
+        departure = _set_out(beginning, asking)
+        reservation = self.ledger.reserve(_request(wanted, analyst, request_id))
+        asking.on_step("paid" if reservation.charged else "asked before")
+        steps = StepsInBooks(self.ledger, reservation, asking.on_look)
+        self._fresh(beginning, analyst, asking, departure, steps)
+        return reservation
+
+    def go_on(self, part: Readable, *, analyst: str | None, asking: Asking) -> None:
+        """A further part of what was begun: paid for then, in a class of its own, with the steps that it was begun with."""
+        self._fresh(part, analyst, asking, _set_out(part, asking), NoSteps())
+
     def look(self, wanted: Readable, *, analyst: str | None, asking: Asking | None = None) -> bytes | None:
         """A further look of something that was paid for in full at its start: what may leave, at the end of its class; None where it failed.
 
@@ -288,7 +303,7 @@ class Pipeline:
 
     def _fresh(
         self,
-        wanted: Releasable,
+        wanted: Readable,
         analyst: str | None,
         asking: Asking,
         departure: Departure,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,10 +12,12 @@ from discreet.algebra.digest import Json, digest, question_tree
 from discreet.algebra.question import Question
 from discreet.answering.domain import Bin, Column, Domain, described
 from discreet.answering.effort import seconds_of_tables
-from discreet.answering.measurer import Measurer
-from discreet.answering.measuring import Measuring, Run
+from discreet.answering.guarding import described as described_question
+from discreet.answering.looking import Run
+from discreet.answering.measurer import Conjunction, Counts, Measurer
+from discreet.answering.measuring import Measuring
 from discreet.answering.pipeline import PLACES, Desk
-from discreet.answering.transcript import Transcript
+from discreet.answering.transcript import Step, Transcript, about
 from discreet.ledger.releases import describe
 from discreet.loss import Neighbours
 from discreet.mechanisms import Mechanism
@@ -84,6 +88,43 @@ class TableRun:
             self.measure(Measuring(self.domain, tables, run))
         facts = {"purpose": self.purpose, "domain": described(self.domain), "budget": describe(self.budget)}
         return Transcript(facts, tuple(run.steps)).encoded()
+
+    def begun(self, desk: Desk) -> Underway:
+        """The same rows and steps, for a run that goes on from call to call; its rows are held until it is closed."""
+        run = Run(Meter(self.budget, desk.bits), desk.steps)
+        with ExitStack() as held:
+            tables = held.enter_context(desk.engine.tables(self.rows.question, taken_back=threading.Event()))
+            return Underway(Measuring(self.domain, tables, run), run, held.pop_all())
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Underway:
+    """A run that goes on from call to call. What it has drawn is in the books; its rows are held until it is closed."""
+
+    measurer: Measurer
+    _run: Run
+    _held: ExitStack
+
+    def __repr__(self) -> str:
+        return "Underway(hidden)"
+
+    def taken_up(self) -> list[Step]:
+        """Further steps, as they were stored before, and paid for."""
+        return self._run.taken_up()
+
+    @property
+    def last(self) -> Step:
+        """The step that was stored last."""
+        return self._run.steps[-1]
+
+    def told(self, questions: Sequence[Conjunction], estimates: Counts) -> None:
+        """Store answers that nothing was looked at for."""
+        asked = about("told", paid=None, questions=[described_question(question) for question in questions])
+        self._run.look(asked, paid=None, drawn=lambda: estimates)
+
+    def close(self) -> None:
+        """Let go of the rows."""
+        self._held.close()
 
 
 @dataclass(frozen=True, slots=True)

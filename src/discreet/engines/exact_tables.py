@@ -44,16 +44,27 @@ class ExactTables:
         return "ExactTables(hidden)"
 
     def table(self, columns: tuple[int, ...]) -> Counts:
-        """The table over some columns, one axis each; over none, how many rows there are."""
+        """The table over some columns, one axis each; over none, how many rows there are. Not to be written to."""
+        if columns not in self._kept:
+            self._keep(columns, self._added_up(columns))
+        self._kept.move_to_end(columns)
+        return self._kept[columns]
+
+    def _added_up(self, columns: tuple[int, ...]) -> Counts:
         wider = next((known for known in self._kept if set(columns) <= set(known)), None)
         if wider is None:
             wider = self._wider(columns)
-            self._kept[wider] = self._count(wider)
-            while sum(table.size for table in self._kept.values()) > _MOST_KEPT and len(self._kept) > 1:
-                self._kept.popitem(last=False)
+            self._keep(wider, self._count(wider))
         self._kept.move_to_end(wider)
         others = tuple(axis for axis, column in enumerate(wider) if column not in columns)
-        return self._kept[wider].sum(axis=others)
+        return np.asarray(self._kept[wider].sum(axis=others)) if others else self._kept[wider]
+
+    def _keep(self, columns: tuple[int, ...], table: Counts) -> None:
+        """Keep a table, and of the others as many as there is room for."""
+        table.flags.writeable = False
+        self._kept[columns] = table
+        while sum(kept.size for kept in self._kept.values()) > _MOST_KEPT and len(self._kept) > 1:
+            self._kept.popitem(last=False)
 
     def _wider(self, columns: tuple[int, ...]) -> tuple[int, ...]:
         """The same columns and small ones, as long as the table stays small: one count answers for many tables."""

@@ -65,6 +65,22 @@ class AdaptiveBudget(Mechanism):
             share: In the unit of the budget.
         """
 
+    @abstractmethod
+    def epsilon_of_watch(self, share: Fraction) -> Fraction:
+        """The epsilon of a run of the sparse vector that costs at most `share`.
+
+        Args:
+            share: In the unit of the budget.
+        """
+
+    @abstractmethod
+    def part(self, share: Fraction) -> AdaptiveBudget:
+        """A budget of the same kind, and of at most `share`.
+
+        Args:
+            share: In the unit of the budget.
+        """
+
     def release(self, exact: Callable[[Meter], Any], bits: RandomBits = SYSTEM_BITS) -> Any:
         """What a program returns that draws with the meter it is given, and sees the data in no other way.
 
@@ -110,6 +126,12 @@ class Adaptive(AdaptiveBudget):
     def epsilon_of_choice(self, share: Fraction) -> Fraction:
         return Fraction(math.isqrt(8 * units_down(share) * UNIT), UNIT)
 
+    def epsilon_of_watch(self, share: Fraction) -> Fraction:
+        return Fraction(math.isqrt(2 * units_down(share) * UNIT), UNIT)
+
+    def part(self, share: Fraction) -> Adaptive:
+        return Adaptive(rho=-rounded_up(-share))
+
     def _renyi(self, order: float) -> float:
         return math.nextafter(order * self.rho, math.inf)
 
@@ -147,6 +169,12 @@ class PureAdaptive(AdaptiveBudget, PureMechanism):
     def epsilon_of_choice(self, share: Fraction) -> Fraction:
         return share
 
+    def epsilon_of_watch(self, share: Fraction) -> Fraction:
+        return share
+
+    def part(self, share: Fraction) -> PureAdaptive:
+        return PureAdaptive(epsilon=share)
+
     def error(self, confidence: Number) -> int:
         """Of a count that all of it is spent on: no count is closer."""
         return Laplace(sensitivity=1, epsilon=self.epsilon).error(confidence)
@@ -155,10 +183,10 @@ class PureAdaptive(AdaptiveBudget, PureMechanism):
 class Meter:
     """A budget while it is spent. Whatever is drawn under it is drawn here, and paid for before."""
 
-    __slots__ = ("_bits", "_lock", "_spent", "_units", "budget")
+    __slots__ = ("_bits", "_lock", "_spent", "_units", "_whole", "budget")
 
-    def __init__(self, budget: AdaptiveBudget, bits: RandomBits = SYSTEM_BITS) -> None:
-        self.budget, self._bits, self._lock = budget, bits, threading.Lock()
+    def __init__(self, budget: AdaptiveBudget, bits: RandomBits = SYSTEM_BITS, *, whole: Meter | None = None) -> None:
+        self.budget, self._bits, self._lock, self._whole = budget, bits, threading.Lock(), whole
         self._units, self._spent = units_down(budget.amount), 0
 
     @property
@@ -185,6 +213,14 @@ class Meter:
         whole, total = exact(of), sum(known, Fraction(0))
         return [Fraction(units_down(whole * part / total), UNIT) for part in known]
 
+    def part(self, share: Fraction) -> Meter:
+        """A meter of at most `share` of this budget; what it pays is paid here, too.
+
+        Args:
+            share: In the unit of the budget.
+        """
+        return Meter(self.budget.part(share), self._bits, whole=self)
+
     def pay(self, mechanism: Guarantee) -> None:
         """Count a mechanism as drawn, or refuse. For what is drawn here, and for what was drawn before a run was taken up again.
 
@@ -197,6 +233,8 @@ class Meter:
                 raise BudgetExceeded(
                     "The budget of this run does not allow this any more.", next_step="Spend at most what is left."
                 )
+            if self._whole is not None:
+                self._whole.pay(mechanism)
             self._spent += units
 
     def start(self, mechanism: AboveThreshold) -> Watch:

@@ -11,7 +11,7 @@ from typing import TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.answering.domain import Columns, Domain
+from discreet.answering.domain import MOST_COUNTED, Columns, Domain
 from discreet.answering.measurer import Chosen, Groups, Look, Measured
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.noise import RandomBits
@@ -42,7 +42,7 @@ class TreeModel:
         Args:
             columns: In the order of the domain.
         """
-        numbers = numbers_of(self.domain, self.domain.check(columns))
+        numbers = numbers_of(self.domain, self.domain.check(columns, most=MOST_COUNTED))
         table = self.beliefs.table(numbers) * self.total
         for axis, number in enumerate(numbers):
             coding = self.codings[number]

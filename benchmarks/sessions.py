@@ -1,0 +1,189 @@
+"""Sessions: 100,000 adaptive range conjunctions over Adult in 2**16 cells, and how long a question takes over 2**22.
+
+    python -m benchmarks.sessions --data FOLDER
+
+FOLDER has adult.csv and adult-domain.json as the Apache-2.0 project mbi distributes them. Through the curator, with books on disk.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from benchmarks.report import table, where, write_section
+from discreet.accounting import rho_of_epsilon
+from discreet.catalog import parse_catalog
+from discreet.opening import open_curator
+from discreet.sessions import Between, Session
+
+ADULT = {
+    "age": 8,
+    "education-num": 8,
+    "marital-status": 8,
+    "hours-per-week": 8,
+    "race": 4,
+    "sex": 2,
+    "income>50K": 2,
+}
+LARGE = {"a": 16, "b": 16, "c": 16, "d": 16, "e": 8, "f": 8}
+DELTA, QUESTIONS, AT_ONCE, RUNS = 1e-9, 100_000, 1_000, 3
+CATALOG = """
+[source]
+path = "."
+[ledger]
+path = "ledger.sqlite"
+[budget]
+epsilon = 20
+delta = 1e-6
+[tables.people]
+privacy_unit = "row"
+rows_about = {rows}
+"""
+
+
+def adult(folder: Path) -> Any:
+    """Codes of the seven columns, in so many values each."""
+    sizes = json.loads((folder / "adult-domain.json").read_text())
+    rows = np.loadtxt(folder / "adult.csv", delimiter=",", skiprows=1, dtype=np.int64)
+    codes = [rows[:, list(sizes).index(name)] * min(size, sizes[name]) // sizes[name] for name, size in ADULT.items()]
+    return np.stack(codes, axis=1)
+
+
+def generated(rows: int) -> Any:
+    """Columns that hang together a little."""
+    generator = np.random.default_rng(0)
+    base = generator.random(rows)
+    mixed = [(base * 0.7 + generator.random(rows) * 0.3) ** (1 + at / 3) for at in range(len(LARGE))]
+    return np.stack([(part * size).astype(np.int64) for part, size in zip(mixed, LARGE.values(), strict=True)], axis=1)
+
+
+def opened(folder: Path, rows: Any, sizes: dict[str, int]) -> Any:
+    """A curator over rows of codes. Columns are c0, c1, …"""
+    text = CATALOG.format(rows=len(rows))
+    for at, size in enumerate(sizes.values()):
+        text += f'columns.c{at} = {{ type = "integer", lower = 0, upper = {size - 1} }}\n'
+    frame = pa.table({f"c{at}": rows[:, at] for at in range(len(sizes))})
+    return open_curator(catalog=parse_catalog(text, base=folder), frames={"people": frame}, new_books=True)
+
+
+class Asker:
+    """Asks at random, and narrows or widens what had many rows in few cells: so what is asked hangs on what was answered."""
+
+    def __init__(self, sizes: dict[str, int], seed: int, most_columns: int) -> None:
+        self._sizes, self._most = list(sizes.values()), most_columns
+        self._generator = np.random.default_rng(seed)
+        self._dense: list[tuple[float, dict[int, tuple[int, int]]]] = []
+
+    def batch(self, count: int) -> list[dict[int, tuple[int, int]]]:
+        return [self._near() if self._dense and at % 2 else self._any() for at in range(count)]
+
+    def learn(self, questions: list[dict[int, tuple[int, int]]], answers: list[Any]) -> None:
+        cells = [math.prod(last - first + 1 for first, last in question.values()) for question in questions]
+        told = [
+            (answer.count / size, question) for answer, size, question in zip(answers, cells, questions, strict=True)
+        ]
+        self._dense = sorted(self._dense + told, key=lambda each: -each[0])[:200]
+
+    def _range(self, column: int) -> tuple[int, int]:
+        first, last = sorted(self._generator.integers(0, self._sizes[column], 2).tolist())
+        return first, last
+
+    def _any(self) -> dict[int, tuple[int, int]]:
+        count = int(self._generator.integers(1, self._most + 1))
+        columns = sorted(self._generator.choice(len(self._sizes), count, replace=False).tolist())
+        return {column: self._range(column) for column in columns}
+
+    def _near(self) -> dict[int, tuple[int, int]]:
+        question = dict(self._dense[int(self._generator.integers(len(self._dense)))][1])
+        column = int(self._generator.integers(len(self._sizes)))
+        if column in question or len(question) < self._most:
+            question[column] = self._range(column)
+        return question
+
+
+def asked(session: Session, exact: Any, asker: Asker, count: int) -> tuple[Any, float]:
+    """Errors as shares of all rows, and the seconds that questions took; questions that come again are not counted."""
+    errors, seconds, known = [], 0.0, session.left
+    axes = range(exact.ndim)
+    marginals: dict[tuple[int, ...], Any] = {}
+    while known - session.left < count:
+        questions = asker.batch(min(AT_ONCE, count - (known - session.left)))
+        begun = time.perf_counter()
+        answers = session.answer_many(
+            {f"c{column}": Between(*ends) for column, ends in question.items()} for question in questions
+        )
+        seconds += time.perf_counter() - begun
+        for question, answer in zip(questions, answers, strict=True):
+            columns = tuple(sorted(question))
+            if columns not in marginals:
+                marginals[columns] = exact.sum(axis=tuple(axis for axis in axes if axis not in columns))
+            box = tuple(slice(question[column][0], question[column][1] + 1) for column in columns)
+            errors.append(abs(float(marginals[columns][box].sum()) - answer.count))
+        asker.learn(questions, answers)
+    return np.array(errors) / exact.sum(), seconds
+
+
+def histogram(rows: Any, sizes: dict[str, int]) -> Any:
+    exact = np.zeros(list(sizes.values()), np.int64)
+    np.add.at(exact, tuple(rows.T), 1)
+    return exact
+
+
+def on_adult(folder: Path, seed: int, mode: str, count: int) -> list[float]:
+    rows = adult(folder)
+    with tempfile.TemporaryDirectory() as place, opened(Path(place), rows, ADULT) as curator:
+        begun = time.process_time()
+        session = curator.session("people", epsilon=1, delta=DELTA, questions=QUESTIONS, mode=mode)
+        fit = time.process_time() - begun
+        errors, seconds = asked(session, histogram(rows, ADULT), Asker(ADULT, seed, 5), count)
+        alarms = session.alarms_left
+    return [float(errors.mean()), float(errors.max()), fit, 1000 * seconds / count, alarms]
+
+
+def on_large(count: int) -> list[float]:
+    rows = generated(200_000)
+    with tempfile.TemporaryDirectory() as place, opened(Path(place), rows, LARGE) as curator:
+        session = curator.session("people", epsilon=1, delta=DELTA, questions=QUESTIONS, workload=2)
+        exact = histogram(rows, LARGE)
+        asked(session, exact, Asker(LARGE, 0, 6), 2_000)  # its tables are counted once
+        errors, seconds = asked(session, exact, Asker(LARGE, 1, 6), count)
+    return [float(errors.mean()), float(errors.max()), 1000 * seconds / count]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--data", type=Path, required=True)
+    folder = parser.parse_args().data
+    runs = [on_adult(folder, seed, "practical", QUESTIONS) for seed in range(RUNS)]
+    print(runs)
+    mean, worst = np.mean(runs, axis=0), np.max(runs, axis=0)
+    textbook = on_adult(folder, 0, "textbook", 10_000)
+    large = on_large(20_000)
+    noise = math.sqrt(QUESTIONS / (2 * rho_of_epsilon(1, delta=DELTA)))
+    people = len(adult(folder))
+    gaussian = [noise * math.sqrt(2 / math.pi) / people, noise * math.sqrt(2 * math.log(QUESTIONS)) / people]
+    lines = [
+        ["Adult, practical", f"{mean[0]:.5f}", f"{worst[1]:.4f}", ".0008 / .012", f"{mean[3]:.2f}"],
+        ["Adult, textbook (10,000 questions)", f"{textbook[0]:.4f}", f"{textbook[1]:.3f}", "", f"{textbook[3]:.2f}"],
+        ["Adult, Gaussian noise for each", f"{gaussian[0]:.3f}", f"{gaussian[1]:.2f}", "", ""],
+        ["2²² cells, practical", f"{large[0]:.5f}", f"{large[1]:.4f}", "1 ms", f"{large[2]:.2f}"],
+    ]
+    about = (
+        f"ε = 1, δ = {DELTA:g}. Adult (48,842 people) in 2¹⁶ cells: 100,000 different range conjunctions over 1 to 5 of 7 columns, half of them chosen by earlier answers, asked a thousand at a time, through the curator with books on disk; "
+        f"{RUNS} runs, the mean of their means and the largest error of all. Gaussian noise for each question is computed. 2²² cells: 200,000 generated people, up to all 6 columns. The fit took {mean[2]:.0f} CPU s and the guard sounded "
+        f"{sum(4 - run[4] for run in runs):.0f} times. {where()}"
+    )
+    header = ["", "mean error, of all rows", "largest", "bar", "a question, ms"]
+    write_section("sessions", about + "\n\n" + table(header, lines))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""The looks of a run, one after another: each is a step, stored before its outcome is used or shown, and found again by whoever takes the run up."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+
+from discreet.answering.measurer import Counts
+from discreet.answering.steps import Steps
+from discreet.answering.transcript import Step
+from discreet.errors import RunChanged
+from discreet.ledger.releases import rebuild
+from discreet.mechanisms import Mechanism
+from discreet.mechanisms.adaptive import Meter
+
+
+class Run:
+    """What all measurers of one run share: the meter, and the steps of before and of now."""
+
+    def __init__(self, meter: Meter, store: Steps) -> None:
+        self.meter, self._store = meter, store
+        self._stored = [Step.decoded(body) for body in store.stored()]
+        self.steps: list[Step] = []
+
+    def look(self, asked: dict[str, object], *, paid: Mechanism | None, drawn: Callable[[], Counts]) -> Step:
+        """The next step: as it was stored, and then only paid for; or drawn (which pays) and stored. What the store returns is the outcome."""
+        number = len(self.steps)
+        if number < len(self._stored):
+            if paid is not None:
+                self.meter.pay(paid)
+        else:
+            self._stored.append(Step.decoded(self._store.store(number, Step(asked, drawn()).encoded(), paid=paid)))
+        step = self._stored[number]
+        if step.about != asked:
+            raise RunChanged(
+                "This run was begun by another release of the program, or with other public facts, and cannot go on.",
+                next_step="Go on with the release that began it; or ask at another price, for other tables or by another method, "
+                "which is another run and paid for anew. Another name makes no other run.",
+            )
+        self.steps.append(step)
+        return step
+
+    def is_next(self, asked: dict[str, object]) -> bool:
+        """Whether the next step is this one, which says and costs nothing: as it was stored, or stored now, unless another is there first."""
+        number = len(self.steps)
+        if number == len(self._stored):
+            body = Step(asked, np.zeros(1, np.int64)).encoded()
+            self._stored.append(Step.decoded(self._store.store(number, body, paid=None)))
+        if self._stored[number].about != asked:
+            return False
+        self.steps.append(self._stored[number])
+        return True
+
+    def part(self, share: Fraction) -> Run:
+        """The same steps, of which those that are taken here are paid from a part of the budget."""
+        part = copy.copy(self)
+        part.meter = self.meter.part(share)
+        return part
+
+    def taken_up(self) -> list[Step]:
+        """All further steps that were stored before, paid for as they were then."""
+        further = self._stored[len(self.steps) :]
+        for step in further:
+            if step.about["paid"] is not None:
+                self.meter.pay(rebuild(step.about["paid"]))
+            self.steps.append(step)
+        return further

@@ -1,0 +1,119 @@
+"""The course of a session: a function of its steps, each of which is stored before anything of it is used or shown.
+
+Steps after those of the beginning: `watch` begins a run of the sparse vector, `guard` says of questions, in order, which is the first that the
+hypothesis answers badly, `count` measures that one, and `told` has answers of the hypothesis after the last alarm. Whoever takes a session up
+again takes them in as they were stored; a run of the sparse vector that was begun elsewhere has ended by that, and its price is gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from discreet.answering.guarding import rebuilt
+from discreet.answering.measurer import GRID, Conjunction, Guard, on_grid
+from discreet.answering.runs import Underway
+from discreet.answering.transcript import Step
+from discreet.mechanisms.adaptive import AdaptiveBudget
+from discreet.sessions.modes import Mode
+from discreet.sessions.terms import Answer
+
+_MOST_AT_ONCE = 4096
+"""Questions of one step."""
+
+
+class Course:
+    """How far a session has got.
+
+    Args:
+        underway: Its rows and steps.
+        mode: How it begins.
+        budget: All of it.
+        questions: How many may be asked.
+    """
+
+    def __init__(self, underway: Underway, mode: Mode, budget: AdaptiveBudget, questions: int) -> None:
+        self._underway, self._measurer = underway, underway.measurer
+        self.hypothesis, self.terms = mode.begin(underway.measurer, budget, questions)
+        self.answers: dict[Conjunction, Answer] = {}
+        self._questions, self._watches = questions, 0
+        self._guard: Guard | None = None
+        self._badly_answered: Conjunction | None = None
+        for step in underway.taken_up():
+            self._take(step)
+        self._measure()
+
+    @property
+    def left(self) -> int:
+        """How many questions may still be asked."""
+        return self._questions - len(self.answers)
+
+    @property
+    def alarms_left(self) -> int:
+        """How many runs of the sparse vector can still give an alarm."""
+        return self.terms.alarms - self._watches + (self._guard is not None)
+
+    def ask(self, questions: Sequence[Conjunction]) -> None:
+        """Answer questions that were not asked before, each once, and as many as are left.
+
+        Args:
+            questions: In order.
+        """
+        for start in range(0, len(questions), _MOST_AT_ONCE):
+            rest = questions[start : start + _MOST_AT_ONCE]
+            while rest:
+                rest = self._pass(rest)
+
+    def close(self) -> None:
+        """Let go of the rows."""
+        self._underway.close()
+
+    def _pass(self, questions: Sequence[Conjunction]) -> Sequence[Conjunction]:
+        """Answer questions up to the first that is badly answered, which is measured; those that are left."""
+        estimates = on_grid(np.array([self.hypothesis.expected(question) for question in questions]))
+        guard = self._on_guard()
+        if guard is None:
+            self._underway.told(questions, estimates)
+            first = None
+        else:
+            first = guard.first_above(questions, estimates)
+        self._take(self._underway.last)
+        self._measure()
+        return () if first is None else questions[first + 1 :]
+
+    def _on_guard(self) -> Guard | None:
+        """A run of the sparse vector, begun now where there is none; None after the last."""
+        while self._guard is None or self._guard.is_over:
+            if self._watches == self.terms.alarms:
+                return None
+            self._guard = self._measurer.watch(self.terms.watch)
+            self._watches += 1
+        return self._guard
+
+    def _measure(self) -> None:
+        if self._badly_answered is not None:
+            self._measurer.counted(self._badly_answered, self.terms.noise)
+            self._take(self._underway.last)
+
+    def _take(self, step: Step) -> None:
+        """What one step says."""
+        if step.kind == "watch":
+            self._watches += 1
+        elif step.kind == "count":
+            question, counted = rebuilt(step.about["question"]), int(step.outcome[0])
+            self.answers[question] = self.terms.answer(counted, "measured")
+            self.hypothesis.learn(question, counted)
+            self._badly_answered = None
+        elif step.kind in {"guard", "told"}:
+            self._take_estimates(step)
+
+    def _take_estimates(self, step: Step) -> None:
+        questions = [rebuilt(described) for described in step.about["questions"]]
+        is_guarded = step.kind == "guard"
+        first, estimates = (int(step.outcome[0]), step.outcome[1:]) if is_guarded else (-1, step.outcome)
+        if first >= 0:
+            self._badly_answered, self._guard = questions[first], None
+            questions = questions[:first]
+        for question, estimate in zip(questions, estimates.tolist(), strict=False):
+            self.answers[question] = self.terms.answer(estimate / GRID, "estimated" if is_guarded else "unguarded")

@@ -1,0 +1,102 @@
+"""What a curator does about sessions: says what one would cost and promise, opens it, and finds it while it is open."""
+
+from __future__ import annotations
+
+from typing import Unpack
+
+from discreet.answering.finding import FindsReleases
+from discreet.answering.pipeline import Asking
+from discreet.errors import UnknownSession
+from discreet.sessions.asking import ALARMS, SessionOptions, Wish, opening_of
+from discreet.sessions.face import SessionPlan, SessionsFace
+from discreet.sessions.session import Opening, Session
+from discreet.sql import Table
+
+
+class OpensSessions(FindsReleases, SessionsFace):
+    """A part of the curator."""
+
+    _sessions: dict[str, Session]
+    """Those that are open, by their ids."""
+
+    def session(
+        self,
+        source: str | Table,
+        *,
+        questions: int,
+        analyst: str | None = None,
+        request_id: str | None = None,
+        asking: Asking | None = None,
+        **wanted: Unpack[SessionOptions],
+    ) -> Session:
+        """Many questions about counts of rows, chosen one by another's answer, for one price that is paid now.
+
+        Args:
+            analyst: Who asks; nobody is the owner at hand.
+            asking: How it can be taken back.
+        """
+        told = asking or Asking()
+        opening = self._opening(source, questions, wanted, analyst, told)
+        session = self._sessions.get(opening.id)
+        if session is None or not session.is_open:
+            session = Session(opening, self._pipeline, request_id=request_id, asking=told)
+            self._sessions[opening.id] = session
+        return session
+
+    def plan_session(
+        self, source: str | Table, *, questions: int, analyst: str | None = None, **wanted: Unpack[SessionOptions]
+    ) -> SessionPlan:
+        """What `session` would cost and promise, or its refusal. Spends nothing and looks at no protected row.
+
+        Args:
+            analyst: Who asks; nobody is the owner at hand.
+        """
+        opening = self._opening(source, questions, wanted, analyst, Asking())
+        run, planned = opening.run, self._planned(opening.run, analyst)
+        promised = opening.mode.promised(run.domain, run.budget, questions)
+        return SessionPlan(
+            cells=run.domain.cells(run.domain.names),
+            questions=questions,
+            alarms=None if promised is None else promised.alarms,
+            within=None if promised is None else promised.within,
+            **{
+                **planned,
+                "asked_before": not planned["charged"],
+            },  # it is free from when it is paid for, finished or not
+        )
+
+    def open_session(self, session_id: str, *, analyst: str | None = None) -> Session:
+        """A session that is open here, for who opened it.
+
+        Args:
+            session_id: Of the session.
+            analyst: Who asks; nobody is the owner at hand.
+        """
+        session = self._sessions.get(session_id)
+        if session is None or not session.is_open or session.analyst != analyst:
+            raise UnknownSession(
+                "There is no such session open.", next_step="Open it again as it was: it is paid for, and goes on."
+            )
+        return session
+
+    def close_sessions(self) -> None:
+        """Let go of the rows of all sessions: their engine closes."""
+        for session in self._sessions.values():
+            session.close()
+        self._sessions.clear()
+
+    def _opening(
+        self, source: str | Table, questions: int, wanted: SessionOptions, analyst: str | None, asking: Asking
+    ) -> Opening:
+        """What would be opened, or a refusal by name: everything that can be known before it is paid for."""
+        given = wanted.get("release")
+        wish = Wish(
+            questions=questions,
+            mode=wanted.get("mode", "practical"),
+            workload=wanted.get("workload"),
+            alarms=wanted.get("alarms", ALARMS),
+            release=self.release(given, analyst=analyst) if isinstance(given, str) else given,
+            name=wanted.get("name", ""),
+        )
+        with self._planning(analyst, asking.taken_back):
+            return opening_of(wish, self._basis(source, wanted), analyst=analyst)

@@ -1,0 +1,85 @@
+"""What an analyst sees of a curator, near or far, about sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol, Unpack
+
+from discreet.answering.parts import RunPlan
+from discreet.documenting import Told
+from discreet.sessions.asking import SessionOptions
+from discreet.sessions.questions import Query
+from discreet.sessions.terms import Answer
+from discreet.sql.builder import Table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionPlan(RunPlan):
+    """What a session would cost and promise; nothing was spent or read."""
+
+    cells: int
+    """Of all columns together."""
+    questions: int
+    alarms: int | None
+    within: float | None
+    """In rows: with a chance of 95 %, no guarded answer is further off. None, as `alarms`, where that is known once the number of rows is measured."""
+
+
+class SessionFace(Protocol):
+    """A session, near or far."""
+
+    @property
+    def id(self) -> str:
+        """The same whenever it is opened again."""
+
+    @property
+    def left(self) -> int:
+        """How many new questions may still be asked."""
+
+    @property
+    def alarms_left(self) -> int:
+        """How many badly answered questions can still be found, and measured. A restart costs one, too."""
+
+    @property
+    def within(self) -> float:
+        """In rows: with a chance of 95 %, no answer that the guard let pass is further off than this."""
+
+    def answer(self, query: Query) -> Answer:
+        """How many rows meet a condition on each of some columns.
+
+        Args:
+            query: Such as `{"ward": ["ICU", "surgery"], "age": Between(30, 49)}`.
+        """
+
+    def answer_many(self, queries: Iterable[Query]) -> list[Answer]:
+        """The same for many questions: they are stored together, which is as fast as storing one.
+
+        Args:
+            queries: In order.
+        """
+
+
+class SessionsFace(Told, Protocol):
+    """What an analyst can do, wherever the data is."""
+
+    def session(
+        self, source: str | Table, *, questions: int, request_id: str | None = None, **wanted: Unpack[SessionOptions]
+    ) -> SessionFace:
+        """Many questions about counts of rows, chosen one by another's answer, for one price that is paid now.
+
+        Args:
+            source: A table's name, or a SELECT of rows.
+            questions: How many different ones there may be.
+            request_id: A name for this call: repeated under it, it is paid for once.
+            **wanted: A price, and what the session shall be.
+        """
+
+    def plan_session(self, source: str | Table, *, questions: int, **wanted: Unpack[SessionOptions]) -> SessionPlan:
+        """What `session` would cost and promise, or its refusal. Spends nothing and looks at no protected row.
+
+        Args:
+            source: A table's name, or a SELECT of rows.
+            questions: How many different ones there may be.
+            **wanted: A price, and what the session shall be.
+        """

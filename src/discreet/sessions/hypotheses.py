@@ -1,0 +1,122 @@
+"""What a session believes about the rows: it answers every question, and is made of released numbers only."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import OrderedDict
+from typing import Protocol
+
+import numpy as np
+
+from discreet.answering.domain import MOST_COUNTED, Columns, Domain
+from discreet.answering.measurer import Conjunction
+from discreet.synthetic.beliefs import Table
+from discreet.synthetic.methods import Model
+
+_MOST_KEPT = 16_000_000
+"""Cells of tables that are kept because they will be asked for again: 128 MB."""
+
+
+class Hypothesis(Protocol):
+    """Expected counts."""
+
+    def expected(self, question: Conjunction) -> float:
+        """How many rows a conjunction counts, as it is believed.
+
+        Args:
+            question: In codes of the domain.
+        """
+
+    def learn(self, question: Conjunction, counted: int) -> None:
+        """Take in that a question was answered badly.
+
+        Args:
+            question: Which one.
+            counted: What was measured instead.
+        """
+
+
+class OfModel:
+    """A model that was fitted once. It does not change: one count says less than the tables that it was fitted to.
+
+    Args:
+        model: Of synthetic data.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._tables: OrderedDict[Columns, Table] = OrderedDict()
+
+    def expected(self, question: Conjunction) -> float:
+        """As the model has it.
+
+        Args:
+            question: In codes of the domain.
+        """
+        if not question.columns:
+            return self._model.total
+        return float(question.added_up(self._table(question.columns)))
+
+    def learn(self, question: Conjunction, counted: int) -> None:
+        """Nothing is learned.
+
+        Args:
+            question: Which one.
+            counted: What was measured instead.
+        """
+
+    def _table(self, columns: Columns) -> Table:
+        if columns not in self._tables:
+            self._tables[columns] = self._model.table(columns)
+            while sum(table.size for table in self._tables.values()) > _MOST_KEPT and len(self._tables) > 1:
+                self._tables.popitem(last=False)
+        self._tables.move_to_end(columns)
+        return self._tables[columns]
+
+
+class Weights:
+    """A weight for every cell of all columns together, even at first, changed by multiplicative updates.
+
+    A question that was answered too high has its cells' weights multiplied by exp(-rate), one that was answered too low all others, which is the same
+    as its own by exp(rate), since weights add up to 1.
+    Citation: Hardt, Rothblum 2010; Dwork, Roth 2014, algorithm 5.
+
+    Args:
+        domain: Of at most 2**26 cells.
+        rows: How many there are, about.
+        rate: Of learning.
+    """
+
+    def __init__(self, domain: Domain, rows: float, rate: float) -> None:
+        columns = domain.check(domain.names, most=MOST_COUNTED)
+        self._names, self._rows, self._rate = columns, rows, rate
+        self._weights = np.full(domain.shape(columns), 1 / domain.cells(columns))
+        self._tables: dict[Columns, Table] = {}
+
+    def expected(self, question: Conjunction) -> float:
+        """As the weights have it.
+
+        Args:
+            question: In codes of the domain.
+        """
+        columns = question.columns
+        if columns not in self._tables:
+            others = tuple(axis for axis, name in enumerate(self._names) if name not in columns)
+            self._tables[columns] = np.asarray(self._weights.sum(axis=others)) if others else self._weights
+        return self._rows * float(question.added_up(self._tables[columns]))
+
+    def learn(self, question: Conjunction, counted: int) -> None:
+        """One multiplicative update.
+
+        Args:
+            question: That was answered badly.
+            counted: What was measured instead.
+        """
+        factor = math.exp(self._rate if counted > self.expected(question) else -self._rate)
+        named = dict(zip(question.columns, question.codes, strict=True))
+        runs = [named.get(name, ((0, size - 1),)) for name, size in zip(self._names, self._weights.shape, strict=True)]
+        for box in itertools.product(*runs):
+            self._weights[tuple(slice(first, last + 1) for first, last in box)] *= factor
+        self._weights /= self._weights.sum()
+        self._tables.clear()

@@ -1,0 +1,164 @@
+"""Questions of a session: how many rows meet a condition on each of some columns, in values as people write them."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from datetime import date, timedelta
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+from discreet.answering.domain import MOST_COUNTED, Bin, Column, Domain
+from discreet.answering.measurer import Conjunction
+from discreet.errors import BadInput
+from discreet.exact import finite
+
+Query: TypeAlias = Mapping[str, Any]
+"""For each column that matters: a value, a list of values, or a `Between`; None is NULL. A row counts that meets all of them."""
+Runs: TypeAlias = tuple[tuple[int, int], ...]
+"""Codes of a column, as the first and the last of each run of neighbours."""
+_MOST_VALUES = 10_000
+_MOST_KNOWN = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """Values from `lower` to `upper`, both included; an end that is left out is open.
+
+    Args:
+        lower: The least.
+        upper: The largest.
+    """
+
+    lower: Any = None
+    upper: Any = None
+
+
+class Reading:
+    """Questions of one domain as they are read; conditions on one column come again and again, and are kept.
+
+    Args:
+        domain: What is public about the rows.
+    """
+
+    def __init__(self, domain: Domain) -> None:
+        self._domain = domain
+        self._places = {name: place for place, name in enumerate(domain.names)}
+        self._known: dict[tuple[str, type, Any], Runs | None] = {}
+
+    def conjunction(self, query: Query) -> Conjunction:
+        """A question in codes, or a refusal by name; a condition that every code meets is none.
+
+        Args:
+            query: Conditions by column.
+        """
+        if not isinstance(query, Mapping):
+            raise BadInput("A question is a condition for each of some columns.", next_step='Give {"ward": "ICU"}.')
+        met = [(name, self._runs(name, condition)) for name, condition in query.items()]
+        met = sorted(((name, runs) for name, runs in met if runs is not None), key=lambda part: self._places[part[0]])
+        columns = self._domain.check(tuple(name for name, _ in met), most=MOST_COUNTED)
+        return Conjunction(columns, tuple(runs for _, runs in met if runs is not None))
+
+    def _runs(self, name: str, condition: Any) -> Runs | None:
+        """The codes that meet a condition; None where all do."""
+        key = (name, type(condition), condition) if isinstance(condition, Between | str | int) else None
+        try:
+            if key in self._known:
+                return self._known[key]
+        except TypeError:  # an end that is no value
+            key = None
+        column = self._domain.column(name)
+        codes = _codes(column, condition)
+        runs = _runs(codes) if len(codes) < column.size else None
+        if key is not None and len(self._known) < _MOST_KNOWN:
+            self._known[key] = runs
+        return runs
+
+
+def _codes(column: Column, condition: Any) -> list[int]:
+    """The codes that meet a condition, in order."""
+    if isinstance(condition, Between):
+        codes = _within(column, condition)
+    elif isinstance(condition, list | tuple | AbstractSet):
+        if len(condition) > _MOST_VALUES:
+            raise BadInput(f"A condition has at most {_MOST_VALUES:,} values.", next_step="Give a range.")
+        codes = sorted({code for value in condition for code in _equal(column, value)})
+    else:
+        codes = _equal(column, condition)
+    if not codes:
+        raise BadInput(f"No value of {column.name} meets this condition.", next_step="Use declared values or bounds.")
+    return codes
+
+
+def _equal(column: Column, value: Any) -> list[int]:
+    """The code of one value; a bin has it if it has nothing else."""
+    if value is not None and any(isinstance(label, Bin) for label in column.labels):
+        return _within(column, Between(value, value))
+    codes = [code for code, label in enumerate(column.labels) if _is_same(label, value)]
+    if not codes:
+        raise BadInput(f"A value is not among those of {column.name}.", next_step="Use declared values.")
+    return codes
+
+
+def _is_same(label: Any, value: Any) -> bool:
+    return isinstance(label, bool) == isinstance(value, bool) and bool(label == value)
+
+
+def _within(column: Column, between: Between) -> list[int]:
+    """The codes whose values lie between two ends; a bin of which a part does is refused by name."""
+    try:
+        lower, upper = _end(between.lower), _end(between.upper)
+        return [
+            code
+            for code, label in enumerate(column.labels)
+            if label is not None and _is_inside(column, label, lower, upper)
+        ]
+    except TypeError:
+        raise BadInput(
+            f"These ends are not of the kind that {column.name} is.", next_step="Give numbers, dates or texts."
+        ) from None
+
+
+def _end(value: Any) -> Any:
+    """Numbers as exact ones; others stand for themselves."""
+    if isinstance(value, int | float | Fraction) and not isinstance(value, bool):
+        number = finite(value)
+        if number is None:
+            raise BadInput("An end is a finite number.", next_step="Leave out an end that is open.")
+        return number
+    return value
+
+
+def _is_inside(column: Column, label: Any, lower: Any, upper: Any) -> bool:
+    if not isinstance(label, Bin):
+        value = _end(label)
+        return bool((lower is None or value >= lower) and (upper is None or value <= upper))
+    first, last, meets = _ends_of(label)
+    if (lower is not None and not meets(lower, last)) or (upper is not None and not meets(first, upper)):
+        return False
+    if (lower is not None and first < lower) or (upper is not None and last > upper):
+        raise BadInput(
+            f"The range cuts a bin of {column.name}.",
+            next_step=f"Begin and end where bins do: this one goes from {first} to {last}.",
+        )
+    return True
+
+
+def _ends_of(label: Bin) -> tuple[Any, Any, Callable[[Any, Any], bool]]:
+    """The first and the last value of a bin, and whether two ends that meet share one: of reals they do not."""
+    if isinstance(label.upper, date):
+        return label.lower, label.upper - timedelta(1), operator.le
+    assert isinstance(label.lower, Fraction)  # noqa: S101  as the upper one
+    if label.is_whole:
+        return math.ceil(label.lower), math.ceil(label.upper) - 1, operator.le
+    return label.lower, label.upper, operator.lt
+
+
+def _runs(codes: list[int]) -> Runs:
+    """Neighbouring codes together, as the first and the last of them."""
+    firsts = [code for before, code in zip([-2, *codes], codes, strict=False) if code != before + 1]
+    lasts = [code for code, after in zip(codes, [*codes[1:], -1], strict=True) if code + 1 != after]
+    return tuple(zip(firsts, lasts, strict=True))

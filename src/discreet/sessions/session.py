@@ -1,0 +1,222 @@
+"""A session as whoever opened it has it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Self
+
+from discreet.algebra.question import Question
+from discreet.answering.domain import Domain
+from discreet.answering.effort import seconds_of_counts
+from discreet.answering.measurer import Conjunction
+from discreet.answering.pipeline import Asking, Desk, Pipeline
+from discreet.answering.runs import TableRun
+from discreet.answering.transcript import Transcript
+from discreet.errors import RunChanged, SessionEnded, UnknownSession
+from discreet.ledger import Reservation
+from discreet.sessions.course import Course
+from discreet.sessions.modes import Mode
+from discreet.sessions.questions import Query, Reading
+from discreet.sessions.terms import Answer
+
+_STEPS_OF_AN_ALARM = 3
+_TIMES_OVERTAKEN = 8
+"""How often a call begins anew, because another process went on with the session meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What is done at one go, in a class of time of its own. What leaves of it is in steps, and not in bytes."""
+
+    questions: tuple[Question, ...]
+    seconds: float
+    make: Callable[[Desk], None]
+
+    def made(self, desk: Desk) -> bytes:
+        """Do it.
+
+        Args:
+            desk: With the rows and the books.
+        """
+        self.make(desk)
+        return b""
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What is paid for and begun."""
+
+    run: TableRun
+    mode: Mode
+    questions: int
+    analyst: str | None
+
+    @property
+    def id(self) -> str:
+        """What the session is called over HTTP: the same whenever it is opened again."""
+        return self.run.digest[:32]
+
+    def course(self, desk: Desk) -> Course:
+        """Begin, or take up where the steps end.
+
+        Args:
+            desk: With the rows and the books.
+        """
+        underway = self.run.begun(desk)
+        try:
+            return Course(underway, self.mode, self.run.budget, self.questions)
+        except BaseException:
+            underway.close()
+            raise
+
+
+class Session:
+    """Many questions under one price. The same question has the same answer, whenever it is asked.
+
+    Args:
+        opening: What it is.
+        pipeline: The way to answers.
+        request_id: Says that it is a repeat.
+        asking: How it can be taken back.
+    """
+
+    def __init__(self, opening: Opening, pipeline: Pipeline, *, request_id: str | None, asking: Asking) -> None:
+        self._opening, self._pipeline, self._lock = opening, pipeline, threading.Lock()
+        self._reading = Reading(opening.run.domain)
+        self._course: Course | None = None
+        self._reservation = self._begin(asking, request_id)
+        self.receipt = self._reservation.receipt
+        self._end_if_used_up()
+
+    def __repr__(self) -> str:
+        return f"Session(id={self.id!r}, questions={self._opening.questions}, left={self.left})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def id(self) -> str:
+        """What it is called over HTTP."""
+        return self._opening.id
+
+    @property
+    def analyst(self) -> str | None:
+        """Whose it is; None is the owner at hand."""
+        return self._opening.analyst
+
+    @property
+    def domain(self) -> Domain:
+        """Columns with their labels, and how many rows of a person count."""
+        return self._opening.run.domain
+
+    @property
+    def left(self) -> int:
+        """How many new questions may still be asked."""
+        return self._open.left
+
+    @property
+    def alarms_left(self) -> int:
+        """How many badly answered questions can still be found, and measured. A restart costs one, too."""
+        return self._open.alarms_left
+
+    @property
+    def within(self) -> float:
+        """In rows: with a chance of 95 %, no answer that the guard let pass is further off than this."""
+        return self._open.terms.within
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it holds rows: until it is closed, or its curator is."""
+        return self._course is not None
+
+    def answer(self, query: Query) -> Answer:
+        """How many rows meet a condition on each of some columns.
+
+        Args:
+            query: Such as `{"ward": ["ICU", "surgery"], "age": Between(30, 49)}`.
+        """
+        return self.answer_many([query])[0]
+
+    def answer_many(self, queries: Iterable[Query], *, asking: Asking | None = None) -> list[Answer]:
+        """The same for many questions: they are stored together, which is as fast as storing one.
+
+        Args:
+            queries: In order.
+            asking: How they can be taken back.
+        """
+        questions = [self._reading.conjunction(query) for query in queries]
+        with self._lock:
+            for _ in range(_TIMES_OVERTAKEN):
+                try:
+                    self._ask(questions, asking or Asking())
+                except RunChanged:
+                    # Another process went on with this session. Its steps are in the books, so that is where to go on from.
+                    self._end()
+                    self._begin(Asking(), None)
+                else:
+                    break
+            answers = self._open.answers
+            return [answers[question] for question in questions]
+
+    def close(self) -> None:
+        """Let go of the rows. Whoever opens the same session again goes on with it, for nothing."""
+        with self._lock:
+            self._end()
+
+    @property
+    def _open(self) -> Course:
+        if self._course is None:
+            raise UnknownSession("This session is closed.", next_step="Open it again: it is paid for.")
+        return self._course
+
+    def _begin(self, asking: Asking, request_id: str | None) -> Reservation:
+        run, analyst = self._opening.run, self._opening.analyst
+
+        def begun(desk: Desk) -> None:
+            self._course = self._opening.course(desk)
+
+        part = _Part(run.questions, run.seconds, begun)
+        return self._pipeline.begin(run, part, analyst=analyst, request_id=request_id, asking=asking)
+
+    def _end(self) -> None:
+        if self._course is not None:
+            self._course.close()
+            self._course = None
+
+    def _ask(self, questions: list[Conjunction], asking: Asking) -> None:
+        course = self._open
+        new = [question for question in dict.fromkeys(questions) if question not in course.answers]
+        if not new:
+            return
+        if len(new) > course.left:
+            raise SessionEnded(
+                f"This session has {course.left:,} questions left, and these are {len(new):,} new ones.",
+                next_step="Ask fewer, or again what was asked; or open another session under another name, which is paid for.",
+            )
+
+        part = _Part(self._opening.run.questions, self._seconds(course, new), lambda _: course.ask(new))
+        self._pipeline.go_on(part, analyst=self._opening.analyst, asking=asking)
+        self._end_if_used_up()
+
+    def _seconds(self, course: Course, questions: list[Conjunction]) -> float:
+        """How long questions are expected to take, by their number and their columns."""
+        tables = {question.columns for question in questions}
+        domain = self.domain
+        return seconds_of_counts(
+            self._opening.run.rows.question,
+            tables=len(tables),
+            counts=len(questions),
+            cells=sum(domain.cells(columns) for columns in tables) + sum(domain.cells(q.columns) for q in questions),
+            steps=1 + len(questions) // 4096 + _STEPS_OF_AN_ALARM * min(course.alarms_left, len(questions)),
+        )
+
+    def _end_if_used_up(self) -> None:
+        """After the last question the books know that no step will come."""
+        if not self._open.left and self._reservation.answer is None:
+            run = self._opening.run
+            self._pipeline.ledger.finish(self._reservation, Transcript({"purpose": run.purpose}, ()).encoded())

@@ -1,0 +1,242 @@
+"""What a session does to privacy: its guard's exact law on neighbours, and the mutants that break it; what it stores, and how it goes on."""
+
+import itertools
+import math
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pytest
+
+from discreet.answering.budgets import watching
+from discreet.answering.looking import Run
+from discreet.answering.measurer import GRID, Conjunction, on_grid
+from discreet.answering.transcript import Step
+from discreet.errors import BadInput
+from discreet.loss import Neighbours
+from discreet.mechanisms import Adaptive
+from tests.answering.counted import MemorySteps, domain_of, measuring
+from tests.checks import samples_follow
+from tests.mutants import measurers
+from tests.sessions.memory import BUDGET, course
+from tests.sources import SeededBits
+
+SIZES = (2, 2)
+CELLS = list(itertools.product(*map(range, SIZES)))
+EVERYBODY = Conjunction((), ())
+ASKED = [
+    Conjunction(("a", "b"), (((first, first),), ((second, second),))) for first, second in CELLS
+] + [Conjunction(("a",), (((0, 0),),)), Conjunction(("b",), (((1, 1),),))]  # fmt: skip
+
+
+def people(most):
+    return [list(rows) for count in range(most + 1) for rows in itertools.combinations_with_replacement(CELLS, count)]
+
+
+def neighbours(most, relation):
+    """Everybody's rows with one person or without; or with one in place of another."""
+    others = [(0, 0), (1, 1), (1, 1)]
+    if relation is Neighbours.ADD_REMOVE:
+        return [(others, others + person) for person in people(most)]
+    return [(others + one, others + other) for one, other in itertools.combinations(people(most), 2)]
+
+
+def at_least(scale, least):
+    """P(Z >= least) of discrete Laplace noise."""
+    q, least = math.exp(-1 / scale), np.asarray(least, float)
+    tail = np.exp(-np.where(least > 0, least, 1 - least) / scale) / (1 + q)
+    return np.where(least > 0, tail, 1 - tail)
+
+
+def law(mechanism, values, *, redrawn=False):
+    """Of the first question that is above, and of none: by its place, or the number of questions."""
+    scale, query = float(mechanism.threshold_scale), float(mechanism.query_scale)
+    noise = np.arange(-round(25 * scale), round(25 * scale) + 1)
+    chance = at_least(scale, noise) - at_least(scale, noise + 1)
+    above = [at_least(query, mechanism.threshold + noise - value) for value in values]
+    if redrawn:
+        above = [np.full(noise.shape, (chance * each).sum()) for each in above]
+    below = np.cumprod(np.stack([np.ones(noise.shape), *(1 - each for each in above)]), axis=0)
+    firsts = [(chance * below[at] * each).sum() for at, each in enumerate(above)]
+    return np.array([*firsts, (chance * below[-1]).sum()])
+
+
+def values_of(rows, domain, questions, estimates):
+    measurer = measuring(rows, domain)
+    return [
+        abs(GRID * measurer._exactly(question) - estimate)
+        for question, estimate in zip(questions, estimates, strict=True)
+    ]
+
+
+def furthest(domain, mechanism, *, redrawn=False):
+    """The largest log ratio that any outcome has on any neighbours, for a hypothesis below, about and above the data."""
+    most, pairs = domain.rows_per_person, neighbours(domain.rows_per_person, domain.neighbours)
+    questions = ASKED * 3
+    ratios = []
+    for level in (0, most * 3 * GRID):
+
+        @cache
+        def law_of(rows, level=level):
+            values = values_of(rows, domain, questions, [level] * len(questions))
+            return np.log(law(mechanism, values, redrawn=redrawn))
+
+        ratios += [np.abs(law_of(tuple(one)) - law_of(tuple(other))).max() for one, other in pairs]
+    return max(ratios)
+
+
+@pytest.mark.parametrize("most", [1, 3])
+@pytest.mark.parametrize("relation", list(Neighbours))
+def test_on_all_neighbours_no_outcome_of_a_guard_is_likelier_by_more_than_its_epsilon(most, relation):
+    domain = domain_of(*SIZES, rows_per_person=most, neighbours=relation)
+    share = Fraction(8)
+    mechanism = watching(Adaptive(rho=10), domain, share, threshold=2 * GRID)
+    assert mechanism.exact_rho <= share
+    ours = furthest(domain, mechanism)
+    assert float(mechanism.epsilon) / 3 < ours <= float(mechanism.epsilon) + 1e-9
+    assert furthest(domain, mechanism, redrawn=True) > float(mechanism.epsilon), "a threshold that is redrawn is caught"
+
+
+def test_what_a_guard_says_follows_its_law():
+    domain, rows, bits = domain_of(*SIZES), [(0, 0)] * 5 + [(1, 1)] * 2, SeededBits("guard")
+    mechanism = watching(Adaptive(rho=10), domain, Fraction(1), threshold=3 * GRID)
+    estimates = np.array([2 * GRID] * len(ASKED))
+
+    def first():
+        measurer = measuring(rows, domain, budget=Adaptive(rho=10), bits=bits)
+        return measurer.watch(mechanism).first_above(ASKED, estimates)
+
+    said = [first() for _ in range(800)]
+    expected = law(mechanism, values_of(rows, domain, ASKED, estimates.tolist()))
+    as_law = {place: Fraction(float(chance)) for place, chance in enumerate(expected)}
+    samples_follow(np.array([len(ASKED) if place is None else place for place in said]), as_law)
+
+
+@pytest.mark.parametrize(
+    "codes",
+    [
+        (((0, 1), (1, 1)), ((0, 0),)),
+        (((1, 0),), ((0, 0),)),
+        (((0, 2),), ((0, 0),)),
+        ((), ((0, 0),)),
+        (((0, 0),),),
+        (((-1, 0),), ((0, 0),)),
+        (((0.0, 1.0),), ((0, 0),)),
+    ],
+    ids=["counted twice", "backwards", "beyond", "nothing", "one column", "before", "no codes"],
+)
+def test_a_question_that_could_count_a_row_twice_is_refused(codes):
+    domain = domain_of(*SIZES)
+    measurer = measuring([(0, 0)], domain)
+    guard = measurer.watch(watching(Adaptive(rho=1), domain, Fraction(1, 10)))
+    with pytest.raises(BadInput):
+        guard.first_above([Conjunction(("a", "b"), codes)], on_grid(np.zeros(1)))
+
+
+ROWS = [(0, 0)] * 3000 + [(1, 1)] * 500
+
+
+def test_what_the_guard_finds_is_measured_and_what_comes_after_the_last_alarm_says_so():
+    session = course(ROWS, domain_of(*SIZES), alarms=2)
+    session.ask(ASKED)
+    told = [session.answers[question] for question in ASKED]
+    assert [answer.how for answer in told] == [
+        "measured",
+        "estimated",
+        "estimated",
+        "measured",
+        "unguarded",
+        "unguarded",
+    ]
+    assert abs(told[0].count - 3000) <= told[0].within < 50
+    assert abs(told[3].count - 500) <= told[3].within < 50
+    assert told[1].within > 0
+    assert told[4].within is None
+    assert (session.left, session.alarms_left) == (94, 0)
+
+
+def ask_one_by_one(session):
+    for question in ASKED:
+        session.ask([question])
+
+
+def nothing_is_shown_before_it_is_stored(run):
+    """A store that fails at each of its steps: answers are those of the steps that are there."""
+    for last in range(6):
+
+        class Failing(MemorySteps):
+            def store(self, number, body, *, paid, last=last):
+                if number == last:
+                    raise OSError
+                return super().store(number, body, paid=paid)
+
+        store = Failing()
+        session = course(ROWS, domain_of(*SIZES), store=store, run=run, bits=SeededBits(last))
+        with pytest.raises(OSError):
+            ask_one_by_one(session)
+        again = course(ROWS, domain_of(*SIZES), store=MemorySteps(store.steps))
+        assert session.answers.items() <= again.answers.items()
+
+
+def every_draw_is_paid(made):
+    """What was drawn is on the meter and in the steps: so many runs of the sparse vector, so many counts."""
+
+    class Store(MemorySteps):
+        def store(self, number, body, *, paid):
+            heard.append((Step.decoded(body).kind, paid))
+            return super().store(number, body, paid=paid)
+
+    heard = []
+    session = course(ROWS, domain_of(*SIZES), store=Store(), made=made)
+    session.ask(ASKED)
+    drawn = [mechanism for kind, mechanism in heard if kind in {"watch", "count"}]
+    assert drawn == [session.terms.watch, session.terms.noise] * 2
+    spent = session._measurer.budget - session._measurer.left
+    assert spent == sum(BUDGET.units(mechanism) for mechanism in drawn) / Fraction(10**24)
+
+
+@pytest.mark.parametrize(
+    ("check", "ours", "mutant"),
+    [
+        (nothing_is_shown_before_it_is_stored, Run, measurers.ShowsBeforeStoring),
+        (every_draw_is_paid, measuring, measurers.with_free_counts),
+    ],
+    ids=["stores after showing", "measures without a charge"],
+)
+def test_what_would_tell_too_much_is_caught(check, ours, mutant):
+    check(ours)
+    with pytest.raises((AssertionError, pytest.fail.Exception)):
+        check(mutant)
+
+
+def test_killed_after_each_of_its_steps_a_session_goes_on_with_all_that_it_said():
+    """And killed again after each step of what it did then: no more runs of the sparse vector than were paid for, and no answer twice."""
+
+    def go(store):
+        session = course(ROWS, domain_of(*SIZES), store=store, alarms=3, bits=SeededBits(len(store.steps)))
+        session.ask([question for question in ASKED[:3] if question not in session.answers])
+        session.ask([question for question in ASKED[3:] if question not in session.answers])
+        return session
+
+    whole = MemorySteps()
+    go(whole)
+    for at in range(len(whole.steps) + 1):
+        once = MemorySteps(whole.steps[:at])
+        go(once)
+        for later in range(at, len(once.steps) + 1):
+            before = course(ROWS, domain_of(*SIZES), store=MemorySteps(once.steps[:later]), alarms=3)
+            twice = MemorySteps(once.steps[:later])
+            after = go(twice)
+            kinds = [Step.decoded(body).kind for body in twice.steps]
+            assert twice.steps[:later] == once.steps[:later]
+            assert kinds.count("watch") <= 3
+            settled = {question: answer for question, answer in before.answers.items() if answer.how != "measured"}
+            assert settled.items() <= after.answers.items()
+            assert set(after.answers) == set(ASKED)
+
+
+def test_a_batch_is_one_step():
+    store = MemorySteps()
+    session = course(ROWS, domain_of(*SIZES), store=store, total=3500.0)
+    session.ask([EVERYBODY, Conjunction(("a",), (((0, 1),),))])
+    assert [Step.decoded(body).kind for body in store.steps] == ["watch", "guard"]

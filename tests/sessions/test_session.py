@@ -1,0 +1,326 @@
+"""Sessions from the curator: one price, the same answer whenever it is asked, an end that says so, and what is refused before any charge."""
+
+import json
+import logging
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from discreet.catalog import parse_catalog
+from discreet.curator import Asking
+from discreet.errors import (
+    BadInput,
+    BudgetExceeded,
+    NeedsDelta,
+    NeedsValues,
+    NotAnswered,
+    ScaleOutOfRange,
+    SessionEnded,
+    TooLarge,
+    UnknownName,
+    UnknownSession,
+)
+from discreet.ledger import verify
+from discreet.opening import open_curator
+from discreet.sessions import Between
+from discreet.synthetic.release import SyntheticRelease
+from tests.sessions.dying import BATCHES, OPENED
+from tests.synthetic.dying import prepared
+from tests.synthetic.test_curator import PLANTED, ROWS, WIDE, a_curator, frame
+
+ALL = [
+    {"ward": ward, "age": Between(first, last)} for ward in "ABC" for first in range(10) for last in range(first, 10)
+]
+
+
+def steps_of(curator):
+    with curator.ledger._store.transaction() as t:
+        return t.run("SELECT COUNT(*) FROM ledger_steps")[0][0]
+
+
+def test_one_charge_pays_for_many_questions_and_the_same_question_has_the_same_answer():
+    with a_curator() as curator:
+        session = curator.session(ROWS, epsilon=1, delta=1e-9, questions=200, analyst="alice")
+        spent, begun = curator.budget(), steps_of(curator)
+        told = session.answer_many(ALL)
+        assert steps_of(curator) <= begun + 2, "165 questions are one step, after the one that begins the guard"
+        assert session.answer_many(reversed(ALL)) == told[::-1]
+        assert session.answer(ALL[7]) == told[7]
+        assert session.left == 200 - 165
+        session.close()
+        with pytest.raises(UnknownSession):
+            session.answer(ALL[0])
+        again = curator.session(ROWS, epsilon=1, delta=1e-9, questions=200, analyst="alice")
+        assert again.id == session.id
+        assert again.answer_many(ALL) == told
+        assert again.left == 200 - 165
+        assert curator.budget() == spent
+        assert verify(curator.ledger).sound
+
+
+def test_answers_are_near_and_say_how_far_off_they_can_be():
+    with a_curator(WIDE.replace("epsilon = 10", "epsilon = 200")) as curator:
+        session = curator.session(ROWS, rho=20, questions=200)
+        exact = {query["ward"]: sum("ABC"[n % 3] == query["ward"] for n in range(1200)) for query in ALL}
+        for ward, count in exact.items():
+            answer = session.answer({"ward": ward})
+            assert abs(answer.count - count) <= answer.within
+        assert abs(session.answer({}).count - 1200) <= session.within
+
+
+def test_a_session_ends_with_its_questions_and_says_so():
+    with a_curator() as curator:
+        details = {"rho": 0.05, "questions": 2, "analyst": "alice"}
+        session = curator.session(ROWS, **details)
+        told = session.answer_many([{"ward": "A"}, {"ward": "B"}])
+        with pytest.raises(SessionEnded, match="0 questions left"):
+            session.answer({"ward": "C"})
+        assert session.answer_many([{"ward": "B"}, {"ward": "A"}]) == told[::-1]
+        session.close()
+        spent = curator.budget()
+        ended = curator.session(ROWS, **details)
+        assert ended.answer_many([{"ward": "A"}, {"ward": "B"}]) == told
+        with pytest.raises(SessionEnded):
+            ended.answer({"ward": "C"})
+        assert curator.budget() == spent
+        other = curator.session(ROWS, name="another", **details)
+        assert curator.budget() != spent
+        with pytest.raises(SessionEnded, match="2 questions left"):
+            other.answer_many([{"ward": ward} for ward in "ABC"])
+        assert other.left == 2, "a batch that is refused was not begun"
+        assert verify(curator.ledger).sound
+
+
+def test_a_session_is_gone_on_with_by_nobody_but_who_opened_it():
+    with a_curator() as curator:
+        session = curator.session(ROWS, rho=0.05, questions=5, analyst="alice")
+        assert curator.open_session(session.id, analyst="alice") is session
+        for wrong, analyst in ((session.id, None), (session.id, "bob"), ("0" * 32, "alice")):
+            with pytest.raises(UnknownSession):
+                curator.open_session(wrong, analyst=analyst)
+        assert curator.session(ROWS, rho=0.05, questions=5).id != session.id
+
+
+def test_a_release_can_be_the_hypothesis_and_the_guard_finds_what_it_gets_wrong(tmp_path):
+    """Made of other people, of whom none is in ward A."""
+    rich = (WIDE + "[budget.analysts.bob]\nepsilon = 10\ndelta = 1e-6\n").replace("epsilon = 10", "epsilon = 1000")
+    others = parse_catalog(rich)
+    rows = frame().filter([n % 3 != 0 for n in range(1200)])
+    with open_curator(catalog=others, frames={"visits": rows}) as elsewhere:
+        elsewhere.synthesize(ROWS, rho=20, workload=2, name="theirs").save(tmp_path / "theirs.discreet")
+    theirs = SyntheticRelease.load(tmp_path / "theirs.discreet")
+    with a_curator(rich) as curator:
+        session = curator.session(ROWS, rho=400, questions=50, release=theirs, alarms=2)
+        right, wrong = session.answer({"ward": "B"}), session.answer({"ward": "A"})
+        assert (right.how, wrong.how) == ("estimated", "measured")
+        assert abs(wrong.count - 400) <= wrong.within < 10
+        assert session.alarms_left == 1
+        mine = curator.synthesize(ROWS, rho=1, workload=1, name="mine", method="independent", analyst="alice")
+        assert mine.total > 0
+        named = curator.session(ROWS, rho=1, questions=5, release="mine", analyst="alice")
+        assert named.left == 5
+        with pytest.raises(NotAnswered):
+            curator.session(ROWS, rho=1, questions=5, release="mine", analyst="bob")
+        one = curator.synthesize("SELECT ward FROM visits", rho=1, workload=1)
+        with pytest.raises(UnknownName, match="sex"):
+            curator.session(ROWS, rho=1, questions=5, release=one)
+        assert verify(curator.ledger).sound
+
+
+def test_the_textbook_keeps_its_theorem():
+    """Every row in one cell, so that even weights are far off: they learn, and nothing is further off than was promised."""
+    people = parse_catalog(
+        WIDE.replace("epsilon = 10", "epsilon = 100000").replace(
+            'privacy_unit = "person"\nmax_rows = 2', 'privacy_unit = "row"'
+        )
+    )
+    rows = frame(200_000).slice(0, 60_000)
+    with open_curator(catalog=people, frames={"visits": rows}) as curator:
+        session = curator.session(
+            "SELECT sex, ward FROM visits WHERE ward = 'A'", rho=2000, questions=40, mode="textbook"
+        )
+        assert session.within < 20_000, "less than there are rows"
+        queries = [{"ward": "A"}, {"ward": ["B", "C"]}, {"sex": "F", "ward": "A"}, {"sex": "M"}, {"sex": "F"}, {}]
+        exact = [20_000, 0, 20_000, 0, 20_000, 20_000]
+        told = session.answer_many(queries)
+        assert {answer.how for answer in told} >= {"measured"}
+        assert all(abs(answer.count - count) <= answer.within for answer, count in zip(told, exact, strict=True))
+        session.close()
+        again = curator.session(
+            "SELECT sex, ward FROM visits WHERE ward = 'A'", rho=2000, questions=40, mode="textbook"
+        )
+        assert again.answer_many(queries) == told
+
+
+REFUSED = [
+    ({"questions": 0}, BadInput),
+    ({"questions": 10**9}, BadInput),
+    ({"questions": 5, "mode": "magic"}, BadInput),
+    ({"questions": 5, "alarms": 0}, BadInput),
+    ({"questions": 5, "mode": "textbook", "alarms": 3}, BadInput),
+    ({"questions": 5, "workload": 4}, BadInput),
+    ({"questions": 5, "name": "x" * 201}, BadInput),
+    ({"questions": 5, "epsilon": 1}, BadInput),
+    ({"questions": 5, "rho": None, "epsilon": 1}, NeedsDelta),
+    ({"questions": 5, "rho": None}, BadInput),
+    ({"questions": 5, "rho": 1e-20}, ScaleOutOfRange),
+    ({"questions": 5, "rho": 1000}, BudgetExceeded),
+    ({"questions": 5, "source": "visits"}, NeedsValues),
+    ({"questions": 5, "release": "nothing"}, NotAnswered),
+    ({"questions": 5, "bins": {"nothing": 4}}, UnknownName),
+]  # fmt: skip
+
+
+def test_what_cannot_be_is_refused_before_any_charge():
+    wide = "SELECT age * 1000 AS x, age * 2000 AS y, age * 3000 AS z, age * 4000 AS w FROM visits"
+    with a_curator() as curator:
+        spent = curator.budget()
+        for asked, error in REFUSED:
+            with pytest.raises(error):
+                curator.session(**{"source": ROWS, "rho": 0.1, "analyst": "alice", **asked})
+        with pytest.raises(TooLarge):
+            curator.session(wide, rho=0.1, questions=5, mode="textbook", bins=dict.fromkeys("xyzw", 256))
+        assert curator.budget() == spent
+
+
+def test_what_it_would_cost_and_promise_is_said_without_spending_or_reading(monkeypatch):
+    with a_curator() as curator:
+        monkeypatch.setattr(curator._engine, "tables", None)
+        plan = curator.plan_session(ROWS, rho=0.05, questions=100, analyst="alice")
+        assert (plan.cells, plan.questions, plan.alarms, plan.asked_before) == (60, 100, 4, False)
+        assert plan.charged == {"dataset": True, "alice": True}
+        assert curator.plan_session(ROWS, rho=0.05, questions=100, mode="textbook").within is None
+        monkeypatch.undo()
+        assert curator.session(ROWS, rho=0.05, questions=100, analyst="alice").within == plan.within
+        assert curator.plan_session(ROWS, rho=0.05, questions=100, analyst="alice").asked_before
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"ward": "D"},
+        {"ward": []},
+        {"age": Between(20, 30)},
+        {"age": Between("a", "b")},
+        {"age": Between(float("nan"), 3)},
+        {"age": Between([1], 3)},
+        ["ward"],
+        {"ward": {"A": 1}},
+    ],
+)
+def test_a_question_that_means_nothing_is_refused_and_not_counted(query):
+    with a_curator() as curator:
+        session = curator.session(ROWS, rho=0.05, questions=5)
+        with pytest.raises(BadInput):
+            session.answer(query)
+        with pytest.raises(UnknownName):
+            session.answer({"nothing": 1})
+        assert session.left == 5
+
+
+def test_ranges_are_of_whole_bins():
+    with a_curator() as curator:
+        rows = "SELECT age * 10 AS months, age / 2.0 AS half, DATE '2020-01-01' + INTERVAL (age) DAY AS day FROM visits"
+        session = curator.session(rows, rho=0.05, questions=20, bins={"months": 7, "half": 3, "day": 5})
+        bins = {column.name: column.labels for column in session.domain.columns}
+        assert bins["months"][0].is_whole
+        last = -(-bins["months"][0].upper // 1) - 1  # of whole numbers below its end
+        assert session.answer({"months": Between(0, int(last))}).count > 0
+        assert session.answer({"half": Between(bins["half"][0].lower, bins["half"][0].upper)}).count > 0
+        assert session.answer({"day": Between(bins["day"][1].lower)}).count > 0
+        for column, ends in (("months", Between(0, int(last) - 1)), ("half", Between(0.1, 4.4)), ("months", 5)):
+            with pytest.raises(BadInput, match="cuts a bin"):
+                session.answer({column: ends})
+
+
+def test_an_account_without_delta_takes_an_epsilon_alone():
+    with a_curator(WIDE.replace("delta = 1e-6", "")) as curator:
+        session = curator.session(ROWS, epsilon=1, questions=20, analyst="alice")
+        assert session.answer({"ward": "A"}).how == "estimated"
+        assert curator.budget()[0].spent.epsilon == 1
+        assert verify(curator.ledger).sound
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_nobody_and_one_person_are_treated_as_anybody(count):
+    with a_curator(count=count) as curator:
+        assert len(curator.session(ROWS, rho=0.01, questions=200).answer_many(ALL)) == 165
+
+
+def test_how_long_an_answer_is_expected_to_take_hangs_on_questions_alone():
+    told = []
+    for count in (0, 1200):
+        with a_curator(count=count) as curator:
+            heard = []
+
+            def leaving(seconds, heard=heard):
+                heard.append(seconds)
+                return Asking().leaving(seconds)
+
+            session = curator.session(ROWS, rho=0.01, questions=200, asking=Asking(leaving=leaving))
+            session.answer_many(ALL[:50], asking=Asking(leaving=leaving))
+            session.answer_many(ALL, asking=Asking(leaving=leaving))
+            told.append(heard)
+    assert told[0] == told[1]
+    assert len(told[0]) == 3
+
+
+def test_a_planted_string_is_in_no_answer_step_log_or_error(caplog):
+    caplog.set_level(logging.DEBUG)
+    with a_curator(planted=range(0, 1200, 7)) as curator:
+        session = curator.session(ROWS, rho=0.05, questions=300, analyst="alice")
+        told = session.answer_many(ALL)
+        with pytest.raises(BadInput) as refused:
+            session.answer({"ward": "planted"})
+        with curator.ledger._store.transaction() as t:
+            tables = ("steps", "entries", "questions")
+            stored = [repr([bytes(cell) if isinstance(cell, memoryview) else cell for cell in row])
+                      for table in tables for row in t.run(f"SELECT * FROM ledger_{table}")]  # fmt: skip
+        seen = [repr(session), repr(told), caplog.text, str(refused.value), repr(session._course._underway), *stored]
+    assert len(stored) >= 10
+    assert not [text for text in seen if PLANTED in text]
+
+
+def test_two_curators_with_one_session_go_on_in_turn(tmp_path):
+    place = prepared(tmp_path)
+    details = {"rho": 0.05, "questions": 300, "alarms": 8, "analyst": "alice"}
+    with open_curator(place) as one, open_curator(place) as other:
+        first, second = one.session("visits", **details), other.session("visits", **details)
+        told = first.answer_many(ALL[:5])
+        assert second.answer_many(ALL[:10])[:5] == told
+        assert first.answer_many(ALL[:12])[:10] == second.answer_many(ALL[:10])
+        assert first.answer_many(ALL[:20]) == second.answer_many(ALL[:20])
+        assert first.left == second.left == 280
+        assert verify(one.ledger).sound
+        assert one.ledger.account().total.rho == pytest.approx(0.05 * 1e24, rel=1e-9)
+
+
+def test_a_process_killed_in_a_session_leaves_what_it_said_and_one_charge(tmp_path):
+    """While it begins, while it begins its guard, and while it answers: whoever asks next hears again all that was said."""
+    place = prepared(tmp_path)
+    points = [
+        "reserve: committed/0",
+        "step: written/1",
+        "step: committed/3",
+        "step: begun/1",
+        "step: committed/2",
+        "none/0",
+    ]
+    command = [sys.executable, "-m", "tests.sessions.dying", str(place), *points]
+    lines = subprocess.check_output(command, timeout=120, text=True).splitlines()
+    ends = [at for at, line in enumerate(lines) if line.startswith("died")]
+    assert [lines[at] for at in ends] == [f"died of {signal.SIGKILL.value}"] * 5 + ["died of 0"]
+    said = [lines[start:end] for start, end in zip([0, *(at + 1 for at in ends)], ends, strict=False)]
+    assert len(said[-1]) == len(BATCHES)
+    assert any(0 < len(lines) < len(BATCHES) for lines in said), "one was killed between two answers"
+    assert all(heard == said[-1][: len(heard)] for heard in said)
+    with open_curator(place) as curator:
+        session = curator.session("visits", **OPENED)
+        assert [[answer.count for answer in session.answer_many(batch)] for batch in BATCHES] == list(
+            map(json.loads, said[-1])
+        )
+        assert session.left == 300 - len({repr(query) for batch in BATCHES for query in batch})
+        assert curator.ledger.account().total.rho == pytest.approx(0.05 * 1e24, rel=1e-9)
+        assert verify(curator.ledger).sound
