@@ -110,17 +110,17 @@ class Asker:
 
 
 def asked(session: Session, exact: Any, asker: Asker, count: int) -> tuple[Any, float]:
-    """Errors as shares of all rows, and the seconds that questions took; questions that come again are not counted."""
+    """Errors as shares of all rows, and the CPU seconds that questions took; questions that come again are not counted."""
     errors, seconds, known = [], 0.0, session.left
     axes = range(exact.ndim)
     marginals: dict[tuple[int, ...], Any] = {}
     while known - session.left < count:
         questions = asker.batch(min(AT_ONCE, count - (known - session.left)))
-        begun = time.perf_counter()
+        begun = time.process_time()
         answers = session.answer_many(
             {f"c{column}": Between(*ends) for column, ends in question.items()} for question in questions
         )
-        seconds += time.perf_counter() - begun
+        seconds += time.process_time() - begun
         for question, answer in zip(questions, answers, strict=True):
             columns = tuple(sorted(question))
             if columns not in marginals:
@@ -181,7 +181,7 @@ def main() -> None:
         f"{RUNS} runs, the mean of their means and the largest error of all. Gaussian noise for each question is computed. 2²² cells: 200,000 generated people, up to all 6 columns. The fit took {mean[2]:.0f} CPU s and the guard sounded "
         f"{sum(4 - run[4] for run in runs):.0f} times. {where()}"
     )
-    header = ["", "mean error, of all rows", "largest", "bar", "a question, ms"]
+    header = ["", "mean error, of all rows", "largest", "bar", "a question, CPU ms"]
     write_section("sessions", about + "\n\n" + table(header, lines))
 
 

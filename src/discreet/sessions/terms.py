@@ -76,11 +76,13 @@ def terms(
     each = Fraction(units_down(amount / alarms), UNIT)
     looking = Fraction(units_down(each * _GUARDING), UNIT)
     slack = watching(budget, domain, looking).error(1 - FAILURE / (2 * questions))
-    threshold = slack + math.ceil(gap * GRID)
     noise = count_noise(budget, domain, each - looking)
+    measured = float(noise.error(1 - FAILURE / (4 * alarms)))
+    furthest = max(gap, measured) if gap else 0.0  # what is learned from must be measured on the right side
+    threshold = slack + math.ceil(furthest * GRID)
     bounds: Mapping[How, float | None] = {
         "estimated": (threshold + slack) / GRID,
-        "measured": float(noise.error(1 - FAILURE / (4 * alarms))),
+        "measured": measured,
         "unguarded": None,
     }
     return Terms(alarms, watching(budget, domain, looking, threshold=threshold), noise, bounds)
