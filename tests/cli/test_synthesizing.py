@@ -42,7 +42,8 @@ def test_rows_are_written_paid_for_once_and_listed_for_who_paid(run, clinic, tmp
     facts = json.loads(run(*asked, "--out", "rows.parquet"))
     bill = spent(run)
     assert pq.read_table(tmp_path / "rows.parquet").num_rows == facts["rows"] == round(facts["total"])
-    again = json.loads(run(*asked, "--out", "rows.csv", "-n", 70))
+    again = json.loads(run(*asked, "--out", "rows.csv", "-n", 70, "--report", "report.html"))
+    assert facts["receipt"] in (tmp_path / "report.html").read_text(encoding="utf-8")
     assert (facts["replayed"], again["replayed"], again["rows"], spent(run)) == (False, True, 70, bill)
     rows = pa_csv.read_csv(tmp_path / "rows.csv")
     assert (rows.num_rows, rows.column_names) == (70, ["ward", "sex", "age"])
@@ -58,6 +59,7 @@ def test_rows_are_written_paid_for_once_and_listed_for_who_paid(run, clinic, tmp
         (("visits", "--rho", 0.01, "--out", "rows.txt"), "bad-input"),
         (("visits", "--rho", 0.01, "--out", "discreet.csv"), "bad-input"),
         (("visits", "--rho", 0.01, "--out", "no/rows.csv"), "bad-input"),
+        (("visits", "--rho", 0.01, "--report", "report.pdf"), "bad-input"),
         (("visits", "--rho", 0.01, "--workload", "ward,none"), "unknown-name"),
         (("visits", "--rho", 0.01, "--workload", 9), "bad-input"),
         (("visits", "--rho", 0.01, "--method", "none"), "bad-input"),

@@ -230,6 +230,16 @@ def test_what_the_owner_publishes_is_seen_by_all_without_a_price_and_is_on_the_c
     assert spent(server) == before
 
 
+def test_how_good_it_is_is_told_in_json_and_as_a_page_to_who_paid(server, made, bob):
+    facts = get(server, "/patients-2026/report?level=0.9").json()
+    assert [bar["column"] for bar in facts["bars"]] == ["sex", "age"]
+    assert (facts["level"], len(facts["pairs"]), facts["pairs"][0]["columns"]) == (0.9, 1, ["sex", "age"])
+    told = get(server, "/patients-2026/report", Accept="text/html")
+    assert told.headers["content-type"].startswith("text/html")
+    assert "patients-2026" in told.text
+    assert get(server, "/patients-2026/report?level=2").status_code == 422
+
+
 def test_a_model_is_fitted_once_for_many_requests_and_few_are_kept(release_bytes):
     recent = RecentReleases()
     first, same = SyntheticRelease(release_bytes), SyntheticRelease(release_bytes)

@@ -60,18 +60,26 @@ class Cell(NamedTuple):
 def picture_of(answer: Shown, widths: Sequence[Mapping[str, Any]], intervals: Sequence[Mapping[str, Any]]) -> Picture:
     """A panel for every measure, a row for every group: the bar is the value, the line its interval."""
     keys = [name for name in answer.columns if all(row[name] is None for row in widths)]
-    labels = [" · ".join(figure(row[key]) for key in keys) for row in answer.rows][:_MOST_ROWS]
-    parts, top = [], 0
+    labels = [" · ".join(figure(row[key]) for key in keys) for row in answer.rows]
+    panels = {}
     for name in answer.columns:
         cells = [
             Cell(row[name], width[name], ends[name])
             for row, width, ends in zip(answer.rows, widths, intervals, strict=True)
         ]
         if any(cell.ends is not None and is_number(cell.value) for cell in cells):
-            parts += _panel(name, labels, cells, top)
-            top += _TOP + _ROW * len(labels) + 14
-    if len(answer) > len(labels):
-        parts.append(f'<text x="8" y="{top + 14}">{len(answer) - len(labels):,} more rows are not drawn</text>')
+            panels[name] = cells
+    return bars(labels, panels)
+
+
+def bars(labels: Sequence[str], panels: Mapping[str, Sequence[Cell]]) -> Picture:
+    """Panels by their names, all with the same rows."""
+    shown, parts, top = labels[:_MOST_ROWS], [], 0
+    for name, cells in panels.items():
+        parts += _panel(name, shown, cells, top)
+        top += _TOP + _ROW * len(shown) + 14
+    if len(labels) > len(shown):
+        parts.append(f'<text x="8" y="{top + 14}">{len(labels) - len(shown):,} more rows are not drawn</text>')
         top += 24
     return Picture(
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WHOLE} {top}" width="{_WHOLE}" height="{top}" role="img" '

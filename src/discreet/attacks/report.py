@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
+from discreet.answering.page import page
 from discreet.attacks.lab import above_the_bound, run_all
 from discreet.attacks.model import DISCREET, Attack
 from discreet.attacks.picture import draw, draw_series
@@ -14,31 +15,15 @@ from discreet.attacks.result import Result
 
 __all__ = ["html_report", "markdown_table", "run_all"]
 
-_STYLE = """
-:root{color-scheme:light dark;--ink:#1e293b;--paper:#fff;--soft:#64748b;--line:#e2e8f0;--card:#f8fafc}
-@media(prefers-color-scheme:dark){:root{--ink:#e2e8f0;--paper:#0f172a;--soft:#94a3b8;--line:#334155;--card:#1e293b}}
-body{font:16px/1.55 system-ui,sans-serif;color:var(--ink);background:var(--paper)}
-body{max-width:62rem;margin:2rem auto;padding:0 1rem}
-h2{margin-top:3rem;border-top:1px solid var(--line);padding-top:1.5rem}dt{color:var(--soft)}dd{margin:0 0 .5rem}
-table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
-th,td{text-align:left;padding:.3rem .6rem;border-bottom:1px solid var(--line);vertical-align:top}
-td.n,th.n{text-align:right}svg{color:inherit;max-width:100%;height:auto}.soft{color:var(--soft)}
-.sides{display:grid;grid-template-columns:repeat(auto-fit,minmax(20rem,1fr));gap:1rem}
-.side{background:var(--card);border-radius:.5rem;padding:.75rem 1rem;overflow-x:auto}
-.side table{font-size:.85rem}.side th{color:var(--soft);font-weight:500}.side td{overflow-wrap:anywhere}
-"""
-
 
 def html_report(results: Sequence[Result]) -> str:
     """The page."""
     sections = "".join(_section(find(name), of(results, name)) for name in _names(results))
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-        f"<title>The attack lab</title><style>{_STYLE}</style></head><body><h1>The attack lab</h1>"
+    introduction = (
         "<p>Every attack of the lectures, against releases that deserve to fall and against Discreet through the door "
         "that an analyst has. All people are generated.</p>"
-        f"{_verdict(results)}{_overview(results)}{sections}</body></html>"
     )
+    return page("The attack lab", f"{introduction}{_verdict(results)}{_overview(results)}{sections}")
 
 
 def markdown_table(results: Sequence[Result]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -26,11 +26,12 @@ from discreet.cli.runs import (
     tell_made,
 )
 from discreet.curator import Asking, Curator
-from discreet.figures import amount
+from discreet.figures import CONFIDENCE, amount
 from discreet.opening import open_curator
 from discreet.synthetic.asking import Wanted
 from discreet.synthetic.files import KINDS, write_rows
 from discreet.synthetic.registry import METHODS
+from discreet.synthetic.report import html_report
 
 Workload = Annotated[
     list[str] | None,
@@ -43,6 +44,7 @@ Method = Annotated[
     typer.Option("--method", help=f"One of: {', '.join(METHODS)}.", autocompletion=lambda: list(METHODS)),
 ]
 Out = Annotated[Path | None, typer.Option("--out", help="A new file for rows: .parquet or .csv.")]
+Report = Annotated[Path | None, typer.Option("--report", help="A new file for how good they are: .html.")]
 Publish = Annotated[
     str | None,
     typer.Option("--publish", help="Show this release to all; with --analyst, the one that they gave this name."),
@@ -61,6 +63,7 @@ def synth(
     name: Name = None,
     out: Out = None,
     rows: Rows = None,
+    report: Report = None,
     dry_run: DryRun = False,
     analyst: AnalystOption = None,
     config: ConfigOption = CATALOG,
@@ -68,11 +71,12 @@ def synth(
 ) -> None:
     """Make synthetic rows: pays once, goes on where a crash left it, and is free when it is asked for again."""
     check_file(out, option="--out", kinds=KINDS)
+    check_file(report, option="--report", kinds=("html",))
     price = {"epsilon": epsilon, "delta": delta, "rho": rho}
     details: dict[str, Any] = {**price, "workload": _tables(workload), "method": method, "analyst": analyst}
     with open_curator(config, tell=tell_reading) as curator:
         if not dry_run:
-            _make(curator, source, {**details, "name": name}, out, rows, as_json=as_json)
+            _make(curator, source, {**details, "name": name}, _Files(out, rows, report), as_json=as_json)
             return
         plan = curator.plan_synthesis(source, **details)
     if as_json:
@@ -104,23 +108,35 @@ def list_releases(
         typer.echo(name)
 
 
-def _make(
-    curator: Curator, source: str, details: dict[str, Any], out: Path | None, rows: int | None, *, as_json: bool
-) -> None:
-    """Pay, make, write rows, and say so."""
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """What is to be written: so many rows, and how good they are."""
+
+    out: Path | None
+    rows: int | None
+    report: Path | None
+
+
+def _make(curator: Curator, source: str, details: dict[str, Any], files: _Files, *, as_json: bool) -> None:
+    """Pay, make, write what is wanted, and say so."""
     with looking_on() as on_look:
         release = curator.synthesize(source, asking=Asking(on_look=on_look), **details)
-    count = max(0, round(release.total)) if rows is None else rows
+    count, out = max(0, round(release.total)) if files.rows is None else files.rows, files.out
     if out is not None:
         write_rows(release.sample(count), out, kind=out.suffix[1:])
+    if files.report is not None:
+        files.report.write_text(html_report(release, CONFIDENCE), encoding="utf-8")
     if as_json:
-        written = {"out": out and str(out), "rows": out and count}
+        report = files.report and str(files.report)
+        written = {"out": out and str(out), "rows": out and count, "report": report}
         print_json({**release.facts, "total": release.total, "replayed": release.replayed, **written})
         return
     looks = len(release.transcript.steps)
     tell_made(release, f"{release.method}, {looks} looks, about {amount(release.total)} rows in the data")
     if out is not None:
         typer.echo(f"wrote {out}: {count:,} rows of nobody")
+    if files.report is not None:
+        typer.echo(f"wrote {files.report}: how good they are")
 
 
 def _tables(given: list[str] | None) -> Wanted:

@@ -12,6 +12,7 @@ from discreet.answering.facts import facts_of
 from discreet.answering.release_files import MEDIA_TYPE
 from discreet.answering.run_release import RunRelease
 from discreet.errors import BadInput
+from discreet.figures import CONFIDENCE
 from discreet.server.answered import NAME, answered
 from discreet.server.bodies import in_document
 from discreet.server.bytes_of import CSV, JSON, PARQUET, TABLES, Form, document, sent, written_as
@@ -23,7 +24,9 @@ from discreet.server.run_bodies import Synthesis, Tabulation
 from discreet.server.service import holder_of, service_of
 from discreet.server.writing import WaitingAnswer
 from discreet.synthetic.release import SyntheticRelease
+from discreet.synthetic.report import html_report, summary
 
+HTML = "text/html"
 routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=SharedRoute)
 MOST_ROWS = 1_000_000
 
@@ -78,6 +81,16 @@ async def draw_rows(
     return await _looked_up(name, request, Form(kind, write), is_long=True)
 
 
+@routes.get("/releases/{name}/report")
+async def tell_quality(
+    name: str, request: Request, level: Annotated[float, Query(gt=0, lt=1)] = CONFIDENCE
+) -> Response:
+    """How good synthetic data is: every column's counts with a bound, and a bound for every pair of columns; as a page with `Accept: text/html`."""
+    is_page = HTML in request.headers.get("accept", "")
+    write = partial(_quality, level=level, is_page=is_page, recent=service_of(request).recent)
+    return await _looked_up(name, request, Form(HTML if is_page else JSON, write), is_long=True)
+
+
 @routes.put("/releases/{name}/published", status_code=204)
 def publish(name: str, request: Request, analyst: str | None = None) -> None:
     """Show a release to all from now on, on the card too; with `analyst`, the one that they gave this name. It cannot be taken back."""
@@ -121,8 +134,18 @@ def _release(release: RunRelease, file: WaitingAnswer) -> None:
 
 
 def _rows(release: RunRelease, file: WaitingAnswer, *, kind: str, count: int | None, recent: RecentReleases) -> None:
-    if not isinstance(release, SyntheticRelease):
-        raise BadInput("This release has tables and no rows.", next_step="Take it as application/vnd.discreet.release.")
-    fitted = recent.the_same_as(release)
+    fitted = _fitted(release, recent)
     wanted = min(MOST_ROWS, max(0, round(fitted.total))) if count is None else count
     TABLES[kind](iter([fitted.sample(wanted)]), file)
+
+
+def _quality(release: RunRelease, file: WaitingAnswer, *, level: float, is_page: bool, recent: RecentReleases) -> None:
+    fitted = _fitted(release, recent)
+    file.write((html_report(fitted, level) if is_page else written_as(summary(fitted, level))).encode())
+
+
+def _fitted(release: RunRelease, recent: RecentReleases) -> SyntheticRelease:
+    """The release with a model that may be there already."""
+    if not isinstance(release, SyntheticRelease):
+        raise BadInput("This release has tables and no rows.", next_step="Take it as application/vnd.discreet.release.")
+    return recent.the_same_as(release)

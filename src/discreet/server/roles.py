@@ -29,6 +29,7 @@ ROUTES = {
     "GET /v1/releases": "owner analyst",
     "GET /v1/releases/{name}": "owner analyst",
     "GET /v1/releases/{name}/rows": "owner analyst",
+    "GET /v1/releases/{name}/report": "owner analyst",
     "PUT /v1/releases/{name}/published": "owner",
     "GET /v1/published/{name}": EVERYBODY,
     "GET /v1/budget": "owner steward analyst auditor",
