@@ -1,6 +1,7 @@
 """Curators over books and sources: opened, followed by newer ones, and begun anew when the source changed.
 
-A source is copied before the books say a word about it: what cannot be read, or changes while it is copied, begins no data version.
+A source is copied before the books say a word about it: what cannot be read, or changes while it is copied, begins no data version. Nor does a
+catalog count whose source cannot be read: its caps and analysts are stated last.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from discreet.curator import Curator
 from discreet.engines import DuckEngine, Standing, Tell, first_fingerprint, look_at_source, with_public_columns
 from discreet.errors import BadInput, SourceChanged, SourceUnsteady
 from discreet.ledger import Ledger
-from discreet.ledger.declared import check_promises, keep_declared, note_served, open_books
+from discreet.ledger.declared import books_of, check_promises, keep_declared, note_served, open_books
 from discreet.ledger.entries import AT_HAND
 from discreet.ledger.opening import closed_if_refused
 
@@ -39,9 +40,10 @@ def open_curator(
     place = None if isinstance(catalog, Catalog) else Path(catalog or config)
     given = catalog if isinstance(catalog, Catalog) else load_catalog(place or config)
     declared = with_public_columns(given, frames)
-    with closed_if_refused(open_books(declared, new_books=new_books)) as ledger:
+    with closed_if_refused(books_of(declared, new_books=new_books)) as ledger:
         dataset = "dataset" if place is None else place.resolve().parent.name
         with closed_if_refused(_Opening(ledger, declared, dataset, tell).present(frames)) as curator:
+            keep_declared(ledger, declared)
             note_served(ledger, declared)
         return curator
 
@@ -79,9 +81,10 @@ def refresh(
     Where the source is what it was, the version stays as it is, unless one is wanted `anyway`.
     """
     catalog = with_public_columns(load_catalog(config))
-    with closing(open_books(catalog)) as ledger:
+    with closing(books_of(catalog)) as ledger:
         curator = _Opening(ledger, catalog, "dataset", tell).refreshed(by=by, anyway=anyway)
         curator.close_data()
+        keep_declared(ledger, catalog)
     return curator.version
 
 

@@ -4,11 +4,12 @@ import hashlib
 
 import pytest
 
+from discreet.accounting import open_filter
 from discreet.catalog import load_catalog
-from discreet.errors import BadInput, LedgerDamaged, UnknownAccount, WrongUnit
+from discreet.errors import BadCatalog, BadInput, LedgerDamaged, SourceChanged, UnknownAccount, WrongUnit
 from discreet.ledger import Ledger, verify
 from discreet.ledger.declared import open_books
-from discreet.opening import open_curator, successor
+from discreet.opening import open_curator, refresh, successor
 from discreet.samples import write_clinic
 from tests.ledger.asking import forge
 from tests.opening import begin_books
@@ -192,4 +193,41 @@ def test_whom_somebody_let_in_stays_whatever_the_catalog_lists(config):
     ledger = open_books(load_catalog(config))
     assert not ledger.running().closed
     assert verify(ledger).sound
+    ledger.close()
+
+
+def test_whom_the_catalog_lists_again_with_the_cap_it_had_is_closed_when_it_lists_them_no_more(config):
+    text = config.read_text()
+    without = text.replace(ALICE, "")
+    config.write_text(without)
+    ledger = open_books(load_catalog(config))
+    ledger.open_account(open_filter(1, 1e-6), analyst="alice", by="key 7")
+    ledger.close()
+    config.write_text(text)
+    for _ in range(2):
+        open_books(load_catalog(config)).close()
+    (listed,) = entries_of(config, "list")
+    assert (listed["account"], listed["by"]) == ("analyst:alice", "catalog")
+    config.write_text(without)
+    ledger = open_books(load_catalog(config))
+    assert ledger.account("alice").cap.epsilon == 1, "listing raised nothing that somebody set"
+    assert not ledger.running().is_open("analyst:alice")
+    ledger.close()
+
+
+def test_of_a_catalog_whose_source_cannot_be_read_not_a_word_counts(config):
+    with open_curator(config) as curator:
+        before = curator.ledger.head()
+    edit(config, "epsilon = 5.0", "epsilon = 50.0")
+    edit(config, ALICE, "")
+    visits = config.parent / "visits.parquet"
+    whole = visits.read_bytes()
+    visits.write_bytes(b"no parquet")
+    for opened in (open_curator, refresh):
+        with pytest.raises((BadCatalog, SourceChanged)):
+            opened(config)
+    visits.write_bytes(whole)
+    catalog = load_catalog(config)
+    ledger = Ledger.open(catalog.ledger, anchor=catalog.anchor)
+    assert ledger.head() == before
     ledger.close()

@@ -90,6 +90,21 @@ def test_a_refresh_by_another_process_is_noticed(config, current):
         assert counted(curator) == pytest.approx(pq.read_metadata(config.parent / VISITS).num_rows, abs=60)
 
 
+def test_a_catalog_that_was_not_changed_is_not_stated_again_with_a_newer_data_version(config, current):
+    """Or two processes with two catalogs over one ledger put caps and analysts back in turn, whenever one of them begins a data version."""
+    other = config.with_name("other.toml")
+    other.write_text(
+        config.read_text().replace("epsilon = 1e6", "epsilon = 3.0").replace("analysts.alice", "analysts.bob")
+    )
+    halve(config)
+    run_apart("refresh", "--config", other)
+    ledger = current.curator.ledger
+    current.look()
+    assert current.facts()["data_version"] == 2
+    assert ledger.account().cap.epsilon == 3.0
+    assert (ledger.running().declared, ledger.running().closed) == ({"analyst:bob"}, {"analyst:alice"})
+
+
 def test_a_changed_catalog_is_served_and_its_caps_count(config, current):
     with current.held() as curator:
         before = counted(curator)

@@ -17,7 +17,7 @@ from discreet.ledger.requests import check_text
 if TYPE_CHECKING:
     from discreet.ledger.draft import Draft
 
-KIND, CLOSE = "cap", "close"
+KIND, LIST, CLOSE = "cap", "list", "close"
 CATALOG = "catalog"
 """Who sets a cap that is written in the catalog."""
 _ALL = "all"
@@ -48,6 +48,12 @@ def state(draft: Draft, name: str, cap: Filter, *, by: str) -> None:
     facts = _facts_of(name, fresh, stated=cap) | ({"counts": _ALL} if reaches_back else {})
     draft.append(KIND, {**facts, "by": by})
     draft.save(known.capped(fresh, draft.today, counts_all=reaches_back))
+
+
+def listings(draft: Draft, listed: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The entries that say whom the catalog lists, of those of whom the books do not say so yet: a cap that is no news does not."""
+    for account in sorted({analyst_account(analyst) for analyst in listed} - draft.running.declared):
+        yield LIST, {"account": account}
 
 
 def closings(draft: Draft, listed: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -16,21 +16,27 @@ if TYPE_CHECKING:
     from discreet.ledger.draft import Draft
 
 
-def open_books(catalog: Catalog, *, new_books: bool = False) -> Ledger:
-    """The ledger of a catalog; one that is missing is refused, or begun."""
+def open_books(catalog: Catalog) -> Ledger:
+    """The ledger of a catalog, with the accounts that it declares by now; one that is missing is refused."""
+    return _as_declared(books_of(catalog), catalog)
+
+
+def begin_books(catalog: Catalog) -> Ledger:
+    """A new ledger with the accounts of a catalog; refused where there is one."""
+    return _as_declared(_new_books(catalog), catalog)
+
+
+def books_of(catalog: Catalog, *, new_books: bool = False) -> Ledger:
+    """The ledger of a catalog whose promises are those of the books; nothing of it is stated yet. One that is missing is refused, or begun."""
     try:
         ledger = Ledger.open(catalog.ledger, neighbours=catalog.neighbours, anchor=catalog.anchor)
     except NoLedger:
         if not new_books:
             raise
-        return begin_books(catalog)
-    return _as_declared(ledger, catalog)
-
-
-def begin_books(catalog: Catalog) -> Ledger:
-    """A new ledger with the accounts of a catalog; refused where there is one."""
-    ledger = Ledger.new(catalog.ledger, neighbours=catalog.neighbours, anchor=catalog.anchor)
-    return _as_declared(ledger, catalog)
+        ledger = _new_books(catalog)
+    with closed_if_refused(ledger):
+        check_promises(ledger, catalog)
+    return ledger
 
 
 def check_promises(ledger: Ledger, catalog: Catalog) -> None:
@@ -56,7 +62,12 @@ def _news(draft: Draft, catalog: Catalog) -> Iterator[tuple[str, dict[str, Any]]
     yield from promises.units_in_news(draft, catalog)
     for analyst, cap in [(None, catalog.cap), *catalog.analysts.items()]:
         caps.state(draft, caps.account_for(analyst), cap, by=CATALOG)
+    yield from caps.listings(draft, catalog.analysts)
     yield from caps.closings(draft, catalog.analysts)
+
+
+def _new_books(catalog: Catalog) -> Ledger:
+    return Ledger.new(catalog.ledger, neighbours=catalog.neighbours, anchor=catalog.anchor)
 
 
 def _as_declared(ledger: Ledger, catalog: Catalog) -> Ledger:

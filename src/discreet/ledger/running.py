@@ -185,7 +185,7 @@ class RunningBooks:
                 self.looks[body["question"]] = self.looks.get(body["question"], 0) + 1
             case "catalog" | clock.KIND | seals.KIND:
                 pass  # nothing here follows from them
-            case relation.KIND | promises.UNITS | promises.SERVED | caps.CLOSE:
+            case relation.KIND | promises.UNITS | promises.SERVED | caps.LIST | caps.CLOSE:
                 yield from self._declaration(entry)
             case "refresh" | sources.KIND:
                 yield from self._data_version(entry)
@@ -218,6 +218,8 @@ class RunningBooks:
                 yield from self._units(entry)
             case promises.SERVED:
                 self.served = entry.body["sha256"]
+            case caps.LIST:
+                self.declared.add(self.accounts[entry.body["account"]].name)
             case caps.CLOSE:
                 self.closed.add(self.accounts[entry.body["account"]].name)
                 self.declared.discard(entry.body["account"])

@@ -54,4 +54,5 @@ SCHEMA = [
     ALTER TABLE ledger_accounts ADD COLUMN earlier TEXT;
     """,
     "",  # the tables stay; entries may say whom prices are about, which catalog answers and whose account is closed
+    "",  # the tables stay; entries may say whom the catalog lists, beside the cap that it declares
 ]

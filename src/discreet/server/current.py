@@ -162,8 +162,10 @@ class Current:
             if newest == self._served:
                 self._refused = self._problem = None
             elif self._refused != (newest, self._source_on_disk()):
+                # One that was not changed was stated before: another process, with another catalog, may have been told something else since.
+                is_changed = newest.catalog != self._served.catalog
                 try:
-                    self._follow(load_catalog(self.config))
+                    self._follow(load_catalog(self.config) if is_changed else None)
                 except Exception as failure:  # noqa: BLE001  whatever it is, it must not be tried every second
                     self._note(failure)
 
