@@ -26,6 +26,7 @@ _ROOMS = {
     "curator",
     "dbapi",
     "games",
+    "learning",
     "ledger",
     "local",
     "mechanisms",

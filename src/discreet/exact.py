@@ -85,6 +85,15 @@ def power_of_two_below(value: Fraction) -> Fraction:
     return power if power <= value else power / 2
 
 
+def root_above(square: Fraction) -> Fraction:
+    """The square root, rounded up by less than one part in 2**40; exact where it is a fraction."""
+    over = square.numerator * square.denominator
+    root = math.isqrt(over)
+    if root * root == over:
+        return Fraction(root, square.denominator)
+    return Fraction(math.isqrt(over << 80) + 1, square.denominator << 40)
+
+
 def read_epsilon(value: object, *, name: str = "epsilon") -> Fraction:
     """A privacy parameter: positive, not subnormal and at most 2**1000. There is no default anywhere."""
     number = finite(value)

@@ -1,13 +1,11 @@
 """Exact tables of rows in memory, steps in memory, and measurers over both: what the engine and the books do, without either."""
 
-import math
-
 import numpy as np
 
 from discreet.answering.domain import Column, Domain
 from discreet.answering.looking import Run
-from discreet.answering.measuring import Measuring
-from discreet.engines.exact_tables import ExactTables
+from discreet.answering.summing import Summing
+from discreet.engines.arrays import CodedArray
 from discreet.loss import Neighbours
 from discreet.mechanisms import Adaptive
 from discreet.mechanisms.adaptive import Meter
@@ -21,21 +19,7 @@ def domain_of(*sizes, rows_per_person=1, neighbours=Neighbours.ADD_REMOVE):
 
 def tables_of(rows, sizes):
     """Rows of codes, counted by numpy."""
-    codes = np.asarray(rows, np.int64).reshape(-1, len(sizes))
-
-    def count(columns):
-        shape = tuple(sizes[at] for at in columns)
-        cells = (
-            np.ravel_multi_index(tuple(codes[:, at] for at in columns), shape) if columns else np.zeros(len(codes), int)
-        )
-        return np.bincount(cells, minlength=math.prod(shape)).reshape(shape)
-
-    def merge(new):
-        fewer = [size if part is None else max(part) + 1 for size, part in zip(sizes, new, strict=True)]
-        merged = [codes[:, at] if part is None else np.array(part)[codes[:, at]] for at, part in enumerate(new)]
-        return tables_of(np.stack(merged, axis=1), tuple(fewer))
-
-    return ExactTables(tuple(sizes), count=count, merge=merge)
+    return CodedArray(np.asarray(rows, np.int64).reshape(-1, len(sizes)), tuple(sizes)).tables()
 
 
 class MemorySteps:
@@ -58,4 +42,4 @@ class MemorySteps:
 def measuring(rows, domain, *, budget=None, bits=SYSTEM_BITS, store=None, run=Run):
     """A measurer as the pipeline makes one."""
     tables = tables_of(rows, domain.shape(domain.names))
-    return Measuring(domain, tables, run(Meter(budget or Adaptive(rho=1), bits), store or MemorySteps()))
+    return Summing(domain, tables, run(Meter(budget or Adaptive(rho=1), bits), store or MemorySteps()))

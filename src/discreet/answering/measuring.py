@@ -65,7 +65,7 @@ class Measuring:
 
     def noise(self, columns: Columns, share: Fraction) -> Gaussian | Laplace:
         size = self.domain.cells(self.domain.check(columns))
-        amount = _whole_units(share)
+        amount = whole_units(share)
         if self.is_pure:
             return Laplace(sensitivity=self.domain.l1, epsilon=amount, size=size)
         return Gaussian.for_rho(sensitivity=self.domain.l2, rho=amount, size=size)
@@ -133,7 +133,7 @@ class Measuring:
         listed = [read_count(weight, name="A weight", most=LARGEST_WEIGHT) for weight in weights]
         return Exponential(
             sensitivity=self._score_moves(max(listed)),
-            epsilon=self._run.meter.budget.epsilon_of_choice(_whole_units(share)),
+            epsilon=self._run.meter.budget.epsilon_of_choice(whole_units(share)),
             size=len(listed),
         )
 
@@ -189,7 +189,7 @@ class Measuring:
     def small_choice(self, length: int, share: Fraction) -> Exponential:
         return Exponential(
             sensitivity=self.domain.rows_per_person,
-            epsilon=self._run.meter.budget.epsilon_of_choice(_whole_units(share)),
+            epsilon=self._run.meter.budget.epsilon_of_choice(whole_units(share)),
             size=sequences(self.domain, length),
         )
 
@@ -249,7 +249,8 @@ class Measuring:
         return Measuring(coarser, tables, self._run, both)
 
 
-def _whole_units(share: Fraction) -> Fraction:
+def whole_units(share: Fraction) -> Fraction:
+    """A share as budgets count it, rounded down."""
     return Fraction(units_down(exact(share)), UNIT)
 
 

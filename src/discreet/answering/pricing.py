@@ -10,6 +10,7 @@ from fractions import Fraction
 from discreet.algebra.question import MOST_GROUPS, Kind, Measure, Question, quantile_of
 from discreet.answering.plan import QUANTILE_LEVEL, Priced
 from discreet.errors import NeedsDelta, NotAllowed, TooLarge
+from discreet.exact import root_above
 from discreet.loss import Neighbours
 from discreet.mechanisms import Gaussian, Laplace, Mechanism, PartitionSelection, PermuteAndFlip
 
@@ -175,7 +176,7 @@ def _choices(question: Question, groups: int, price: Price) -> tuple[PermuteAndF
 
 def _adding(norm: Norms, price: Price, size: int) -> Mechanism:
     if price.gaussian:
-        return Gaussian.for_rho(sensitivity=_root_above(norm.l2_squared), rho=price.rho_share, size=size)
+        return Gaussian.for_rho(sensitivity=root_above(Fraction(norm.l2_squared)), rho=price.rho_share, size=size)
     return Laplace(sensitivity=norm.l1, epsilon=price.share, size=size)
 
 
@@ -222,13 +223,6 @@ def _check_work(every_set: Sequence[tuple[Question, tuple[int, ...]]]) -> None:
 def _draws(measure: Measure) -> int:
     """Numbers that are touched for one cell: three draws over all candidates for a quantile."""
     return 3 * (measure.bins.last - measure.bins.first + 1) if measure.kind is Kind.QUANTILE else 1
-
-
-def _root_above(square: int) -> Fraction:
-    """A square root rounded up, exact where it is whole."""
-    if math.isqrt(square) ** 2 == square:
-        return Fraction(math.isqrt(square))
-    return Fraction(math.isqrt(square << 80) + 1, 2**40)
 
 
 def _root_below(square: Fraction) -> Fraction:

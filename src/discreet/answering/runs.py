@@ -10,13 +10,14 @@ from typing import Any
 
 from discreet.algebra.digest import Json, digest, question_tree
 from discreet.algebra.question import Question
+from discreet.answering.design import SumMeasurer
 from discreet.answering.domain import Bin, Column, Domain, described
 from discreet.answering.effort import seconds_of_tables
 from discreet.answering.guarding import described as described_question
 from discreet.answering.looking import Run
 from discreet.answering.measurer import Conjunction, Counts, Measurer
-from discreet.answering.measuring import Measuring
 from discreet.answering.pipeline import PLACES, Desk
+from discreet.answering.summing import Summing
 from discreet.answering.transcript import Step, Transcript, about
 from discreet.ledger.releases import describe
 from discreet.loss import Neighbours
@@ -48,7 +49,7 @@ class TableRun:
     domain: Domain
     budget: AdaptiveBudget
     purpose: Mapping[str, Any]
-    measure: Callable[[Measurer], None]
+    measure: Callable[[SumMeasurer], None]
     version: int
     label: str
     name: str | None = None
@@ -85,7 +86,7 @@ class TableRun:
         """The transcript: steps of before, and those that were still to be drawn."""
         run = Run(Meter(self.budget, desk.bits), desk.steps)
         with desk.engine.tables(self.rows.question, taken_back=desk.stopped, sharing=PLACES) as tables:
-            self.measure(Measuring(self.domain, tables, run))
+            self.measure(Summing(self.domain, tables, run))
         facts = {"purpose": self.purpose, "domain": described(self.domain), "budget": describe(self.budget)}
         return Transcript(facts, tuple(run.steps)).encoded()
 
@@ -94,7 +95,7 @@ class TableRun:
         run = Run(Meter(self.budget, desk.bits), desk.steps)
         with ExitStack() as held:
             tables = held.enter_context(desk.engine.tables(self.rows.question, taken_back=threading.Event()))
-            return Underway(Measuring(self.domain, tables, run), run, held.pop_all())
+            return Underway(Summing(self.domain, tables, run), run, held.pop_all())
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -139,7 +140,7 @@ class Basis:
     """As it was asked for."""
     name: str | None
 
-    def run(self, what: str, *, purpose: Mapping[str, object], measure: Callable[[Measurer], None]) -> TableRun:
+    def run(self, what: str, *, purpose: Mapping[str, object], measure: Callable[[SumMeasurer], None]) -> TableRun:
         """The run with a purpose.
 
         Args:

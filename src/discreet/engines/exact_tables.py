@@ -10,6 +10,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.engines.residuals import Partition, Residuals
+
 Counts: TypeAlias = NDArray[np.int64]
 Codes: TypeAlias = tuple[tuple[int, ...] | None, ...]
 """For each column the new code of each code; None where they stay."""
@@ -25,10 +27,10 @@ class ExactTables:
     """How many rows have each combination of codes, for any columns. The repr hides everything.
 
     `sizes` are how many codes each column has. `count` gives the dense table over columns (by number, in order), `merge` the same rows with
-    fewer codes.
+    fewer codes, `total` sums of whole numbers of rows, `divide` counts within parts of the rows.
     """
 
-    __slots__ = ("_count", "_kept", "_merge", "sizes")
+    __slots__ = ("_count", "_divide", "_kept", "_merge", "_total", "sizes")
 
     def __init__(
         self,
@@ -36,8 +38,10 @@ class ExactTables:
         *,
         count: Callable[[tuple[int, ...]], Counts],
         merge: Callable[[Codes], ExactTables],
+        total: Callable[[Residuals, tuple[int, ...]], list[Counts]],
+        divide: Callable[[Partition, tuple[int, ...], int], list[Counts]],
     ) -> None:
-        self.sizes, self._count, self._merge = sizes, count, merge
+        self.sizes, self._count, self._merge, self._total, self._divide = sizes, count, merge, total, divide
         self._kept: OrderedDict[tuple[int, ...], Counts] = OrderedDict()
 
     def __repr__(self) -> str:
@@ -74,6 +78,14 @@ class ExactTables:
                 wider.add(at)
                 cells *= self.sizes[at]
         return tuple(sorted(wider))
+
+    def totals(self, residuals: Residuals, columns: tuple[int, ...]) -> list[Counts]:
+        """For each column the sums, by its codes, of numbers that public tables make of a row: one row for each number."""
+        return self._total(residuals, columns)
+
+    def divided(self, partition: Partition, columns: tuple[int, ...], label: int) -> list[Counts]:
+        """For each column how many rows of each part have each code and each label: an axis each."""
+        return self._divide(partition, columns, label)
 
     def merged(self, codes: Codes) -> ExactTables:
         """The same rows with fewer codes."""

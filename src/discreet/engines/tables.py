@@ -12,8 +12,12 @@ import numpy as np
 
 from discreet.engines.exact_tables import Codes, Counts, ExactTables
 from discreet.engines.kernel import Statement
+from discreet.engines.passes import PassText
+from discreet.engines.residuals import Partition, Residuals
 
 _WIDTHS = {"UTINYINT": 2**8, "USMALLINT": 2**16, "UINTEGER": 2**32}
+_SETS = 32
+"""Of columns that are grouped by in one statement."""
 Reading = Callable[[], AbstractContextManager[Any]]
 """What a statement is run within: a limit of time, and whoever may end it."""
 
@@ -40,6 +44,8 @@ class CodedRows:
             sizes,
             count=lambda columns: self._counted(name, columns, sizes),
             merge=lambda codes: self._merged(name, codes, sizes),
+            total=lambda residuals, columns: self._totals(name, residuals, columns, sizes),
+            divide=lambda partition, columns, label: self._divided(name, partition, columns, label, sizes),
         )
 
     def _counted(self, name: str, columns: tuple[int, ...], sizes: tuple[int, ...]) -> Counts:
@@ -54,6 +60,60 @@ class CodedRows:
         cells = tuple(np.asarray(found[f"c{at}"]) for at in columns)
         table[cells] = found["n"]
         return table
+
+    def _totals(
+        self, name: str, residuals: Residuals, columns: tuple[int, ...], sizes: tuple[int, ...]
+    ) -> list[Counts]:
+        text = PassText()
+        rows = text.rows(residuals, name, columns)
+        count = len(residuals.scores)
+        sums = ", ".join(f"CAST(sum(r{k}) AS BIGINT) AS t{k}" for k in range(count))
+        found = self._grouped(rows, [[at] for at in columns], sums, text)
+        totals = []
+        for (groups, values), at in zip(found, columns, strict=True):
+            table = np.zeros((count, sizes[at]), np.int64)
+            for k in range(count):
+                table[k, groups[f"c{at}"]] = values[f"t{k}"]
+            totals.append(table)
+        return totals
+
+    def _divided(
+        self, name: str, partition: Partition, columns: tuple[int, ...], label: int, sizes: tuple[int, ...]
+    ) -> list[Counts]:
+        text = PassText()
+        rows = text.parts(partition, name)
+        found = self._grouped(rows, [[at, label] for at in columns], "count(*) AS n", text, by_part=True)
+        counted = []
+        for (groups, values), at in zip(found, columns, strict=True):
+            table = np.zeros((2 ** len(partition), sizes[at], sizes[label]), np.int64)
+            table[groups["part"], groups[f"c{at}"], groups[f"c{label}"]] = values["n"]
+            counted.append(table)
+        return counted
+
+    def _grouped(
+        self, rows: str, sets: list[list[int]], folds: str, text: PassText, *, by_part: bool = False
+    ) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+        """Folds over the rows by each set of columns, as many in one statement as it can tell apart: the groups, then the values of each set."""
+        if len(sets) > _SETS:
+            more = self._grouped(rows, sets[_SETS:], folds, text, by_part=by_part)
+            return self._grouped(rows, sets[:_SETS], folds, text, by_part=by_part) + more
+        shared = ["part"] if by_part else []
+        names = [[*shared, *dict.fromkeys(f"c{at}" for at in several)] for several in sets]
+        every = list(dict.fromkeys(name for several in names for name in several))
+        listed = ", ".join(every)
+        groups = ", ".join(f"({', '.join(several)})" for several in names)
+        sql = f"SELECT {listed}, GROUPING({listed}) AS g, {folds} FROM ({rows}) GROUP BY GROUPING SETS ({groups})"
+        with self._reading():
+            found = self._cursor.execute(sql, text.values or None).fetchnumpy()
+        wanted = [
+            sum(1 << (len(every) - 1 - at) for at, name in enumerate(every) if name not in several) for several in names
+        ]
+        parts = []
+        for several, mask in zip(names, wanted, strict=True):
+            inside = np.asarray(found["g"]) == mask
+            columns = {name: np.ma.getdata(found[name])[inside] for name in found}
+            parts.append(({name: columns[name] for name in several}, columns))
+        return parts
 
     def _merged(self, name: str, codes: Codes, sizes: tuple[int, ...]) -> ExactTables:
         fewer = tuple(size if new is None else max(new) + 1 for size, new in zip(sizes, codes, strict=True))

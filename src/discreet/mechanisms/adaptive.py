@@ -255,3 +255,13 @@ class Meter:
         """
         self.pay(mechanism)
         return mechanism.release(value, self._bits)
+
+    def draw_each(self, mechanism: Mechanism, values: Sequence[Any]) -> list[Any]:
+        """Pay for a mechanism once, then release with it for each of several values that share one sensitivity.
+
+        Args:
+            mechanism: What is drawn; its sensitivity is how far one person can move all of the values together.
+            values: What it takes, such as scores within parts of the rows that have no row in common.
+        """
+        self.pay(mechanism)
+        return [mechanism.release(value, self._bits) for value in values]

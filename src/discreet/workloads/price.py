@@ -11,7 +11,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from discreet.errors import BadEpsilon
-from discreet.exact import UNIT, Number, read_count, read_epsilon
+from discreet.exact import UNIT, Number, read_count, read_epsilon, root_above
 from discreet.loss import Neighbours, read_neighbours
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.mechanisms.combining import Combination, Measurement
@@ -81,12 +81,3 @@ class Price:
             return Measurement(combination=combination, noise=Gaussian.for_rho(sensitivity=far, rho=part, size=size))
         laplace = Laplace(sensitivity=rows * reach.total, epsilon=part, size=size)
         return Measurement(combination=combination, noise=laplace)
-
-
-def root_above(square: Fraction) -> Fraction:
-    """The square root, rounded up by less than one part in 2**40; exact where it is a fraction."""
-    over = square.numerator * square.denominator
-    root = math.isqrt(over)
-    if root * root == over:
-        return Fraction(root, square.denominator)
-    return Fraction(math.isqrt(over << 80) + 1, square.denominator << 40)

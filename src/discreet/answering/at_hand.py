@@ -1,0 +1,47 @@
+"""A run over rows at hand: what the pipeline does for a curator, with an array for an engine and no books."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.answering.design import SumMeasurer
+from discreet.answering.domain import Domain, described
+from discreet.answering.looking import Run
+from discreet.answering.steps import NoSteps
+from discreet.answering.summing import Summing
+from discreet.answering.transcript import Transcript
+from discreet.engines.arrays import CodedArray
+from discreet.ledger.releases import describe
+from discreet.mechanisms.adaptive import AdaptiveBudget, Meter
+from discreet.noise import SYSTEM_BITS, RandomBits
+
+
+def transcript_of(
+    codes: NDArray[np.int64],
+    domain: Domain,
+    *,
+    budget: AdaptiveBudget,
+    purpose: Mapping[str, Any],
+    measure: Callable[[SumMeasurer], None],
+    bits: RandomBits = SYSTEM_BITS,
+) -> Transcript:
+    """Everything that `measure` looked at, under a budget that was paid for.
+
+    Args:
+        codes: A row each, a column for each of the domain.
+        domain: What is public about them.
+        budget: What may be spent.
+        purpose: What it is for, as JSON has it.
+        measure: Looks until it has enough.
+        bits: Where randomness comes from.
+    """
+    run = Run(Meter(budget, bits), NoSteps())
+    tables = CodedArray(codes, domain.shape(domain.names)).tables()
+    measure(Summing(domain, tables, run))
+    return Transcript(
+        {"purpose": dict(purpose), "domain": described(domain), "budget": describe(budget)}, tuple(run.steps)
+    )

@@ -1,0 +1,63 @@
+"""Rows of codes in an array at hand: the same exact tables as an engine's, counted by numpy."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from discreet.engines.exact_tables import Codes, Counts, ExactTables
+from discreet.engines.passes import of_arrays, parts_of_arrays
+from discreet.engines.residuals import Integers, Partition, Residuals
+
+
+class CodedArray:
+    """Codes from 0 on, a row each, in as many columns as there are sizes."""
+
+    def __init__(self, codes: Integers, sizes: tuple[int, ...]) -> None:
+        self._codes, self._sizes = codes, sizes
+
+    def tables(self) -> ExactTables:
+        """What is counted and added up of them."""
+        return ExactTables(
+            self._sizes, count=self._counted, merge=self._merged, total=self._totals, divide=self._divided
+        )
+
+    def _cells(self, columns: tuple[int, ...]) -> Integers:
+        if not columns:
+            return np.zeros(len(self._codes), np.int64)
+        shape = tuple(self._sizes[at] for at in columns)
+        return np.ravel_multi_index(tuple(self._codes[:, at] for at in columns), shape)
+
+    def _counted(self, columns: tuple[int, ...]) -> Counts:
+        shape = tuple(self._sizes[at] for at in columns)
+        return np.bincount(self._cells(columns), minlength=math.prod(shape)).reshape(shape)
+
+    def _merged(self, new: Codes) -> ExactTables:
+        fewer = [size if part is None else max(part) + 1 for size, part in zip(self._sizes, new, strict=True)]
+        merged = [
+            self._codes[:, at] if part is None else np.array(part)[self._codes[:, at]] for at, part in enumerate(new)
+        ]
+        return CodedArray(np.stack(merged, axis=1), tuple(fewer)).tables()
+
+    def _totals(self, residuals: Residuals, columns: tuple[int, ...]) -> list[Counts]:
+        """In doubles, which are exact: a number is at most 2**21, so that 2**32 rows add up to no more than 2**53."""
+        numbers = of_arrays(residuals, self._codes)
+        return [
+            np.stack(
+                [np.bincount(self._codes[:, at], weights=row, minlength=self._sizes[at]) for row in numbers]
+            ).astype(np.int64)
+            for at in columns
+        ]
+
+    def _divided(self, partition: Partition, columns: tuple[int, ...], label: int) -> list[Counts]:
+        part, parts, labels = parts_of_arrays(partition, self._codes), 2 ** len(partition), self._sizes[label]
+        wanted = [(parts, self._sizes[at], labels) for at in columns]
+        places = [
+            np.ravel_multi_index((part, self._codes[:, at], self._codes[:, label]), shape)
+            for at, shape in zip(columns, wanted, strict=True)
+        ]
+        return [
+            np.bincount(place, minlength=math.prod(shape)).reshape(shape)
+            for place, shape in zip(places, wanted, strict=True)
+        ]

@@ -1,0 +1,104 @@
+"""A pass over coded rows, as SQL and in numpy, side by side because they must give the same integers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from discreet.engines.residuals import Curve, Integers, Partition, Residuals, Score
+
+
+class PassText:
+    """What a pass computes of each row of a table of codes `c0`, `c1`, …, as SQL; `values` are the lists that the text names."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, list[int]] = {}
+
+    def _entry(self, entries: Sequence[int], place: str) -> str:
+        name = f"e{len(self.values)}"
+        self.values[name] = list(entries)
+        return f"CAST(${name} AS BIGINT[])[{place} + 1]"
+
+    def _score(self, score: Score) -> str:
+        parts = [self._entry(entries, f"CAST(c{at} AS BIGINT)") for at, entries in score.entries.items()]
+        return " + ".join([f"CAST({score.constant} AS BIGINT)", *parts])
+
+    def _on_curve(self, curve: Curve, score: str) -> str:
+        place = f"(greatest(0, least({_last(curve)}, {score} + {curve.offset})) >> {curve.shift})"
+        return self._entry(curve.entries, place)
+
+    def rows(self, residuals: Residuals, table: str, columns: Sequence[int]) -> str:
+        """A SELECT of some columns, and of each number as `r0`, `r1`, …"""
+        count, kept = len(residuals.scores), [f"c{at}" for at in columns]
+        needed = sorted({*columns, *(() if residuals.label is None else (residuals.label,))})
+        scores = ", ".join(f"{self._score(score)} AS z{k}" for k, score in enumerate(residuals.scores))
+        source = f"SELECT {', '.join([*(f'c{at}' for at in needed), scores])} FROM {table}"
+        values = [f"z{k}" for k in range(count)]
+        if residuals.curve is not None:
+            curve = residuals.curve
+            if residuals.whole is not None:
+                source = f"SELECT *, greatest({', '.join(values)}) AS top FROM ({source})"
+                shares = [f"{self._on_curve(curve, f'z{k} - top')} AS s{k}" for k in range(count)]
+                source = f"SELECT *, {', '.join(shares)} FROM ({source})"
+                whole = " + ".join(f"s{k}" for k in range(count))
+                values = [f"(s{k} * {residuals.whole}) // ({whole})" for k in range(count)]
+            else:
+                values = [self._on_curve(curve, value) for value in values]
+        if residuals.label is not None:
+            place = f"CAST(c{residuals.label} AS BIGINT)"
+            values = [f"{value} - {self._entry(residuals.labels[k], place)}" for k, value in enumerate(values)]
+        parts = [*kept, *(f"{value} AS r{k}" for k, value in enumerate(values))]
+        return f"SELECT {', '.join(parts)} FROM ({source})"
+
+    def parts(self, partition: Partition, table: str) -> str:
+        """All rows, and the number of the part of each as `part`."""
+        source = f"SELECT *, 0 AS part FROM {table}"
+        for level in partition:
+            sides = [self._entry(split.is_second, f"CAST(c{split.column} AS BIGINT)") for split in level]
+            whens = " ".join(f"WHEN {number} THEN {side}" for number, side in enumerate(sides))
+            source = f"SELECT * REPLACE (2 * part + CASE part {whens} END AS part) FROM ({source})"
+        return source
+
+
+def of_arrays(residuals: Residuals, codes: Integers) -> Integers:
+    """The same of an array of codes, a row each: one row of the result for each number."""
+    scores = np.stack([_score_of(score, codes) for score in residuals.scores])
+    if residuals.curve is not None and residuals.whole is not None:
+        shares = _on_curve(residuals.curve, scores - scores.max(axis=0))
+        scores = shares * residuals.whole // shares.sum(axis=0)
+    elif residuals.curve is not None:
+        scores = _on_curve(residuals.curve, scores)
+    if residuals.label is not None:
+        scores -= np.array(residuals.labels, np.int64)[:, codes[:, residuals.label]]
+    return scores
+
+
+def parts_of_arrays(partition: Partition, codes: Integers) -> Integers:
+    """The number of the part of each row."""
+    part = np.zeros(len(codes), np.int64)
+    for level in partition:
+        moved = 2 * part
+        for number, split in enumerate(level):
+            inside = part == number
+            moved[inside] += np.array(split.is_second, np.int64)[codes[inside, split.column]]
+        part = moved
+    return part
+
+
+def _score_of(score: Score, codes: Integers) -> Integers:
+    total = np.full(len(codes), score.constant, np.int64)
+    for at, entries in score.entries.items():
+        total += np.array(entries, np.int64)[codes[:, at]]
+    return total
+
+
+def _on_curve(curve: Curve, scores: Integers) -> Any:
+    places = np.clip(scores + curve.offset, 0, _last(curve)) >> curve.shift
+    return np.array(curve.entries, np.int64)[places]
+
+
+def _last(curve: Curve) -> int:
+    """The largest score that is looked up: nothing negative is shifted, which engines do not agree about."""
+    return (len(curve.entries) << curve.shift) - 1

@@ -1,0 +1,82 @@
+"""Naive Bayes from noisy tables: how often each class has each value of each column."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from discreet.answering.design import SumMeasurer
+from discreet.answering.domain import Domain
+from discreet.answering.measurer import Measured
+from discreet.answering.transcript import Transcript, looks_in
+from discreet.learning.card import Learned
+from discreet.learning.classifier import Classifier
+from discreet.learning.features import name_of
+from discreet.learning.model import Floats
+from discreet.learning.moments import label_name
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class NaiveBayes(Classifier):
+    """Class by class a table for each column, as if columns were independent within a class. Pure where it is paid for in epsilon.
+
+    ± of a logarithm is what the noise of its counts does to it.
+    """
+
+    prior: Floats = field(init=False)
+    likelihoods: dict[str, Floats] = field(init=False)
+    """Logarithms: a row for each code, a column for each class."""
+    deviations: dict[str, Floats] = field(init=False)
+
+    bins = 16
+
+    def measure(self, measurer: SumMeasurer) -> None:
+        names = [name_of(feature) for feature in self.features]
+        for name, share in zip(names, measurer.shares([1] * len(names)), strict=True):
+            columns = measurer.domain.ordered((name, self.target))
+            measurer.noisy(columns, measurer.noise(columns, share))
+
+    def check(self, domain: Domain) -> None:
+        super().check(domain)
+        for feature in self.features:
+            domain.check(domain.ordered((name_of(feature), self.target)))
+
+    def conclude(self, _domain: Domain, transcript: Transcript) -> None:
+        tables = [look for look in looks_in(transcript.steps) if isinstance(look, Measured)]
+        by_class = [self._by_class(look) for look in tables]
+        totals = np.mean([table.sum(axis=0) for table in by_class], axis=0)
+        rows = np.maximum(totals, 1.0)
+        self.prior = np.log(rows / rows.sum())
+        self.likelihoods, self.deviations = {}, {}
+        for feature, look, table in zip(self.features, tables, by_class, strict=True):
+            deviation = math.sqrt(look.variance)
+            counts = np.maximum(table, deviation / 4 + 0.5)  # below what noise hides, nothing is known to be rare
+            self.likelihoods[name_of(feature)] = np.log(counts / counts.sum(axis=0))
+            self.deviations[name_of(feature)] = deviation / counts
+
+    def _by_class(self, look: Measured) -> Floats:
+        values = look.values.astype(np.float64)
+        return values.T if look.columns[0] == self.target else values
+
+    @property
+    def learned(self) -> list[Learned]:
+        numbers = [
+            Learned(f"log P({label})", float(value), 0.0)
+            for label, value in zip(self.classes_, self.prior, strict=True)
+        ]
+        for name, table in self.likelihoods.items():
+            cells = [label_name(name, label) for label in self.domain.column(name).labels]
+            for at, cell in enumerate(cells):
+                numbers += [
+                    Learned(f"log P({cell} | {label})", float(table[at, k]), float(self.deviations[name][at, k]))
+                    for k, label in enumerate(self.classes_)
+                ]
+        return numbers
+
+    def predict_proba(self, rows: Any) -> Floats:
+        scores = self.prior + self._by_column(self.likelihoods, self.codes(rows))
+        shares = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return shares / shares.sum(axis=1, keepdims=True)

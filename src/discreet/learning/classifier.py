@@ -1,0 +1,89 @@
+"""What models of classes share: the classes are parameters, never read off the labels."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.answering.domain import Column, Domain
+from discreet.errors import BadInput, NeedsValues
+from discreet.learning.features import Feature, name_of
+from discreet.learning.model import Floats, Model
+from discreet.mechanisms.reading import read_items
+
+MOST_CLASSES = 64
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Classifier(Model):
+    """A model that says how likely each class is.
+
+    Args:
+        classes: All classes, from public knowledge; rows of others are left out. A curator has them from the catalog.
+        target: The column of classes, where a curator learns.
+    """
+
+    classes: Sequence[Any] | None = None
+    target: str = "y"
+
+    @property
+    def wanted(self) -> list[Feature]:
+        return [*self.features, self.target]
+
+    @property
+    def label(self) -> str | None:
+        return self.target
+
+    def _columns_at_hand(self) -> list[Any]:
+        if self.classes is None:
+            raise NeedsValues("The classes are not public.", next_step="Give classes=[0, 1], from public knowledge.")
+        return [*super()._columns_at_hand(), Column(self.target, tuple(self.classes))]
+
+    def check(self, domain: Domain) -> None:
+        count = domain.column(self.target).size
+        if not 2 <= count <= MOST_CLASSES:
+            raise BadInput(f"A target has from 2 to {MOST_CLASSES} classes.", next_step="Name another target.")
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes, in the order of `predict_proba`."""
+        labels = self.domain.column(self.target).labels
+        array = np.empty(len(labels), object)
+        array[:] = labels
+        return np.array(labels) if len({type(label) for label in labels}) == 1 else array
+
+    @property
+    def feature_names_in_(self) -> list[str]:
+        """The names of the features."""
+        return [name_of(feature) for feature in self.features]
+
+    @abstractmethod
+    def predict_proba(self, rows: Any) -> Floats:
+        """How likely each class is, a row each.
+
+        Args:
+            rows: As `fit` takes them.
+        """
+
+    def predict(self, rows: Any) -> NDArray[Any]:
+        """The likeliest class of each row.
+
+        Args:
+            rows: As `fit` takes them.
+        """
+        return self.classes_[self.predict_proba(rows).argmax(axis=1)]
+
+    def score(self, rows: Any, y: Any) -> float:
+        """The share of rows at hand whose class is predicted. It is exact, and so not private: for rows that are public or one's own.
+
+        Args:
+            rows: As `fit` takes them.
+            y: Their classes.
+        """
+        predicted, true = self.predict(rows).tolist(), read_items(y)
+        return sum(a == b for a, b in zip(predicted, true, strict=True)) / max(len(predicted), 1)

@@ -1,0 +1,176 @@
+"""K-means on a noisy histogram: cells of a public grid stand for the rows in them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from discreet.answering.design import SumMeasurer
+from discreet.answering.domain import Domain
+from discreet.answering.measurer import Measured
+from discreet.answering.transcript import Transcript, looks_in
+from discreet.errors import BadInput
+from discreet.exact import read_count
+from discreet.learning.card import Learned
+from discreet.learning.features import column_of, columns_in, ends_of, is_numeric, middle, name_of, numbers_in
+from discreet.learning.model import Floats, Model
+
+CELLS = 4096
+"""Of the histogram, where nobody says how many bins."""
+MOST_COLUMNS = 6
+_ROUNDS, _STARTS = 100, 12
+_GOLDEN = (math.sqrt(5) - 1) / 2
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class KMeans(Model):
+    """Centres of clusters of numbers that are scaled from -1 to 1 between their bounds. Pure where it is paid for in epsilon.
+
+    ± of a centre is what the noise of the histogram does to it.
+
+    Args:
+        clusters: How many.
+    """
+
+    clusters: int = 3
+    cluster_centers_: Floats = field(init=False)
+    sizes: Floats = field(init=False)
+    deviations: Floats = field(init=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        read_count(self.clusters, name="clusters", most=CELLS)
+
+    def _settings(self) -> dict[str, Any]:
+        return {"clusters": self.clusters}
+
+    @property
+    def cells_each(self) -> int:
+        """Bins of a number that has none of its own."""
+        return max(2, int(CELLS ** (1 / len(list(self.features))) + 1e-9))
+
+    def _columns_at_hand(self) -> list[Any]:
+        return [column_of(feature, bins=self.cells_each) for feature in self.features]
+
+    def check(self, domain: Domain) -> None:
+        if not all(is_numeric(domain.column(name_of(feature))) for feature in self.features):
+            raise BadInput("Clusters are of numbers.", next_step="Leave categories out.")
+        if len(list(self.features)) > MOST_COLUMNS:
+            raise BadInput(
+                f"Clusters are of at most {MOST_COLUMNS} numbers.", next_step="Choose fewer, such as components."
+            )
+        domain.check(domain.names)
+
+    def measure(self, measurer: SumMeasurer) -> None:
+        names = measurer.domain.names
+        measurer.noisy(names, measurer.noise(names, measurer.left))
+
+    def conclude(self, domain: Domain, transcript: Transcript) -> None:
+        (table,) = (look for look in looks_in(transcript.steps) if isinstance(look, Measured))
+        axes = [_scaled(column) for column in domain.columns]
+        points = np.stack([axis.reshape(-1) for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
+        counts, noise = table.values.reshape(-1).astype(np.float64), math.sqrt(table.variance)
+        weights = np.where(counts > 2 * noise, counts, 0.0)
+        if not weights.any():
+            weights = np.maximum(counts, 0.0) + 1e-9
+        self.cluster_centers_ = _centres(points, weights, self.clusters)
+        nearest = _nearest(points, self.cluster_centers_)
+        self.sizes, self.deviations = np.zeros(self.clusters), np.zeros_like(self.cluster_centers_)
+        for at in range(self.clusters):
+            own = (nearest == at) & (weights > 0)
+            self.sizes[at] = weights[own].sum()
+            spread = ((points[own] - self.cluster_centers_[at]) ** 2).sum(axis=0)
+            self.deviations[at] = noise * np.sqrt(spread) / max(self.sizes[at], noise)
+
+    @property
+    def learned(self) -> list[Learned]:
+        numbers = []
+        for at, (centre, off) in enumerate(zip(self.cluster_centers_, self.deviations, strict=True)):
+            for column, value, deviation in zip(self.domain.columns, centre.tolist(), off.tolist(), strict=True):
+                low, high = map(float, ends_of(column))
+                numbers.append(
+                    Learned(
+                        f"{at + 1}: {column.name}", low + (value + 1) / 2 * (high - low), deviation * (high - low) / 2
+                    )
+                )
+        return numbers
+
+    @property
+    def remarks(self) -> list[str]:
+        return ["± is the noise of counts in cells; how coarse the cells are comes on top"]
+
+    def _points(self, rows: Any) -> Floats:
+        columns = zip(self.domain.columns, columns_in(rows, self.features), strict=True)
+        scaled = []
+        for column, values in columns:
+            low, high = map(float, ends_of(column))
+            scaled.append(np.nan_to_num(np.clip(2 * (numbers_in(values) - low) / (high - low) - 1, -1.5, 1.5)))
+        return np.stack(scaled, axis=1)
+
+    def predict(self, rows: Any) -> Any:
+        """The number of each row's cluster, from 0.
+
+        Args:
+            rows: As `fit` takes them.
+        """
+        return _nearest(self._points(rows), self.cluster_centers_)
+
+    def inertia(self, rows: Any) -> float:
+        """The sum of squared distances of rows at hand from their centres, scaled. It is exact, and so not private.
+
+        Args:
+            rows: As `fit` takes them.
+        """
+        points = self._points(rows)
+        return _inertia(points, np.ones(len(points)), self.cluster_centers_)
+
+
+def _scaled(column: Any) -> Floats:
+    low, high = ends_of(column)
+    centre = (low + high) / 2
+    numbers = [centre if label is None else middle(label) for label in column.labels]
+    return np.array([float(2 * (number - low) / (high - low) - 1) for number in numbers])
+
+
+def _nearest(points: Floats, centres: Floats) -> Any:
+    return ((points[:, None, :] - centres[None, :, :]) ** 2).sum(axis=2).argmin(axis=1)
+
+
+def _centres(points: Floats, weights: Floats, count: int) -> Floats:
+    """The best of several starts of Lloyd's rounds, by the noisy histogram."""
+    kept = weights > 0
+    points, weights = points[kept], weights[kept]
+    found = [_rounds(points, weights, _start(points, weights, count, number)) for number in range(_STARTS)]
+    return min(found, key=lambda centres: _inertia(points, weights, centres))
+
+
+def _start(points: Floats, weights: Floats, count: int, number: int) -> Floats:
+    """Centres far apart, as k-means++ has them: each where a share of weight times squared distance is reached. Shares are spread evenly, not drawn."""
+    centres = np.empty((0, points.shape[1]))
+    for at in range(count):
+        far = ((points[:, None, :] - centres[None, :, :]) ** 2).sum(axis=2).min(axis=1) if at else np.ones(len(points))
+        reached = np.cumsum(far * weights + 1e-12)
+        share = (number * _GOLDEN + at * math.sqrt(2) + 0.5) % 1
+        chosen = points[min(int(np.searchsorted(reached, share * reached[-1])), len(points) - 1)]
+        centres = np.vstack([centres, chosen])
+    return centres
+
+
+def _rounds(points: Floats, weights: Floats, centres: Floats) -> Floats:
+    for _ in range(_ROUNDS):
+        nearest, moved = _nearest(points, centres), centres.copy()
+        for at in range(len(centres)):
+            own = nearest == at
+            if own.any():
+                moved[at] = (points[own] * weights[own, None]).sum(axis=0) / weights[own].sum()
+        if np.array_equal(moved, centres):
+            break
+        centres = moved
+    return centres
+
+
+def _inertia(points: Floats, weights: Floats, centres: Floats) -> float:
+    return float((((points - centres[_nearest(points, centres)]) ** 2).sum(axis=1) * weights).sum())

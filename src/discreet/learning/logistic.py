@@ -1,0 +1,206 @@
+"""Logistic regression by passes over all rows: integers until the noise, and a step that the noisy products give, so that there is no learning rate."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from discreet.answering.design import SCALE, WEIGHTS, WHOLE, Design, SumMeasurer, on_weights
+from discreet.answering.domain import Domain
+from discreet.answering.transcript import Step, Transcript
+from discreet.exact import exact, read_count
+from discreet.learning.card import Learned
+from discreet.learning.classifier import Classifier
+from discreet.learning.linear import tables_of
+from discreet.learning.model import Floats
+from discreet.learning.moments import NoisyProducts, design_of, place_names, to_original
+from discreet.ledger.releases import rebuild_as
+from discreet.mechanisms import Gaussian
+
+PRODUCTS_SHARE = 3
+"""Tenths of the price that the products get; the passes share the rest."""
+MOST_PASSES = 100
+
+
+@dataclass(frozen=True)
+class Steps:
+    """How far a gradient moves weights, by the noisy curvature: a bound of the true one, no flatter than noise would make it.
+
+    Along eigenvector i a gradient g moves weights by g / curvature_i.
+    """
+
+    vectors: Floats
+    values: Floats
+    """Of the products, at least 0."""
+    curvature: Floats
+
+    @classmethod
+    def of(cls, products: NoisyProducts, *, classes: int) -> Steps:
+        """A chance of two classes has a variance of at most 1/4; those of more have a covariance of at most 1/2.
+
+        Args:
+            products: Of the features.
+            classes: How many there are.
+        """
+        most = 0.25 if classes == 2 else 0.5
+        values, vectors = np.linalg.eigh(products.matrix)
+        least = max(2 * most * products.deviation * math.sqrt(len(values)), 1e-9)
+        return cls(vectors, np.maximum(values, 0), np.maximum(most * values, least))
+
+    def after(self, weights: Floats, gradient: Floats) -> Floats:
+        """Weights after a step, a row each.
+
+        Args:
+            weights: Before it.
+            gradient: There.
+        """
+        return weights - ((gradient @ self.vectors) / self.curvature) @ self.vectors.T
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class LogisticRegression(Classifier):
+    """How likely each class is, by a weight for each number and each cell. ± is around the weights of the fit without noise.
+
+    Args:
+        passes: Over all rows; the weights are the mean of the last half of them.
+    """
+
+    passes: int = 10
+    weights: Floats = field(init=False)
+    deviations: Floats = field(init=False)
+
+    needs_rho = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        read_count(self.passes, name="passes", most=MOST_PASSES)
+
+    def _settings(self) -> dict[str, Any]:
+        return {"passes": self.passes}
+
+    def check(self, domain: Domain) -> None:
+        super().check(domain)
+        design_of(self.features, domain)
+
+    def _design(self, domain: Domain) -> tuple[Design, int]:
+        """What it sees, and how many rows of weights there are: one for two classes."""
+        classes = domain.column(self.target).size
+        return design_of(self.features, domain), 1 if classes == 2 else classes
+
+    def measure(self, measurer: SumMeasurer) -> None:
+        design, count = self._design(measurer.domain)
+        first, *each = measurer.shares([PRODUCTS_SHARE * self.passes, *[10 - PRODUCTS_SHARE] * self.passes])
+        noise = measurer.products_noise(design, first)
+        outcome = measurer.products(design, noise)
+        steps = Steps.of(_products(design, outcome, noise), classes=measurer.domain.column(self.target).size)
+        weights = np.zeros((count, design.width), np.int64)
+        for share in each:
+            noise = measurer.gradient_noise(design, self.target, count, share)
+            gradient = measurer.gradient(design, self.target, weights, noise)
+            weights = on_weights(steps.after(weights / WEIGHTS, gradient / (WHOLE * SCALE)))
+
+    def conclude(self, domain: Domain, transcript: Transcript) -> None:
+        design, _ = self._design(domain)
+        products = NoisyProducts.of(design, transcript)
+        steps = Steps.of(products, classes=domain.column(self.target).size)
+        passes = transcript.steps[1:]
+        last = passes[-((len(passes) + 1) // 2) :]
+        self.weights = np.mean([_after(steps, step) for step in last], axis=0)
+        self.deviations = np.stack(
+            [
+                self._deviation(steps, products, row, _noise_of(passes[0]), to_original(design, domain))
+                for row in self.weights
+            ]
+        )
+
+    def _deviation(
+        self, steps: Steps, products: NoisyProducts, weights: Floats, noise: float, turned: Floats
+    ) -> Floats:
+        """The error along each eigenvector follows e ← (1 - h/c)e - ξ/c, pass by pass, with curvature h about its minimum.
+
+        What is left of the way from 0 after all passes is added to it.
+        """
+        half = (self.passes + 1) // 2
+        kept = 1 - _variance(products, weights) * steps.values / steps.curvature
+        powers = kept[:, None] ** np.arange(self.passes + 1)
+        of_noise = np.zeros(len(kept))
+        for drawn in range(self.passes):
+            ends = [end for end in range(self.passes - half + 1, self.passes + 1) if end > drawn]
+            of_noise += (sum(powers[:, end - 1 - drawn] for end in ends) / half) ** 2
+        variance = of_noise * (noise / steps.curvature) ** 2 + 1 / (12 * WEIGHTS**2 * half)
+        left = np.clip(powers[:, self.passes - half + 1 :].mean(axis=1), 0, 0.9)
+        missing = left / (1 - left) * (weights @ steps.vectors)
+        return np.sqrt(np.maximum(((turned @ steps.vectors) ** 2) @ (variance + missing**2), 0))
+
+    @property
+    def learned(self) -> list[Learned]:
+        design, _ = self._design(self.domain)
+        turned = to_original(design, self.domain)
+        names = ["intercept", *place_names(design, self.domain)[1:]]
+        whose = [""] if len(self.weights) == 1 else [f"{label}: " for label in self.classes_]
+        return [
+            Learned(f"{prefix}{name}", value, deviation)
+            for prefix, row, off in zip(whose, self.weights, self.deviations, strict=True)
+            for name, value, deviation in zip(names, (turned @ row).tolist(), off.tolist(), strict=True)
+        ]
+
+    @property
+    def remarks(self) -> list[str]:
+        return [
+            "± is around the weights of the same fit without noise; of cells, around their difference from the mean cell"
+        ]
+
+    @property
+    def coef_(self) -> Floats:
+        """The coefficients, a row for each class, or one for two classes."""
+        return np.array([each.value for each in self.learned]).reshape(len(self.weights), -1)[:, 1:]
+
+    @property
+    def intercept_(self) -> Floats:
+        """The intercepts, one a row of coefficients."""
+        return np.array([each.value for each in self.learned]).reshape(len(self.weights), -1)[:, 0]
+
+    def decision_function(self, rows: Any) -> Floats:
+        """The score of each row: of its second class, or of each.
+
+        Args:
+            rows: As `fit` takes them.
+        """
+        design, _ = self._design(self.domain)
+        codes = self.codes(rows)
+        scores = np.stack([row[0] + self._by_column(tables_of(design, row), codes) for row in self.weights], axis=1)
+        return scores[:, 0] if len(self.weights) == 1 else scores
+
+    def predict_proba(self, rows: Any) -> Floats:
+        scores = self.decision_function(rows)
+        scores = np.stack([np.zeros(len(scores)), scores], axis=1) if scores.ndim == 1 else scores
+        shares = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return shares / shares.sum(axis=1, keepdims=True)
+
+
+def _products(design: Design, outcome: Any, noise: Gaussian) -> NoisyProducts:
+    return NoisyProducts(design, design.matrix(outcome.astype(np.float64)) / SCALE**2, noise.sigma / SCALE**2)
+
+
+def _after(steps: Steps, step: Step) -> Floats:
+    """The weights after a stored pass, from those that it was made with."""
+    weights = np.array(step.about["weights"], np.float64) / WEIGHTS
+    return steps.after(weights, step.outcome.reshape(weights.shape) / (WHOLE * SCALE))
+
+
+def _noise_of(step: Step) -> float:
+    noise = rebuild_as(Gaussian, step.about["paid"])
+    return math.sqrt(float(exact(noise.variance))) / (WHOLE * SCALE)
+
+
+def _variance(products: NoisyProducts, weights: Floats) -> float:
+    """The mean of p(1 - p) over rows whose scores have the mean and the variance that the products say, as normal scores have it."""
+    mean = products.matrix[0] / products.rows
+    centred = products.matrix / products.rows - np.outer(mean, mean)
+    spread = math.sqrt(max(float(weights @ centred @ weights), 0.0))
+    points, shares = np.polynomial.hermite_e.hermegauss(32)
+    chance = 1 / (1 + np.exp(-np.clip(float(weights @ mean) + spread * points, -30, 30)))
+    return float((shares * chance * (1 - chance)).sum() / shares.sum())

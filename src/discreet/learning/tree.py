@@ -1,0 +1,143 @@
+"""A decision tree: level by level a split that leaves classes nearly as pure as the best, then noisy counts in the leaves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from discreet.answering.design import Partition, Split, SumMeasurer
+from discreet.answering.domain import Column, Domain
+from discreet.answering.transcript import Transcript
+from discreet.exact import exact, read_count
+from discreet.learning.card import Learned
+from discreet.learning.classifier import Classifier
+from discreet.learning.features import is_numeric, name_of
+from discreet.learning.model import Floats
+from discreet.learning.moments import label_name
+from discreet.ledger.releases import rebuild
+from discreet.mechanisms import Gaussian
+
+MOST_DEPTH = 8
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DecisionTree(Classifier):
+    """Questions about one column each, and how likely each class is where they lead. Pure where it is paid for in epsilon.
+
+    ± of a chance is what the noise of its leaf's counts does to it.
+
+    Args:
+        depth: How many questions lead to a leaf.
+    """
+
+    depth: int = 5
+    partition: Partition = field(init=False)
+    chances: Floats = field(init=False)
+    """A row for each leaf, a column for each class."""
+    deviations: Floats = field(init=False)
+
+    bins = 16
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        read_count(self.depth, name="depth", most=MOST_DEPTH)
+
+    def _settings(self) -> dict[str, Any]:
+        return {"depth": self.depth}
+
+    def _candidates(self, domain: Domain) -> list[Split]:
+        columns = [(domain.names.index(name_of(feature)), domain.column(name_of(feature))) for feature in self.features]
+        return [Split(place, sides) for place, column in columns for sides in _sides(column)]
+
+    def measure(self, measurer: SumMeasurer) -> None:
+        candidates = self._candidates(measurer.domain)
+        weights = [2 * self.depth + level for level in range(self.depth)]  # deeper, splits are harder to tell apart
+        *levels, leaves = measurer.shares([*weights, sum(weights) / 3])
+        chosen: Partition = ()
+        for share in levels:
+            choice = measurer.split_choice(len(candidates), share)
+            chosen = (*chosen, tuple(measurer.splits(chosen, candidates, self.target, choice)))
+        measurer.parts(chosen, self.target, measurer.parts_noise(chosen, self.target, leaves))
+
+    def conclude(self, domain: Domain, transcript: Transcript) -> None:
+        candidates = self._candidates(domain)
+        *levels, leaves = transcript.steps
+        self.partition = tuple(tuple(candidates[at] for at in step.outcome) for step in levels)
+        noise = rebuild(leaves.about["paid"])
+        variance = float(exact(noise.variance)) if isinstance(noise, Gaussian) else 2 * float(noise.scale) ** 2  # type: ignore[attr-defined]  # Laplace
+        counts = leaves.outcome.reshape(2**self.depth, -1).astype(np.float64)
+        self.chances, self.deviations = _chances(counts, math.sqrt(variance))
+
+    def _leaves(self, rows: Any) -> Any:
+        codes = self.codes(rows)
+        leaf = np.zeros(len(codes), np.int64)
+        for level in self.partition:
+            sides = np.zeros(len(codes), np.int64)
+            for part, split in enumerate(level):
+                inside = (leaf == part) & (codes[:, split.column] >= 0)
+                sides[inside] = np.array(split.is_second, np.int64)[codes[inside, split.column]]
+            leaf = 2 * leaf + sides
+        return leaf
+
+    def predict_proba(self, rows: Any) -> Floats:
+        return self.chances[self._leaves(rows)]
+
+    @property
+    def learned(self) -> list[Learned]:
+        return [
+            Learned(f"P({label} | {self._path(leaf)})", float(self.chances[leaf, k]), float(self.deviations[leaf, k]))
+            for leaf in range(len(self.chances))
+            for k, label in enumerate(self.classes_)
+        ]
+
+    def _path(self, leaf: int) -> str:
+        """The questions that lead to a leaf, and how they are answered."""
+        parts = []
+        for depth, level in enumerate(self.partition):
+            split = level[leaf >> (self.depth - depth)]
+            is_second = bool(leaf >> (self.depth - depth - 1) & 1)
+            parts.append(("" if is_second else "not ") + _question(self.domain.columns[split.column], split))
+        return ", ".join(parts)
+
+
+def _sides(column: Column) -> Iterator[tuple[bool, ...]]:
+    """Of numbers, whether they are beyond each end of a bin; of others, whether they are each value. NULL is beyond nothing."""
+    if not is_numeric(column):
+        yield from (tuple(code == other for code in range(column.size)) for other in range(column.size))
+        return
+    numbers = sum(label is not None for label in column.labels)
+    yield from (tuple(first <= code < numbers for code in range(column.size)) for first in range(1, numbers))
+
+
+def _question(column: Column, split: Split) -> str:
+    first = split.is_second.index(True)
+    if not is_numeric(column):
+        return label_name(column.name, column.labels[first])
+    label = column.labels[first]
+    least = getattr(label, "lower", label)
+    return f"{column.name} >= {float(least):g}" if hasattr(least, "numerator") else f"{column.name} >= {least}"
+
+
+def _chances(counts: Floats, noise: float) -> tuple[Floats, Floats]:
+    """The shares of classes in each leaf; where noise hides a leaf, in the smallest part around it that noise does not hide."""
+    leaves = len(counts)
+    chances, deviations = np.zeros_like(counts), np.zeros_like(counts)
+    for leaf in range(leaves):
+        size = 1
+        while True:
+            first = leaf // size * size
+            inside = counts[first : first + size].sum(axis=0)
+            deviation = noise * math.sqrt(size)
+            if size >= leaves or inside.sum() > 2 * deviation * math.sqrt(counts.shape[1]):
+                break
+            size *= 2
+        kept = np.maximum(inside, 0) + 1e-9
+        total = max(float(kept.sum()), deviation)
+        chances[leaf] = kept / kept.sum()
+        others = (chances[leaf] ** 2).sum() - chances[leaf] ** 2
+        deviations[leaf] = deviation / total * np.sqrt((1 - chances[leaf]) ** 2 + others)
+    return chances, deviations
