@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from discreet.curator import Curator
     from discreet.mechanisms.bounded import histogram, mean, sum, variance  # noqa: A004  discreet.sum is what one types
     from discreet.mechanisms.plain import choose, gaussian, laplace, quantile, randomized_response
+    from discreet.publisher import Synthesizer
 
 __version__ = "0.1.0"
 
@@ -35,6 +36,7 @@ _ROOMS = {
 }
 _FUNCTIONS = {
     "discreet.mechanisms.bounded": {"histogram", "mean", "sum", "variance"},
+    "discreet.publisher": {"Synthesizer"},
     "discreet.mechanisms.plain": {"choose", "gaussian", "laplace", "quantile", "randomized_response"},
 }
 """Both are imported when they are first used, so that `import discreet` and every command begin at once."""
@@ -99,6 +101,7 @@ __all__ = [
     "DiscreetError",
     "Loss",
     "Neighbours",
+    "Synthesizer",
     "choose",
     "connect",
     "gaussian",

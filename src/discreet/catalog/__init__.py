@@ -1,7 +1,7 @@
 """Public facts about protected data: tables, columns, privacy units, bounds, domains, budgets."""
 
 from discreet.catalog.model import EACH_ROW, Catalog, Column, PrivacyUnit, Reference, Table, Type, default_delta
-from discreet.catalog.reader import anchor_beside, load_catalog, parse_catalog
+from discreet.catalog.reader import anchor_beside, catalog_in, load_catalog, parse_catalog
 
 __all__ = [
     "EACH_ROW",
@@ -12,6 +12,7 @@ __all__ = [
     "Table",
     "Type",
     "anchor_beside",
+    "catalog_in",
     "default_delta",
     "load_catalog",
     "parse_catalog",

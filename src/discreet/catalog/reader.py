@@ -71,6 +71,11 @@ def parse_catalog(text: str, *, base: Path = Path()) -> Catalog:
     return _Reader(text, base).catalog(document)
 
 
+def catalog_in(document: Mapping[str, Any]) -> Catalog:
+    """The catalog that a document would be, were it a text: sections by name."""
+    return _Reader("", Path()).catalog(document)
+
+
 def anchor_beside(ledger: str) -> str | None:
     """Where the head of a ledger is noted unless somebody says otherwise; None where there is no file to be beside of."""
     return None if ledger == _MEMORY or "://" in ledger else f"{ledger}.anchor"
@@ -99,7 +104,7 @@ class _Reader:
                 raise self.wrong(f"{path}.{name}", "is no known key", f"Use one of: {', '.join(sorted(allowed))}.")
         return table
 
-    def catalog(self, document: dict[str, Any]) -> Catalog:
+    def catalog(self, document: Mapping[str, Any]) -> Catalog:
         top = {"version", "source", "ledger", "budget", "tables", "neighbours", "limits", "engine", "collector"}
         for name in document:
             if name not in top:

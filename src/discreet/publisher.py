@@ -1,0 +1,142 @@
+"""Synthetic data of a data frame, for one price: a curator over the frame, whose books are in memory and hold one charge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import pyarrow as pa
+
+from discreet.accounting.conversions import epsilon_of_rho
+from discreet.answering.budgets import budget_of
+from discreet.catalog import Catalog, catalog_in
+from discreet.errors import BadInput
+from discreet.exact import Number, exact
+from discreet.mechanisms import PureAdaptive
+from discreet.opening import open_curator
+from discreet.synthetic.asking import SynthesisOptions, Wanted
+from discreet.synthetic.release import SyntheticRelease
+
+_TABLE = "rows"
+_ROUNDING = 1 + 1e-6
+"""The cap of the books is the price, with room for what is rounded up on the way."""
+_DELTA = 1e-9
+"""At which a rho is converted for that cap; it is not spent."""
+
+
+class Synthesizer:
+    """Makes rows of nobody that look like those of a frame.
+
+    Each fit is a release of its own, and losses add up: whoever fits twice on the same people has spent the price twice. Nothing keeps count of that here;
+    a catalog with a ledger does.
+
+    Args:
+        schema: What is public about each column, by name, as a catalog declares it: {"sex": {"type": "text", "values": ["F", "M"]},
+            "age": {"type": "integer", "lower": 0, "upper": 110}}. What a row has beyond that counts in no table.
+        epsilon: What a fit may cost: with `delta`, or alone if it is pure. There is no default.
+        delta: At which epsilon is converted; it is not spent.
+        rho: The price as zCDP, instead of both.
+        person: The column that names the person, which must be in the schema; each row is a person, if none is named.
+        max_rows: How many rows of one person count.
+        neighbours: What is hidden: "add-remove", whether somebody is there; "replace-one", what their rows are.
+        workload: All tables over so many columns, or tables by the names of their columns: what the rows shall be good at. All over three columns, if nothing is said.
+        method: "aim", or another by its name.
+        bins: How many bins numbers have, by column, where it shall not be 32.
+    """
+
+    def __init__(
+        self,
+        *,
+        schema: Mapping[str, Mapping[str, Any]],
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        person: str | None = None,
+        max_rows: int = 1,
+        neighbours: str = "add-remove",
+        workload: Wanted | None = None,
+        method: str = "aim",
+        bins: Mapping[str, int] | None = None,
+    ) -> None:
+        budget = budget_of(epsilon=epsilon, delta=delta, rho=rho, is_pure_account=rho is None and delta is None)
+        self._cap = (
+            {"epsilon": float(budget.amount)}
+            if isinstance(budget, PureAdaptive)
+            else _cap_of(budget.rho, float(exact(_DELTA if delta is None else delta)))
+        )
+        unit: dict[str, Any] = (
+            {"privacy_unit": "row"} if person is None else {"privacy_unit": person, "max_rows": max_rows}
+        )
+        self._catalog = self._declared(schema, unit, neighbours)
+        widest = min(3, len(schema) - (person is not None))
+        self._wanted: SynthesisOptions = {
+            "epsilon": epsilon,
+            "delta": delta,
+            "rho": rho,
+            "bins": bins,
+            "workload": widest if workload is None else workload,
+            "method": method,
+        }
+        self._fitted: SyntheticRelease | None = None
+        self._frames = "pyarrow"
+
+    def _declared(self, schema: Mapping[str, Any], unit: Mapping[str, Any], neighbours: str) -> Catalog:
+        table = {**unit, "columns": {name: dict(facts) for name, facts in schema.items()}}
+        return catalog_in(
+            {
+                "source": {"path": "."},
+                "ledger": {"path": ":memory:"},
+                "budget": self._cap,
+                "neighbours": neighbours,
+                "tables": {_TABLE: table},
+            }
+        )
+
+    def fit(self, frame: Any) -> Self:
+        """Spend the price on a frame.
+
+        Args:
+            frame: Of pandas, polars or Arrow. Columns that the schema does not name are not read; those that it names must be there.
+        """
+        with open_curator(catalog=self._catalog, frames={_TABLE: frame}) as curator:
+            self._fitted = curator.synthesize(_TABLE, **self._wanted)
+        self._frames = type(frame).__module__.partition(".")[0]
+        return self
+
+    @property
+    def release(self) -> SyntheticRelease:
+        """What was made: its tables, its bounds, and `save`."""
+        if self._fitted is None:
+            raise BadInput("Nothing was fitted yet.", next_step="Call fit with a frame.")
+        return self._fitted
+
+    def sample(self, count: int) -> Any:
+        """So many synthetic rows, as a frame of the kind that was fitted.
+
+        Args:
+            count: How many.
+        """
+        rows = self.release.sample(count)
+        return _FRAMES.get(self._frames, _as_it_is)(rows)
+
+
+def _cap_of(rho: float, delta: float) -> dict[str, float]:
+    """An account sets one half of its delta aside for what selects groups: nothing does here."""
+    return {"epsilon": epsilon_of_rho(rho, delta=delta) * _ROUNDING, "delta": 2 * delta}
+
+
+def _as_it_is(rows: pa.Table) -> Any:
+    return rows
+
+
+def _as_pandas(rows: pa.Table) -> Any:
+    return rows.to_pandas()
+
+
+def _as_polars(rows: pa.Table) -> Any:
+    import polars  # noqa: PLC0415  who fitted such a frame has it
+
+    return polars.from_arrow(rows)
+
+
+_FRAMES = {"pandas": _as_pandas, "polars": _as_polars}
