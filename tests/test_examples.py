@@ -1,4 +1,4 @@
-"""Every script in examples/ runs as it stands and draws its picture."""
+"""The scripts in examples/ that draw pictures run as they stand."""
 
 import runpy
 import sys
@@ -7,11 +7,13 @@ from xml.etree import ElementTree
 
 import pytest
 
-SCRIPTS = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
+EXAMPLES = Path(__file__).parent.parent / "examples"
+DRAWING = ["auction", "liars", "rumours", "traffic"]
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
-def test_a_script_runs_and_draws(script, tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize("name", DRAWING)
+def test_a_script_runs_and_draws(name, tmp_path, monkeypatch, capsys):
+    script = EXAMPLES / f"{name}.py"
     monkeypatch.setattr(sys, "argv", [str(script), str(tmp_path)])
     runpy.run_path(str(script), run_name="__main__")
     assert capsys.readouterr().out.strip()

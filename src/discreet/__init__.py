@@ -27,6 +27,7 @@ _ROOMS = {
     "curator",
     "dbapi",
     "games",
+    "graphs",
     "learning",
     "ledger",
     "local",

@@ -1,0 +1,23 @@
+"""Data that is not a table: counts, degrees, triangles and rumours of a network, private for a friendship or for a person."""
+
+from discreet.graphs.counting import edges
+from discreet.graphs.degrees import Degrees, degrees
+from discreet.graphs.graph import Graph, GraphStatistic, Privacy
+from discreet.graphs.mixing import Mixing, assortativity
+from discreet.graphs.rumours import Rumour, rumour
+from discreet.graphs.triangles import clustering, triangles
+
+__all__ = [
+    "Degrees",
+    "Graph",
+    "GraphStatistic",
+    "Mixing",
+    "Privacy",
+    "Rumour",
+    "assortativity",
+    "clustering",
+    "degrees",
+    "edges",
+    "rumour",
+    "triangles",
+]

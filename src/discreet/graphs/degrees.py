@@ -1,0 +1,168 @@
+"""How many people have how many edges: one release, and much that follows from it for free."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.exact import Number, exact, read_count
+from discreet.graphs.counting import CUT
+from discreet.graphs.graph import Graph, Privacy, pay, read_graph, read_max_degree, read_privacy
+from discreet.loss import Loss
+from discreet.mechanisms import Laplace
+from discreet.mechanisms.bounded import Account
+from discreet.noise import SYSTEM_BITS
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+_bits = SYSTEM_BITS
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Degrees:
+    """Noisy numbers of nodes by degree; what is computed from them costs nothing more.
+
+    Args:
+        at_most: How many nodes have a degree of at most 0, 1, ...: whole numbers that never fall.
+        noisy: The same as they were released, before they were put in order.
+        size: How many nodes there are: public with edge privacy, noisy with node privacy.
+        mechanism: What they were drawn from.
+        privacy: What is protected.
+    """
+
+    at_most: Integers
+    noisy: Integers
+    size: int
+    mechanism: Laplace
+    privacy: Privacy
+
+    @property
+    def loss(self) -> Loss:
+        """What it cost."""
+        return Loss(self.mechanism.pure_epsilon)
+
+    @property
+    def bias(self) -> str:
+        """What the released numbers leave out."""
+        return CUT if self.privacy is Privacy.NODE else ""
+
+    def error(self, confidence: Number) -> int:
+        """How far off *all* of the released numbers may be, at once.
+
+        Args:
+            confidence: In which share of all releases, such as 0.95.
+        """
+        missed = (1 - exact(confidence)) / len(self.noisy)
+        return self.mechanism.error(1 - missed)
+
+    @property
+    def counts(self) -> Integers:
+        """How many nodes have each degree."""
+        return np.diff(self.at_most, prepend=0)
+
+    @property
+    def distribution(self) -> Floats:
+        """The share of nodes with each degree."""
+        counts = self.counts
+        return counts / max(1, int(counts.sum()))
+
+    def stars(self, k: int) -> float:
+        """How many sets of k edges meet in a node: paths of two edges for k = 2.
+
+        Args:
+            k: How many edges, at least 1.
+        """
+        rays = read_count(k, name="k", most=100)
+        return math.fsum(
+            int(count) * math.comb(degree, rays) for degree, count in enumerate(self.counts.tolist()) if count
+        )
+
+    def stars_interval(self, k: int, level: Number) -> tuple[float, float]:
+        """(low, high): where the number of stars of the bounded graph lies, from a band that all released numbers keep at once.
+
+        It is wide where large degrees are allowed: nobody knows that there are none.
+
+        Args:
+            k: How many edges.
+            level: In which share of all releases, such as 0.95.
+        """
+        rays, width = read_count(k, name="k", most=100), self.error(level)
+        top = self.size if self.privacy is Privacy.EDGE else int(self.noisy[-1]) + width
+        low_at_most = np.maximum.accumulate(self.noisy - width).clip(0, top)
+        high_at_most = np.minimum.accumulate((self.noisy + width)[::-1])[::-1].clip(0, top)
+        total = self.size if self.privacy is Privacy.EDGE else None
+        steps = [math.comb(degree, rays - 1) for degree in range(len(self.noisy))]  # C(d+1, k) - C(d, k)
+
+        def stars_of(at_most: Integers, nodes: int) -> float:
+            return math.fsum(step * max(0, nodes - at) for step, at in zip(steps, at_most.tolist(), strict=True))
+
+        fewest = stars_of(high_at_most, total if total is not None else int(low_at_most[-1]))
+        most = stars_of(low_at_most, total if total is not None else int(high_at_most[-1]))
+        return fewest, most
+
+    @property
+    def mean(self) -> float:
+        """The mean degree."""
+        return float((self.distribution * np.arange(len(self.at_most))).sum())
+
+    @property
+    def branching(self) -> float:
+        """⟨k(k-1)⟩/⟨k⟩: how many further neighbours a neighbour has. A rumour spreads if its transmission times this is above 1."""
+        return 2 * self.stars(2) / max(1.0, self.stars(1))
+
+    def __repr__(self) -> str:
+        whom = "an edge" if self.privacy is Privacy.EDGE else "a person"
+        return f"Degrees of about {self.size:,} nodes, mean {self.mean:.4g}, ε {self.loss.epsilon:.4g} for {whom}"
+
+
+def degrees(
+    graph: Graph,
+    *,
+    epsilon: Number,
+    privacy: Privacy | str,
+    max_degree: int | None = None,
+    account: Account | None = None,
+) -> Degrees:
+    """How many nodes have a degree of at most 0, 1, ..., `max_degree`.
+
+    An edge moves these numbers by 2 in all, a person by max_degree + 1 once degrees are bounded.
+
+    Args:
+        graph: The network.
+        epsilon: How much may be learned about an edge, or about a person; there is no default.
+        privacy: "edge" or "node": which of the two.
+        max_degree: With node privacy: the most edges of a person that count. With edge privacy: larger degrees count as one more than this; all are told apart if it is left out.
+        account: What pays for it; nothing is drawn unless it does.
+    """
+    kind, whole = read_privacy(privacy), read_graph(graph).exact
+    if kind is Privacy.EDGE:
+        most = max(1, whole.size - 1) if max_degree is None else read_max_degree(max_degree, privacy=kind)
+        mechanism = Laplace(sensitivity=2, epsilon=epsilon, size=most + 1)
+        counted = whole
+    else:
+        most = read_max_degree(max_degree, privacy=kind)
+        mechanism = Laplace(sensitivity=most + 1, epsilon=epsilon, size=most + 1)
+        counted = whole.projected(most)
+    pay(account, [mechanism])
+    noisy = mechanism.release(counted.at_most(most), _bits)
+    if kind is Privacy.EDGE:
+        return Degrees(_in_order(noisy, whole.size), noisy, whole.size, mechanism, kind)
+    ordered = _in_order(noisy, None)
+    return Degrees(ordered, noisy, int(ordered[-1]), mechanism, kind)
+
+
+def _in_order(noisy: Integers, most: int | None) -> Integers:
+    """The whole numbers closest to a least-squares fit that never falls, from 0 to `most`."""
+    sums: list[float] = []
+    lengths: list[int] = []
+    for value in noisy.tolist():
+        total, length = float(value), 1
+        while sums and sums[-1] * length > total * lengths[-1]:
+            total, length = total + sums.pop(), length + lengths.pop()
+        sums.append(total)
+        lengths.append(length)
+    fitted = np.repeat(np.array(sums) / np.array(lengths), lengths)
+    return np.rint(np.clip(fitted, 0, most)).astype(np.int64)

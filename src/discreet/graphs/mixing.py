@@ -1,0 +1,159 @@
+"""Whether friends share attributes: edges between groups, and how much more of them there are within than chance would have."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import BadInput
+from discreet.exact import Number, exact, read_level
+from discreet.graphs.counting import CUT
+from discreet.graphs.graph import Graph, Privacy, pay, read_graph, read_max_degree, read_privacy
+from discreet.loss import Loss
+from discreet.mechanisms import Laplace
+from discreet.mechanisms.bounded import Account
+from discreet.noise import SYSTEM_BITS, RandomBits
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+_DRAWS = 2000
+_bits = SYSTEM_BITS
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Mixing:
+    """Noisy numbers of edges between groups.
+
+    Args:
+        groups: The values of the attribute.
+        cells: Edges between group i and group j for i <= j, in the order of `itertools.combinations_with_replacement`.
+        mechanism: What they were drawn from.
+        privacy: What is protected.
+    """
+
+    groups: tuple[Hashable, ...]
+    cells: Integers
+    mechanism: Laplace
+    privacy: Privacy
+
+    @property
+    def loss(self) -> Loss:
+        """What it cost."""
+        return Loss(self.mechanism.pure_epsilon)
+
+    @property
+    def bias(self) -> str:
+        """What the released numbers leave out."""
+        return f"between any two groups, {CUT}" if self.privacy is Privacy.NODE else ""
+
+    @property
+    def rows(self) -> list[dict[str, object]]:
+        """One dict a cell: both groups, the noisy number of edges, and its ± in 95 of 100 releases."""
+        width = self.mechanism.error(0.95)
+        pairs = itertools.combinations_with_replacement(self.groups, 2)
+        return [
+            {"one": one, "other": other, "edges": int(cell), "error": width}
+            for (one, other), cell in zip(pairs, self.cells.tolist(), strict=True)
+        ]
+
+    @property
+    def coefficient(self) -> float:
+        """Newman's assortativity: 1 where all edges are within groups, 0 where they are as by chance."""
+        return float(_coefficients(self.cells[None, :], len(self.groups))[0])
+
+    def interval(self, level: Number, bits: RandomBits = SYSTEM_BITS) -> tuple[float, float]:
+        """(low, high) of the coefficient of the bounded graph, by drawing the noise anew around what was released: about that level.
+
+        Args:
+            level: In which share of all releases, such as 0.95.
+            bits: Where randomness comes from: the system, unless a test says otherwise.
+        """
+        beta = 1 - float(read_level(level, name="level"))
+        noise = Laplace(
+            sensitivity=self.mechanism.sensitivity, epsilon=self.mechanism.epsilon, size=_DRAWS * self.cells.size
+        )
+        drawn = noise.release(np.tile(self.cells, _DRAWS), bits).reshape(_DRAWS, -1)
+        low, high = np.quantile(_coefficients(drawn, len(self.groups)), [beta / 2, 1 - beta / 2])
+        # Around what was released, noise goes the other way than around what is true.
+        return 2 * self.coefficient - float(high), 2 * self.coefficient - float(low)
+
+    def __repr__(self) -> str:
+        low, high = self.interval(0.95)
+        whom = "an edge" if self.privacy is Privacy.EDGE else "a person"
+        return (
+            f"assortativity {self.coefficient:.3g}, from {low:.3g} to {high:.3g}, ε {self.loss.epsilon:.4g} for {whom}"
+        )
+
+
+def assortativity(
+    graph: Graph,
+    *,
+    groups: Sequence[Hashable],
+    epsilon: Number,
+    privacy: Privacy | str,
+    max_degree: int | None = None,
+    account: Account | None = None,
+) -> Mixing:
+    """How many edges there are between groups of nodes that share a value of an attribute.
+
+    With node privacy the edges between each two groups are bounded by themselves: bounding all at once would let one person
+    move edges from one cell to another.
+
+    Args:
+        graph: The network, with its `attributes`. Who has none of the values is in no group.
+        groups: The values, from public knowledge.
+        epsilon: How much may be learned about an edge, or about a person; there is no default.
+        privacy: "edge" or "node": which of the two. With edge privacy attributes are public.
+        max_degree: With node privacy: the most edges of a person to any one group that count.
+        account: What pays for it; nothing is drawn unless it does.
+    """
+    kind, whole, values = read_privacy(privacy), read_graph(graph), tuple(groups)
+    if len(values) < 2 or len(set(values)) < len(values):
+        raise BadInput("Two or more different groups are needed.", next_step='Give groups=["red", "blue"].')
+    most = None if kind is Privacy.EDGE else read_max_degree(max_degree, privacy=kind)
+    cells = len(values) * (len(values) + 1) // 2
+    # Whoever comes has edges in the cells of their own group, one for each group, and moves each by max_degree at most.
+    width = 1 if most is None else len(values) * most
+    mechanism = Laplace(sensitivity=width, epsilon=exact(epsilon), size=cells)
+    pay(account, [mechanism])
+    counted = _counted(whole, values, most)
+    return Mixing(values, mechanism.release(counted, _bits), mechanism, kind)
+
+
+def _counted(graph: Graph, values: tuple[Hashable, ...], most: int | None) -> Integers:
+    place = {value: i for i, value in enumerate(values)}
+    labels = graph.exact.labels
+    group = np.array([_place(place, graph.attributes.get(label)) for label in labels] or [-1], np.int64)
+    between = np.sort(group[graph.exact.ends], axis=1).reshape(-1, 2)
+    counts = []
+    for one, other in itertools.combinations_with_replacement(range(len(values)), 2):
+        chosen = (between[:, 0] == one) & (between[:, 1] == other)
+        part = graph.exact.among(chosen)
+        counts.append(len((part if most is None else part.projected(most)).ends))
+    return np.array(counts, np.int64)
+
+
+def _place(place: dict[Hashable, int], value: object) -> int:
+    try:
+        return place.get(value, -1)
+    except TypeError:
+        return -1
+
+
+def _coefficients(cells: Integers, groups: int) -> Floats:
+    """(Σ e_ii - Σ a_i²) / (1 - Σ a_i²), e the shares of edge ends; cells below 0 count as 0."""
+    pairs = list(itertools.combinations_with_replacement(range(groups), 2))
+    positive = np.maximum(cells, 0).astype(np.float64)
+    total = np.maximum(positive.sum(axis=1), 1.0)
+    within, ends = np.zeros(len(cells)), np.zeros((len(cells), groups))
+    for column, (one, other) in enumerate(pairs):
+        share = positive[:, column] / total
+        ends[:, one] += share / 2
+        ends[:, other] += share / 2
+        within += share if one == other else 0.0
+    chance = (ends**2).sum(axis=1)
+    return np.where(chance < 1, (within - chance) / np.maximum(1 - chance, 1e-12), 0.0)
