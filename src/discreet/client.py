@@ -28,7 +28,9 @@ from discreet.errors import BadInput, DiscreetError, EngineFailure, Place, Query
 from discreet.exact import Number, exact
 from discreet.figures import CONFIDENCE
 from discreet.loss import Loss
-from discreet.remote import RemoteAnswer, RemoteWatch
+from discreet.remote import RemoteAnswer, RemoteSession, RemoteWatch
+from discreet.sessions.asking import SessionOptions
+from discreet.sessions.face import SessionPlan, SessionsFace
 from discreet.sql.builder import Table
 from discreet.sql.text import Parameters
 from discreet.synthetic.asking import SynthesisOptions
@@ -50,7 +52,7 @@ def _by_code() -> dict[str, type[DiscreetError]]:
     return kinds
 
 
-class RemoteCurator(SyntheticFace, TablesFace, CuratorFace):
+class RemoteCurator(SyntheticFace, TablesFace, SessionsFace, CuratorFace):
     """Asks a server; the same calls as a curator at hand, for whoever the key is.
 
     Args:
@@ -200,6 +202,23 @@ class RemoteCurator(SyntheticFace, TablesFace, CuratorFace):
         body = _run_body(source, {**options, "workload": _queries(workload), "dry": True})
         return read_facts(TablesPlan, _checked(self._send("POST", "/v1/tabulate", json=body)))
 
+    def session(
+        self, source: str | Table, *, questions: int, request_id: str | None = None, **wanted: Unpack[SessionOptions]
+    ) -> RemoteSession:
+        """Many questions about counts of rows, chosen one by another's answer, for one price that is paid now. A release is named."""
+        body = _session_body(source, questions, wanted)
+        headers = _named(request_id)
+
+        def send(path: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
+            return _checked(self._send("POST", path, json=given, headers=headers if given is body else _named(None)))
+
+        return RemoteSession(send, body)
+
+    def plan_session(self, source: str | Table, *, questions: int, **wanted: Unpack[SessionOptions]) -> SessionPlan:
+        """What `session` would cost and promise, or its refusal. Spends nothing."""
+        body = {**_session_body(source, questions, wanted), "dry": True}
+        return read_facts(SessionPlan, _checked(self._send("POST", "/v1/sessions", json=body)))
+
     def releases(self) -> list[str]:
         """The names of releases that are finished and yours to see: those that you have paid for, or all for the owner; and what is published."""
         names: list[str] = self._get("/v1/releases")["releases"]
@@ -249,6 +268,15 @@ def _run_body(source: str | Table, said: Mapping[str, Any]) -> dict[str, Any]:
         elif value is not None:
             body[name] = value
     return body
+
+
+def _session_body(source: str | Table, questions: int, wanted: SessionOptions) -> dict[str, Any]:
+    """What was said about a session; a server knows releases by their names."""
+    if isinstance(wanted.get("release"), RunRelease):
+        raise BadInput(
+            "A server knows releases by their names.", next_step="Give the name of one that you have paid for."
+        )
+    return _run_body(source, {**wanted, "questions": questions, "name": wanted.get("name") or None})
 
 
 def _queries(workload: Workload) -> list[dict[str, Any]]:

@@ -1,19 +1,27 @@
-"""What comes back over HTTP: answers and watches that are kept elsewhere."""
+"""What comes back over HTTP: answers, watches and sessions that are kept elsewhere."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 
 from discreet.answering.face import WatchFace
-from discreet.answering.facts import WatchFacts
+from discreet.answering.facts import WatchFacts, read_facts
 from discreet.answering.shown import Ends, Interval, Shown
 from discreet.answering.wire import read_array, read_ends, read_half_widths, read_intervals, read_type
+from discreet.errors import UnknownSession
 from discreet.exact import Number, read_level
 from discreet.figures import CONFIDENCE
+from discreet.sessions.questions import Query
+from discreet.sessions.shown import SessionFace, SessionFacts
+from discreet.sessions.terms import Answer as SessionAnswer
+from discreet.sessions.wire import query_facts
+
+_AT_ONCE = 1_000
+"""Questions of one request."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -91,3 +99,43 @@ class RemoteWatch(WatchFace):
         """Whether the count of the data version that is served is above, noisily; the same as often as it is asked for."""
         facts = self._tell("/v1/watch/look")
         return next(look.above for look in facts.looks if look.version == facts.data_version)
+
+
+class RemoteSession(SessionFace):
+    """A session behind a server. Where that has let go of it, it is opened again in the same words, and goes on.
+
+    Args:
+        send: Posts to an address, and returns what is said.
+        body: In which words it was opened.
+    """
+
+    def __init__(self, send: Callable[[str, Mapping[str, Any]], Mapping[str, Any]], body: Mapping[str, Any]) -> None:
+        self._send, self._body = send, body
+        self._facts = self._opened()
+
+    def __repr__(self) -> str:
+        return f"RemoteSession(id={self.id!r}, left={self.left})"
+
+    @property
+    def facts(self) -> SessionFacts:
+        """How far it had got when it was last heard of."""
+        return self._facts
+
+    def answer_many(self, queries: Iterable[Query]) -> list[SessionAnswer]:
+        """The same for many questions, some thousands in a request."""
+        facts, told = [query_facts(query) for query in queries], []
+        for start in range(0, len(facts), _AT_ONCE):
+            told += self._asked(facts[start : start + _AT_ONCE])
+        return told
+
+    def _asked(self, questions: list[dict[str, Any]]) -> list[SessionAnswer]:
+        try:
+            said = self._send(f"/v1/sessions/{self.id}/answers", {"questions": questions})
+        except UnknownSession:
+            self._facts = self._opened()
+            said = self._send(f"/v1/sessions/{self.id}/answers", {"questions": questions})
+        self._facts = read_facts(SessionFacts, said)
+        return [SessionAnswer(**answer) for answer in said["answers"]]
+
+    def _opened(self) -> SessionFacts:
+        return read_facts(SessionFacts, self._send("/v1/sessions", self._body))

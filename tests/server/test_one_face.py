@@ -19,6 +19,7 @@ from discreet.client import RemoteAnswer, RemoteCurator
 from discreet.curator import Curator
 from discreet.errors import BadEpsilon, BudgetExceeded, DiscreetError, JoinsPeople, NoAccess, Unreachable
 from discreet.ledger.accounts import opened
+from discreet.sessions.face import SessionsFace
 from discreet.synthetic.face import SyntheticFace
 from discreet.workloads.face import TablesFace
 from tests.opening import open_curator
@@ -26,7 +27,7 @@ from tests.server.conftest import free_port
 
 FACES = {
     name: kind
-    for kind in (face.CuratorFace, SyntheticFace, TablesFace)
+    for kind in (face.CuratorFace, SyntheticFace, TablesFace, SessionsFace)
     for name in vars(kind)
     if not name.startswith("_")
 }
@@ -55,7 +56,7 @@ def returned(kind, method):
 
 def test_the_face_is_what_an_analyst_can_do():
     assert {"ask", "explain", "watch", "budget", "history", "catalog", "card", "release", "releases"} <= set(METHODS)
-    assert {"synthesize", "plan_synthesis", "tabulate", "plan_tables"} <= set(METHODS)
+    assert {"synthesize", "plan_synthesis", "tabulate", "plan_tables", "session", "plan_session"} <= set(METHODS)
     assert {"columns", "rows", "half_widths", "intervals", "notes", "to_arrow", "to_pandas", "to_polars"} <= set(
         SURFACE
     )

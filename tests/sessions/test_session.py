@@ -52,6 +52,7 @@ def test_one_charge_pays_for_many_questions_and_the_same_question_has_the_same_a
         session.close()
         with pytest.raises(UnknownSession):
             session.answer(ALL[0])
+        assert repr(session) == f"Session(id={session.id!r}, questions=200, closed)"
         again = curator.session(ROWS, epsilon=1, delta=1e-9, questions=200, analyst="alice")
         assert again.id == session.id
         assert again.answer_many(ALL) == told

@@ -40,6 +40,7 @@ class OpensSessions(FindsReleases, SessionsFace):
         session = self._sessions.get(opening.id)
         if session is None or not session.is_open:
             session = Session(opening, self._pipeline, request_id=request_id, asking=told)
+            self._sessions.pop(opening.id, None)
             self._sessions[opening.id] = session
         return session
 
@@ -78,6 +79,20 @@ class OpensSessions(FindsReleases, SessionsFace):
                 "There is no such session open.", next_step="Open it again as it was: it is paid for, and goes on."
             )
         return session
+
+    def keep_few(self, *, analyst: str | None, each: int, most: int) -> None:
+        """Let go of the sessions that were opened first: of an analyst's until `each` are left, and of all until `most` are.
+
+        Args:
+            analyst: Who asks; nobody is the owner at hand.
+            each: How many of one analyst stay open.
+            most: How many stay open in all.
+        """
+        all_of_them = list(self._sessions.values())
+        theirs = [session for session in all_of_them if session.analyst == analyst]
+        for session in {*theirs[:-each], *all_of_them[:-most]}:
+            self._sessions.pop(session.id, None)
+            session.close()
 
     def close_sessions(self) -> None:
         """Let go of the rows of all sessions: their engine closes."""

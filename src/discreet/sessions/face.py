@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol, Unpack
 
 from discreet.answering.parts import RunPlan
 from discreet.documenting import Told
 from discreet.sessions.asking import SessionOptions
-from discreet.sessions.questions import Query
-from discreet.sessions.terms import Answer
+from discreet.sessions.shown import SessionFace
 from discreet.sql.builder import Table
 
 
@@ -24,40 +22,6 @@ class SessionPlan(RunPlan):
     alarms: int | None
     within: float | None
     """In rows: with a chance of 95 %, no guarded answer is further off. None, as `alarms`, where that is known once the number of rows is measured."""
-
-
-class SessionFace(Protocol):
-    """A session, near or far."""
-
-    @property
-    def id(self) -> str:
-        """The same whenever it is opened again."""
-
-    @property
-    def left(self) -> int:
-        """How many new questions may still be asked."""
-
-    @property
-    def alarms_left(self) -> int:
-        """How many badly answered questions can still be found, and measured. A restart costs one, too."""
-
-    @property
-    def within(self) -> float:
-        """In rows: with a chance of 95 %, no answer that the guard let pass is further off than this."""
-
-    def answer(self, query: Query) -> Answer:
-        """How many rows meet a condition on each of some columns.
-
-        Args:
-            query: Such as `{"ward": ["ICU", "surgery"], "age": Between(30, 49)}`.
-        """
-
-    def answer_many(self, queries: Iterable[Query]) -> list[Answer]:
-        """The same for many questions: they are stored together, which is as fast as storing one.
-
-        Args:
-            queries: In order.
-        """
 
 
 class SessionsFace(Told, Protocol):

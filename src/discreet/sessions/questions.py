@@ -11,7 +11,7 @@ from datetime import date, timedelta
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from discreet.answering.domain import MOST_COUNTED, Bin, Column, Domain
+from discreet.answering.domain import Bin, Column, Domain
 from discreet.answering.measurer import Conjunction
 from discreet.errors import BadInput
 from discreet.exact import finite
@@ -49,17 +49,18 @@ class Reading:
         self._places = {name: place for place, name in enumerate(domain.names)}
         self._known: dict[tuple[str, type, Any], Runs | None] = {}
 
-    def conjunction(self, query: Query) -> Conjunction:
+    def conjunction(self, query: Query, *, most_cells: int) -> Conjunction:
         """A question in codes, or a refusal by name; a condition that every code meets is none.
 
         Args:
             query: Conditions by column.
+            most_cells: Of the table over its columns.
         """
         if not isinstance(query, Mapping):
             raise BadInput("A question is a condition for each of some columns.", next_step='Give {"ward": "ICU"}.')
         met = [(name, self._runs(name, condition)) for name, condition in query.items()]
         met = sorted(((name, runs) for name, runs in met if runs is not None), key=lambda part: self._places[part[0]])
-        columns = self._domain.check(tuple(name for name, _ in met), most=MOST_COUNTED)
+        columns = self._domain.check(tuple(name for name, _ in met), most=most_cells)
         return Conjunction(columns, tuple(runs for _, runs in met if runs is not None))
 
     def _runs(self, name: str, condition: Any) -> Runs | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from discreet.algebra.question import Question
-from discreet.answering.domain import Domain
+from discreet.answering.domain import MOST_COUNTED, Domain
 from discreet.answering.effort import seconds_of_counts
 from discreet.answering.measurer import Conjunction
 from discreet.answering.pipeline import Asking, Desk, Pipeline
@@ -19,6 +19,7 @@ from discreet.ledger import Reservation
 from discreet.sessions.course import Course
 from discreet.sessions.modes import Mode
 from discreet.sessions.questions import Query, Reading
+from discreet.sessions.shown import SessionFace, SessionFacts
 from discreet.sessions.terms import Answer
 
 _STEPS_OF_AN_ALARM = 3
@@ -72,7 +73,7 @@ class Opening:
             raise
 
 
-class Session:
+class Session(SessionFace):
     """Many questions under one price. The same question has the same answer, whenever it is asked.
 
     Args:
@@ -87,11 +88,12 @@ class Session:
         self._reading = Reading(opening.run.domain)
         self._course: Course | None = None
         self._reservation = self._begin(asking, request_id)
-        self.receipt = self._reservation.receipt
+        self.receipt, self.replayed = self._reservation.receipt, not self._reservation.charged
         self._end_if_used_up()
 
     def __repr__(self) -> str:
-        return f"Session(id={self.id!r}, questions={self._opening.questions}, left={self.left})"
+        state = f"left={self.left}" if self.is_open else "closed"
+        return f"Session(id={self.id!r}, questions={self._opening.questions}, {state})"
 
     def __enter__(self) -> Self:
         return self
@@ -101,7 +103,7 @@ class Session:
 
     @property
     def id(self) -> str:
-        """What it is called over HTTP."""
+        """The same whenever it is opened again; also of one that is closed."""
         return self._opening.id
 
     @property
@@ -115,41 +117,33 @@ class Session:
         return self._opening.run.domain
 
     @property
-    def left(self) -> int:
-        """How many new questions may still be asked."""
-        return self._open.left
-
-    @property
-    def alarms_left(self) -> int:
-        """How many badly answered questions can still be found, and measured. A restart costs one, too."""
-        return self._open.alarms_left
-
-    @property
-    def within(self) -> float:
-        """In rows: with a chance of 95 %, no answer that the guard let pass is further off than this."""
-        return self._open.terms.within
+    def facts(self) -> SessionFacts:
+        """How far it has got."""
+        course = self._open
+        return SessionFacts(
+            id=self.id,
+            receipt=self.receipt,
+            left=course.left,
+            alarms_left=course.alarms_left,
+            within=course.terms.within,
+        )
 
     @property
     def is_open(self) -> bool:
         """Whether it holds rows: until it is closed, or its curator is."""
         return self._course is not None
 
-    def answer(self, query: Query) -> Answer:
-        """How many rows meet a condition on each of some columns.
-
-        Args:
-            query: Such as `{"ward": ["ICU", "surgery"], "age": Between(30, 49)}`.
-        """
-        return self.answer_many([query])[0]
-
-    def answer_many(self, queries: Iterable[Query], *, asking: Asking | None = None) -> list[Answer]:
+    def answer_many(
+        self, queries: Iterable[Query], *, asking: Asking | None = None, most_cells: int = MOST_COUNTED
+    ) -> list[Answer]:
         """The same for many questions: they are stored together, which is as fast as storing one.
 
         Args:
             queries: In order.
             asking: How they can be taken back.
+            most_cells: Of the table over a question's columns, which is held in memory.
         """
-        questions = [self._reading.conjunction(query) for query in queries]
+        questions = [self._reading.conjunction(query, most_cells=most_cells) for query in queries]
         with self._lock:
             for _ in range(_TIMES_OVERTAKEN):
                 try:

@@ -1,0 +1,47 @@
+"""Routes for sessions: open one, and ask many questions in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Response
+from fastapi.responses import JSONResponse
+
+from discreet.answering.facts import facts_of
+from discreet.server.answered import NAME, answered
+from discreet.server.bodies import in_document
+from discreet.server.bytes_of import JSON, Form
+from discreet.server.incoming import LimitedRequest
+from discreet.server.refusals import RESPONSES
+from discreet.server.routing import SharedRoute
+from discreet.server.service import holder_of, service_of
+from discreet.server.session_bodies import NewSession, Questions
+from discreet.server.writing import WaitingAnswer
+
+routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=SharedRoute)
+
+
+@routes.post("/sessions", openapi_extra={**in_document(NewSession), "parameters": [NAME]})
+async def open_session(request: LimitedRequest) -> Response:
+    """Open a session: pays once for all its questions. The same words find it again, and it goes on. With `dry`, say what it would cost and promise."""
+    wanted = await request.read(NewSession)
+    service, holder = service_of(request), holder_of(request)
+    service.check_dataset(wanted.dataset)
+    if wanted.dry:
+        return await service.questions.explain(wanted, holder=holder, then=lambda plan: JSONResponse(facts_of(plan)))
+    return await answered(request, wanted, _FORM)
+
+
+@routes.post("/sessions/{name}/answers", openapi_extra={**in_document(Questions), "parameters": [NAME]})
+async def answer(name: str, request: LimitedRequest) -> Response:
+    """Answer questions in a session of yours, stored together. Free: it is paid for."""
+    questions = await request.read(Questions)
+    service_of(request).check_dataset(questions.dataset)
+    return await answered(request, questions.of(name), _FORM)
+
+
+def _written(said: Any, file: WaitingAnswer) -> None:
+    file.write(said.stored)
+
+
+_FORM = Form(JSON, _written)

@@ -1,0 +1,66 @@
+"""What is seen of a session, near or far."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from discreet.sessions.questions import Query
+from discreet.sessions.terms import Answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionFacts:
+    """How far a session has got."""
+
+    id: str
+    receipt: str
+    left: int
+    alarms_left: int
+    within: float
+
+
+class SessionFace(ABC):
+    """A session, wherever its rows are. The same question has the same answer, whenever it is asked."""
+
+    @property
+    @abstractmethod
+    def facts(self) -> SessionFacts:
+        """How far it has got."""
+
+    @property
+    def id(self) -> str:
+        """The same whenever it is opened again."""
+        return self.facts.id
+
+    @property
+    def left(self) -> int:
+        """How many new questions may still be asked."""
+        return self.facts.left
+
+    @property
+    def alarms_left(self) -> int:
+        """How many badly answered questions can still be found, and measured. A restart costs one, too."""
+        return self.facts.alarms_left
+
+    @property
+    def within(self) -> float:
+        """In rows: with a chance of 95 %, no answer that the guard let pass is further off than this."""
+        return self.facts.within
+
+    def answer(self, query: Query) -> Answer:
+        """How many rows meet a condition on each of some columns.
+
+        Args:
+            query: Such as `{"ward": ["ICU", "surgery"], "age": Between(30, 49)}`.
+        """
+        return self.answer_many([query])[0]
+
+    @abstractmethod
+    def answer_many(self, queries: Iterable[Query]) -> list[Answer]:
+        """The same for many questions: they are stored together, which is as fast as storing one.
+
+        Args:
+            queries: In order.
+        """

@@ -1,0 +1,56 @@
+"""Questions of a session as JSON: a value, a list of values, or `{"from": …, "to": …}` for each column; a date is `{"date": "2024-12-31"}`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from fractions import Fraction
+from typing import Any
+
+from discreet.answering.wire import parameter_facts, read_parameters
+from discreet.errors import BadInput
+from discreet.sessions.questions import Between, Query
+
+
+def query_facts(query: Query) -> dict[str, Any]:
+    """A question as JSON has it.
+
+    Args:
+        query: Conditions by column.
+    """
+    if not isinstance(query, Mapping):
+        raise BadInput("A question is a condition for each of some columns.", next_step='Give {"ward": "ICU"}.')
+    return {name: _condition_facts(condition) for name, condition in query.items()}
+
+
+def _condition_facts(condition: Any) -> Any:
+    if isinstance(condition, Between):
+        ends = {"from": condition.lower, "to": condition.upper}
+        return {name: _value_facts(end) for name, end in ends.items() if end is not None}
+    if isinstance(condition, list | tuple | AbstractSet):
+        return [_value_facts(value) for value in condition]
+    return _value_facts(condition)
+
+
+def _value_facts(value: Any) -> Any:
+    (plain,) = parameter_facts([float(value) if isinstance(value, Fraction) else value])
+    return plain
+
+
+def read_query(facts: Mapping[str, Any]) -> Query:
+    """The question again; what is none is refused where questions are read.
+
+    Args:
+        facts: As they came in.
+    """
+    return {name: _condition(condition) for name, condition in facts.items()}
+
+
+def _condition(facts: Any) -> Any:
+    if isinstance(facts, list):
+        return list(read_parameters(facts))
+    if isinstance(facts, dict) and set(facts) <= {"from", "to"}:
+        lower, upper = read_parameters([facts.get("from"), facts.get("to")])
+        return Between(lower, upper)
+    (value,) = read_parameters([facts])
+    return value

@@ -1,0 +1,160 @@
+"""Sessions over HTTP: priced before, paid once, gone on with by who opened them, near and far alike, and refused by name."""
+
+from datetime import date
+
+import pytest
+
+from discreet.client import RemoteCurator
+from discreet.errors import BadInput, SessionEnded, UnknownName
+from discreet.samples import write_clinic
+from discreet.server.app import create_app
+from discreet.server.keys import KeyBook
+from discreet.server.session_bodies import MOST_AT_ONCE
+from discreet.sessions import Between
+from discreet.sessions.wire import query_facts, read_query
+from tests.opening import CAP, begin_books, open_curator
+from tests.server.conftest import client_of
+
+OPENED = {"source": "SELECT sex, age FROM patients", "rho": 0.02, "questions": 20}
+WOMEN = {"questions": [{"sex": "F"}, {"sex": "F", "age": {"from": 30}}, {}]}
+
+
+class Door:
+    """The application, asked as alice, as bob or as the owner."""
+
+    def __init__(self, client, bearers, app):
+        self.client, self.bearers, self.app = client, bearers, app
+
+    def send(self, who, path, body):
+        return self.client.post(path, json=body, headers={"Authorization": f"Bearer {self.bearers[who]}"})
+
+    def code(self, who, path, body):
+        refused = self.send(who, path, body)
+        return refused.status_code, refused.json()["error"]["code"]
+
+    def spent(self):
+        return [balance.spent for balance in self.app.state.service.curator.budget()]
+
+    def far(self, who):
+        curator = RemoteCurator("http://testserver", key=self.bearers[who])
+        self.client.headers["Authorization"] = f"Bearer {self.bearers[who]}"
+        curator._http = self.client
+        return curator
+
+
+@pytest.fixture(scope="module")
+def door(tmp_path_factory):
+    config = write_clinic(tmp_path_factory.mktemp("questioning"), patients=300, visits=400)
+    keys = KeyBook.open(begin_books(config))
+    bearers = {
+        "alice": keys.create("alice"),
+        "bob": keys.create("bob", cap=CAP),
+        "owner": keys.create("olga", role="owner"),
+    }
+    app = create_app(open_curator(config), keys, config=config, class_ms=0)
+    with client_of(app) as client:
+        yield Door(client, bearers, app)
+    app.state.service.close()
+
+
+def test_a_dry_run_says_what_it_would_cost_and_promise_and_spends_nothing(door):
+    before = door.spent()
+    plan = door.send("alice", "/v1/sessions", {**OPENED, "dry": True}).json()
+    assert (plan["questions"], plan["alarms"], plan["rho"], plan["asked_before"]) == (20, 4, 0.02, False)
+    assert plan["within"] > 0
+    assert set(plan["charged"]) == {"dataset", "alice"}
+    assert door.spent() == before
+
+
+def test_it_is_paid_for_once_and_answers_the_same_again(door):
+    opened = door.send("alice", "/v1/sessions", OPENED)
+    bill, facts = door.spent(), opened.json()
+    assert facts["left"] == 20
+    path = f"/v1/sessions/{facts['id']}/answers"
+    told = door.send("alice", path, WOMEN).json()
+    assert [set(answer) for answer in told["answers"]] == [{"count", "how", "within"}] * 3
+    assert told["left"] == 17
+    assert door.send("alice", path, WOMEN).json() == told
+    again = door.send("alice", "/v1/sessions", OPENED)
+    assert again.json()["id"] == facts["id"]
+    assert door.spent() == bill
+    for who in ("bob", "owner"):
+        assert (
+            door.code(who, path, WOMEN)
+            == door.code(who, "/v1/sessions/none/answers", WOMEN)
+            == (404, "unknown-session")
+        )
+
+
+def test_what_is_refused_is_refused_by_name_and_not_paid_for(door):
+    before = door.spent()
+    for change, code in (
+        ({"mode": "none"}, "bad-input"),
+        ({"questions": 0}, "bad-input"),
+        ({"release": "none"}, "not-answered"),
+        ({"epsilon": 1.0}, "bad-input"),
+        ({"rho": 1e4}, "budget-exceeded"),
+        ({"source": "SELECT sex FROM none"}, "unknown-name"),
+        ({"alarms": None}, "bad-input"),
+    ):
+        assert door.code("alice", "/v1/sessions", {**OPENED, **change})[1] == code, change
+    assert door.spent() == before
+    path = f"/v1/sessions/{door.send('alice', '/v1/sessions', OPENED).json()['id']}/answers"
+    for questions, code in (
+        ([], "bad-input"),
+        ([{"sex": "X"}], "bad-input"),
+        ([{"none": 1}], "unknown-name"),
+        ([{"sex": {"from": {"date": "x"}}}], "bad-input"),
+        ([{"sex": {"like": "F"}}], "bad-input"),
+        ([{"sex": [["F"]]}], "bad-input"),
+        ([{}] * (MOST_AT_ONCE + 1), "bad-input"),
+        ([{"age": {"from": age}} for age in range(40, 62)], "session-ended"),
+    ):
+        assert door.code("alice", path, {"questions": questions})[1] == code, questions[:1]
+
+
+def test_far_it_is_as_near_and_goes_on_where_the_server_has_let_go_of_it(door):
+    curator, far = door.app.state.service.curator, door.far("bob")
+    asked = {**OPENED, "alarms": 2}
+    session = far.session(asked.pop("source"), **asked)
+    queries = [{"sex": {"F"}}, {"age": Between(30, 49)}, {"age": 5}, {}]
+    told = session.answer_many(queries)
+    near = curator.open_session(session.id, analyst="bob")
+    assert near.answer_many(queries) == told
+    assert (near.left, near.within) == (session.left, session.within)
+    curator.close_sessions()
+    assert session.answer_many(queries) == told
+    assert session.answer({"sex": "M"}).how == "estimated"
+    assert session.left == 15
+    assert far.plan_session(OPENED["source"], **asked).asked_before
+    assert far.plan_session(OPENED["source"], **asked) == curator.plan_session(OPENED["source"], analyst="bob", **asked)
+    with pytest.raises(SessionEnded):
+        session.answer_many([{"age": age} for age in range(50)])
+    for query, error in (({"none": 1}, UnknownName), ({"sex": "X"}, BadInput), (["sex"], BadInput)):
+        with pytest.raises(error):
+            session.answer(query)
+
+
+def test_of_many_sessions_the_first_are_let_go_of(door):
+    ids = []
+    for name in "abcde":
+        opened = door.send(
+            "owner", "/v1/sessions", {**OPENED, "source": "SELECT sex FROM patients", "name": name, "rho": 0.001}
+        )
+        ids.append(opened.json()["id"])
+    told = [door.send("owner", f"/v1/sessions/{each}/answers", WOMEN_ONLY).status_code for each in ids]
+    assert told == [404, 200, 200, 200, 200]
+
+
+WOMEN_ONLY = {"questions": [{"sex": "F"}]}
+
+
+def test_questions_come_back_from_json_as_they_were():
+    query = {
+        "a": Between(1, 2.5),
+        "b": [None, "x", date(2020, 1, 2)],
+        "c": date(2020, 1, 1),
+        "d": Between(upper=date(2020, 1, 1)),
+        "e": True,
+    }
+    assert read_query(query_facts(query)) == query
