@@ -6,6 +6,7 @@ from discreet.learning.bayes import NaiveBayes
 from discreet.learning.clusters import KMeans
 from discreet.learning.components import PCA
 from discreet.learning.features import Category, Number
+from discreet.learning.finite import FiniteClass
 from discreet.learning.linear import LinearRegression
 from discreet.learning.logistic import LogisticRegression
 from discreet.learning.moments import Moments
@@ -15,6 +16,7 @@ __all__ = [
     "PCA",
     "Category",
     "DecisionTree",
+    "FiniteClass",
     "KMeans",
     "LinearRegression",
     "LogisticRegression",
