@@ -31,6 +31,7 @@ from discreet.catalog.public import facts_of
 from discreet.engines import Engine, Places
 from discreet.errors import BadInput, NotAnswered, ScaleOutOfRange, TooLarge
 from discreet.exact import Number, exact, read_sensitivity
+from discreet.learning.curating import LearnsModels
 from discreet.ledger import Ledger
 from discreet.loss import Loss
 from discreet.mechanisms.base import least
@@ -62,7 +63,7 @@ class Estimate(NamedTuple):
     answer: Answer
 
 
-class Curator(MakesSynthetic, AnswersWorkloads, OpensSessions, FindsReleases, CuratorFace):
+class Curator(MakesSynthetic, AnswersWorkloads, LearnsModels, OpensSessions, FindsReleases, CuratorFace):
     """Stands between a database and an analyst who may be hostile."""
 
     def __init__(

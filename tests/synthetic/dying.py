@@ -6,9 +6,11 @@ import os
 import signal
 import sqlite3
 import sys
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
+from discreet.curator import Curator
 from discreet.opening import open_curator
 
 CATALOG = """
@@ -44,7 +46,12 @@ def prepared(folder: Path) -> Path:
     return place
 
 
-def go(place: Path, label: str, count: int) -> None:
+def synthesize(curator: Curator) -> None:
+    """What dies here."""
+    curator.synthesize("visits", **ASKED)
+
+
+def go(place: Path, label: str, count: int, work: Callable[[Curator], object]) -> None:
     """As far as one may."""
     passed: list[str] = []
 
@@ -55,7 +62,7 @@ def go(place: Path, label: str, count: int) -> None:
 
     with open_curator(place) as curator:
         curator.ledger._step = on_step
-        curator.synthesize("visits", **ASKED)
+        work(curator)
 
 
 def stored(place: Path) -> list[str]:
@@ -65,14 +72,13 @@ def stored(place: Path) -> list[str]:
     return [hashlib.sha256(body[16:]).hexdigest() for (body,) in rows]  # behind the salt
 
 
-def main() -> None:
-    """One child after another; nothing is open in this process, so that they can be forked."""
-    place = Path(sys.argv[1])
-    for death in sys.argv[2:]:
+def die_one_after_another(place: Path, deaths: Sequence[str], work: Callable[[Curator], object]) -> None:
+    """Nothing is open in this process, so that children can be forked."""
+    for death in deaths:
         label, _, count = death.rpartition("/")
         child = os.fork()
         if not child:
-            go(place, label, int(count))
+            go(place, label, int(count), work)
             os._exit(0)
         _, status = os.waitpid(child, 0)
         told = {"signal": os.WTERMSIG(status), "steps": stored(place)}
@@ -81,4 +87,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    die_one_after_another(Path(sys.argv[1]), sys.argv[2:], synthesize)

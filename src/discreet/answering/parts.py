@@ -23,6 +23,7 @@ from discreet.engines import Engine
 from discreet.exact import Number
 from discreet.ledger import Ledger
 from discreet.mechanisms import Adaptive
+from discreet.mechanisms.adaptive import AdaptiveBudget
 from discreet.sql import Table
 from discreet.sql.people import Found, plan_rows
 from discreet.sql.text import Parameters
@@ -93,10 +94,20 @@ class CuratorPart(Told, ABC):
         """A place to plan at, within the seconds of one question."""
 
     def _basis(
-        self, source: str | Table, options: RunOptions, *, name: str | None = None, found: Found | None = None
+        self,
+        source: str | Table,
+        options: RunOptions,
+        *,
+        name: str | None = None,
+        found: Found | None = None,
+        required: str | None = None,
+        budget: AdaptiveBudget | None = None,
     ) -> Basis:
-        """What a run begins with, or a refusal by name: everything that can be known of it before it is paid for."""
-        budget = budget_of(
+        """What a run begins with, or a refusal by name: everything that can be known of it before it is paid for.
+
+        Rows that lack the `required` column are left out; a budget is made of the options' price unless there is one.
+        """
+        budget = budget or budget_of(
             epsilon=options.get("epsilon"),
             delta=options.get("delta"),
             rho=options.get("rho"),
@@ -108,6 +119,7 @@ class CuratorPart(Told, ABC):
             self._engine,
             bins=options.get("bins"),
             found=found,
+            required=required,
             parameters=options.get("parameters", ()),
             today=self.ledger.data_day(),
         )

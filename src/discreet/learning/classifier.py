@@ -44,6 +44,9 @@ class Classifier(Model):
             raise NeedsValues("The classes are not public.", next_step="Give classes=[0, 1], from public knowledge.")
         return [*super()._columns_at_hand(), Column(self.target, tuple(self.classes))]
 
+    def bins_in(self, feature: Feature) -> int | None:
+        return None if feature == self.target else super().bins_in(feature)
+
     def check(self, domain: Domain) -> None:
         count = domain.column(self.target).size
         if not 2 <= count <= MOST_CLASSES:

@@ -15,7 +15,18 @@ from discreet.answering.transcript import Transcript, looks_in
 from discreet.errors import BadInput
 from discreet.exact import read_count
 from discreet.learning.card import Learned
-from discreet.learning.features import column_of, columns_in, ends_of, is_numeric, middle, name_of, numbers_in
+from discreet.learning.features import (
+    MOST_BINS,
+    Feature,
+    Number,
+    column_of,
+    columns_in,
+    ends_of,
+    is_numeric,
+    middle,
+    name_of,
+    numbers_in,
+)
 from discreet.learning.model import Floats, Model
 
 CELLS = 4096
@@ -54,6 +65,9 @@ class KMeans(Model):
 
     def _columns_at_hand(self) -> list[Any]:
         return [column_of(feature, bins=self.cells_each) for feature in self.features]
+
+    def bins_in(self, feature: Feature) -> int | None:
+        return (feature.bins if isinstance(feature, Number) else None) or min(self.cells_each, MOST_BINS)
 
     def check(self, domain: Domain) -> None:
         if not all(is_numeric(domain.column(name_of(feature))) for feature in self.features):

@@ -35,6 +35,9 @@ class PCA(Moments):
         super().__post_init__()
         read_count(self.components, name="components")
 
+    def _settings(self) -> dict[str, Any]:
+        return {"components": self.components}
+
     def check(self, domain: Domain) -> None:
         width = design_of(self.wanted, domain).width - 1
         if self.components > width:

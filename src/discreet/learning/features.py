@@ -85,14 +85,36 @@ def name_of(feature: Feature) -> str:
 
 
 def described(feature: Feature) -> list[Any]:
-    """As JSON has it."""
+    """As JSON has it: what the domain does not say."""
     match feature:
         case Number():
             ends = [None if end is None else str(exact(end)) for end in (feature.lower, feature.upper)]
             return ["number", feature.name, *ends, feature.bins]
         case Category():
-            return ["category", feature.name, None if feature.values is None else [repr(v) for v in feature.values]]
+            return ["category", feature.name]
     return ["column", name_of(feature)]
+
+
+def rebuilt(described: Sequence[Any]) -> Feature:
+    """The feature that was described; the values of a category are in the domain."""
+    match described:
+        case ["number", name, lower, upper, bins]:
+            low, high = (None if end is None else Fraction(end) for end in (lower, upper))
+            return Number(name, low, high, bins)
+        case ["category", name]:
+            return Category(name)
+    return str(described[1])
+
+
+def check_undeclared(feature: Feature) -> None:
+    """Refuse bounds and values where a catalog has them."""
+    if (isinstance(feature, Number) and feature.lower is not None) or (
+        isinstance(feature, Category) and feature.values
+    ):
+        raise BadInput(
+            f"The catalog says what {feature.name} can hold.",
+            next_step="Leave bounds and values out, or select them in the source.",
+        )
 
 
 def column_of(feature: Feature, *, bins: int | None) -> Column:

@@ -85,6 +85,10 @@ class LogisticRegression(Classifier):
         super().check(domain)
         design_of(self.features, domain)
 
+    def work(self, domain: Domain) -> int:
+        design, count = self._design(domain)
+        return (self.passes * count + 1) * len(design.attributes)
+
     def _design(self, domain: Domain) -> tuple[Design, int]:
         """What it sees, and how many rows of weights there are: one for two classes."""
         classes = domain.column(self.target).size

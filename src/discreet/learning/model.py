@@ -24,9 +24,19 @@ from discreet.answering.domain import Domain, rebuilt
 from discreet.answering.transcript import Transcript
 from discreet.documenting import tell_arguments
 from discreet.errors import BadData, BadInput, NeedsDelta
-from discreet.exact import Number
+from discreet.exact import Number as Real
 from discreet.learning.card import Card, Learned
-from discreet.learning.features import Feature, codes_in, column_of, columns_in, described, name_of
+from discreet.learning.features import (
+    MOST_BINS,
+    Category,
+    Feature,
+    Number,
+    codes_in,
+    column_of,
+    columns_in,
+    described,
+    name_of,
+)
 from discreet.ledger.releases import rebuild_as
 from discreet.loss import Loss, Neighbours, read_neighbours
 from discreet.mechanisms import Adaptive
@@ -50,9 +60,9 @@ class Model(ABC):
     """
 
     features: Sequence[Feature]
-    epsilon: Number | None = None
-    delta: Number | None = None
-    rho: Number | None = None
+    epsilon: Real | None = None
+    delta: Real | None = None
+    rho: Real | None = None
     _transcript: Transcript | None = field(default=None, init=False)
     domain: Domain = field(init=False)
     """What is public about the rows it was learned from."""
@@ -94,11 +104,30 @@ class Model(ABC):
             "kind": PURPOSE,
             "model": type(self).__name__,
             "columns": [described(feature) for feature in self.wanted],
+            "target": self.label is not None,
             **self._settings(),
         }
 
     def _settings(self) -> dict[str, Any]:
         return {}
+
+    def bins_in(self, feature: Feature) -> int | None:
+        """How many bins a curator shall put a column into, if it is of numbers: many for a line.
+
+        Args:
+            feature: What the model was told of it.
+        """
+        if isinstance(feature, Category):
+            return None
+        return (feature.bins if isinstance(feature, Number) else None) or self.bins or MOST_BINS
+
+    def work(self, domain: Domain) -> int:
+        """How many columns its passes go over, one after another: beside tables, what takes an engine longest.
+
+        Args:
+            domain: What is public about the rows.
+        """
+        return len(domain.columns)
 
     @abstractmethod
     def check(self, domain: Domain) -> None:
@@ -167,9 +196,7 @@ class Model(ABC):
         return self.delta is None and self.rho is None
 
     @classmethod
-    def budget(
-        cls, *, epsilon: Number | None, delta: Number | None, rho: Number | None, is_pure: bool
-    ) -> AdaptiveBudget:
+    def budget(cls, *, epsilon: Real | None, delta: Real | None, rho: Real | None, is_pure: bool) -> AdaptiveBudget:
         """What may be spent, or a refusal.
 
         Args:

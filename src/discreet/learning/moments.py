@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import date
+from fractions import Fraction
 
 import numpy as np
 
 from discreet.answering.design import SCALE, Design, SumMeasurer
-from discreet.answering.domain import Domain
+from discreet.answering.domain import Bin, Domain
 from discreet.answering.transcript import Transcript
 from discreet.exact import exact
 from discreet.learning.card import Learned
@@ -125,11 +127,18 @@ def label_name(column: str, label: object) -> str:
         column: Its column.
         label: Its label.
     """
-    lower, upper = getattr(label, "lower", None), getattr(label, "upper", None)
-    if lower is None or upper is None:
+    if not isinstance(label, Bin):
         return f"{column} = {'none' if label is None else label}"
-    ends = [f"{float(end):g}" if hasattr(end, "numerator") else str(end) for end in (lower, upper)]
-    return f"{column} {ends[0]} to {ends[1]}"
+    return f"{column} {end_name(label.lower)} to {end_name(label.upper)}"
+
+
+def end_name(end: Fraction | date) -> str:
+    """What an end of a bin is called.
+
+    Args:
+        end: A number or a day.
+    """
+    return str(end) if isinstance(end, date) else f"{float(end):g}"
 
 
 def to_original(design: Design, domain: Domain) -> Floats:

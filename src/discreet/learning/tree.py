@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from discreet.answering.design import Partition, Split, SumMeasurer
-from discreet.answering.domain import Column, Domain
+from discreet.answering.domain import Bin, Column, Domain
 from discreet.answering.transcript import Transcript
 from discreet.exact import exact, read_count
 from discreet.learning.card import Learned
 from discreet.learning.classifier import Classifier
 from discreet.learning.features import is_numeric, name_of
 from discreet.learning.model import Floats
-from discreet.learning.moments import label_name
+from discreet.learning.moments import end_name, label_name
 from discreet.ledger.releases import rebuild
 from discreet.mechanisms import Gaussian
 
@@ -48,6 +48,9 @@ class DecisionTree(Classifier):
 
     def _settings(self) -> dict[str, Any]:
         return {"depth": self.depth}
+
+    def work(self, domain: Domain) -> int:
+        return (self.depth + 1) * len(domain.columns)
 
     def _candidates(self, domain: Domain) -> list[Split]:
         columns = [(domain.names.index(name_of(feature)), domain.column(name_of(feature))) for feature in self.features]
@@ -118,8 +121,7 @@ def _question(column: Column, split: Split) -> str:
     if not is_numeric(column):
         return label_name(column.name, column.labels[first])
     label = column.labels[first]
-    least = getattr(label, "lower", label)
-    return f"{column.name} >= {float(least):g}" if hasattr(least, "numerator") else f"{column.name} >= {least}"
+    return f"{column.name} >= {end_name(label.lower if isinstance(label, Bin) else label)}"
 
 
 def _chances(counts: Floats, noise: float) -> tuple[Floats, Floats]:

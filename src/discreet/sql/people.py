@@ -7,8 +7,8 @@ A column that names the person is left out: it has no table.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from fractions import Fraction
 from typing import TypeAlias
@@ -75,20 +75,24 @@ def plan_rows(
     *,
     bins: Mapping[str, int] | None = None,
     found: Found | None = None,
+    required: str | None = None,
     parameters: Parameters = (),
     today: date | None = None,
 ) -> PeoplesRows:
     """The rows of a table of the catalog, or of a SELECT; refused by name where a column has no public domain. Nothing protected is read.
 
     `source` is a table's name or a SELECT, `bins` how many bins columns have that shall not have 32, `found` what is known of columns whose
-    values are not declared: what was released of them. `parameters` stand for ? and :name, `today` for CURRENT_DATE.
+    values are not declared: what was released of them. Rows that lack the `required` column count in no table. `parameters` stand for ? and :name, `today` for CURRENT_DATE.
     """
     table = _table_in(source, catalog)
     text = source if table is None else f"SELECT * FROM {table}"
     rows, options, notes = read_people(text, catalog, facts, parameters=parameters, today=today)
     if rows.relation.is_public:
         raise NotAllowed("These rows are public, and need no protection.", next_step="Look at the public file itself.")
-    parts = _parts_of(rows, facts, bins or {}, found or {})
+    parts = [
+        _present(*part) if part[0].name == required else part
+        for part in _parts_of(rows, facts, bins or {}, found or {})
+    ]
     limits = limits_of(rows.relation, options, catalog, has_keys=False)
     question = Question(
         rows=tightened(rows.relation, limits),
@@ -120,10 +124,23 @@ def _parts_of(rows: Rows, facts: PublicFacts, bins: Mapping[str, int], found: Fo
     return [part for part in coded.values() if part is not None]
 
 
+def _present(column: CodedColumn, key: Key) -> tuple[CodedColumn, Key]:
+    """The same without a code for NULL."""
+    values = tuple(value for value in column.values if value is not None)
+    listed = tuple(value for value in key.values or () if value is not None)
+    return replace(column, values=values, has_null=False), Key(key.expression, listed)
+
+
 def values_question(source: str, column: str, catalog: Catalog) -> str:
     """The question which values of a column people have: SQL, whose groups are selected privately."""
     name, table = _quoted(column), _table_in(source, catalog)
     return f"SELECT {name} AS value, COUNT(*) AS n FROM {table or f'({source})'} AS people GROUP BY {name}"
+
+
+def columns_question(source: str, columns: Sequence[str], catalog: Catalog) -> str:
+    """The rows of a source with some of its columns, as SQL."""
+    listed = ", ".join(f"{_quoted(name)} AS {_quoted(name)}" for name in columns)
+    return f"SELECT {listed} FROM {_table_in(source, catalog) or f'({source})'} AS people"
 
 
 def _table_in(source: str, catalog: Catalog) -> str | None:

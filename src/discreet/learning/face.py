@@ -1,0 +1,75 @@
+"""What an analyst sees of a curator about learning."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Protocol, TypedDict, TypeVar, Unpack
+
+from discreet.answering.parts import RunPlan
+from discreet.documenting import Told
+from discreet.exact import Number
+from discreet.learning.model import Model
+from discreet.sql.builder import Table
+from discreet.sql.text import Parameters
+
+Kind = TypeVar("Kind", bound=Model)
+
+
+class LearningOptions(TypedDict, total=False):
+    """One price, and what the source takes."""
+
+    epsilon: Annotated[
+        Number | None, "What all of it may cost, at the account's delta unless another is given. There is no default."
+    ]
+    delta: Annotated[Number | None, "At which epsilon is converted; it is not spent."]
+    rho: Annotated[Number | None, "The price as zCDP, instead of both."]
+    parameters: Annotated[Parameters, "A mapping for :name, or a sequence for ?."]
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedLook:
+    """One noisy release of a model, before it is drawn."""
+
+    what: str
+    numbers: int
+    within: float
+    """No number is further off in 95 % of all releases, in the units that are added up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearningPlan(RunPlan):
+    """What a model would look at, how exactly, and what it would cost; nothing was spent or read."""
+
+    looks: tuple[PlannedLook, ...]
+
+
+class LearningFace(Told, Protocol):
+    """What an analyst can do, wherever the data is."""
+
+    def learn(
+        self,
+        model: Kind,
+        source: str | Table,
+        *,
+        name: str | None = None,
+        request_id: str | None = None,
+        **price: Unpack[LearningOptions],
+    ) -> Kind:
+        """Learn a model from a table, or from a SELECT that yields people's rows: all of it is charged once before the first look.
+
+        Args:
+            model: What to learn, by the names of columns, such as `LogisticRegression(target="died", features=["age", "ward"])`.
+            source: A table's name, or a SELECT of rows.
+            name: What the release is looked up by.
+            request_id: A name for this call: repeated under it, it is paid for once.
+            **price: What it may cost.
+        """
+
+    def plan_learning(self, model: Model, source: str | Table, **price: Unpack[LearningOptions]) -> LearningPlan:
+        """What `learn` would look at and cost, or its refusal. Nothing is read and nothing is spent.
+
+        Args:
+            model: What to learn.
+            source: A table's name, or a SELECT of rows.
+            **price: What it may cost.
+        """

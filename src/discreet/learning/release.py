@@ -1,0 +1,55 @@
+"""A model as what comes of a run: found by its name, saved and loaded, with nothing private in it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from discreet.answering.run_release import RunRelease
+from discreet.errors import BadRelease
+from discreet.learning.bayes import NaiveBayes
+from discreet.learning.clusters import KMeans
+from discreet.learning.components import PCA
+from discreet.learning.features import rebuilt
+from discreet.learning.linear import LinearRegression
+from discreet.learning.logistic import LogisticRegression
+from discreet.learning.model import PURPOSE, Model
+from discreet.learning.moments import Moments
+from discreet.learning.tree import DecisionTree
+
+MODELS: dict[str, type[Model]] = {
+    kind.__name__: kind
+    for kind in (DecisionTree, KMeans, LinearRegression, LogisticRegression, Moments, NaiveBayes, PCA)
+}
+
+
+_OF_ALL = ("kind", "model", "columns", "target")
+
+
+class ModelRelease(RunRelease, kind=PURPOSE):
+    """A model that was learned from protected rows."""
+
+    @cached_property
+    def model(self) -> Model:
+        """The model, ready to predict."""
+        return model_of(self.purpose).learned_from(self.stored, receipt=self.receipt, replayed=self.replayed)
+
+
+def model_of(purpose: dict[str, Any]) -> Model:
+    """The model that a purpose describes; it has learned nothing yet.
+
+    Args:
+        purpose: As `Model.described` says it.
+    """
+    settings: dict[str, Any] = {name: value for name, value in purpose.items() if name not in _OF_ALL}
+    settings |= {name: Fraction(text) for name, text in settings.items() if isinstance(text, str)}
+    kind, columns = MODELS.get(str(purpose["model"])), purpose["columns"]
+    if kind is None or not isinstance(columns, list):
+        raise BadRelease(
+            "This model is of a kind that is not known here.", next_step="Install a newer version of Discreet."
+        )
+    features = [rebuilt(column) for column in columns]
+    if purpose["target"]:
+        settings["target"] = features.pop()
+    return kind(features=features, **settings)

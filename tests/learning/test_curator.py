@@ -1,0 +1,206 @@
+"""Models of protected rows: one charge before the first look, rows that stay where they are, a crash at any pass, and what is refused before."""
+
+import hashlib
+import itertools
+import json
+import logging
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from discreet.catalog import parse_catalog
+from discreet.errors import BadInput, BudgetExceeded, NeedsDelta, NeedsValues, ScaleOutOfRange, TooLarge, UnknownName
+from discreet.learning import (
+    PCA,
+    Category,
+    DecisionTree,
+    KMeans,
+    LinearRegression,
+    LogisticRegression,
+    Moments,
+    NaiveBayes,
+    Number,
+)
+from discreet.ledger import verify
+from discreet.opening import open_curator
+from tests.learning.dying import ASKED, learn
+from tests.synthetic.dying import prepared
+
+PLANTED = "planted-6fe1"
+CATALOG = """
+[source]
+path = "."
+[ledger]
+path = ":memory:"
+[budget]
+epsilon = 30
+delta = 1e-6
+[tables.visits]
+privacy_unit = "person"
+max_rows = {most}
+columns.person = {{ type = "integer" }}
+columns.ward = {{ type = "text", values = ["A", "B", "C"], nullable = true }}
+columns.age = {{ type = "integer", lower = 0, upper = 99 }}
+columns.cost = {{ type = "real", lower = 0, upper = 10, nullable = true }}
+columns.died = {{ type = "boolean", nullable = true }}
+columns.note = {{ type = "text" }}
+"""
+PURE = CATALOG.replace("delta = 1e-6\n", "")
+
+
+def frame(count=3_000, seed=1, most=1):
+    rng = np.random.default_rng(seed)
+    age = rng.integers(0, 100, count)
+    died = [None if n % 50 == 0 else bool(d) for n, d in enumerate(rng.random(count) < age / 100)]
+    wards = [None if n % 40 == 0 else "ABC"[w] for n, w in enumerate(rng.integers(0, 3, count))]
+    cost = np.clip(age / 20 + rng.normal(0, 1, count), 0, 10)
+    columns = {"person": pa.array(np.arange(count) // most), "ward": pa.array(wards, pa.string()), "age": pa.array(age),
+               "cost": pa.array(cost), "died": pa.array(died, pa.bool_()), "note": pa.array([PLANTED] * count)}  # fmt: skip
+    return pa.table(columns)
+
+
+def a_curator(text=CATALOG, most=1, **options):
+    return open_curator(catalog=parse_catalog(text.format(most=most)), frames={"visits": frame(most=most, **options)})
+
+
+MODELS = [
+    LogisticRegression(target="died", features=["age", "ward"]),
+    LogisticRegression(target="ward", features=[Number("age", bins=6), Category("died")], passes=3),
+    LinearRegression(target="cost", features=["age", Category("ward")], ridge=2),
+    Moments(features=["age", "cost", "ward"]),
+    PCA(features=["age", "cost"], components=1),
+    NaiveBayes(target="died", features=["age", "ward"]),
+    DecisionTree(target="died", features=["age", "ward"], depth=2),
+    KMeans(features=["age", "cost"], clusters=2),
+]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_a_model_is_charged_once_and_the_same_again_is_free_and_byte_equal(model):
+    with a_curator() as curator:
+        learned = curator.learn(model, "visits", rho=0.5, name="m", analyst=None)
+        spent = curator.budget()
+        again = curator.learn(model, "visits", rho=0.5)
+        assert again.replayed
+        assert not learned.replayed
+        assert curator.budget() == spent
+        assert again.transcript.encoded() == learned.transcript.encoded()
+        assert repr(again.card().rows) == repr(learned.card().rows)
+        found = curator.release("m").model
+        assert repr(found.card().rows) == repr(learned.card().rows)
+        assert curator.ledger.account().total.rho == pytest.approx(0.5e24, rel=1e-9)
+        assert learned.receipt == again.receipt != ""
+        assert verify(curator.ledger).sound
+
+
+def test_what_is_learned_from_protected_rows_is_what_the_rows_say():
+    with a_curator(count=6_000) as curator:
+        model = curator.learn(LogisticRegression(target="died", features=["age", "ward"]), "visits", epsilon=8)
+        young, old = model.predict_proba({"age": [5, 95], "ward": ["A", "B"]})[:, 1]
+        assert young < 0.3
+        assert old > 0.7
+        line = curator.learn(LinearRegression(target="cost", features=["age"]), "visits", epsilon=8)
+        assert line.coef_[0] == pytest.approx(0.046, abs=0.01)
+        names = [row["number"] for row in model.card().rows]
+        assert names == ["intercept", "age", "ward = A", "ward = B", "ward = C", "ward = none"]
+        tree = curator.learn(DecisionTree(target="died", features=["age"], depth=2), "visits", epsilon=8)
+        assert tree.predict({"age": [3, 97]}).tolist() == [False, True]
+
+
+def test_a_select_that_stays_rows_is_a_source_and_a_persons_rows_multiply_the_noise():
+    model = NaiveBayes(target="died", features=["age"])
+    with a_curator(most=1) as one, a_curator(most=3) as three:
+        source = "SELECT age, died FROM visits WHERE age < :most"
+        plans = [c.plan_learning(model, source, rho=0.1, parameters={"most": 50}) for c in (one, three)]
+        assert plans[1].rows_per_person == 3
+        assert plans[1].looks[0].within == pytest.approx(3 * plans[0].looks[0].within, rel=0.1)
+        assert one.learn(model, source, rho=0.1, parameters={"most": 50}).classes_.tolist() == [False, True]
+        assert three.budget()[0].spent.epsilon == 0
+
+
+def test_rows_whose_label_is_missing_are_left_out_and_missing_values_are_not():
+    with a_curator(CATALOG.replace("epsilon = 30", "epsilon = 100000")) as curator:
+        moments = curator.learn(Moments(features=["ward", "cost"]), "visits", rho=1000)
+        bayes = curator.learn(NaiveBayes(target="died", features=["ward"]), "visits", rho=1000)
+        rows = {row["number"]: row["value"] for row in moments.card().rows}
+        assert rows["rows"] == pytest.approx(3_000, abs=2)
+        assert rows["sum of ward = none"] == pytest.approx(75, abs=2)
+        assert np.exp(bayes.prior).sum() == pytest.approx(1)
+        assert sum(look.values.sum() for look in [step.look for step in bayes.transcript.steps]) == pytest.approx(
+            2_940, abs=3
+        )
+
+
+def test_a_pure_account_takes_what_has_a_pure_epsilon_and_refuses_the_rest_with_a_next_step():
+    with a_curator(PURE) as curator:
+        for model in MODELS:
+            if isinstance(model, NaiveBayes | DecisionTree | KMeans):
+                learned = curator.learn(model, "visits", epsilon=1)
+                assert learned.loss.delta == 0
+                continue
+            before = curator.budget()
+            with pytest.raises(NeedsDelta) as refusal:
+                curator.learn(model, "visits", epsilon=1)
+            assert "NaiveBayes" in refusal.value.next_step
+            assert curator.budget() == before
+
+
+@pytest.mark.parametrize(
+    ("model", "source", "price", "refusal"),
+    [
+        (NaiveBayes(target="died", features=["age"]), "visits", {}, BadInput),
+        (NaiveBayes(target="died", features=["nobody"]), "visits", {"rho": 0.1}, UnknownName),
+        (NaiveBayes(target="died", features=["note"]), "visits", {"rho": 0.1}, NeedsValues),
+        (NaiveBayes(target="died", features=["person"]), "visits", {"rho": 0.1}, UnknownName),
+        (NaiveBayes(target="died", features=["age"]), "vists", {"rho": 0.1}, UnknownName),
+        (NaiveBayes(target="died", features=[Number("age", 0, 5)]), "visits", {"rho": 0.1}, BadInput),
+        (NaiveBayes(target="died", features=["age"], classes=[0, 1]), "visits", {"rho": 0.1}, BadInput),
+        (NaiveBayes(target="died", features=["age"], epsilon=1), "visits", {"rho": 0.1}, BadInput),
+        (LinearRegression(target="ward", features=["age"]), "visits", {"rho": 0.1}, BadInput),
+        (KMeans(features=["ward"]), "visits", {"rho": 0.1}, BadInput),
+        (LogisticRegression(target="ward", features=["age", "cost"], passes=100), "visits", {"rho": 0.1}, None),
+        (NaiveBayes(target="died", features=["age"]), "visits", {"rho": 1e-300}, ScaleOutOfRange),
+        (NaiveBayes(target="died", features=["age"]), "visits", {"rho": 1e6}, BudgetExceeded),
+        ("a model", "visits", {"rho": 0.1}, BadInput),
+    ],
+)  # fmt: skip
+def test_what_is_refused_is_refused_before_anything_is_charged_or_read(model, source, price, refusal, monkeypatch):
+    with a_curator() as curator:
+        monkeypatch.setattr(curator._engine, "tables", lambda *_, **__: pytest.fail("rows were read"))
+        if refusal is None:
+            monkeypatch.setattr("discreet.learning.curating.MOST_WORK", 100)
+            refusal = TooLarge
+        with pytest.raises(refusal):
+            curator.learn(model, source, **price)
+        assert curator.budget()[0].spent.epsilon == 0
+
+
+def test_planted_values_are_in_no_log_progress_or_model(caplog):
+    caplog.set_level(logging.DEBUG)
+    with a_curator() as curator:
+        table = curator._engine._data
+        assert table.execute(f"SELECT count(*) FROM (SELECT 1 WHERE '{PLANTED}' = 'x')").fetchall() == [(0,)]
+        learned = curator.learn(LogisticRegression(target="died", features=["age", "ward"]), "visits", rho=0.5)
+        text = repr(learned) + repr(learned.card()) + json.dumps(learned.transcript.facts["purpose"])
+        assert PLANTED not in text + caplog.text
+        assert PLANTED.encode() not in learned.transcript.encoded()
+
+
+def test_a_process_killed_at_its_passes_leaves_one_transcript_and_one_charge(tmp_path):
+    place = prepared(tmp_path)
+    deaths = ["reserve: committed/0", "step: written/1", "step: committed/2", "finish: begun/0"]
+    command = [sys.executable, "-m", "tests.learning.dying", str(place), *deaths]
+    told = [json.loads(line) for line in subprocess.check_output(command, timeout=120).splitlines()]
+    histories = [death["steps"] for death in told]
+    assert all(later[: len(earlier)] == earlier for earlier, later in itertools.pairwise(histories))
+    assert [death["signal"] for death in told] == [signal.SIGKILL] * len(deaths)
+    assert len(histories[-1]) == 5  # the products and four passes
+    with open_curator(place) as curator:
+        learned = learn(curator)
+        assert [hashlib.sha256(step.encoded()).hexdigest() for step in learned.transcript.steps] == histories[-1]
+        assert curator.ledger.account().total.rho == pytest.approx(ASKED["rho"] * 1e24, rel=1e-9)
+        assert verify(curator.ledger).sound
