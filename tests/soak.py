@@ -32,7 +32,9 @@ from discreet.algebra.registry import every_function
 from discreet.noise import RandomBits, bernoulli_exp, discrete_gaussian, discrete_laplace
 from tests import edits
 from tests.algebra.test_efforts import SLACK, slowest
+from tests.algebra.test_functions import are_within_what_was_derived
 from tests.answering import test_intervals as intervals
+from tests.attacks.promises import is_kept_within_the_bound
 from tests.attacks.test_linking import MEDALLIONS, name_every_taxi
 from tests.checks import FALSE_ALARM, _binned, children_share_no_noise
 from tests.commands import run_apart
@@ -43,9 +45,13 @@ from tests.ledger.test_races import UNITS, race
 from tests.ledger.test_state_machine import Books
 from tests.local.cases import TRIALS
 from tests.local.test_every_randomizer import check_variance
+from tests.mechanisms.cases import CASES
+from tests.mechanisms.test_every_mechanism import follow_the_exact_law
+from tests.noise.test_choice import LAWS, SCORES, follow_their_law
 from tests.reference import soaking
 from tests.server.mixed_load import mixed_load
 from tests.server.test_collecting import lose_nothing
+from tests.server.test_contract import clinic_in, throw_at_every_route
 from tests.server.test_crashes import crash
 from tests.server.test_fuzz import ask_with_canaries
 from tests.server.test_time import busy, dear_guess, heard, listen
@@ -75,6 +81,12 @@ LISTENED = 300
 LOAD_MINUTES = 10
 SLIPS = 1_000
 AUDITED = 2_000
+RELEASES = 40_000
+CHOICES = 200_000
+THROWN = 400
+GUESSES = 100
+GUESSED = ("differencing", "averaging", "homogeneity", "background", "intersection", "sampling", "auditing", "lowbits", "timing", "name-and-shame")  # fmt: skip
+"""Attacks that guess a bit: the suite plays too few of them at epsilon 1 to break the bound by being right."""
 
 
 def follows(draw: Callable[[int, RandomBits], np.ndarray], law: Law) -> str:
@@ -141,6 +153,35 @@ def efforts() -> str:
         for record in every_function():
             assert slowest(engine, record, rows=10**6, combinations=100) < SLACK, record
     return "no function took longer than declared"
+
+
+def derived() -> str:
+    with duckdb.connect(config={"threads": 1}) as engine:
+        for record in every_function():
+            are_within_what_was_derived(engine, record.name, choices_each=200)
+    return "every result within the bounds and values that were derived"
+
+
+def releases() -> str:
+    for case, side in itertools.product(CASES, (0, 1)):
+        follow_the_exact_law(case, side, times=RELEASES)
+    for (choose, law), scores in itertools.product(LAWS, SCORES):
+        follow_their_law(choose, law, scores, times=CHOICES)
+    return f"{2 * len(CASES)} laws of releases and {len(LAWS) * len(SCORES)} of choices, all followed"
+
+
+def contract() -> str:
+    with tempfile.TemporaryDirectory() as folder, clinic_in(Path(folder)) as (app, key):
+        throw_at_every_route(app, key, examples=THROWN)
+    return "no route failed, whatever was sent"
+
+
+def guesses() -> str:
+    for name in GUESSED:
+        is_kept_within_the_bound(name, epsilon=1, trials=GUESSES)
+    for name in ("differencing", "lowbits"):
+        is_kept_within_the_bound(name, epsilon=1, delta=1e-6, trials=GUESSES)
+    return f"{len(GUESSED)} attacks, none right more often than the bound allows"
 
 
 def taxis() -> str:
@@ -272,7 +313,11 @@ def soaks(ledgers: dict[str, Callable[[], str]]) -> Iterator[tuple[str, str, Cal
     yield "local: variances and intervals of every protocol", "trials", randomizers
     yield f"{len(EXTREMES)} extreme rows, 500 questions each", "5", extreme_rows
     yield "every function on a million dear rows", "none", efforts
+    yield "every function on 200 choices of arguments a signature", "none", derived
+    yield f"every mechanism on neighbours: {RELEASES:,} releases, {CHOICES:,} choices", "names", releases
+    yield f"service: {THROWN} requests made up for every route", "none", contract
     yield f"attack: {MEDALLIONS:,} medallions hashed", "20", taxis
+    yield f"attack: a bit guessed {GUESSES} times by each at epsilon 1", "20", guesses
     yield f"service: {SERVER_KILLS} kill -9 under 8 clients", "none", server_kills
     yield f"synthetic data: kill -9 at every step of {EXITS} runs", "none", synthesis_kills
     yield f"synthetic data: {AUDITED:,} runs of aim a side, a person known but for being there", "audit", audited

@@ -4,6 +4,8 @@ from discreet import attacks
 
 SURE = 1 - 1e-9
 """A red run means a bug, not bad luck."""
+FEW = 8
+"""Trials at epsilon 1 and above, where a bit may be guessed so often that forty could not break the bound either; `make soak` plays enough."""
 
 
 def succeeds(name, *, at_least, against="weak", **details):
@@ -14,6 +16,11 @@ def succeeds(name, *, at_least, against="weak", **details):
     assert found.success > found.baseline
     assert {"guess", "truth"} <= {step.kind for step in found.transcript}
     return found
+
+
+def trials_at(epsilon, *, enough=40):
+    """How often to guess a bit: `enough` where that would break the bound (test_power.py)."""
+    return enough if epsilon < 1 else FEW
 
 
 def is_kept_within_the_bound(name, *, epsilon, **details):

@@ -7,7 +7,7 @@ from discreet import attacks
 from discreet.attacks.releases.anonymous import group_of, k_anonymous, l_diverse
 from discreet.attacks.releases.auditors import BooleanAuditor, Denied, MaximumAuditor
 from discreet.errors import BadInput
-from tests.attacks.promises import is_kept_within_the_bound, succeeds
+from tests.attacks.promises import FEW, is_kept_within_the_bound, succeeds, trials_at
 
 
 @pytest.fixture
@@ -89,8 +89,8 @@ def test_refusals_give_people_away_and_deciding_takes_twice_as_long_for_each_per
 @pytest.mark.parametrize("epsilon", [0.1, 1, 10])
 @pytest.mark.parametrize("name", ["homogeneity", "background", "intersection", "auditing"])
 def test_discreet_keeps_them_within_the_bound(name, epsilon):
-    few = epsilon == 10 or name in ("background", "intersection")  # played as homogeneity is
-    found = is_kept_within_the_bound(name, epsilon=epsilon, trials=8 if few else 40)
+    enough = FEW if name in ("background", "intersection") else 40  # played as homogeneity is
+    found = is_kept_within_the_bound(name, epsilon=epsilon, trials=trials_at(epsilon, enough=enough))
     if epsilon == 10:
         assert found.success > 0.6, "at epsilon 10 a sensible attacker is right"
 

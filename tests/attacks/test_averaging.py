@@ -5,7 +5,7 @@ import pytest
 
 from discreet import attacks
 from discreet.attacks.releases.noisy import StickyNoise
-from tests.attacks.promises import is_kept_within_the_bound, succeeds
+from tests.attacks.promises import is_kept_within_the_bound, succeeds, trials_at
 
 
 def test_four_hundred_repeats_wash_out_fresh_noise():
@@ -27,7 +27,7 @@ def test_sticky_noise_answers_the_same_words_the_same_and_few_repeats_are_not_en
 
 @pytest.mark.parametrize("epsilon", [0.1, 1, 10])
 def test_discreet_charges_every_wording_and_repeats_its_answers(epsilon):
-    found = is_kept_within_the_bound("averaging", epsilon=epsilon, trials=40 if epsilon == 1 else 8)
+    found = is_kept_within_the_bound("averaging", epsilon=epsilon, trials=trials_at(epsilon))
     told = [step.text for step in found.transcript if step.kind == "answered"]
     assert told[0] in told[1]
     assert "free" in told[1]

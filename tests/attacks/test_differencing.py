@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.attacks.promises import is_kept_within_the_bound, succeeds
+from tests.attacks.promises import is_kept_within_the_bound, succeeds, trials_at
 
 
 @pytest.mark.parametrize("release", ["minimum-size", "articles", "room"])
@@ -12,6 +12,6 @@ def test_exact_counts_give_everybody_away(release):
 
 @pytest.mark.parametrize("epsilon", [0.1, 1, 10])
 def test_discreet_keeps_the_difference_within_the_bound(epsilon):
-    found = is_kept_within_the_bound("differencing", epsilon=epsilon, trials=8 if epsilon == 10 else 40)
+    found = is_kept_within_the_bound("differencing", epsilon=epsilon, trials=trials_at(epsilon))
     if epsilon == 10:
         assert found.success > 0.6, "at epsilon 10 a sensible attacker is right"

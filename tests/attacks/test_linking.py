@@ -8,13 +8,15 @@ from discreet.attacks import dictionary
 from discreet.errors import BadInput
 from discreet.samples.ratings import ratings
 from discreet.samples.state import state
-from tests.attacks.promises import is_kept_within_the_bound, succeeds
+from tests.attacks.promises import FEW, is_kept_within_the_bound, succeeds, trials_at
 
 CANDIDATES = {"linkage": 16, "netflix": 16, "dictionary": 16}
 """How many an attacker of Discreet has to choose from."""
 MEDALLIONS = 18_278_000
-TRIALS = {"linkage": 14, "netflix": 14, "big-bang": 12}
-"""Few, but enough to notice a curator without noise (test_power.py)."""
+ENOUGH = {"big-bang": 12, "sampling": 40}
+"""Trials that notice a curator without noise (test_power.py)."""
+ENOUGH_CANDIDATES = 14
+"""The same where there are many candidates, at epsilon 1, too."""
 
 
 def test_nine_in_ten_of_a_state_are_alone_with_zip_birth_date_and_sex():
@@ -76,7 +78,11 @@ def test_a_sample_gives_somebody_away_every_time():
 @pytest.mark.parametrize("epsilon", [0.1, 1, 10])
 @pytest.mark.parametrize("name", ["linkage", "netflix", "big-bang", "dictionary", "sampling"])
 def test_discreet_keeps_them_within_the_bound(name, epsilon):
-    found = is_kept_within_the_bound(name, epsilon=epsilon, trials=8 if epsilon == 10 else TRIALS.get(name))
+    if name in CANDIDATES:
+        trials = FEW if epsilon == 10 else ENOUGH_CANDIDATES
+    else:
+        trials = trials_at(epsilon, enough=ENOUGH[name])
+    found = is_kept_within_the_bound(name, epsilon=epsilon, trials=trials)
     assert found.baseline == pytest.approx(1 / CANDIDATES.get(name, 2))
     if epsilon == 10:
         assert found.success > (0.45 if name in CANDIDATES else 0.7), "at epsilon 10 a sensible attacker is right"

@@ -6,7 +6,7 @@ import pytest
 from discreet.attacks import timing
 from discreet.attacks.releases.loops import LoopGeometric
 from discreet.attacks.timing import Clock, Heard
-from tests.attacks.promises import is_kept_within_the_bound, succeeds
+from tests.attacks.promises import is_kept_within_the_bound, succeeds, trials_at
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1])
@@ -57,6 +57,8 @@ def test_a_clock_finds_what_time_tells_and_nothing_else():
 
 @pytest.mark.parametrize("epsilon", [0.1, 1, 10])
 def test_the_time_of_discreets_answers_tells_nothing_beyond_the_bound(epsilon):
-    found = is_kept_within_the_bound("timing", epsilon=epsilon, rehearsals=40)
+    found = is_kept_within_the_bound(
+        "timing", epsilon=epsilon, rehearsals=40, trials=60 if epsilon == 10 else trials_at(epsilon)
+    )
     if epsilon == 10:
         assert found.success > 0.9

@@ -23,16 +23,21 @@ from tests.sources import ScriptedBits, SeededBits
 SCORES = [[0, 1, 2, 3], [5, 5], [-3, 10, 9, 9], [7], [0, 0, 0, -1000]]
 
 
+LAWS = [(exponential_choice, exponential_law), (permute_and_flip, permute_and_flip_law)]
+
+
 @pytest.mark.parametrize("scores", SCORES)
-@pytest.mark.parametrize(
-    ("choose", "law"), [(exponential_choice, exponential_law), (permute_and_flip, permute_and_flip_law)]
-)
+@pytest.mark.parametrize(("choose", "law"), LAWS)
 def test_choices_follow_their_law(choose, law, scores):
+    follow_their_law(choose, law, scores, times=8_000)
+
+
+def follow_their_law(choose, law, scores, *, times):
     if len(scores) == 1:
         assert choose(np.array(scores), Fraction(1, 2), SeededBits(0)) == 0
         return
     bits = SeededBits(f"choice{scores}")
-    seen = Counter(choose(np.array(scores), Fraction(1, 2), bits) for _ in range(20_000))
+    seen = Counter(choose(np.array(scores), Fraction(1, 2), bits) for _ in range(times))
     counts_are_fair(seen, law(scores, Fraction(1, 2)))
 
 

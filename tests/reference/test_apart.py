@@ -20,8 +20,8 @@ from tests.reference.random_questions import Questions
 from tests.reference.snapshot import snapshot_of
 from tests.reference.worlds import EXTREMES, random_world
 
-WORLDS, EACH = 8, 20
-DIGESTS, VARIANTS = 1_200, 3
+WORLDS, EACH = 5, 20
+DIGESTS, VARIANTS = 600, 3
 """Counts of the suite; `make soak` has larger ones."""
 
 

@@ -6,7 +6,7 @@ from tests.reference.promises import broken_expressions, broken_limits, broken_r
 from tests.reference.random_questions import Questions
 from tests.reference.snapshot import snapshot_of
 
-WORLDS, EACH = 30, 20
+WORLDS, EACH = 15, 20
 """Counts of the suite; `make soak` has larger ones."""
 
 

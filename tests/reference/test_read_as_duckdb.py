@@ -9,7 +9,7 @@ from tests.reference.as_duckdb import WORLDS, difference, read
 from tests.reference.random_rows import Selects
 
 STATEMENTS = (Path(__file__).parent / "rows.sql").read_text().splitlines()
-COUNT = 500
+COUNT = 250
 CODES = {"not-allowed", "unknown-name", "needs-bounds", "too-large", "joins-people"}
 
 

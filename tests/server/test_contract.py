@@ -1,7 +1,8 @@
 """The API keeps the contract that its OpenAPI document states, whatever is thrown at it."""
 
+from contextlib import contextmanager
+
 import pytest
-import schemathesis
 from hypothesis import HealthCheck, given, settings
 
 from discreet.samples import write_clinic
@@ -12,9 +13,10 @@ from tests.opening import begin_books, open_curator
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="module")
-def served(tmp_path_factory):
-    config = write_clinic(tmp_path_factory.mktemp("contract"), patients=50, visits=200)
+@contextmanager
+def clinic_in(folder):
+    """An application in a folder, and the owner's key."""
+    config = write_clinic(folder, patients=50, visits=200)
     keys = KeyBook.open(begin_books(config))
     with open_curator(config) as curator:
         app = create_app(curator, keys, class_ms=0, rate=1e9, at_once=100, seconds_a_minute=1e9)
@@ -22,13 +24,24 @@ def served(tmp_path_factory):
     keys.close()
 
 
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    with clinic_in(tmp_path_factory.mktemp("contract")) as clinic:
+        yield clinic
+
+
 def test_nothing_that_is_sent_makes_the_server_fail(served):
-    app, key = served
+    throw_at_every_route(*served, examples=20)
+
+
+def throw_at_every_route(app, key, *, examples):
+    import schemathesis  # so heavy that only one of the suite's processes should load it
+
     routes = 0
     for found in schemathesis.openapi.from_asgi("/openapi.json", app).get_all_operations():
         operation = found.ok()
 
-        @settings(max_examples=40, suppress_health_check=list(HealthCheck), deadline=None, database=None)
+        @settings(max_examples=examples, suppress_health_check=list(HealthCheck), deadline=None, database=None)
         @given(case=operation.as_strategy())
         def throw(case):
             response = case.call(headers={"Authorization": f"Bearer {key}"})
