@@ -103,7 +103,7 @@ def test_every_class_finds_what_is_plain():
 def test_it_is_paid_for_and_nobodys_row_stops_it():
     account = Account(1)
     learner = FiniteClass(hypotheses=stumps(1, [0, 1]), epsilon=0.6)
-    learner.fit(np.array([[np.nan], [np.inf], [-1e300], [0.5]]), [1, 0, 7, None], account=account)
+    learner.fit(np.array([[np.nan], [np.inf], [-1e300], [0.5]]), [1, [2], "yes", None], account=account)
     assert account.spent.epsilon == learner.loss.epsilon == 0.6
     with pytest.raises(DiscreetError):
         learner.fit(np.zeros((3, 1)), [0, 0, 0], account=account)
@@ -117,6 +117,7 @@ def test_it_is_paid_for_and_nobodys_row_stops_it():
         lambda: FiniteClass(hypotheses=FIVE, epsilon=0),
         lambda: FiniteClass(hypotheses=FIVE, epsilon=1).fit(np.zeros((3, 4)), [0, 0, 0]),
         lambda: FiniteClass(hypotheses=FIVE, epsilon=1).fit(np.zeros((3, 5)), [0, 0]),
+        lambda: FiniteClass(hypotheses=FIVE, epsilon=1).fit([[0] * 5, [1]], [0, 0]),
         lambda: FiniteClass(hypotheses=FIVE, epsilon=1).predict(np.zeros((3, 5))),
         lambda: FiniteClass(hypotheses=FIVE, epsilon=1).n_needed(2, 0.1),
         lambda: conjunctions(40),

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Self
 
 import numpy as np
@@ -108,8 +109,7 @@ class DigitalGoods:
         Args:
             valuations: What the good is worth to each buyer.
         """
-        unit = self._unit
-        return [int(units) * unit for units in self._revenues(valuations)]
+        return [int(units) * self._unit for units in self._revenues(valuations)]
 
     def expected_revenue(self, valuations: Reports) -> float:
         """What the chosen price brings on average: exact, for whoever studies the auction; never released.
@@ -121,17 +121,24 @@ class DigitalGoods:
 
     @property
     def _unit(self) -> Fraction:
-        return Fraction(1, math.lcm(*(exact(price).denominator for price in self.prices)))
+        return _in_units(self.prices)[0]
 
-    def _units(self) -> list[int]:
-        unit = self._unit
-        return [int(exact(price) / unit) for price in self.prices]
+    def _units(self) -> tuple[int, ...]:
+        return _in_units(self.prices)[1]
 
     def _revenues(self, valuations: object) -> NDArray[np.int64]:
         """Price times buyers, in units."""
         given = read_numbers(valuations, Fraction(0), exact(self.prices[-1])).given
         at_least = np.searchsorted(np.sort(given.astype(np.float64)), np.array([float(p) for p in self.prices]))
         return np.array(self._units(), np.int64) * (given.size - at_least)
+
+
+@lru_cache(maxsize=64)
+def _in_units(prices: tuple[Number, ...]) -> tuple[Fraction, tuple[int, ...]]:
+    """A unit of which every price is a whole number, and those numbers."""
+    exactly = [exact(price) for price in prices]
+    common = math.lcm(*(price.denominator for price in exactly))
+    return Fraction(1, common), tuple(price.numerator * (common // price.denominator) for price in exactly)
 
 
 def best_revenue(valuations: Sequence[float] | NDArray[np.float64]) -> float:

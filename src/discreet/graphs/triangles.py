@@ -17,6 +17,7 @@ from discreet.mechanisms.adaptive import Meter
 from discreet.mechanisms.bounded import Account
 from discreet.mechanisms.statistic import Statistic
 from discreet.noise import SYSTEM_BITS
+from discreet.optional import check_installed
 
 _LOCAL_SHARE = Fraction(1, 10)
 """Of epsilon, for a noisy local sensitivity that the ladder's ± is computed from."""
@@ -72,6 +73,7 @@ def _by_ladder(graph: Graph, epsilon: Fraction, account: Account | None) -> Grap
 
 
 def _by_program(graph: Graph, epsilon: Fraction, per_node: int | None, account: Account | None) -> GraphStatistic:
+    check_installed("scipy")  # before anything is looked at: whether it is needed would tell something
     corners, size = graph.exact.triangles(), graph.exact.size
     if per_node is not None:
         most = read_count(per_node, name="per_node", most=_MOST_PER_NODE)

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -20,6 +21,7 @@ from discreet.exact import Number, exact, finite, read_count, read_epsilon, read
 from discreet.loss import Loss, Neighbours, read_neighbours
 from discreet.mechanisms import Exponential
 from discreet.mechanisms.bounded import Account
+from discreet.mechanisms.reading import read_items
 from discreet.noise import SYSTEM_BITS
 from discreet.noise.choice import MOST_CANDIDATES
 
@@ -291,21 +293,18 @@ def _step(point: Number) -> int:
 
 def _on_grid(rows: Any, columns: int) -> Integers:
     """Numbers in steps of 1/GRID, rounded down; a row's steps depend on that row alone."""
-    array = np.asarray(rows)
-    if array.dtype.kind not in "biuf" or array.ndim != 2 or array.shape[1] != columns:
+    if type(rows) is not np.ndarray or rows.dtype.kind not in "biuf" or rows.ndim != 2 or rows.shape[1] != columns:
         raise BadData(
             f"Rows are an array of numbers with {columns} columns.", next_step="Give a numpy array, a row a person."
         )
     with np.errstate(over="ignore", invalid="ignore"):
-        scaled = np.floor(np.nan_to_num(array.astype(np.float64), nan=0.0) * GRID)
+        scaled = np.floor(np.nan_to_num(rows.astype(np.float64), nan=0.0) * GRID)
     return np.clip(scaled, -_FARTHEST, _FARTHEST).astype(np.int64)
 
 
 def _labels(y: Any) -> Booleans:
-    array = np.asarray(y)
-    if array.ndim != 1:
-        raise BadData("There is one label for each row.", next_step="Give a list or an array of one dimension.")
-    return np.asarray(array == 1, bool)
+    """True and 1, one by one: nobody's label decides how another's is read."""
+    return np.array([isinstance(label, Real | np.bool_) and label == 1 for label in read_items(y)], bool)
 
 
 def _distinct(rows: Integers) -> tuple[Integers, Integers]:
