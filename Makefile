@@ -70,6 +70,7 @@ bench: $(BENCH) $(PEERS_READY)  ## our speed against the peers, in one run; writ
 	$(BENCH_VENV)/bin/python -m benchmarks.noise
 	$(BENCH_VENV)/bin/python -m benchmarks.accounting
 	$(BENCH_VENV)/bin/python -m benchmarks.workloads
+	$(BENCH_VENV)/bin/python -m benchmarks.graphs
 	$(BENCH_VENV)/bin/python -m benchmarks.ledger --largest
 	$(BENCH_VENV)/bin/python -m benchmarks.curator --peers $(PEERS_VENV) --largest
 	$(BENCH_VENV)/bin/python -m benchmarks.service

@@ -78,6 +78,17 @@ def test_nodes_are_declared_and_networkx_has_them():
     assert "1" not in repr(graphs.Graph([(1, 2)], [1, 2]))
 
 
+def test_a_bound_on_degrees_is_found_and_paid_for():
+    account = Account(1)
+    found = [graphs.find_max_degree(FRIENDS, epsilon=0.2, then=0.8, account=account) for _ in range(5)]
+    assert account.spent.epsilon == pytest.approx(1)
+    assert all(4 <= bound <= 128 for bound in found)
+    with pytest.raises(BudgetExceeded):
+        graphs.find_max_degree(FRIENDS, epsilon=0.2, then=1, account=account)
+    with pytest.raises(DiscreetError):
+        graphs.find_max_degree(FRIENDS, epsilon=0.2, then=0)
+
+
 def test_what_is_left_out_is_named():
     assert "too low" in graphs.edges(FRIENDS, epsilon=1, privacy="node", max_degree=20).bias
     assert "too low" in graphs.triangles(FRIENDS, epsilon=1, privacy="node", per_node=20).bias

@@ -1,6 +1,6 @@
 """Data that is not a table: counts, degrees, triangles and rumours of a network, private for a friendship or for a person."""
 
-from discreet.graphs.counting import edges
+from discreet.graphs.counting import edges, find_max_degree
 from discreet.graphs.degrees import Degrees, degrees
 from discreet.graphs.graph import Graph, GraphStatistic, Privacy
 from discreet.graphs.mixing import Mixing, assortativity
@@ -18,6 +18,7 @@ __all__ = [
     "clustering",
     "degrees",
     "edges",
+    "find_max_degree",
     "rumour",
     "triangles",
 ]

@@ -1,18 +1,22 @@
-"""How many edges there are."""
+"""How many edges there are, and a bound on those of a person."""
 
 from __future__ import annotations
 
 from fractions import Fraction
 
-from discreet.exact import Number
+import numpy as np
+
+from discreet.exact import Number, read_epsilon
 from discreet.graphs.graph import Graph, GraphStatistic, Privacy, pay, read_graph, read_max_degree, read_privacy
 from discreet.loss import Loss
-from discreet.mechanisms import Laplace
+from discreet.mechanisms import GeneralizedExponential, Laplace
 from discreet.mechanisms.bounded import Account
 from discreet.mechanisms.statistic import Statistic
 from discreet.noise import SYSTEM_BITS
 
 CUT = "edges beyond max_degree are left out, so it is too low rather than too high"
+DEGREES = tuple(2**power for power in range(17))
+"""Bounds among which one is searched: public."""
 _bits = SYSTEM_BITS
 
 
@@ -42,6 +46,24 @@ def edges(
     pay(account, [mechanism])
     released = noisy_count(mechanism, len(counted.ends))
     return GraphStatistic.of(released, privacy=kind, bias=CUT if kind is Privacy.NODE else "")
+
+
+def find_max_degree(graph: Graph, *, epsilon: Number, then: Number, account: Account | None = None) -> int:
+    """A bound on degrees that keeps most edges and is not too wide, private for a person: for whoever knows none.
+
+    One of 1, 2, 4, ..., 65,536, by how many edges each keeps less the noise that it costs. Give it as `max_degree`.
+
+    Args:
+        graph: The network.
+        epsilon: How much may be learned about a person by looking for it; there is no default.
+        then: The epsilon of the answer that it is for: a wider bound has more noise there.
+        account: What pays for it; nothing is drawn unless it does.
+    """
+    whole, rest = read_graph(graph).exact, read_epsilon(then, name="then")
+    search = GeneralizedExponential(sensitivities=DEGREES, epsilon=epsilon)
+    pay(account, [search])
+    worth = [len(whole.projected(bound).ends) - int(bound / rest) for bound in DEGREES]
+    return DEGREES[search.release(np.array(worth, np.int64), _bits)]
 
 
 def noisy_count(mechanism: Laplace, count: int) -> Statistic:
