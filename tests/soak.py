@@ -55,6 +55,7 @@ from tests.server.test_contract import clinic_in, throw_at_every_route
 from tests.server.test_crashes import crash
 from tests.server.test_fuzz import ask_with_canaries
 from tests.server.test_time import busy, dear_guess, heard, listen
+from tests.sessions.test_session import die_in_a_session
 from tests.sources import SeededBits
 from tests.sql.test_extreme_rows import EXTREMES, change_nothing
 from tests.sql.worlds import WORLDS
@@ -212,6 +213,18 @@ def synthesis_kills() -> str:
     return f"{killed:,} processes killed; one transcript and one charge, every time"
 
 
+def session_kills() -> str:
+    """At every labelled point while sessions begin, and at those of four steps after that."""
+    labels = ("step: begun", "step: written", "step: committed")
+    for _ in range(EXITS):
+        with tempfile.TemporaryDirectory() as folder:
+            die_in_a_session(Path(folder), [f"early {label}/0" for label in labels for _ in range(3)])
+        for label in labels:
+            with tempfile.TemporaryDirectory() as folder:
+                die_in_a_session(Path(folder), [f"{label}/{count}" for count in range(4)])
+    return f"{EXITS * 21:,} processes killed; what was said was said again under one charge, every time"
+
+
 def strangers() -> str:
     """The attacks of the suite with a gigabyte and 1,500 connections, held to what a quiet machine can do."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/server/test_door.py"]
@@ -320,6 +333,7 @@ def soaks(ledgers: dict[str, Callable[[], str]]) -> Iterator[tuple[str, str, Cal
     yield f"attack: a bit guessed {GUESSES} times by each at epsilon 1", "20", guesses
     yield f"service: {SERVER_KILLS} kill -9 under 8 clients", "none", server_kills
     yield f"synthetic data: kill -9 at every step of {EXITS} runs", "none", synthesis_kills
+    yield f"sessions: kill -9 at every step of {4 * EXITS} of them", "none", session_kills
     yield f"synthetic data: {AUDITED:,} runs of aim a side, a person known but for being there", "audit", audited
     yield "service: every attack of strangers, larger", "none", strangers
     yield (

@@ -2,11 +2,12 @@
 
 from datetime import date
 
+import pyarrow.parquet as pq
 import pytest
 
 from discreet.client import RemoteCurator
-from discreet.errors import BadInput, SessionEnded, UnknownName
-from discreet.samples import write_clinic
+from discreet.errors import BadInput, RequestConflict, SessionEnded, UnknownName, UnknownSession
+from discreet.samples import clinic, write_clinic
 from discreet.server.app import create_app
 from discreet.server.keys import KeyBook
 from discreet.server.session_bodies import MOST_AT_ONCE
@@ -22,8 +23,8 @@ WOMEN = {"questions": [{"sex": "F"}, {"sex": "F", "age": {"from": 30}}, {}]}
 class Door:
     """The application, asked as alice, as bob or as the owner."""
 
-    def __init__(self, client, bearers, app):
-        self.client, self.bearers, self.app = client, bearers, app
+    def __init__(self, client, bearers, app, folder):
+        self.client, self.bearers, self.app, self.folder = client, bearers, app, folder
 
     def send(self, who, path, body):
         return self.client.post(path, json=body, headers={"Authorization": f"Bearer {self.bearers[who]}"})
@@ -53,7 +54,7 @@ def door(tmp_path_factory):
     }
     app = create_app(open_curator(config), keys, config=config, class_ms=0)
     with client_of(app) as client:
-        yield Door(client, bearers, app)
+        yield Door(client, bearers, app, config.parent)
     app.state.service.close()
 
 
@@ -144,6 +145,19 @@ def test_of_many_sessions_the_first_are_let_go_of(door):
         ids.append(opened.json()["id"])
     told = [door.send("owner", f"/v1/sessions/{each}/answers", WOMEN_ONLY).status_code for each in ids]
     assert told == [404, 200, 200, 200, 200]
+
+
+def test_after_a_change_of_data_a_session_is_not_opened_again_by_itself(door):
+    far = door.far("alice")
+    session = far.session("SELECT sex FROM patients", rho=0.01, questions=9)
+    session.answer({"sex": "F"})
+    pq.write_table(clinic(patients=310, visits=400, seed=1)["patients"], door.folder / "patients.parquet")
+    assert door.send("owner", "/v1/refresh", None).json()["version"] == 2
+    door.far("alice")
+    bill = door.spent()
+    with pytest.raises((UnknownSession, RequestConflict)):
+        session.answer({"sex": "M"})
+    assert door.spent() == bill
 
 
 WOMEN_ONLY = {"questions": [{"sex": "F"}]}

@@ -1,4 +1,7 @@
-"""Processes that ask in a session, and kill themselves where they are told to: `python -m tests.sessions.dying CATALOG LABEL/COUNT …`."""
+"""Processes that ask in a session, and kill themselves where they are told to: `python -m tests.sessions.dying CATALOG [early ]LABEL/COUNT …`.
+
+Those that die early do while the session is opened, the others after that.
+"""
 
 import json
 import os
@@ -15,7 +18,7 @@ BATCHES = [
 ]
 
 
-def go(place: Path, label: str, count: int) -> None:
+def go(place: Path, label: str, count: int, *, is_early: bool) -> None:
     """Batch after batch, told as soon as it is answered, as far as one may."""
     passed: list[str] = []
 
@@ -25,8 +28,10 @@ def go(place: Path, label: str, count: int) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
     with open_curator(place) as curator:
-        curator.ledger._step = on_step
+        if is_early:
+            curator.ledger._step = on_step
         session = curator.session("visits", **OPENED)
+        curator.ledger._step = on_step
         for batch in BATCHES:
             told = [answer.count for answer in session.answer_many(batch)]
             os.write(1, json.dumps(told).encode() + b"\n")
@@ -39,7 +44,7 @@ def main() -> None:
         label, _, count = death.rpartition("/")
         child = os.fork()
         if not child:
-            go(place, label, int(count))
+            go(place, label.removeprefix("early "), int(count), is_early=label.startswith("early "))
             os._exit(0)
         _, status = os.waitpid(child, 0)
         os.write(1, f"died of {os.WTERMSIG(status)}\n".encode())

@@ -11,6 +11,7 @@ import pytest
 from discreet.catalog import parse_catalog
 from discreet.curator import Asking
 from discreet.errors import (
+    AccountFrozen,
     BadInput,
     BudgetExceeded,
     NeedsDelta,
@@ -153,6 +154,30 @@ def test_the_textbook_keeps_its_theorem():
             "SELECT sex, ward FROM visits WHERE ward = 'A'", rho=2000, questions=40, mode="textbook"
         )
         assert again.answer_many(queries) == told
+
+
+def test_a_frozen_analyst_hears_nothing_again():
+    with a_curator() as curator:
+        session = curator.session(ROWS, rho=0.05, questions=5, analyst="alice")
+        told = session.answer({"ward": "A"})
+        curator.ledger.freeze("alice")
+        with pytest.raises(AccountFrozen):
+            session.answer({"ward": "A"})
+        curator.ledger.freeze("alice", frozen=False)
+        assert session.answer({"ward": "A"}) == told
+
+
+@pytest.mark.parametrize(("text", "price"), [(WIDE, {"rho": 0.05}), (WIDE.replace("delta = 1e-6", ""), {"epsilon": 1})])
+def test_every_restart_takes_an_alarm_away_and_after_the_last_answers_say_so(text, price):
+    with a_curator(text) as curator:
+        said = []
+        for age in range(6):
+            session = curator.session(ROWS, questions=10, **price)
+            said.append(session.answer({"age": age}).how)
+            session.close()
+        assert said == ["estimated"] * 4 + ["unguarded"] * 2
+        assert curator.session(ROWS, questions=10, **price).alarms_left == 0
+        assert verify(curator.ledger).sound
 
 
 REFUSED = [
@@ -298,30 +323,30 @@ def test_two_curators_with_one_session_go_on_in_turn(tmp_path):
         assert one.ledger.account().total.rho == pytest.approx(0.05 * 1e24, rel=1e-9)
 
 
-def test_a_process_killed_in_a_session_leaves_what_it_said_and_one_charge(tmp_path):
-    """While it begins, while it begins its guard, and while it answers: whoever asks next hears again all that was said."""
-    place = prepared(tmp_path)
-    points = [
-        "reserve: committed/0",
-        "step: written/1",
-        "step: committed/3",
-        "step: begun/1",
-        "step: committed/2",
-        "none/0",
-    ]
-    command = [sys.executable, "-m", "tests.sessions.dying", str(place), *points]
-    lines = subprocess.check_output(command, timeout=120, text=True).splitlines()
+def die_in_a_session(folder, points):
+    """Processes killed with signal 9, one after another, until one has come to the end: how many batches each has told.
+
+    Whoever asks next hears again all that was said, under one charge.
+    """
+    place = prepared(folder)
+    command = [sys.executable, "-m", "tests.sessions.dying", str(place), *points, "none/0"]
+    lines = subprocess.check_output(command, timeout=60 + 10 * len(points), text=True).splitlines()
     ends = [at for at, line in enumerate(lines) if line.startswith("died")]
-    assert [lines[at] for at in ends] == [f"died of {signal.SIGKILL.value}"] * 5 + ["died of 0"]
+    assert [lines[at] for at in ends] == [f"died of {signal.SIGKILL.value}"] * len(points) + ["died of 0"]
     said = [lines[start:end] for start, end in zip([0, *(at + 1 for at in ends)], ends, strict=False)]
     assert len(said[-1]) == len(BATCHES)
-    assert any(0 < len(lines) < len(BATCHES) for lines in said), "one was killed between two answers"
     assert all(heard == said[-1][: len(heard)] for heard in said)
     with open_curator(place) as curator:
         session = curator.session("visits", **OPENED)
-        assert [[answer.count for answer in session.answer_many(batch)] for batch in BATCHES] == list(
-            map(json.loads, said[-1])
-        )
+        again = [[answer.count for answer in session.answer_many(batch)] for batch in BATCHES]
+        assert again == list(map(json.loads, said[-1]))
         assert session.left == 300 - len({repr(query) for batch in BATCHES for query in batch})
         assert curator.ledger.account().total.rho == pytest.approx(0.05 * 1e24, rel=1e-9)
         assert verify(curator.ledger).sound
+    return [len(lines) for lines in said]
+
+
+def test_a_process_killed_in_a_session_leaves_what_it_said_and_one_charge(tmp_path):
+    """While it begins, after it has stored an answer, and before it has: what was stored and not told is told by the next."""
+    told = die_in_a_session(tmp_path, ["early step: written/1", "step: committed/2", "step: begun/1"])
+    assert told == [0, 1, 2, len(BATCHES)]  # `make soak` kills at every step

@@ -94,7 +94,9 @@ class TableRun:
         """The same rows and steps, for a run that goes on from call to call; its rows are held until it is closed."""
         run = Run(Meter(self.budget, desk.bits), desk.steps)
         with ExitStack() as held:
-            tables = held.enter_context(desk.engine.tables(self.rows.question, taken_back=threading.Event()))
+            tables = held.enter_context(
+                desk.engine.tables(self.rows.question, taken_back=threading.Event(), sharing=PLACES)
+            )
             return Underway(Summing(self.domain, tables, run), run, held.pop_all())
 
 

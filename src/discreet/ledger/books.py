@@ -123,6 +123,11 @@ class Books:
             draft.check_open(analyst)
             return watches.watched(draft, question)
 
+    def check_open(self, analyst: str | None) -> None:
+        """Refuse an analyst whose account is frozen: nothing is replayed for them."""
+        with self.writer.reading() as draft:
+            draft.check_open(analyst)
+
     def steps(self, reservation: Reservation) -> list[bytes]:
         """What a run has drawn so far, in order."""
         with self.writer.reading() as draft:

@@ -13,13 +13,15 @@ from discreet.answering.facts import facts_of
 from discreet.curator import Asking, Curator
 from discreet.server.bodies import Parameter, WithoutNulls
 from discreet.server.run_bodies import Run
-from discreet.sessions.asking import ALARMS, MOST_QUESTIONS
+from discreet.sessions.asking import ALARMS
 from discreet.sessions.face import SessionPlan
 from discreet.sessions.terms import MOST_ALARMS
 from discreet.sessions.wire import read_query
 
 MOST_AT_ONCE = 5_000
 """Questions of one request."""
+_MOST_QUESTIONS = 200_000
+"""Of a session: its answers stay in memory while it is open."""
 _MOST_CELLS = 2**22
 """Of a question: tables stay in memory while a session is open."""
 _EACH, _MOST_OPEN = 4, 32
@@ -46,7 +48,7 @@ class NewSession(Run):
     model_config = ConfigDict(
         **_STRICT, json_schema_extra={"example": {"source": "visits", "rho": 0.02, "questions": 100_000}}
     )
-    questions: Annotated[int, Field(ge=1, le=MOST_QUESTIONS)]
+    questions: Annotated[int, Field(ge=1, le=_MOST_QUESTIONS)]
     mode: str = "practical"
     workload: Annotated[int, Field(ge=1, le=1000)] | Annotated[list[list[str]], Field(max_length=10_000)] | None = None
     alarms: Annotated[int, Field(ge=1, le=MOST_ALARMS)] = ALARMS

@@ -24,7 +24,7 @@ from discreet.synthetic.release import SyntheticRelease
 PURPOSE = "session"
 ALARMS = 4
 """Answers that are measured where the guard finds them wrong, unless another number is asked for; a restart takes one away."""
-MOST_QUESTIONS = 10_000_000
+MOST_QUESTIONS = 1_000_000
 _RULES = 1
 """Raised with every change of what a session asks for after which outcomes: so that none is gone on with by other rules."""
 _METHOD = "aim"

@@ -19,7 +19,7 @@ from discreet.mechanisms.adaptive import AdaptiveBudget
 from discreet.sessions.modes import Mode
 from discreet.sessions.terms import Answer
 
-_MOST_AT_ONCE = 4096
+MOST_AT_ONCE = 4096
 """Questions of one step."""
 
 
@@ -60,8 +60,8 @@ class Course:
         Args:
             questions: In order.
         """
-        for start in range(0, len(questions), _MOST_AT_ONCE):
-            rest = questions[start : start + _MOST_AT_ONCE]
+        for start in range(0, len(questions), MOST_AT_ONCE):
+            rest = questions[start : start + MOST_AT_ONCE]
             while rest:
                 rest = self._pass(rest)
 

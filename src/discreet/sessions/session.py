@@ -14,9 +14,9 @@ from discreet.answering.measurer import Conjunction
 from discreet.answering.pipeline import Asking, Desk, Pipeline
 from discreet.answering.runs import TableRun
 from discreet.answering.transcript import Transcript
-from discreet.errors import RunChanged, SessionEnded, UnknownSession
+from discreet.errors import RunChanged, SessionEnded, TooMany, UnknownSession
 from discreet.ledger import Reservation
-from discreet.sessions.course import Course
+from discreet.sessions.course import MOST_AT_ONCE, Course
 from discreet.sessions.modes import Mode
 from discreet.sessions.questions import Query, Reading
 from discreet.sessions.shown import SessionFace, SessionFacts
@@ -144,18 +144,14 @@ class Session(SessionFace):
             most_cells: Of the table over a question's columns, which is held in memory.
         """
         questions = [self._reading.conjunction(query, most_cells=most_cells) for query in queries]
+        told = asking or Asking()
         with self._lock:
+            self._pipeline.ledger.check_open(self.analyst)
             for _ in range(_TIMES_OVERTAKEN):
-                try:
-                    self._ask(questions, asking or Asking())
-                except RunChanged:
-                    # Another process went on with this session. Its steps are in the books, so that is where to go on from.
-                    self._end()
-                    self._begin(Asking(), None)
-                else:
-                    break
-            answers = self._open.answers
-            return [answers[question] for question in questions]
+                if self._has_asked(questions, told):
+                    answers = self._open.answers
+                    return [answers[question] for question in questions]
+        raise TooMany("Another process asks in this session, too.", next_step="Wait a little, and ask again.")
 
     def close(self) -> None:
         """Let go of the rows. Whoever opens the same session again goes on with it, for nothing."""
@@ -182,6 +178,15 @@ class Session(SessionFace):
             self._course.close()
             self._course = None
 
+    def _has_asked(self, questions: list[Conjunction], asking: Asking) -> bool:
+        """Ask; or find that another process went on with this session, and take it up from its steps in the books."""
+        try:
+            self._ask(questions, asking)
+        except RunChanged:
+            self._reservation = self._begin(asking, None)
+            return False
+        return True
+
     def _ask(self, questions: list[Conjunction], asking: Asking) -> None:
         course = self._open
         new = [question for question in dict.fromkeys(questions) if question not in course.answers]
@@ -193,7 +198,14 @@ class Session(SessionFace):
                 next_step="Ask fewer, or again what was asked; or open another session under another name, which is paid for.",
             )
 
-        part = _Part(self._opening.run.questions, self._seconds(course, new), lambda _: course.ask(new))
+        def asked(_: Desk) -> None:
+            try:
+                course.ask(new)
+            except BaseException:
+                self._end()  # what it has got to is in the books, and not here
+                raise
+
+        part = _Part(self._opening.run.questions, self._seconds(course, new), asked)
         self._pipeline.go_on(part, analyst=self._opening.analyst, asking=asking)
         self._end_if_used_up()
 
@@ -206,7 +218,7 @@ class Session(SessionFace):
             tables=len(tables),
             counts=len(questions),
             cells=sum(domain.cells(columns) for columns in tables) + sum(domain.cells(q.columns) for q in questions),
-            steps=1 + len(questions) // 4096 + _STEPS_OF_AN_ALARM * min(course.alarms_left, len(questions)),
+            steps=1 + len(questions) // MOST_AT_ONCE + _STEPS_OF_AN_ALARM * min(course.alarms_left, len(questions)),
         )
 
     def _end_if_used_up(self) -> None:
