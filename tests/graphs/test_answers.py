@@ -142,6 +142,12 @@ def test_stars_follow_from_degrees_and_their_interval_covers_them():
     low, high = spread.stars_interval(2, 0.95)
     assert low <= paths <= high
     assert spread.branching == pytest.approx(2 * paths / degrees.sum(), rel=0.15)
+    assert not graphs.degrees(FRIENDS, epsilon=2, privacy="edge").bias
+    few = graphs.degrees(FRIENDS, epsilon=2, privacy="edge", max_degree=10)
+    low, high = few.stars_interval(2, 0.95)
+    small = degrees[degrees <= 10]
+    assert low <= (small * (small - 1)).sum() / 2 <= high
+    assert "left out" in few.bias
     cut = FRIENDS.exact.projected(40).degrees
     bounded = graphs.degrees(FRIENDS, epsilon=2, privacy="node", max_degree=40)
     low, high = bounded.stars_interval(2, 0.95)
@@ -189,6 +195,16 @@ def test_friends_who_share_attributes_are_seen():
     assert person.mechanism.sensitivity == 60
     with pytest.raises(DiscreetError):
         graphs.assortativity(network, groups=["old"], epsilon=1, privacy="edge")
+
+
+def test_clustering_is_close_and_its_interval_covers_it():
+    degrees = FRIENDS.exact.degrees
+    truth = 6 * TRIANGLES / (degrees * (degrees - 1)).sum()
+    for privacy, most in (("edge", 300), ("node", 300)):
+        answer = graphs.clustering(FRIENDS, epsilon=4, privacy=privacy, max_degree=most, per_node=600)
+        low, high = answer.interval(0.95)
+        assert 0 <= low <= truth <= high <= 1
+        assert privacy == "node" or answer.value == pytest.approx(truth, rel=0.3)
 
 
 def test_an_empty_network_has_answers_too():

@@ -102,7 +102,7 @@ class FairQuery:
             width = mechanism.error(read_level(level)) + middle
             return value - width, value + width
 
-        return Statistic.within(value, Loss(float(bought.epsilon)), around, bounds=(Fraction(0), everybody))
+        return Statistic.within(value, Loss(mechanism.pure_epsilon), around, bounds=(Fraction(0), everybody))
 
 
 def _says_yes(answer: object) -> bool:

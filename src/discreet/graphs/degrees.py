@@ -47,7 +47,14 @@ class Degrees:
     @property
     def bias(self) -> str:
         """What the released numbers leave out."""
-        return CUT if self.privacy is Privacy.NODE else ""
+        if self.privacy is Privacy.NODE:
+            return CUT
+        return "" if self._has_all else "nodes with more edges than max_degree are left out"
+
+    @property
+    def _has_all(self) -> bool:
+        """Whether no node can be left out, so that the last number is public."""
+        return self.privacy is Privacy.EDGE and len(self.noisy) >= self.size
 
     def error(self, confidence: Number) -> int:
         """How far off *all* of the released numbers may be, at once.
@@ -90,18 +97,15 @@ class Degrees:
             level: In which share of all releases, such as 0.95.
         """
         rays, width = read_count(k, name="k", most=100), self.error(level)
-        top = self.size if self.privacy is Privacy.EDGE else int(self.noisy[-1]) + width
-        low_at_most = np.maximum.accumulate(self.noisy - width).clip(0, top)
-        high_at_most = np.minimum.accumulate((self.noisy + width)[::-1])[::-1].clip(0, top)
-        total = self.size if self.privacy is Privacy.EDGE else None
+        low_at_most = np.maximum.accumulate(self.noisy - width).clip(0)
+        high_at_most = np.minimum.accumulate((self.noisy + width)[::-1])[::-1].clip(0)
+        fewest_nodes, most_nodes = (self.size,) * 2 if self._has_all else (int(low_at_most[-1]), int(high_at_most[-1]))
         steps = [math.comb(degree, rays - 1) for degree in range(len(self.noisy))]  # C(d+1, k) - C(d, k)
 
         def stars_of(at_most: Integers, nodes: int) -> float:
             return math.fsum(step * max(0, nodes - at) for step, at in zip(steps, at_most.tolist(), strict=True))
 
-        fewest = stars_of(high_at_most, total if total is not None else int(low_at_most[-1]))
-        most = stars_of(low_at_most, total if total is not None else int(high_at_most[-1]))
-        return fewest, most
+        return stars_of(high_at_most, fewest_nodes), stars_of(low_at_most, most_nodes)
 
     @property
     def mean(self) -> float:
@@ -134,7 +138,7 @@ def degrees(
         graph: The network.
         epsilon: How much may be learned about an edge, or about a person; there is no default.
         privacy: "edge" or "node": which of the two.
-        max_degree: With node privacy: the most edges of a person that count. With edge privacy: larger degrees count as one more than this; all are told apart if it is left out.
+        max_degree: With node privacy: the most edges of a person that count. With edge privacy: nodes with more edges are left out; none are if it is not given.
         account: What pays for it; nothing is drawn unless it does.
     """
     kind, whole = read_privacy(privacy), read_graph(graph).exact

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.engines.triangle_program import ROUNDING, Integers, bounded_triangles
-from discreet.exact import Number, exact, read_count, read_epsilon
+from discreet.exact import Number, read_count, read_epsilon, rounded_up
 from discreet.graphs.counting import noisy_count, with_error
 from discreet.graphs.degrees import degrees
 from discreet.graphs.graph import Graph, GraphStatistic, Privacy, pay, read_graph, read_max_degree, read_privacy
@@ -49,8 +49,8 @@ def triangles(
     """
     kind, whole = read_privacy(privacy), read_graph(graph)
     if kind is Privacy.EDGE:
-        return _by_ladder(whole, exact(read_epsilon(epsilon)), account)
-    return _by_program(whole, exact(read_epsilon(epsilon)), per_node, account)
+        return _by_ladder(whole, read_epsilon(epsilon), account)
+    return _by_program(whole, read_epsilon(epsilon), per_node, account)
 
 
 def _by_ladder(graph: Graph, epsilon: Fraction, account: Account | None) -> GraphStatistic:
@@ -68,7 +68,7 @@ def _by_ladder(graph: Graph, epsilon: Fraction, account: Account | None) -> Grap
         reach = ladder.error_at(max(0, noisy_local + width.error(half)), half)
         return max(Fraction(0), value - reach), max(Fraction(0), value + reach)
 
-    released = Statistic(float(max(value, Fraction(0))), Loss(float(epsilon)), around)
+    released = Statistic(float(max(value, Fraction(0))), Loss(rounded_up(epsilon)), around)
     return GraphStatistic.of(released, privacy=Privacy.EDGE)
 
 
@@ -121,11 +121,8 @@ def clustering(
         per_node: With node privacy: the most triangles of a person that count.
         account: What pays for it; nothing is drawn unless it does.
     """
-    half, kind = exact(read_epsilon(epsilon)) / 2, read_privacy(privacy)
-    if kind is Privacy.NODE or max_degree is not None:
-        read_max_degree(max_degree, privacy=kind)
-    if per_node is not None:
-        read_count(per_node, name="per_node", most=_MOST_PER_NODE)
+    half, kind = read_epsilon(epsilon) / 2, read_privacy(privacy)
+    _check(kind, max_degree, per_node)
     pay(account, [PureAdaptive(epsilon=2 * half)])
     closed = triangles(graph, epsilon=half, privacy=kind, per_node=per_node)
     spread = degrees(graph, epsilon=half, privacy=kind, max_degree=max_degree)
@@ -134,14 +131,23 @@ def clustering(
         each = 1 - (1 - level) / 2
         few, many = closed.interval(each)
         fewest, most = spread.stars_interval(2, each)
-        return _ratio(few, most), _ratio(many, fewest)
+        return _ratio(few, most, without=0), _ratio(many, fewest, without=1)
 
-    value = _ratio(closed.value, spread.stars(2))
-    released = Statistic.within(value, Loss(float(2 * half)), around, bounds=(Fraction(0), Fraction(1)))
-    return GraphStatistic.of(
-        released, privacy=kind, bias=closed.bias and f"{closed.bias}; so are edges beyond max_degree"
-    )
+    value = _ratio(closed.value, spread.stars(2), without=0)
+    released = Statistic.within(value, Loss(rounded_up(2 * half)), around, bounds=(Fraction(0), Fraction(1)))
+    return GraphStatistic.of(released, privacy=kind, bias="; ".join(filter(None, (closed.bias, spread.bias))))
 
 
-def _ratio(triangles: float, paths: float) -> Fraction:
-    return min(Fraction(1), 3 * Fraction(triangles) / Fraction(paths)) if paths > 0 else Fraction(1)
+def _check(kind: Privacy, max_degree: int | None, per_node: int | None) -> None:
+    """Refuse before anything is paid for what would be refused after."""
+    if kind is Privacy.NODE:
+        check_installed("scipy")
+    if kind is Privacy.NODE or max_degree is not None:
+        read_max_degree(max_degree, privacy=kind)
+    if per_node is not None:
+        read_count(per_node, name="per_node", most=_MOST_PER_NODE)
+
+
+def _ratio(triangles: float, paths: float, *, without: int) -> Fraction:
+    """3 triangles / paths, at most 1; `without` where there are no paths."""
+    return min(Fraction(1), 3 * Fraction(triangles) / Fraction(paths)) if paths > 0 else Fraction(without)
