@@ -239,6 +239,6 @@ class _Told:
 
 
 def _type_code(kind: pa.DataType) -> str:
-    if pa.types.is_date(kind):
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         return DATETIME
     return STRING if pa.types.is_string(kind) else NUMBER

@@ -28,6 +28,7 @@ _TYPES = {
     "real": types.Float,
     "text": types.String,
     "date": types.Date,
+    "timestamp": types.DateTime,
     "boolean": types.Boolean,
 }
 _NUMBERS = ("epsilon", "delta", "level")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from datetime import date
+from datetime import date, datetime, timedelta
 from fractions import Fraction
 from functools import lru_cache
 
@@ -17,7 +17,7 @@ from discreet.algebra.facts import AS_READ, LARGEST_INTEGER, LONGEST_TEXT, Facts
 from discreet.algebra.registry import Function
 from discreet.catalog import Type
 
-N, R, T, D, B = Type.INTEGER, Type.REAL, Type.TEXT, Type.DATE, Type.BOOLEAN
+N, R, T, D, M, B = Type.INTEGER, Type.REAL, Type.TEXT, Type.DATE, Type.TIMESTAMP, Type.BOOLEAN
 MOST_ROWS = 1_500
 
 # Values
@@ -29,8 +29,9 @@ POOLS: dict[Type, list[Value]] = {
         1e15 + 0.5, 2.0**63, -(2.0**63), 2.0**63 - 1024, 2.0**100, -(2.0**100), 2.0**-100, -(2.0**-100), 123456.789, 1.005],
     T: ["", " ", "  x ", "A", "aBc", "ß", "İı", "ſK", "ÉΣς", "ẾӀ", "Ա", f"a{FAMILY}é e\u0301", "x" * LONGEST_TEXT, "😀" * LONGEST_TEXT, "%_\\", "it's", "a,b,,c",
         "12", "+5", " -7 ", "1_0", "0x1F", "12\n", "1" * 18, "1" * 19, "-0", "1e5", "1e400", "1e-400", "-1e-40", ".5", "5.", ".", "0.1", "1e+05", "nan", "inf", "٣",
-        "2020-02-29", " 2021-02-28 ", "2021-02-29", "0000-01-01", "0001-01-01", "9999-12-31", "10000-01-01", "2020-1-1", "yes", "NO", "t", "yeſ", "True", "on", "\n", "\u00a0x"],
+        "2020-02-29", " 2021-02-28 ", "2021-02-29", "0000-01-01", "0001-01-01", "9999-12-31", "10000-01-01", "2020-1-1", "2020-02-29 23:59:59.5", "2020-02-29T10:00", "2020-02-29 24:00:00", "0001-01-01 00:00:00.000001", "2020-02-29 10:00Z", "yes", "NO", "t", "yeſ", "True", "on", "\n", "\u00a0x"],
     D: [date.min, date.max, date(1970, 1, 1), date(1969, 12, 31), date(2020, 2, 29), date(2021, 2, 28), date(2021, 3, 1), date(2024, 12, 30), date(2020, 1, 31), date(2021, 1, 3), date(1600, 7, 4)],
+    M: [datetime.min, datetime.max, datetime(1970, 1, 1), datetime(1969, 12, 31, 23, 59, 59, 999_999), datetime(2020, 2, 29, 12, 30, 15, 120_000), datetime(2021, 1, 3, 0, 0, 59), datetime(1, 1, 1, 0, 59, 59), datetime(9999, 12, 31, 23)],
     B: [False, True],
 }  # fmt: skip
 FAR = [2.0**500, -(2.0**500), 2.0**-500, -(2.0**-500), 3.7, 0.0]
@@ -40,6 +41,7 @@ SMALL: dict[Type, list[list[Value]]] = {
     R: [[0.0, 0.1, 0.5, 1.0, 2.5, 100.0], [-2.5, -0.1, 0.0, 1.5], [0.3, 3.7, 9.99], [-8.0, -1.0], [2.0], [0.5], [3.0], [2.0**-100, 2.0**-90], [1e6, 2.0**40, 2.0**70], [-70.0, 70.0, 10.0]],
     T: [["", "a", "Ab", "é ß"], ["12", "-5", "x", " 7"], ["1.5", "1e3", "2020-02-29"], ["yes", "no", "maybe"], ["a,b", ",", "abcabc"]],
     D: [[date(2020, 1, 31), date(2020, 2, 29), date(2021, 2, 28)], [date(2023, 12, 31), date(2024, 1, 1)], [date.min, date(1, 3, 1)], [date(9998, 12, 31), date.max]],
+    M: [[datetime(2020, 2, 29, 22, 30), datetime(2020, 3, 1, 1, 15, 30, 5)], [datetime.min, datetime(1, 1, 1, 2)], [datetime(9999, 12, 31, 22), datetime.max], [datetime(1969, 12, 31, 23, 59, 59, 999_999)]],
     B: [[False, True], [True]],
 }  # fmt: skip
 CONSTANTS: dict[str, list[dict[int, Value]]] = {
@@ -51,10 +53,11 @@ CONSTANTS: dict[str, list[dict[int, Value]]] = {
     "replace": [{1: ",", 2: ""}, {1: "x", 2: "yy"}, {1: "ab", 2: "b"}, {1: "😀", 2: "é"}],
     "split_part": [{1: ",", 2: 2}, {1: "xx", 2: 1}, {1: "😀", 2: 4096}, {1: "a", 2: 3}],
     "format_date": [{1: f} for f in ("%Y-%m", "%y%m%d %j|%u", "%B %b %A %a %% {0}", "%H:%M:%S", "it's")],
+    "format_timestamp": [{1: f} for f in ("%Y-%m-%d %H", "%H:%M:%S %% %j")],
 }  # fmt: skip
-ARROW = {N: pa.int64(), R: pa.float64(), T: pa.string(), D: pa.date32(), B: pa.bool_()}
-ENGINE = {N: "BIGINT", R: "DOUBLE", T: "VARCHAR", D: "DATE", B: "BOOLEAN"}
-PYTHON = {N: int, R: float, T: str, D: date, B: bool}
+ARROW = {N: pa.int64(), R: pa.float64(), T: pa.string(), D: pa.date32(), M: pa.timestamp("us"), B: pa.bool_()}
+ENGINE = {N: "BIGINT", R: "DOUBLE", T: "VARCHAR", D: "DATE", M: "TIMESTAMP", B: "BOOLEAN"}
+PYTHON = {N: int, R: float, T: str, D: date, M: datetime, B: bool}
 
 
 # Calls
@@ -102,14 +105,21 @@ def sql_of(record: Function, args: Sequence[Expression], names: Sequence[str]) -
     return template.format(*parts) if isinstance(template, str) else template(parts, args)
 
 
+def number_of(value: object) -> Fraction:
+    """What bounds are compared with: days since the year 0, microseconds since 1970."""
+    if isinstance(value, datetime):
+        return Fraction((value - datetime(1970, 1, 1)) // timedelta(microseconds=1))
+    return Fraction(value.toordinal() if isinstance(value, date) else value)  # type: ignore[arg-type]
+
+
 def facts_of(
     kind: Type, values: Sequence[Value | None], *, bounds: bool, listed: bool, reach: Reach = AS_READ
 ) -> Facts:
     """Facts that hold for the values of a column."""
     given = [value for value in values if value is not None]
     low = high = None
-    if bounds and kind in (N, R, D):
-        numbers = [Fraction(v.toordinal() if isinstance(v, date) else v) for v in given]  # type: ignore[arg-type]
+    if bounds and kind in (N, R, D, M):
+        numbers = [number_of(v) for v in given]
         low, high = min(numbers), max(numbers)
     return Facts(
         type=kind, low=low, high=high, values=tuple(values) if listed else None, nullable=None in values,
@@ -188,8 +198,8 @@ class Case:
                 assert facts.nullable, (self.record, row)
                 continue
             assert is_canonical(facts, value), (self.record, row, value)
-            if facts.type in (N, R, D):
-                number = Fraction(value.toordinal() if isinstance(value, date) else value)  # type: ignore[arg-type]
+            if facts.type in (N, R, D, M):
+                number = number_of(value)
                 assert facts.low is None or facts.low <= number, (self.record, row, value, facts)
                 assert facts.high is None or number <= facts.high, (self.record, row, value, facts)
             known = every_value(facts)

@@ -15,7 +15,7 @@ from discreet.algebra.registry import Function, every_function
 from discreet.answering.calls import in_call
 from discreet.catalog import Type
 from discreet.errors import TooLarge
-from tests.algebra.cases import CONSTANTS, B, D, N, R, T, facts_of, literal_sql, signatures, sql_of
+from tests.algebra.cases import CONSTANTS, B, D, M, N, R, T, facts_of, literal_sql, signatures, sql_of
 from tests.algebra.cases import POOLS as NASTY
 
 SLACK = 4
@@ -28,6 +28,7 @@ DEAR: dict[Type, list[Value]] = {
     N: [3, -7, LARGEST_INTEGER, 2**62, 10**6],
     R: [0.1, 100.0, 2.0**100, 2.0**-100, -7.25],
     D: [*NASTY[D][:2], NASTY[D][8]],
+    M: NASTY[M][:3],
     B: [True, False],
     T: ["1" * 18, "Աx"],
 }

@@ -79,11 +79,11 @@ def test_smartnoise_facts_survive_the_way_into_the_catalog(tmp_path):
     columns = visits.columns
     assert visits.max_rows == 3
     assert [column.type for column in columns.values()] == [
-        *(Type.INTEGER, Type.INTEGER, Type.REAL, Type.TEXT, Type.BOOLEAN, Type.DATE)
+        *(Type.INTEGER, Type.INTEGER, Type.REAL, Type.TEXT, Type.BOOLEAN, Type.TIMESTAMP)
     ]
     assert (columns["age"].lower, columns["age"].upper, columns["age"].nullable) == (0, 110, True)
     assert (columns["cost"].upper, columns["cost"].nullable) == (10000, False)
-    assert (columns["day"].lower, columns["day"].upper) == (date(2020, 1, 1), date(2025, 12, 31))
+    assert (columns["day"].lower.date(), columns["day"].upper.date()) == (date(2020, 1, 1), date(2025, 12, 31))
 
 
 def test_csvw_facts_survive_the_way_into_the_catalog(tmp_path):

@@ -2,7 +2,7 @@
 
 import math
 import random
-from datetime import date
+from datetime import date, datetime
 from fractions import Fraction
 
 import duckdb
@@ -81,7 +81,8 @@ def test_bins_are_counted_from_the_first_candidate():
     ("kind", "value"),
     [
         (Type.INTEGER, 5), (Type.INTEGER, -(2**63 - 1)), (Type.REAL, 0.1), (Type.REAL, 2.0**-100), (Type.REAL, -1e30), (Type.TEXT, "O'x \\ \" -- ; $1 {0} é𝄞\n"),
-        (Type.TEXT, ""), (Type.DATE, date(1, 1, 1)), (Type.DATE, date(9999, 12, 31)), (Type.BOOLEAN, True), (Type.BOOLEAN, False),
+        (Type.TEXT, ""), (Type.DATE, date(1, 1, 1)), (Type.DATE, date(9999, 12, 31)), (Type.TIMESTAMP, datetime(1, 1, 1)),
+        (Type.TIMESTAMP, datetime(9999, 12, 31, 23, 59, 59, 999_999)), (Type.TIMESTAMP, datetime(1969, 12, 31, 23, 59, 59, 5)), (Type.BOOLEAN, True), (Type.BOOLEAN, False),
         *((kind, None) for kind in Type),
     ],
 )  # fmt: skip
@@ -98,6 +99,7 @@ def test_canonical_values_are_the_only_form():
     assert given(dialect.canonical("((-9223372036854775808)::BIGINT)", Type.INTEGER)) is None
     for value in ("'infinity'", "'10000-01-01'", "'0044-03-15 (BC)'"):
         assert given(dialect.canonical(f"({value}::DATE)", Type.DATE)) is None
+        assert given(dialect.canonical(f"({value}::TIMESTAMP)", Type.TIMESTAMP)) is None
 
 
 def test_a_name_in_quotes_is_one_name():

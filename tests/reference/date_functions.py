@@ -1,9 +1,9 @@
-"""Meanings of functions of dates: years 1 to 9999 of the Gregorian calendar."""
+"""Meanings of functions of dates and timestamps: years 1 to 9999 of the Gregorian calendar."""
 
 from __future__ import annotations
 
 from calendar import monthrange
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 
 from tests.reference.number_functions import strict
 
@@ -99,7 +99,9 @@ _DIRECTIVES = {
     "A": lambda day: _DAYS[day.weekday()],
     "a": lambda day: _DAYS[day.weekday()][:3],
     "u": lambda day: str(day.isoweekday()),
-    **dict.fromkeys("HMS", lambda _: "00"),
+    "H": lambda day: f"{day.hour:02d}" if isinstance(day, datetime) else "00",
+    "M": lambda day: f"{day.minute:02d}" if isinstance(day, datetime) else "00",
+    "S": lambda day: f"{day.second:02d}" if isinstance(day, datetime) else "00",
     "%": lambda _: "%",
 }
 
@@ -115,6 +117,29 @@ def make_date(year, month, day):
     try:
         return date(year, month, day)
     except (ValueError, OverflowError):
+        return None
+
+
+def microseconds(moment):
+    """Since 1970."""
+    return (moment - datetime(1970, 1, 1)) // timedelta(microseconds=1)
+
+
+def _beginning(**parts):
+    return strict(lambda moment: moment.replace(**parts, microsecond=0))
+
+
+def _beginnings_between(seconds):
+    return strict(lambda a, b: microseconds(b) // (seconds * 10**6) - microseconds(a) // (seconds * 10**6))
+
+
+@strict
+def add_seconds(moment, count):
+    if abs(count) > 10**12:
+        return None
+    try:
+        return moment + timedelta(seconds=count)
+    except OverflowError:
         return None
 
 
@@ -136,5 +161,11 @@ MEANINGS = {
     "trunc_day": part(lambda day: day),
     "add_days": add_days, "add_months": add_months, "days_between": days_between, "weeks_between": weeks_between,
     "months_between": months_between, "quarters_between": quarters_between, "years_between": years_between,
-    "age_years": age_years, "format_date": format_date, "date": make_date,
+    "age_years": age_years, "format_date": format_date, "format_timestamp": format_date, "date": make_date,
+    "date_of_timestamp": strict(lambda moment: moment.date()),
+    "timestamp_of_date": strict(lambda day: datetime(day.year, day.month, day.day)),
+    "hour": part(lambda moment: moment.hour), "minute": part(lambda moment: moment.minute), "second": part(lambda moment: moment.second),
+    "trunc_hour": _beginning(minute=0, second=0), "trunc_minute": _beginning(second=0), "trunc_second": _beginning(),
+    "hours_between": _beginnings_between(3600), "minutes_between": _beginnings_between(60), "seconds_between": _beginnings_between(1),
+    "add_seconds": add_seconds,
 }  # fmt: skip

@@ -11,13 +11,14 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from typing import Any
 
 from discreet.algebra.expressions import Call, Expression, Field, Literal
 from discreet.algebra.question import Bins, Kind, Measure, Question
 from discreet.algebra.relations import Compute, How, Join, Keep, Mark, PerPerson, Relation, Scan, Stack, Windowed
 from discreet.catalog import Type
+from tests.reference import text_functions
 from tests.reference.folds import fold, steps_of, window
 from tests.reference.functions import Ask, meanings
 from tests.reference.stored import Snapshot, all_in_order
@@ -295,6 +296,8 @@ def id_text(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, float):
         return str(math.floor(value * 1024.0)) if abs(value) < 2.0**50 else "x"
+    if isinstance(value, datetime):
+        return text_functions.text_of_timestamp(value)
     return value.isoformat() if isinstance(value, date) else str(value)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator
-from datetime import date
+from datetime import date, datetime
 from itertools import combinations
 from typing import Any
 
@@ -15,9 +15,17 @@ from discreet.algebra.question import Kind, Measure, Question
 from discreet.algebra.relations import Relation
 from discreet.catalog import Type
 from tests.reference.comparing import relations_in, written
+from tests.reference.date_functions import microseconds
 from tests.reference.interpreter import Interpreter, Part
 
-_PYTHON = {Type.INTEGER: int, Type.REAL: float, Type.TEXT: str, Type.DATE: date, Type.BOOLEAN: bool}
+_PYTHON = {
+    Type.INTEGER: int,
+    Type.REAL: float,
+    Type.TEXT: str,
+    Type.DATE: date,
+    Type.TIMESTAMP: datetime,
+    Type.BOOLEAN: bool,
+}
 
 
 def broken_facts(facts: Facts, value: Any, person: Any) -> str | None:
@@ -30,7 +38,9 @@ def broken_facts(facts: Facts, value: Any, person: Any) -> str | None:
         return "not the owner"
     if isinstance(value, str):
         return "too long" if len(value) > (facts.longest or 0) or "\0" in value else None
-    number = value.toordinal() if isinstance(value, date) else value
+    number = value
+    if isinstance(value, date):
+        number = microseconds(value) if isinstance(value, datetime) else value.toordinal()
     if not isinstance(value, bool) and (
         (facts.low is not None and number < facts.low) or (facts.high is not None and number > facts.high)
     ):

@@ -102,7 +102,7 @@ class Expressions:
 
     def about_label(self, columns: Columns, depth: int) -> Expression:
         """A question about such a CASE: is it one of a few, like something, above something."""
-        kind = self.rng.choice([Type.TEXT, Type.TEXT, Type.INTEGER, Type.REAL, Type.DATE])
+        kind = self.rng.choice([Type.TEXT, Type.TEXT, Type.INTEGER, Type.REAL, Type.DATE, Type.TIMESTAMP])
         label = self.label(kind, columns, depth)
         some = [Literal(kind, value) for value in self.rng.sample(EXTREMES[kind][:6], 3)]
         if kind is Type.TEXT and self.rng.random() < 0.4:

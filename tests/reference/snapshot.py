@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from fractions import Fraction
 from typing import Any
 
@@ -63,6 +63,8 @@ def _cast(raw: Any, kind: Type) -> Any:
             return _to_text(raw)
         case Type.DATE:
             return _to_date(raw)
+        case Type.TIMESTAMP:
+            return _to_timestamp(raw)
     return _to_boolean(raw)
 
 
@@ -96,6 +98,18 @@ def _to_date(raw: Any) -> date | None:
     if isinstance(raw, datetime):
         return raw.date()
     return raw if isinstance(raw, date) else None
+
+
+def _to_timestamp(raw: Any) -> datetime | None:
+    """In UTC where a zone is said."""
+    if isinstance(raw, str):
+        try:
+            raw = datetime.fromisoformat(raw.strip())
+        except ValueError:
+            return None
+    if isinstance(raw, datetime):
+        return raw if raw.tzinfo is None else raw.astimezone(UTC).replace(tzinfo=None)
+    return datetime(raw.year, raw.month, raw.day) if isinstance(raw, date) else None
 
 
 def _to_boolean(raw: Any) -> bool | None:
@@ -167,6 +181,8 @@ def field_text(value: Any, column: Column) -> str:
         return str(math.floor(value * 1024.0)) if abs(value) < 2.0**50 else "x"
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, datetime):
+        return text_functions.text_of_timestamp(value)
     return value.isoformat() if isinstance(value, date) else str(value)
 
 

@@ -1,7 +1,7 @@
 """Each registered function alone, engine against meaning, over many rows of extremes: one person a row, so that each value is seen."""
 
 import random
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from functools import lru_cache
 from itertools import islice
 
@@ -20,7 +20,7 @@ from tests.reference.random_expressions import _ENDS, _SMALL, _TEXT_CONSTANTS
 from tests.reference.worlds import EXTREMES, World
 
 COUNT, TOGETHER = 400, 6
-_KINDS = {"i": Type.INTEGER, "r": Type.REAL, "t": Type.TEXT, "d": Type.DATE, "b": Type.BOOLEAN}
+_KINDS = {"i": Type.INTEGER, "r": Type.REAL, "t": Type.TEXT, "d": Type.DATE, "m": Type.TIMESTAMP, "b": Type.BOOLEAN}
 CATALOG = parse_catalog(
     '[source]\npath = "."\n[budget]\nepsilon = 1\ndelta = 1e-3\n[tables.v]\nprivacy_unit = "person"\ncolumns.person = { type = "integer" }\n'
     + "".join(
@@ -43,9 +43,11 @@ def value(rng, kind):
             return rng.choice([rng.uniform(-5, 5), rng.uniform(-100, 100), rng.randint(-20, 20) / 2, rng.uniform(-1, 1) * 2.0 ** rng.randint(-90, 99), float(rng.randint(-9, 9)), rng.uniform(0, 1)])  # fmt: skip
         case Type.TEXT:
             letters = "aAbBxyé,É %_\\0123456789-+.eE ßΣσςİıǅdž𝄞\n'\"|ТЖж"
-            return rng.choice(["".join(rng.choices(letters, k=rng.randint(0, 7))), chr(rng.randint(0x20, 0x600)), f"{rng.randint(-1, 2030):04d}-{rng.randint(0, 13):02d}-{rng.randint(0, 32):02d}", f"{rng.uniform(-9, 9):.3e}", rng.choice(["TRUE", "No", "y ", " f", "1", "0"])])  # fmt: skip
+            return rng.choice(["".join(rng.choices(letters, k=rng.randint(0, 7))), chr(rng.randint(0x20, 0x600)), f"{rng.randint(-1, 2030):04d}-{rng.randint(0, 13):02d}-{rng.randint(0, 32):02d}", f"{rng.uniform(-9, 9):.3e}", f"{rng.randint(2019, 2021)}-{rng.randint(1, 12):02d}-{rng.randint(1, 31):02d}{rng.choice(' T')}{rng.randint(0, 24):02d}:{rng.randint(0, 60):02d}{rng.choice(['', ':07', ':60', ':59.5', ':01.000001', ':01.0000001', ':00Z'])}", rng.choice(["TRUE", "No", "y ", " f", "1", "0"])])  # fmt: skip
         case Type.DATE:
             return rng.choice([date.fromordinal(rng.randint(1, date.max.toordinal())), date(2020, 1, 1) + timedelta(rng.randint(-800, 800))])  # fmt: skip
+        case Type.TIMESTAMP:
+            return rng.choice([datetime(1, 1, 1) + timedelta(microseconds=rng.randint(0, 315_537_897_599_999_999)), datetime(2020, 1, 1) + timedelta(minutes=rng.randint(-9000, 9000)), datetime(1970, 1, 1) + timedelta(seconds=rng.randint(-9000, 9000))])  # fmt: skip
     return rng.random() < 0.5
 
 

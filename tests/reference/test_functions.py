@@ -1,6 +1,6 @@
 """The meanings of functions at the places where engines differ, computed by hand."""
 
-from datetime import date
+from datetime import date, datetime
 
 import pytest
 
@@ -36,7 +36,10 @@ CASES = [
     ("week", (date(2021, 1, 3),), 53), ("isoyear", (date(2021, 1, 3),), 2020), ("dayofweek", (date(2021, 1, 3),), 0), ("isodow", (date(2021, 1, 3),), 7), ("decade", (date(1999, 1, 1),), 199), ("trunc_week", (date(2021, 1, 3),), date(2020, 12, 28)), ("trunc_quarter", (date(2021, 6, 30),), date(2021, 4, 1)),
     ("add_months", (date(2020, 1, 31), 1), date(2020, 2, 29)), ("add_months", (date(9999, 12, 1), 1), None), ("add_days", (date(1, 1, 1), -1), None), ("add_days", (date(2020, 1, 1), 10**6 + 1), None),
     ("weeks_between", (date(2020, 1, 14), date(2020, 1, 1)), -1), ("months_between", (date(2020, 1, 31), date(2020, 2, 1)), 1), ("quarters_between", (date(2020, 12, 31), date(2021, 1, 1)), 1), ("years_between", (date(2020, 12, 31), date(2021, 1, 1)), 1), ("age_years", (date(2020, 2, 29), date(2021, 2, 28)), 0), ("age_years", (date(2021, 2, 28), date(2020, 2, 29)), 0), ("age_years", (date(2000, 5, 1), date(2020, 5, 1)), 20),
-    ("format_date", (date(987, 1, 2), "%Y%%%j %a"), "0987%002 Tue"), ("date", (2021, 2, 29), None), ("date", (2021, 2, 10**12), None),
+    ("hour", (datetime(1969, 12, 31, 23, 59, 59, 1),), 23), ("second", (datetime(1969, 12, 31, 23, 59, 59, 1),), 59), ("trunc_hour", (datetime(1, 1, 1, 0, 59, 59),), datetime(1, 1, 1)), ("date_of_timestamp", (datetime(1969, 12, 31, 23, 59, 59, 1),), date(1969, 12, 31)),
+    ("hours_between", (datetime(1969, 12, 31, 23, 59), datetime(1970, 1, 1)), 1), ("hours_between", (datetime(1970, 1, 1), datetime(1969, 12, 31, 23, 59)), -1), ("minutes_between", (datetime(1970, 1, 1), datetime(1970, 1, 1, 0, 0, 59)), 0), ("add_seconds", (datetime(9999, 12, 31, 23, 59, 59), 1), None), ("add_seconds", (datetime(1, 1, 1), -1), None), ("add_seconds", (datetime(2020, 1, 1), 10**13), None),
+    ("text_of_timestamp", (datetime(2020, 1, 1, 5, 6, 7, 120_000),), "2020-01-01 05:06:07.12"), ("text_of_timestamp", (datetime(2020, 1, 1),), "2020-01-01 00:00:00"), ("timestamp_of_text", (" 2020-01-01T05:06 ",), datetime(2020, 1, 1, 5, 6)), ("timestamp_of_text", ("2020-01-01 24:00",), None), ("timestamp_of_text", ("2021-02-29 10:00",), None), ("timestamp_of_text", ("2020-01-01 05:06:07Z",), None), ("timestamp_of_text", ("2020-01-01",), datetime(2020, 1, 1)),
+    ("format_timestamp", (datetime(987, 1, 2, 3, 4, 5), "%Y %H:%M:%S"), "0987 03:04:05"), ("format_date", (date(987, 1, 2), "%Y%%%j %a"), "0987%002 Tue"), ("date", (2021, 2, 29), None), ("date", (2021, 2, 10**12), None),
 ]  # fmt: skip
 
 

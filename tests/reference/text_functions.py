@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import date
+from datetime import date, datetime
 
 from tests.reference.number_functions import as_read, integer, strict
 
@@ -137,6 +137,13 @@ def text_of_date(value):
 
 
 @strict
+def text_of_timestamp(value):
+    """A fraction without the zeros at its end, and none where it is nothing."""
+    written = f"{value.date().isoformat()} {value.hour:02d}:{value.minute:02d}:{value.second:02d}"
+    return f"{written}.{value.microsecond:06d}".rstrip("0") if value.microsecond else written
+
+
+@strict
 def text_of_bool(value):
     return "true" if value else "false"
 
@@ -144,6 +151,7 @@ def text_of_bool(value):
 _INTEGER = re.compile(r" *[+-]?[0-9]{1,18} *", re.ASCII)
 _REAL = re.compile(r" *[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})? *", re.ASCII)
 _DATE = re.compile(r" *([0-9]{4})-([0-9]{2})-([0-9]{2}) *", re.ASCII)
+_TIMESTAMP = re.compile(r" *(\d{4})-(\d\d)-(\d\d)(?:[ T](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,6}))?)?)? *", re.ASCII)
 _TRUE, _FALSE = {"t", "true", "yes", "y", "1"}, {"f", "false", "no", "n", "0"}
 
 
@@ -169,6 +177,18 @@ def date_of_text(text):
 
 
 @strict
+def timestamp_of_text(text):
+    fitting = _TIMESTAMP.fullmatch(text)
+    if fitting is None:
+        return None
+    *whole, fraction = (part or "" for part in fitting.groups())
+    try:
+        return datetime(*(int(part or 0) for part in whole), int(fraction.ljust(6, "0")))
+    except ValueError:
+        return None
+
+
+@strict
 def bool_of_text(text):
     word = text.strip(" ")
     if not word.isascii():
@@ -182,6 +202,6 @@ MEANINGS = {
     "left": left, "right": right, "trim": trim, "ltrim": ltrim, "rtrim": rtrim,
     "starts_with": starts_with, "ends_with": ends_with, "contains": contains, "position": position,
     "like": like, "ilike": ilike, "replace": replace, "split_part": split_part, "concat": concat, "joined": joined,
-    "text_of_int": text_of_int, "text_of_date": text_of_date, "text_of_bool": text_of_bool,
+    "text_of_int": text_of_int, "text_of_date": text_of_date, "text_of_timestamp": text_of_timestamp, "timestamp_of_text": timestamp_of_text, "text_of_bool": text_of_bool,
     "int_of_text": int_of_text, "real_of_text": real_of_text, "date_of_text": date_of_text, "bool_of_text": bool_of_text,
 }  # fmt: skip

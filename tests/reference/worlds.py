@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, datetime
 from typing import Any
 
 import pyarrow as pa
@@ -68,6 +68,17 @@ public = true
 columns.floor = { type = "integer" }
 columns.name = { type = "text" }
 columns.open = { type = "boolean" }
+[tables.calls]
+privacy_unit = "person"
+max_rows = 3
+columns.person = { type = "PERSON" }
+columns.begun = { type = "timestamp", lower = 2020-02-28T22:30:00, upper = 2020-03-01 }
+columns.ended = { type = "timestamp" }
+columns.floor = { type = "integer", lower = 1, upper = 3 }
+[tables.shifts]
+public = true
+columns.floor = { type = "integer" }
+columns.begins = { type = "timestamp" }
 """
 INTEGER_PEOPLE, TEXT_PEOPLE = (CATALOG.replace("PERSON", kind) for kind in ("integer", "text"))
 
@@ -78,11 +89,15 @@ TEXTS = ["", "A", "B", "C", "a", "x", "y", "z", "é", "É", "ß", "İ", "ǅ", "�
     "2021-02-29", "12", " 7 ", "+3", "1e3", "-.5", "1_000", "0x1F", "a,b,,c", "Ωω", "\n", "\t1", "|", "\\N", "xyxyxy", "\u00a0"]  # fmt: skip
 DATES = [date(1, 1, 1), date(1, 12, 31), date(9999, 12, 31), date(9999, 1, 1), date(2020, 2, 29), date(2020, 3, 1), date(2020, 12, 31),
     date(2021, 1, 3), date(2021, 1, 4), date(1999, 12, 31), date(1900, 2, 28), date(2000, 2, 29), date(1970, 1, 1), date(2021, 6, 30)]  # fmt: skip
+MOMENTS = [datetime(2020, 2, 29, 23, 59, 59, 999_999), datetime(2020, 2, 29), datetime(2020, 2, 29, 12, 30, 15, 500_000), datetime(2020, 3, 1, 0, 0, 0, 1), datetime(1, 1, 1),
+    datetime(9999, 12, 31, 23, 59, 59, 999_999), datetime(1969, 12, 31, 23, 59, 59, 999_999), datetime(1970, 1, 1), datetime(1969, 12, 31, 22), datetime(2021, 1, 3, 5, 6, 7, 80),
+    datetime(1, 1, 1, 0, 59, 59, 1), datetime(9999, 12, 31, 23), datetime(2021, 6, 30, 12)]  # fmt: skip
 EXTREMES: dict[Type, list[Any]] = {
     Type.INTEGER: INTEGERS,
     Type.REAL: REALS,
     Type.TEXT: TEXTS,
     Type.DATE: DATES,
+    Type.TIMESTAMP: MOMENTS,
     Type.BOOLEAN: [True, False],
 }
 _RAW = {
@@ -90,6 +105,7 @@ _RAW = {
     Type.REAL: [float("nan"), float("inf"), float("-inf"), -0.0, 1e300, 1e-300, 2.0**100 * 1.0001, 5e-324],
     Type.TEXT: ["a\0b", "long text beyond", "ééééé"],
     Type.DATE: [],
+    Type.TIMESTAMP: [],
     Type.BOOLEAN: [],
 }
 """Values that are not canonical."""
@@ -98,6 +114,7 @@ _ARROW = {
     Type.REAL: pa.float64(),
     Type.TEXT: pa.string(),
     Type.DATE: pa.date32(),
+    Type.TIMESTAMP: pa.timestamp("us"),
     Type.BOOLEAN: pa.bool_(),
 }
 

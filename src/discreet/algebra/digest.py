@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from datetime import date
+from datetime import date, datetime
 from typing import TypeAlias
 
 from discreet.algebra.aggregates import Aggregate, Frame, Order, Place, Window
@@ -167,6 +167,8 @@ def _value(value: Value | None) -> Json:
             return ["integer", str(value)]
         case float():
             return ["real", value.hex()]
+        case datetime():
+            return ["timestamp", value.isoformat()]
         case date():
             return ["date", value.isoformat()]
         case str():

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date
+from datetime import date, datetime
 from fractions import Fraction
 from typing import TypeAlias
 
 from discreet.algebra.facts import AS_READ, FURTHEST, LARGEST_INTEGER, Facts, Origin, Value
 from discreet.algebra.registry import Function, Nulls, function
 from discreet.catalog import Type
+from discreet.catalog.moments import place_of
 from discreet.errors import NotAllowed, TooLarge
 
 MOST_CALLS = 400
@@ -134,13 +135,15 @@ def _is_canonical(kind: Type, value: Value) -> bool:
             )
         case Type.DATE:
             return type(value) is date
+        case Type.TIMESTAMP:
+            return type(value) is datetime and value.tzinfo is None
     return type(value) is bool
 
 
 def _literal_facts(kind: Type, value: Value | None) -> Facts:
     low = high = None
     if isinstance(value, date):
-        low = high = Fraction(value.toordinal())
+        low = high = Fraction(place_of(value))
     elif isinstance(value, int | float) and not isinstance(value, bool):
         low = high = Fraction(value)
     return Facts(

@@ -57,7 +57,7 @@ class Origin:
 class Facts:
     """Public facts about values. NULL is outside of every fact but `nullable` and `values`.
 
-    `low` and `high` are numbers, or for dates days as `date.toordinal` counts them. `values` lists every value that may be a group, None
+    `low` and `high` are numbers, or for dates and timestamps what `moments.place_of` makes of them. `values` lists every value that may be a group, None
     among them where NULL is a group like others. `person` says that the value is NULL or the owner of the row; `numbering` that no two
     rows of a person share it.
     """

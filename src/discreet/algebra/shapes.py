@@ -10,6 +10,7 @@ from fractions import Fraction
 from discreet.algebra.facts import AS_READ, Facts, every_value
 from discreet.catalog import Column as Declared
 from discreet.catalog import Table, Type
+from discreet.catalog.moments import place_of
 from discreet.errors import TooLarge
 
 MOST_ROWS = 10**6
@@ -109,7 +110,7 @@ def declared_column(column: Declared, table: Table, *, unique: bool) -> Column:
         if column.type is Type.REAL:  # clamped to doubles, and 0.1 lies above a tenth
             low, high = Fraction(float(low)), Fraction(float(high))
     elif isinstance(column.lower, date) and isinstance(column.upper, date):
-        low, high = Fraction(column.lower.toordinal()), Fraction(column.upper.toordinal())
+        low, high = Fraction(place_of(column.lower)), Fraction(place_of(column.upper))
     person = table.unit is not None and not table.unit.path and table.own_column == column.name
     values = column.values
     facts = Facts(

@@ -9,7 +9,7 @@ from fractions import Fraction
 from discreet.algebra.facts import Facts
 from discreet.catalog import Type
 from discreet.catalog.model import LARGEST_STEP
-from discreet.errors import NeedsBounds, TooLarge
+from discreet.errors import NeedsBounds, NotAllowed, TooLarge
 from discreet.exact import power_of_two_below
 
 _FINEST = 2**20
@@ -39,6 +39,11 @@ def steps_for(facts: Facts, stored: Fraction | None = None, *, name: str | None 
     low, high = facts.low, facts.high
     if facts.type is Type.BOOLEAN:
         return Steps(Fraction(1), 0, 1)
+    if facts.type is Type.TIMESTAMP:
+        raise NotAllowed(
+            "Timestamps are neither added up nor ordered across people.",
+            next_step="Take it of CAST(t AS DATE), of EXTRACT(hour FROM t), or of DATE_DIFF('minute', TIMESTAMP '2024-01-01 00:00:00', t).",
+        )
     if facts.type is Type.TEXT or low is None or high is None or max(abs(low), abs(high)) > _FURTHEST_END:
         raise _unbounded(name)
     if stored is not None:

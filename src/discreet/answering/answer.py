@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.answering import warnings
-from discreet.answering.columns import Column, Mask, Sides, arrow_type, days, numbers, to_arrow
+from discreet.answering.columns import Column, Mask, Sides, arrow_type, days, is_date, numbers, text_of, to_arrow
 from discreet.answering.noisy import Noisies
 from discreet.answering.plan import Plan
 from discreet.answering.population import population_sides
@@ -146,7 +146,7 @@ def sides_at(column: Column, level: Fraction) -> Sides | None:
     each = level if draws == 1 else 1 - (1 - level) / draws
     low, high = column.around(each)
     _, is_number = numbers(column)
-    shown = is_number | ~column.valid | (column.values.dtype.kind == "M")
+    shown = is_number | ~column.valid | is_date(column.values)
     return np.where(shown, low, np.nan), np.where(shown, high, np.nan)
 
 
@@ -154,7 +154,7 @@ def half_width(column: Column, ends: Sides | None) -> NDArray[np.float64] | None
     """The larger side, NaN where there is none."""
     if ends is None:
         return None
-    middle = days(column.values) if column.values.dtype.kind == "M" else numbers(column)[0]
+    middle = days(column.values) if is_date(column.values) else numbers(column)[0]
     exact = middle.astype(np.float64)
     return np.where(column.valid, np.maximum(exact - ends[0], ends[1] - exact), np.nan)
 
@@ -162,16 +162,16 @@ def half_width(column: Column, ends: Sides | None) -> NDArray[np.float64] | None
 def _shown_values(column: Column) -> list[Any]:
     values = column.python
     if column.values.dtype.kind in "MO":
-        return [value.isoformat() if isinstance(value, date) else value for value in values]
+        return [text_of(value) if isinstance(value, date) else value for value in values]
     return values
 
 
 def _shown_sides(column: Column, ends: Sides | None) -> list[Interval | None]:
     if ends is None:
         return [None] * len(column)
-    is_date = column.values.dtype.kind == "M"
+    has_days = is_date(column.values)
     cells = zip(ends[0].tolist(), ends[1].tolist(), _lost(ends).tolist(), strict=True)
-    return [None if gone else _dates(low, high) if is_date else (low, high) for low, high, gone in cells]
+    return [None if gone else _dates(low, high) if has_days else (low, high) for low, high, gone in cells]
 
 
 def _lost(sides: Sides) -> Mask:
@@ -182,7 +182,7 @@ def _lost(sides: Sides) -> Mask:
 def _arrow_ends(column: Column, sides: Sides) -> Ends:
     """The intervals of a column as two arrays."""
     lost = _lost(sides)
-    if column.values.dtype.kind != "M":
+    if not is_date(column.values):
         return pa.array(sides[0], mask=lost), pa.array(sides[1], mask=lost)
     low, high = (np.floor(np.where(lost, 0, side)).astype("datetime64[D]") for side in sides)
     return pa.array(low, mask=lost), pa.array(high, mask=lost)

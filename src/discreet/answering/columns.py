@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date
+from datetime import date, datetime
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -18,10 +18,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.algebra.facts import Value
+from discreet.catalog.moments import timestamp_at, timestamp_text
 from discreet.mechanisms import Mechanism
 
 Values: TypeAlias = NDArray[Any]
-"""int64, float64, bool or datetime64[D]; else objects: texts, integers beyond 64 bits, or several types."""
+"""int64, float64, bool, datetime64[D] (dates) or datetime64[us] (timestamps); else objects: texts, integers beyond 64 bits, or several types."""
 Mask: TypeAlias = NDArray[np.bool_]
 Sides: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
 """The low and the high end around each cell, NaN where there is none; dates as days since 1970."""
@@ -121,7 +122,7 @@ def exact_column(values: Values, valid: Mask | None = None) -> Column:
     there = np.ones(len(values), np.bool_) if valid is None else valid
     if values.dtype.kind in "ifb" or (len(values) and all(type(value) is int for value in values)):
         return Column(values, there, around=remembered(lambda _: degenerate(values, there)))
-    if values.dtype.kind == "M":
+    if is_date(values):
         return Column(values, there, around=remembered(lambda _: degenerate(days(values), there)))
     return Column(values, there)
 
@@ -130,6 +131,11 @@ def degenerate(values: Values, valid: Mask) -> Sides:
     """Intervals of no width."""
     ends = np.where(valid, values.astype(np.float64), np.nan)
     return ends, ends
+
+
+def is_date(values: Values) -> bool:
+    """Whether values are dates: they have intervals, in days, and timestamps have none."""
+    return bool(values.dtype == _DAYS)
 
 
 def days(values: Values) -> NDArray[np.int64]:
@@ -165,13 +171,21 @@ def from_python(given: Sequence[Any]) -> tuple[Values, Mask]:
     filled = [_FILLS[next(iter(types))] if value is None else value for value in values] if len(types) == 1 else values
     if types == {int}:
         return narrowed(objects_of(filled, len(values))), valid
-    if types in ({float}, {bool}, {date}):
+    if types in ({float}, {bool}, {date}, {datetime}):
         return np.array(filled, _DTYPES[next(iter(types))]), valid
     return objects_of(filled, len(values)), valid
 
 
-_FILLS: dict[type, Any] = {int: 0, float: 0.0, bool: False, str: "", date: date(1970, 1, 1)}
-_DTYPES: dict[type, str] = {float: "float64", bool: "bool", date: "datetime64[D]"}
+_FILLS: dict[type, Any] = {
+    int: 0,
+    float: 0.0,
+    bool: False,
+    str: "",
+    date: date(1970, 1, 1),
+    datetime: timestamp_at(0),
+}
+_DTYPES: dict[type, str] = {float: "float64", bool: "bool", date: "datetime64[D]", datetime: "datetime64[us]"}
+_DAYS = np.dtype("datetime64[D]")
 
 
 def narrowed(integers: Values) -> Values:
@@ -192,12 +206,15 @@ def from_arrow(array: pa.Array) -> Column:
         return Column(values, valid)
     if pa.types.is_null(array.type):
         return constant(None, len(array))
-    fill: Any = date(1970, 1, 1) if pa.types.is_date32(array.type) else False if pa.types.is_boolean(array.type) else 0
+    fills = {pa.date32(): _FILLS[date], pa.timestamp("us"): _FILLS[datetime], pa.bool_(): False}
+    fill: Any = fills.get(array.type, 0)
     return exact_column(array.fill_null(fill).to_numpy(zero_copy_only=False), valid)
 
 
 def arrow_type(column: Column) -> pa.DataType:
-    """Dates are dates, integers beyond 64 bits decimals, several types text."""
+    """Dates are dates, timestamps timestamps, integers beyond 64 bits decimals, several types text."""
+    if column.values.dtype.kind == "M" and not is_date(column.values):
+        return pa.timestamp("us")
     if column.values.dtype.kind == "O" and types_of(column) == {int}:
         return _DECIMAL
     return _ARROW.get(column.values.dtype.kind, pa.string())
@@ -216,6 +233,8 @@ def to_arrow(column: Column, kind: pa.DataType) -> pa.Array:
 
 _ARROW = {"i": pa.int64(), "f": pa.float64(), "b": pa.bool_(), "M": pa.date32()}
 _DECIMAL = pa.decimal256(60, 0)
+TEXTUAL = {str, date, datetime}
+"""What meets a text as text."""
 
 
 # Types
@@ -226,7 +245,8 @@ def types_of(column: Column) -> set[type]:
     if not column.valid.any():
         return set()
     if column.values.dtype.kind != "O":
-        return {{"i": int, "f": float, "b": bool, "M": date}[column.values.dtype.kind]}
+        days_or_moments = date if is_date(column.values) else datetime
+        return {{"i": int, "f": float, "b": bool, "M": days_or_moments}[column.values.dtype.kind]}
     values = column.values if column.valid.all() else column.values[column.valid]
     return set(map(type, values))
 
@@ -235,6 +255,8 @@ def text_of(value: Any) -> str:
     """How a value is written."""
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, datetime):
+        return timestamp_text(value)
     if isinstance(value, date):
         return value.isoformat()
     return repr(value) if isinstance(value, float) else str(value)
@@ -291,7 +313,7 @@ def _filled(parts: Sequence[tuple[Column, NDArray[Any]]], size: int) -> tuple[Va
     values, valid = _room(types, size, [column for column, _ in parts]), np.zeros(size, np.bool_)
     for column, rows in parts:
         if column.valid.any():
-            source = as_text(column) if types == {str, date} else column.values
+            source = as_text(column) if str in types and types <= TEXTUAL else column.values
             if values.dtype == object and source.dtype.kind == "M":
                 source = source.astype(object)
             given = source[rows if rows.dtype == bool else column.valid]
@@ -309,10 +331,10 @@ def _room(types: set[type], size: int, columns: Sequence[Column]) -> Values:
         return np.zeros(size, np.int64)
     if types == {bool}:
         return np.zeros(size, np.bool_)
-    if types == {date} and not wide:
-        return np.zeros(size, "datetime64[D]")
+    if types in ({date}, {datetime}) and not wide:
+        return np.zeros(size, _DTYPES[next(iter(types))])
     if not types:
         return np.zeros(size, np.float64)
     filled = np.empty(size, object)
-    filled[:] = 0 if types == {int} else "" if types <= {str, date} and types != {date} else None
+    filled[:] = 0 if types == {int} else "" if str in types and types <= TEXTUAL else None
     return filled

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -202,6 +202,8 @@ def _plain(label: Any) -> Any:
             return ["real", label.hex()]
         case Bin():
             return ["bin", _plain(label.lower), _plain(label.upper), label.is_whole]
+        case datetime():
+            return ["timestamp", label.isoformat()]
         case date():
             return ["date", label.isoformat()]
     return ["number", str(label)]
@@ -215,6 +217,8 @@ def _label(plain: Any) -> Any:
             return Bin(_label(lower), _label(upper), is_whole)
         case ["date", text]:
             return date.fromisoformat(text)
+        case ["timestamp", text]:
+            return datetime.fromisoformat(text)
         case ["number", text]:
             return Fraction(text)
     return plain

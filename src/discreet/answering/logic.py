@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from datetime import date
+from datetime import date, datetime
 from functools import reduce
 from typing import Any
 
 import numpy as np
 
-from discreet.answering.columns import Column, Mask, Values, as_text, numbers, types_of
+from discreet.answering.columns import TEXTUAL, Column, Mask, Values, as_text, numbers, types_of
 from discreet.answering.ordering import sortable
 
 _NUMBERS = {int, float, bool}
@@ -47,9 +47,9 @@ def compare(rule: Callable[[Any, Any], Any], a: Column, b: Column) -> tuple[Mask
     y: Values
     if left <= _NUMBERS and right <= _NUMBERS:
         (x, _), (y, _) = numbers(a), numbers(b)
-    elif left == right == {date} and a.values.dtype.kind == b.values.dtype.kind == "M":
+    elif left == right and left in ({date}, {datetime}) and a.values.dtype.kind == b.values.dtype.kind == "M":
         x, y = a.values, b.values
-    elif left <= {str, date} and right <= {str, date}:
+    elif left <= TEXTUAL and right <= TEXTUAL:
         x, y = as_text(a), as_text(b)
     else:
         return _compare_each(rule, a, b)

@@ -13,6 +13,7 @@ from discreet.catalog import Type
 
 ARROW: dict[Type, pa.DataType] = {
     Type.INTEGER: pa.int64(), Type.REAL: pa.float64(), Type.TEXT: pa.large_string(), Type.DATE: pa.date32(), Type.BOOLEAN: pa.bool_(),
+    Type.TIMESTAMP: pa.timestamp("us"),
 }  # fmt: skip
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from discreet.answering.columns import Column, types_of
+from discreet.answering.columns import Column, text_of, types_of
 
 Codes = NDArray[np.int64]
 
@@ -47,7 +47,7 @@ def sortable(value: Any) -> tuple[int, Any]:
     """Numbers, then dates, then text; a truth value is a number here."""
     if isinstance(value, int | float):
         return 0, value
-    return (1, value.isoformat()) if isinstance(value, date) else (2, str(value))
+    return (1, text_of(value)) if isinstance(value, date) else (2, str(value))
 
 
 def groups(columns: Sequence[Column], size: int) -> tuple[Codes, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from fractions import Fraction
 from itertools import chain
 
@@ -17,6 +17,7 @@ QUANTILE_LEVEL = Fraction(95, 100)
 """How often the interval of a quantile covers: fixed when it is drawn."""
 _PYTHON: dict[Type, type] = {
     Type.INTEGER: int, Type.REAL: float, Type.TEXT: str, Type.DATE: date, Type.BOOLEAN: bool,
+    Type.TIMESTAMP: datetime,
 }  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import date
+from datetime import date, datetime
 from functools import partial
 from typing import Any
 
@@ -25,6 +25,7 @@ _TYPES = {
     "real": pa.float64(),
     "text": pa.string(),
     "date": pa.date32(),
+    "timestamp": pa.timestamp("us"),
     "boolean": pa.bool_(),
     "decimal": _DECIMAL,
 }
@@ -35,13 +36,15 @@ _NAMES = {kind: name for name, kind in _TYPES.items()}
 
 
 def parameter_facts(parameters: Parameters) -> Any:
-    """Parameters as JSON; a date, which JSON has not, under its name."""
+    """Parameters as JSON; a date or a timestamp, which JSON has not, under its name."""
     if isinstance(parameters, Mapping):
         return {name: _plain(value) for name, value in parameters.items()}
     return [_plain(value) for value in parameters]
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return {"timestamp": value.isoformat()}
     return {"date": value.isoformat()} if isinstance(value, date) else value
 
 
@@ -53,12 +56,16 @@ def read_parameters(facts: Any) -> Parameters:
 
 
 def _parameter(value: Any) -> Any:
-    if not isinstance(value, Mapping) or set(value) != {"date"}:
+    if not isinstance(value, Mapping) or set(value) not in ({"date"}, {"timestamp"}):
         return value
+    ((name, written),) = value.items()
     try:
-        return date.fromisoformat(value["date"])
+        return (date if name == "date" else datetime).fromisoformat(written)
     except (TypeError, ValueError):
-        raise BadInput("A parameter is no date.", next_step='Write {"date": "2024-12-31"}.') from None
+        raise BadInput(
+            f"A parameter is no {name}.",
+            next_step='Write {"date": "2024-12-31"} or {"timestamp": "2024-12-31T18:30:00"}.',
+        ) from None
 
 
 # Answers
@@ -141,7 +148,7 @@ def read_type(kind: str) -> pa.DataType:
 
 def read_array(values: Sequence[Any], kind: str) -> pa.Array:
     """A column of an answer as the Arrow array it was."""
-    if kind in ("text", "decimal", "date"):
+    if kind in ("text", "decimal", "date", "timestamp"):
         texts = pa.array([value if value is None else text_of(value) for value in values], pa.string())
         return texts if kind == "text" else texts.cast(_TYPES[kind])
     return pa.array(values, _TYPES[kind])

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
+from datetime import date, datetime, time, timedelta
 from fractions import Fraction
 from typing import Any
 
@@ -186,6 +186,9 @@ def _ends(column: Column) -> tuple[Any, Any, Any]:
     if column.type is Type.DATE:
         low, high = _DAYS if low is None else (low, high)
         return low, low + timedelta(days=(high - low).days // 2 + 1), high
+    if column.type is Type.TIMESTAMP:
+        low, high = (datetime.combine(end, time.min) for end in _DAYS) if low is None else (low, high)
+        return low, low + (high - low) / 2, high
     low, high = (Fraction(0), Fraction(100)) if low is None else (low, high)
     if column.type is Type.INTEGER:
         return math.ceil(low), math.floor((low + high) / 2) + 1, math.floor(high)
@@ -218,6 +221,8 @@ def _condition(name: str, column: Column) -> str:
 def _literal(value: Any) -> str:
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
+    if isinstance(value, datetime):
+        return f"TIMESTAMP '{value}'"
     return (
         f"DATE '{value}'" if isinstance(value, date) else str(value).upper() if isinstance(value, bool) else repr(value)
     )

@@ -39,6 +39,7 @@ _HINTS = {
     Type.REAL: "SUM and AVG need lower = …, upper = …",
     Type.TEXT: "GROUP BY without delta needs values = [ … ]",
     Type.DATE: "GROUP BY without delta needs lower = …, upper = …",
+    Type.TIMESTAMP: "GROUP BY days or hours without delta needs lower = …, upper = …",
 }
 
 

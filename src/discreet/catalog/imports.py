@@ -25,7 +25,8 @@ _TYPES = {
         r"(p|nonP)ositiveInteger|(n|nonN)egativeInteger"
     ),
     Type.REAL: r"float|double|decimal|number",
-    Type.DATE: r"datetime|date|dateTime(Stamp)?",
+    Type.DATE: r"date",
+    Type.TIMESTAMP: r"datetime|dateTime(Stamp)?",
     Type.BOOLEAN: r"boolean",
     Type.TEXT: (
         r"string|normalizedString|token|language|anyURI|any|xml|html|json|time|"
@@ -172,10 +173,10 @@ def _value(kind: Type, given: Any, where: str) -> Value:
     """A bound or a key, whose number or date may be in quotes; whether it fits the column, the reader says."""
     try:
         if isinstance(given, str) and kind is not Type.TEXT:
-            given = datetime.fromisoformat(given) if kind is Type.DATE else json.loads(given)
+            given = datetime.fromisoformat(given) if kind in (Type.DATE, Type.TIMESTAMP) else json.loads(given)
     except (ValueError, RecursionError):
         given = None
-    given = given.date() if isinstance(given, datetime) else given
+    given = given.date() if isinstance(given, datetime) and kind is not Type.TIMESTAMP else given
     is_number = isinstance(given, int | float) and -1e300 < given < 1e300
     if not is_number and not (isinstance(given, str | date) and str(given).isprintable()):
         raise _wrong(where, "has a bound or key that cannot be read", "Write numbers, ISO dates, or text on one line.")

@@ -29,10 +29,12 @@ class Type(Enum):
     REAL = "real"
     TEXT = "text"
     DATE = "date"
+    TIMESTAMP = "timestamp"
     BOOLEAN = "boolean"
 
 
 Value = int | float | str | bool | date
+"""A timestamp is a `datetime`, which is a `date` too, without a zone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import date, datetime, time
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from discreet.catalog.model import (
     Type,
     Value,
 )
+from discreet.catalog.moments import in_utc
 from discreet.errors import BadCatalog, DiscreetError
 from discreet.exact import finite, power_of_two_below
 from discreet.loss import Neighbours
@@ -43,6 +44,7 @@ _PYTHON_TYPES: dict[Type, tuple[type, ...]] = {
     Type.REAL: (int, float),
     Type.TEXT: (str,),
     Type.DATE: (date,),
+    Type.TIMESTAMP: (datetime,),
     Type.BOOLEAN: (bool,),
 }
 
@@ -395,6 +397,9 @@ class _Reader:
             return None, None
         if kind is Type.DATE:
             good = all(type(end) is date for end in given)
+        elif kind is Type.TIMESTAMP:
+            given = [_moment(end, at) for end, at in zip(given, (time.min, time.max), strict=True)]
+            good = None not in given
         else:
             good = kind in (Type.INTEGER, Type.REAL) and all(finite(end) is not None for end in given)
             given = [finite(end) for end in given] if good else given
@@ -411,7 +416,7 @@ class _Reader:
         fits = isinstance(given, list) and all(
             isinstance(value, types)
             and isinstance(value, bool) == (kind is Type.BOOLEAN)
-            and not isinstance(value, datetime)
+            and isinstance(value, datetime) == (kind is Type.TIMESTAMP)
             for value in given
         )
         values = [_canonical(kind, value) for value in given] if fits else []
@@ -428,6 +433,13 @@ class _Reader:
         return step
 
 
+def _moment(end: Any, at: time) -> datetime | None:
+    """An end as a timestamp, or as a day, which is whole: the lower one begins and the upper one ends with it."""
+    if type(end) is date:
+        return datetime.combine(end, at)
+    return in_utc(end) if isinstance(end, datetime) else None
+
+
 def _canonical(kind: Type, value: Any) -> Value | None:
     """A declared value as rows have it: reals are doubles, without a negative zero; None for what no row can have."""
     if kind is Type.REAL:
@@ -435,4 +447,6 @@ def _canonical(kind: Type, value: Any) -> Value | None:
         return number if math.isfinite(number) else None
     if kind is Type.INTEGER:
         return value if abs(value) < 2**63 else None
+    if kind is Type.TIMESTAMP:
+        return in_utc(value)
     return None if kind is Type.TEXT and "\0" in value else value

@@ -70,8 +70,8 @@ def _of_column(fit: ColumnFit, table: Table) -> Iterator[str]:
         yield f"{fit.name}: {_several(fit.cut, 'cell')} longer than {column.max_length} characters: cut"
     if fit.timed:
         yield (
-            f"{fit.name}: {_several(fit.timed, 'cell')} with a time of day, which is left out: there are dates and no times. "
-            "For hours, derive a column in a view or file (such as an integer from 0 to 23), and declare it"
+            f"{fit.name}: {_several(fit.timed, 'cell')} with a time of day, which is left out. "
+            'Declare type = "timestamp" to keep it'
         )
     if fit.undeclared:
         values = ", ".join(fit.undeclared_values)

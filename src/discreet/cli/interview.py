@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, datetime
 from typing import TypeVar
 
 import typer
@@ -226,8 +226,8 @@ class Interview:
 
     def _asked_facts(self, column: SeenColumn) -> Mapping[str, Facts]:
         match column.type:
-            case Type.INTEGER | Type.REAL | Type.DATE:
-                such_as = "2020-01-01 2025-12-31" if column.type is Type.DATE else "0 100"
+            case Type.INTEGER | Type.REAL | Type.DATE | Type.TIMESTAMP:
+                such_as = "2020-01-01 2025-12-31" if column.type in (Type.DATE, Type.TIMESTAMP) else "0 100"
                 return self._until(
                     lambda: _bounds(_prompt(f"  {column.name}: from, to (such as {such_as})"), column.type)
                 )
@@ -352,6 +352,8 @@ def _value(text: str, kind: Type) -> int | float | str | date:
                 return float(text)
             case Type.DATE:
                 return date.fromisoformat(text)
+            case Type.TIMESTAMP:
+                return datetime.fromisoformat(text) if ":" in text else date.fromisoformat(text)
     except ValueError:
         raise BadInput(f"{text} is no {kind.value}.", next_step="Write it as the column has it.") from None
     return text

@@ -43,6 +43,7 @@ ARROW = {
     Type.REAL: pa.float64(),
     Type.TEXT: pa.large_string(),
     Type.DATE: pa.date32(),
+    Type.TIMESTAMP: pa.timestamp("us"),
     Type.BOOLEAN: pa.bool_(),
 }
 

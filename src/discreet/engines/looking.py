@@ -24,13 +24,14 @@ _MOSTLY = 0.9
 _READS_AS: dict[Type, re.Pattern[str]] = {
     Type.BOOLEAN: re.compile(r"true|false|yes|no", re.IGNORECASE),
     Type.INTEGER: re.compile(r" *([+-]?[1-9]\d{0,17}|[+-]?0) *"),
-    Type.DATE: re.compile(r" *\d{4}-\d{1,2}-\d{1,2}([ T]\d{1,2}:\d{2}.*)? *"),
+    Type.DATE: re.compile(r" *\d{4}-\d{1,2}-\d{1,2}([ T]0{1,2}:00(:00([.]0+)?)?)? *"),
+    Type.TIMESTAMP: re.compile(
+        r" *\d{4}-\d{1,2}-\d{1,2}([ T]\d{1,2}:\d{2}(:\d{2}([.]\d+)?)?(Z|[+-]\d{2}(:?\d{2})?)?)? *"
+    ),
     Type.REAL: re.compile(r" *[+-]?(0|[1-9]\d*|(?=\.))(\.\d*)?([eE][+-]?\d+)? *"),
 }
-_TIME = re.compile(r"[ T]\d{1,2}:")
-_TIMES_ARE_DATES = (
-    "a date and a time: the time of day is left out; for hours, derive a column of them in a view or file"
-)
+_ZONE = re.compile(r":\d{2}([.]\d+)?(Z|[+-]\d{2}(:?\d{2})?) *$")
+_IN_UTC = "times with a zone are stored in UTC"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,7 @@ def _columns(connection: duckdb.DuckDBPyConnection, source: str, *, rows: int, i
     columns = {}
     for at, (name, kind, *_) in enumerate(described):
         cells = [row[at] for row in sample if row[at] is not None]
-        note = _TIMES_ARE_DATES if kind.startswith("TIMESTAMP") else ""
+        note = _IN_UTC if kind == "TIMESTAMP WITH TIME ZONE" else ""
         own = SeenColumn(name=name, type=nearest_type(kind), note=note, cells=len(cells), values=frozenset(cells))
         columns[name] = _read_from_text(own, cells) if is_text else own
     return columns
@@ -113,5 +114,5 @@ def _read_from_text(column: SeenColumn, cells: Sequence[str]) -> SeenColumn:
         return (
             replace(column, note=f"most cells read as {kind.value}: so typed, others are NULL") if is_mixed else column
         )
-    note = _TIMES_ARE_DATES if kind is Type.DATE and any(map(_TIME.search, cells)) else ""
+    note = _IN_UTC if kind is Type.TIMESTAMP and any(map(_ZONE.search, cells)) else ""
     return replace(column, type=kind, note=note, misfits=len(cells) - fits[kind])

@@ -18,6 +18,7 @@ from discreet.algebra.question import MOST_GROUPS
 from discreet.algebra.relations import Relation
 from discreet.algebra.shapes import MOST_PUBLIC_ROWS
 from discreet.catalog import Table, Type
+from discreet.catalog.moments import place_of
 from discreet.engines.dialects import duckdb as dialect
 from discreet.engines.kept import Kept
 from discreet.engines.render import Prepared, Renderer, checked, prepared
@@ -138,4 +139,4 @@ def _values_of(expression: Expression, rows: str) -> str:
 
 
 def _number(value: Any) -> Fraction:
-    return Fraction(value.toordinal()) if isinstance(value, date) else Fraction(value)
+    return Fraction(place_of(value)) if isinstance(value, date) else Fraction(value)

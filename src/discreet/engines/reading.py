@@ -11,7 +11,7 @@ from datetime import date
 from fractions import Fraction
 
 from discreet.catalog import Column, Type
-from discreet.engines.dialects.duckdb import TYPES, canonical, clamped, day, integer, quoted, real
+from discreet.engines.dialects.duckdb import TYPES, canonical, clamped, integer, literal, quoted, real
 
 INTEGERS = frozenset(
     f"{sign}{size}" for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
@@ -36,6 +36,8 @@ def cast(column: Column, types: Mapping[str, str]) -> str:
             return _as_boolean(raw, given)
         case Type.INTEGER | Type.REAL if given == "VARCHAR":
             return _number_from_text(raw, column.type)
+        case Type.TIMESTAMP if given in ("VARCHAR", "TIMESTAMP_NS"):
+            return _timestamp_from_text(raw)
     return f"TRY_CAST({raw} AS {TYPES[column.type]})"
 
 
@@ -45,6 +47,11 @@ def _number_from_text(raw: str, kind: Type) -> str:
     if kind is Type.REAL:
         return f"TRY_CAST({digits} AS DOUBLE)"
     return f"CASE WHEN regexp_full_match({digits}, {_WHOLE_NUMBER}) THEN TRY_CAST({digits} AS BIGINT) ELSE TRY_CAST(TRY_CAST({digits} AS DOUBLE) AS BIGINT) END"
+
+
+def _timestamp_from_text(raw: str) -> str:
+    """A timestamp, in UTC where a zone is written: a cast to TIMESTAMP alone would leave the zone out. Digits beyond microseconds are cut off."""
+    return f"TRY_CAST(TRY_CAST(CAST({raw} AS VARCHAR) AS TIMESTAMP WITH TIME ZONE) AS TIMESTAMP)"
 
 
 def _as_boolean(raw: str, given: str) -> str:
@@ -111,7 +118,7 @@ def exactly(column: Column, types: Mapping[str, str], *, as_column: Column) -> s
 def _ends(column: Column) -> tuple[str, str] | None:
     low, high = column.lower, column.upper
     if isinstance(low, date) and isinstance(high, date):
-        return day(low), day(high)
+        return literal(column.type, low), literal(column.type, high)
     if not isinstance(low, Fraction) or not isinstance(high, Fraction):
         return None
     if column.type is Type.INTEGER:

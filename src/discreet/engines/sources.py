@@ -137,7 +137,7 @@ def nearest_type(kind: str) -> Type:
         return known[kind]
     if kind.startswith("DECIMAL"):
         return Type.REAL
-    return Type.DATE if kind.startswith("TIMESTAMP") else Type.INTEGER if kind in INTEGERS else Type.TEXT
+    return Type.TIMESTAMP if kind.startswith("TIMESTAMP") else Type.INTEGER if kind in INTEGERS else Type.TEXT
 
 
 def files_of(catalog: Catalog) -> Iterator[tuple[str, Path]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,15 @@ _PUBLIC_ROWS = 20
 _WORDS = 12
 _MOST_ROWS = 8
 """Of one person in a table, unless its max_rows is lower."""
-_ARROW = {"integer": pa.int64(), "real": pa.float64(), "text": pa.string(), "date": pa.date32(), "boolean": pa.bool_()}
+_ARROW = {
+    "integer": pa.int64(),
+    "real": pa.float64(),
+    "text": pa.string(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us"),
+    "boolean": pa.bool_(),
+}
+_READ = {"date": date.fromisoformat, "timestamp": datetime.fromisoformat}
 Facts = Mapping[str, Any]
 
 
@@ -85,7 +93,7 @@ def _cell(column: Facts, rng: np.random.Generator) -> Any:
     kind, low, high = column["type"], column["lower"], column["upper"]
     if column["values"] is not None:
         value = column["values"][rng.integers(len(column["values"]))]
-        return date.fromisoformat(value) if kind == "date" else value
+        return _READ[kind](value) if kind in _READ else value
     match kind:
         case "integer":
             first, last = (0, 100) if low is None else (math.ceil(low), math.floor(high))
@@ -95,6 +103,11 @@ def _cell(column: Facts, rng: np.random.Generator) -> Any:
         case "date":
             begin, end = map(date.fromisoformat, ("2020-01-01", "2025-12-31") if low is None else (low, high))
             return begin + timedelta(int(rng.integers((end - begin).days, endpoint=True)))
+        case "timestamp":
+            earliest, latest = map(datetime.fromisoformat, ("2020-01-01", "2025-12-31") if low is None else (low, high))
+            return earliest + timedelta(
+                seconds=int(rng.integers((latest - earliest) // timedelta(seconds=1), endpoint=True))
+            )
         case "boolean":
             return bool(rng.integers(2))
     return f"{column['name']} {rng.integers(_WORDS) + 1}"

@@ -23,9 +23,9 @@ Got_co = TypeVar("Got_co", covariant=True)
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)]
 Share = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False, strict=True)]
 
-_Date = Annotated[dict[Literal["date"], str], Field(min_length=1)]
+_Date = Annotated[dict[Literal["date", "timestamp"], str], Field(min_length=1, max_length=1)]
 Parameter = str | bool | int | float | _Date | None
-"""Of a question: no list, and no object but a date."""
+"""Of a question: no list, and no object but a date or a timestamp."""
 
 
 def in_document(model: type[BaseModel]) -> dict[str, Any]:
@@ -65,7 +65,9 @@ class WithoutNulls(_Strict):
 
 
 class Question(WithoutNulls):
-    """A question, and either what it may cost or how exact it must be. A date among the parameters is {"date": "2024-12-31"}."""
+    """A question, and either what it may cost or how exact it must be. A date among the parameters is {"date": "2024-12-31"},
+    a timestamp {"timestamp": "2024-12-31T18:30:00"}.
+    """
 
     model_config = ConfigDict(
         extra="forbid",

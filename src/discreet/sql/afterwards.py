@@ -186,8 +186,8 @@ def _constant(node: exp.Expr) -> Computed:
 
 def _common(types: list[Type | None]) -> Type | None:
     known = {kind for kind in types if kind is not None}
-    if known == {Type.DATE, Type.TEXT}:
-        return Type.DATE  # dates are shown, and compared, as text of one form
+    if len(known) == 2 and Type.TEXT in known and known & {Type.DATE, Type.TIMESTAMP}:
+        return next(iter(known - {Type.TEXT}))  # dates are shown, and compared, as text of one form
     if len(known) > 1 and not known <= _NUMBERS:
         raise _unlike()
     return Type.REAL if len(known) > 1 else next(iter(known), None)

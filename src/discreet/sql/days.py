@@ -1,4 +1,4 @@
-"""Dates in a question: parts, differences, whole months and days added, and the day that the data is of."""
+"""Dates and timestamps in a question: parts, differences, whole months and days added, and the day that the data is of."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ _PARTS = {
     "DOW": "dayofweek", "DAYOFWEEK": "dayofweek", "WEEKDAY": "dayofweek", "ISODOW": "isodow", "DOY": "dayofyear",
     "DAYOFYEAR": "dayofyear", "DECADE": "decade", "ISOYEAR": "isoyear",
 }  # fmt: skip
+_TIMES = {"HOUR": 3600, "MINUTE": 60, "SECOND": 1}
+"""What a timestamp has beside its day, in seconds."""
 _BEGINNINGS = {"YEAR", "QUARTER", "MONTH", "WEEK", "DAY"}
 _STEPS = {
     "DAY": ("add_days", 1),
@@ -29,6 +31,8 @@ _STEPS = {
     "QUARTER": ("add_months", 3),
     "YEAR": ("add_months", 12),
 }
+_LATER = {**_TIMES, "DAY": 86_400, "WEEK": 604_800}
+"""Of timestamps, in seconds."""
 _AMOUNT = re.compile(r"-?\d{1,5}", re.ASCII)
 _WRITTEN = {
     "YYYY": "%Y",
@@ -44,20 +48,36 @@ _WRITTEN = {
 _PICTURE = re.compile("|".join(sorted(_WRITTEN, key=len, reverse=True)) + r"|[^A-Za-z%\"]", re.ASCII)
 
 
+def _day(node: exp.Expr, here: Here) -> Expression:
+    """A date; of a timestamp its day."""
+    value = here.read(node)
+    return call("date_of_timestamp", value) if value.facts.type is Type.TIMESTAMP else as_type(value, Type.DATE)
+
+
+def _moment(node: exp.Expr, here: Here) -> Expression:
+    """A timestamp, and no date: a day has no hour."""
+    value = here.read(node)
+    if value.facts.type is Type.DATE:
+        raise NotAllowed("A date has no time of day.", next_step="Use year, quarter, month, week or day.")
+    return as_type(value, Type.TIMESTAMP)
+
+
 def _part(unit: str, node: exp.Expr, here: Here) -> Expression:
     """One part of a date; of AGE(a, b), the whole years."""
     inner = node.unnest()
     if isinstance(inner, exp.Anonymous) and inner.name.upper() == "AGE" and unit == "YEAR":
         return _age(inner, here)
+    if unit in _TIMES:
+        return call(unit.lower(), _moment(node, here))
     name = _PARTS.get(unit)
     if name is None:
         raise _no_part()
-    return call(name, as_type(here.read(node), Type.DATE))
+    return call(name, _day(node, here))
 
 
 def _age(node: exp.Anonymous, here: Here) -> Expression:
     """AGE(a, b): the whole years from b to a; AGE(b): to the day of the data."""
-    days = [as_type(here.read(part), Type.DATE) for part in node.expressions]
+    days = [_day(part, here) for part in node.expressions]
     if len(days) not in (1, 2):
         raise misfit()
     return call("age_years", days[-1], days[0] if len(days) == 2 else today(here))
@@ -85,23 +105,21 @@ def _typed_part(unit: str) -> Rule:
 def _beginning(node: exp.DateTrunc | exp.TimestampTrunc, here: Here) -> Expression:
     _plain(node, "this", "unit", "unabbreviate")
     unit = node.args["unit"].name.upper()
+    if unit in _TIMES:
+        return call(f"trunc_{unit.lower()}", _moment(node.this, here))
     if unit not in _BEGINNINGS:
         raise _no_part()
-    return call(f"trunc_{unit.lower()}", as_type(here.read(node.this), Type.DATE))
+    return call(f"trunc_{unit.lower()}", _day(node.this, here))
 
 
 def _difference(node: exp.DateDiff, here: Here) -> Expression:
     """DATE_DIFF(unit, a, b): how many beginnings of the unit lie between."""
     _plain(node, "this", "expression", "unit", "date_part_boundary")
     unit = node.args["unit"].name.upper() if node.args.get("unit") is not None else "DAY"
-    if unit not in _BEGINNINGS:
+    if unit not in _BEGINNINGS | _TIMES.keys():
         raise _no_part()
-    return _between(unit, node.expression, node.this, here)
-
-
-def _between(unit: str, first: exp.Expr, second: exp.Expr, here: Here) -> Expression:
-    start, end = (as_type(here.read(part), Type.DATE) for part in (first, second))
-    return call(f"{unit.lower()}s_between", start, end)
+    read = _moment if unit in _TIMES else _day
+    return call(f"{unit.lower()}s_between", read(node.expression, here), read(node.this, here))
 
 
 def _sum(node: exp.Add | exp.Sub, here: Here) -> Expression:
@@ -118,6 +136,11 @@ def _sum(node: exp.Add | exp.Sub, here: Here) -> Expression:
         return call("add_days", a, _times(b, -1 if minus else 1))
     if kinds == (Type.INTEGER, Type.DATE) and not minus:
         return call("add_days", b, a)
+    if Type.TIMESTAMP in kinds:
+        raise NotAllowed(
+            "Timestamps are neither added nor subtracted.",
+            next_step="Write DATE_DIFF('hour', a, b), or t + INTERVAL 2 HOUR.",
+        )
     if minus and Type.DATE in kinds:
         return call("days_between", as_type(b, Type.DATE), as_type(a, Type.DATE))
     return apply("-" if minus else "+", a, b)
@@ -125,11 +148,15 @@ def _sum(node: exp.Add | exp.Sub, here: Here) -> Expression:
 
 def _later(day: exp.Expr, interval: exp.Interval, here: Here, *, minus: bool) -> Expression:
     unit = interval.args["unit"].name.upper().removesuffix("S") if interval.args.get("unit") is not None else ""
+    value, sign = here.read(day), -1 if minus else 1
+    if value.facts.type is Type.TIMESTAMP:
+        if unit not in _LATER:
+            raise _no_interval()
+        return call("add_seconds", value, _times(_amount(interval.this, here), sign * _LATER[unit]))
     if unit not in _STEPS:
         raise _no_interval()
     name, size = _STEPS[unit]
-    amount = _times(_amount(interval.this, here), -size if minus else size)
-    return call(name, as_type(here.read(day), Type.DATE), amount)
+    return call(name, as_type(value, Type.DATE), _times(_amount(interval.this, here), sign * size))
 
 
 def _amount(node: exp.Expr, here: Here) -> Expression:
@@ -160,13 +187,18 @@ def _added(node: exp.DateAdd, here: Here) -> Expression:
 
 def _last_day(node: exp.LastDay, here: Here) -> Expression:
     _plain(node, "this")
-    first = call("trunc_month", as_type(here.read(node.this), Type.DATE))
+    first = call("trunc_month", _day(node.this, here))
     return call("add_days", call("add_months", first, Literal(Type.INTEGER, 1)), Literal(Type.INTEGER, -1))
 
 
 def _formatted(node: exp.TimeToStr, here: Here) -> Expression:
     _plain(node, "this", "format")
-    return apply("STRFTIME", as_type(here.read(node.this), Type.DATE), here.read(node.args["format"]))
+    return apply("STRFTIME", _day_or_moment(node.this, here), here.read(node.args["format"]))
+
+
+def _day_or_moment(node: exp.Expr, here: Here) -> Expression:
+    value = here.read(node)
+    return value if value.facts.type is Type.TIMESTAMP else as_type(value, Type.DATE)
 
 
 def _pictured(node: exp.ToChar, here: Here) -> Expression:
@@ -180,13 +212,13 @@ def _pictured(node: exp.ToChar, here: Here) -> Expression:
             "TO_CHAR takes YYYY, YY, MM, DD, DDD, Mon, Month, Dy and Day.", next_step="Write TO_CHAR(day, 'YYYY-MM')."
         )
     written = Literal(Type.TEXT, "".join(_WRITTEN.get(piece, piece) for piece in pieces))
-    return apply("STRFTIME", as_type(here.read(node.this), Type.DATE), written)
+    return apply("STRFTIME", _day_or_moment(node.this, here), written)
 
 
 def _as_name(form: str) -> Rule:
     def rule(node: exp.Expr, here: Here) -> Expression:
         _plain(node, "this")
-        return apply("STRFTIME", as_type(here.read(node.this), Type.DATE), Literal(Type.TEXT, form))
+        return apply("STRFTIME", _day(node.this, here), Literal(Type.TEXT, form))
 
     return rule
 
@@ -213,10 +245,10 @@ def of_unit(node: exp.Anonymous, here: Here) -> Expression | None:
     if word in ("DATE_PART", "DATEPART") and unit is not None and len(parts) == 2:
         return _part(unit, parts[1], here)
     if word in ("DATE_SUB", "DATESUB") and len(parts) == 3 and unit == "YEAR":
-        return call("age_years", *(as_type(here.read(part), Type.DATE) for part in parts[1:]))
+        return call("age_years", *(_day(part, here) for part in parts[1:]))
     if word == "DATE_SUB" and len(parts) == 2 and isinstance(parts[1], exp.Interval):
         return _later(parts[0], parts[1], here, minus=True)
-    if word in _PARTS and len(parts) == 1:
+    if (word in _PARTS or word in _TIMES) and len(parts) == 1:
         return _part(word, parts[0], here)
     if word == "AGE":
         raise NotAllowed("AGE is taken in whole years.", next_step="Write DATE_PART('year', AGE(a, b)).")
@@ -245,12 +277,16 @@ def _plain(node: exp.Expr, *places: str) -> None:
 
 
 def _no_part() -> NotAllowed:
-    return NotAllowed("That part of a date is not known here.", next_step="Use year, quarter, month, week or day.")
+    return NotAllowed(
+        "That part of a date is not known here.",
+        next_step="Use year, quarter, month, week or day; of a timestamp also hour, minute or second.",
+    )
 
 
 def _no_interval() -> NotAllowed:
     return NotAllowed(
-        "An interval is a small whole number of days, weeks, months or years.", next_step="Write INTERVAL 30 DAY."
+        "An interval is a small whole number of days, weeks, months or years; of a timestamp, of seconds, minutes, hours, days or weeks.",
+        next_step="Write INTERVAL 30 DAY, or take CAST(t AS DATE) + INTERVAL 1 MONTH.",
     )
 
 
@@ -262,5 +298,5 @@ DAYS: Mapping[type[exp.Expr], Rule] = {
     exp.Year: _typed_part("YEAR"), exp.Quarter: _typed_part("QUARTER"), exp.Month: _typed_part("MONTH"),
     exp.Week: _typed_part("WEEK"), exp.WeekOfYear: _typed_part("WEEK"), exp.Day: _typed_part("DAY"),
     exp.DayOfMonth: _typed_part("DAY"), exp.DayOfWeek: _typed_part("DOW"), exp.DayOfWeekIso: _typed_part("ISODOW"),
-    exp.DayOfYear: _typed_part("DOY"),
+    exp.DayOfYear: _typed_part("DOY"), exp.Hour: _typed_part("HOUR"), exp.Minute: _typed_part("MINUTE"), exp.Second: _typed_part("SECOND"),
 }  # fmt: skip

@@ -19,13 +19,14 @@ from discreet.sql.days import DAYS
 from discreet.sql.model import Context, Here, Names
 from discreet.sql.places import refused_at
 from discreet.sql.scope import Scope
-from discreet.sql.types import apply, as_type, cast, condition, is_null, misfit, together, unknown
+from discreet.sql.types import CASTS_KNOWN, apply, as_type, cast, condition, is_null, misfit, together, unknown
 
 Rule: TypeAlias = Callable[[Any, Here], Expression]
 CASTS = {
     exp.DataType.Type.INT: Type.INTEGER, exp.DataType.Type.BIGINT: Type.INTEGER, exp.DataType.Type.DOUBLE: Type.REAL,
     exp.DataType.Type.FLOAT: Type.REAL, exp.DataType.Type.VARCHAR: Type.TEXT, exp.DataType.Type.TEXT: Type.TEXT,
     exp.DataType.Type.DATE: Type.DATE, exp.DataType.Type.BOOLEAN: Type.BOOLEAN,
+    exp.DataType.Type.TIMESTAMP: Type.TIMESTAMP, exp.DataType.Type.TIMESTAMPNTZ: Type.TIMESTAMP,
 }  # fmt: skip
 WORDS: dict[type[exp.Expr], tuple[str, tuple[str, ...]]] = {
     exp.Mul: ("*", ("this", "expression")), exp.Div: ("/", ("this", "expression")),
@@ -236,9 +237,10 @@ def _cast(node: exp.Cast, here: Here) -> Expression:
     only(node, "this", "to")
     to = node.args["to"]
     if to.this not in CASTS or to.expressions:
-        raise NotAllowed("That type cannot be cast to.", next_step="Cast to INTEGER, DOUBLE, VARCHAR, DATE or BOOLEAN.")
+        raise NotAllowed("That type cannot be cast to.", next_step=CASTS_KNOWN)
     value, kind = here.read(node.this), CASTS[to.this]
-    if kind is Type.DATE and isinstance(value, Literal) and not isinstance(node, exp.TryCast):
+    is_written = isinstance(value, Literal) and not isinstance(node, exp.TryCast)
+    if is_written and kind in (Type.DATE, Type.TIMESTAMP) and value.facts.type is Type.TEXT:
         return as_type(value, kind)  # a day that does not exist is a mistake in the question, not a NULL
     return cast(value, kind)
 
@@ -271,8 +273,8 @@ def _piped(node: exp.DPipe, here: Here) -> Expression:
 
 
 def _text(inner: Expression) -> Expression:
-    """Whole numbers and dates are put into texts as they are written."""
-    return cast(inner, Type.TEXT) if inner.facts.type in (Type.INTEGER, Type.DATE) else inner
+    """Whole numbers, dates and timestamps are put into texts as they are written."""
+    return cast(inner, Type.TEXT) if inner.facts.type in (Type.INTEGER, Type.DATE, Type.TIMESTAMP) else inner
 
 
 def _paren(node: exp.Paren, here: Here) -> Expression:

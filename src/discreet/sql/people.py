@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -65,6 +65,7 @@ _STAND_INS: Mapping[Type, tuple[Value, ...]] = {
     Type.REAL: (0.0, 1.0),
     Type.TEXT: ("a", "b"),
     Type.DATE: (date(2000, 1, 1), date(2000, 1, 2)),
+    Type.TIMESTAMP: (datetime(2000, 1, 1), datetime(2000, 1, 2)),  # noqa: DTZ001  timestamps have no zone here
 }
 
 
@@ -165,7 +166,9 @@ def _found(name: str, rows: Rows, at: int, values: tuple[Value | None, ...] | No
 
 
 def _of_type(kind: Type, value: Value | None) -> Value | None:
-    """A value as columns have it: answers have days as text."""
+    """A value as columns have it: answers have days and timestamps as text."""
+    if kind is Type.TIMESTAMP and isinstance(value, str):
+        return datetime.fromisoformat(value)
     return date.fromisoformat(value) if kind is Type.DATE and isinstance(value, str) else value
 
 
@@ -244,5 +247,5 @@ def _without_domain(missing: list[str]) -> NeedsValues:
     named = ", ".join(missing)
     return NeedsValues(
         f"What these columns can hold is not public: {named}.",
-        next_step="Ask the owner to declare values or bounds for them, or select the other columns.",
+        next_step="Ask the owner to declare values or bounds for them, or select the other columns; of a timestamp CAST(t AS DATE).",
     )

@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -16,6 +16,7 @@ import sqlglot.dialects.duckdb  # otherwise loaded by the first question, which 
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]  # made at run time
 
+from discreet.catalog.moments import in_utc, timestamp_text
 from discreet.errors import BadInput, NotAllowed, TooLarge, UnknownName, UnparsableQuery
 from discreet.sql.builder import quote
 from discreet.sql.places import forget_places, span_of_error
@@ -196,9 +197,14 @@ def _literal(value: Any) -> exp.Expr:
         return exp.Boolean(this=value)
     if isinstance(value, str):
         return exp.Literal.string(value)
+    if isinstance(value, datetime):
+        moment = in_utc(value)
+        return exp.null() if moment is None else exp.cast(exp.Literal.string(timestamp_text(moment)), "timestamp")
     if isinstance(value, date):
         return exp.cast(exp.Literal.string(value.isoformat()), "date")
     if isinstance(value, int | float) and math.isfinite(value):
         number = exp.Literal.number(repr(abs(value)))
         return exp.Neg(this=number) if value < 0 else number
-    raise BadInput("A parameter is text, a number, true or false, a date or None.", next_step="Convert it first.")
+    raise BadInput(
+        "A parameter is text, a number, true or false, a date, a timestamp or None.", next_step="Convert it first."
+    )

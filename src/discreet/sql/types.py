@@ -1,4 +1,5 @@
-"""Values that must fit together: integers become reals where they meet reals, a date in quotes becomes a date, NULL takes any type.
+"""Values that must fit together: integers become reals where they meet reals, a date in quotes becomes a date, a date that meets a timestamp its
+midnight, NULL takes any type.
 
 Nothing else is cast unless the question says so: an implicit cast could fail on a row, or mean something else on another engine.
 """
@@ -7,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import date
+from datetime import date, datetime, time
 
 from discreet.algebra.expressions import Expression, Literal, call
 from discreet.algebra.registry import Function, spelled
@@ -15,6 +16,8 @@ from discreet.catalog import Type
 from discreet.errors import NotAllowed
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}([.]\d{1,6})?)?)?", re.ASCII)
+CASTS_KNOWN = "Cast to INTEGER, DOUBLE, VARCHAR, DATE, TIMESTAMP or BOOLEAN."
 
 
 def apply(word: str, *args: Expression) -> Expression:
@@ -66,9 +69,7 @@ def cast(expression: Expression, kind: Type) -> Expression:
     for record in spelled("CAST"):
         if record.signature.gives is kind and record.signature.result([expression.facts.type]) is kind:
             return call(record.name, expression)
-    raise NotAllowed(
-        "That type cannot be cast to from here.", next_step="Cast to INTEGER, DOUBLE, VARCHAR, DATE or BOOLEAN."
-    )
+    raise NotAllowed("That type cannot be cast to from here.", next_step=CASTS_KNOWN)
 
 
 def real(expression: Expression) -> Expression:
@@ -124,6 +125,8 @@ def _common(args: Sequence[Expression], *, widen: bool, among: frozenset[Type] =
         return kinds.pop()
     if kinds == {Type.DATE, Type.TEXT} and all(_day(arg) is not None for arg in given if arg.facts.type is Type.TEXT):
         return Type.DATE
+    if Type.TIMESTAMP in kinds and all(_converted(arg, Type.TIMESTAMP, widen=widen) is not None for arg in given):
+        return Type.TIMESTAMP
     return Type.REAL if widen and kinds == {Type.INTEGER, Type.REAL} else None
 
 
@@ -135,7 +138,24 @@ def _converted(expression: Expression, kind: Type, *, widen: bool) -> Expression
     if kind is Type.DATE:
         day = _day(expression)
         return None if day is None else Literal(Type.DATE, day)
+    if kind is Type.TIMESTAMP:
+        return _as_timestamp(expression)
     return real(expression) if widen and kind is Type.REAL and expression.facts.type is Type.INTEGER else None
+
+
+def _as_timestamp(expression: Expression) -> Expression | None:
+    """The timestamp that a text in quotes is, or the midnight of a date."""
+    if expression.facts.type is Type.DATE and not isinstance(expression, Literal):
+        return call("timestamp_of_date", expression)
+    value = expression.value if isinstance(expression, Literal) else None
+    if type(value) is date:
+        return Literal(Type.TIMESTAMP, datetime.combine(value, time.min))
+    if not isinstance(value, str) or not _TIMESTAMP.fullmatch(value):
+        return None
+    try:
+        return Literal(Type.TIMESTAMP, datetime.fromisoformat(value))
+    except ValueError:
+        return None
 
 
 def _day(expression: Expression) -> date | None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from datetime import date
+from datetime import date, datetime
 
 from discreet.algebra.facts import AS_READ, UNBOUNDED, Facts, Value
-from discreet.algebra.functions.rules import Rule, counted, day, ends_of, image, is_nullable, real, text
+from discreet.algebra.functions.rules import Rule, counted, day, ends_of, image, is_nullable, moment, real, text
 from discreet.algebra.registry import Effort, Function, Nulls, Signature, register
 from discreet.catalog import Type
+from discreet.catalog.moments import timestamp_text
 
 _LONGEST_WHOLE = 20
 _LARGEST, _LEAST = 2.0**AS_READ.large, 2.0**-AS_READ.fine
@@ -20,6 +21,7 @@ _WHOLE = "[+-]?[0-9]" + "[0-9]?" * 17
 _REAL = "[+-]?(?:[0-9]+(?:[.][0-9]*)?|[.][0-9]+)(?:[eE][+-]?[0-9][0-9]?[0-9]?)?"
 YEAR = "(?:000[1-9]|00[1-9][0-9]|0[1-9][0-9][0-9]|[1-9][0-9][0-9][0-9])"
 _DATE = f"{YEAR}-[0-9][0-9]-[0-9][0-9]"
+_TIMESTAMP = f"{_DATE}(?:[ T](?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:[.][0-9]{'[0-9]?' * 5})?)?)?"
 _TRUE, _FALSE = "1|[Tt]|[Tt][Rr][Uu][Ee]|[Yy]|[Yy][Ee][Ss]", "0|[Ff]|[Ff][Aa][Ll][Ss][Ee]|[Nn]|[Nn][Oo]"
 
 
@@ -57,6 +59,14 @@ def _date_of(value: str) -> date | None:
         return None
 
 
+def _timestamp_of(value: str) -> datetime | None:
+    fitting = _match(_TIMESTAMP, value)
+    try:
+        return None if fitting is None else datetime.fromisoformat(fitting)
+    except ValueError:
+        return None
+
+
 def _truth_of(value: str) -> bool | None:
     if _match(_TRUE, value) is not None:
         return True
@@ -87,6 +97,8 @@ def _from_text(value: Callable[[str], Value | None]) -> Rule:
             return counted(bounds, nullable=True, values=values)
         if kind is Type.REAL:
             return real(bounds, AS_READ, nullable=True, values=values)
+        if kind is Type.TIMESTAMP:
+            return moment(bounds, nullable=True, values=values)
         return day(bounds, nullable=True, values=values) if kind is Type.DATE else Facts(type=kind, values=values)
 
     return rule
@@ -131,6 +143,7 @@ _READ_REAL = f"TRY_CAST({_fitting(_REAL)} AS DOUBLE)"
 RECORDS = (
     _to("text_of_int", Type.INTEGER, longest=_LONGEST_WHOLE, value=str, says="a whole number in decimal digits"),
     _to("text_of_date", Type.DATE, longest=10, value=date.isoformat, says="a date as YYYY-MM-DD"),
+    _to("text_of_timestamp", Type.TIMESTAMP, longest=26, value=timestamp_text, says="a timestamp as YYYY-MM-DD HH:MM:SS, with a fraction where there is one"),
     _to("text_of_bool", Type.BOOLEAN, longest=5, value=_told, says="'true' or 'false'"),
     _of(
         "int_of_text", Type.INTEGER, word="INTEGER", value=_whole_of, template=f"TRY_CAST({_fitting(_WHOLE)} AS BIGINT)",
@@ -147,6 +160,10 @@ RECORDS = (
     _of(
         "date_of_text", Type.DATE, word="DATE", value=_date_of, template=f"TRY_CAST({_fitting(_DATE)} AS DATE)",
         says="a date that exists, as YYYY-MM-DD",
+    ),
+    _of(
+        "timestamp_of_text", Type.TIMESTAMP, word="TIMESTAMP", value=_timestamp_of, template=f"TRY_CAST({_fitting(_TIMESTAMP)} AS TIMESTAMP)",
+        says="a timestamp that exists, as YYYY-MM-DD or YYYY-MM-DD HH:MM, with seconds and up to six digits behind them, and without a zone",
     ),
     _of(
         "bool_of_text", Type.BOOLEAN, word="BOOLEAN", value=_truth_of,

@@ -1,10 +1,10 @@
-"""Dates as text, by the directives that mean the same everywhere."""
+"""Dates and timestamps as text, by the directives that mean the same everywhere."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from datetime import date
+from datetime import date, datetime, time
 
 from discreet.algebra.expressions import Expression
 from discreet.algebra.facts import Facts
@@ -27,6 +27,13 @@ _MONTHS = (
     "December",
 )
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+
+def _time(value: date) -> time:
+    """A date is midnight."""
+    return value.time() if isinstance(value, datetime) else time.min
+
+
 _DIRECTIVES: dict[str, tuple[int, Callable[[date], str]]] = {
     "%Y": (4, lambda d: f"{d.year:04}"),
     "%y": (2, lambda d: f"{d.year % 100:02}"),
@@ -38,17 +45,17 @@ _DIRECTIVES: dict[str, tuple[int, Callable[[date], str]]] = {
     "%A": (9, lambda d: _DAYS[d.weekday()]),
     "%a": (3, lambda d: _DAYS[d.weekday()][:3]),
     "%u": (1, lambda d: str(d.isoweekday())),
-    "%H": (2, lambda _: "00"),
-    "%M": (2, lambda _: "00"),
-    "%S": (2, lambda _: "00"),
+    "%H": (2, lambda d: f"{_time(d).hour:02}"),
+    "%M": (2, lambda d: f"{_time(d).minute:02}"),
+    "%S": (2, lambda d: f"{_time(d).second:02}"),
     "%%": (1, lambda _: "%"),
 }
-"""How long each can become, and what it shows. A date is midnight."""
+"""How long each can become, and what it shows."""
 _PARTS = re.compile("%.|[^%]+|%$", re.DOTALL)
 
 
 def formatted(value: date, pattern: str) -> str:
-    """A date as a pattern has it."""
+    """A date or a timestamp as a pattern has it."""
     return "".join(_DIRECTIVES[part][1](value) if part in _DIRECTIVES else part for part in _PARTS.findall(pattern))
 
 
@@ -65,18 +72,23 @@ def _accepts_format(args: Sequence[Expression]) -> str | None:
     return None
 
 
-RECORDS = (
-    Function(
-        name="format_date",
+def _record(name: str, kind: Type, usage: str, says: str) -> Function:
+    return Function(
+        name=name,
         version=1,
         spelled=("STRFTIME", "TO_CHAR", "DATE_FORMAT"),
-        signature=Signature(says="STRFTIME(d, '%Y-%m')", takes=(Type.DATE, Type.TEXT), gives=Type.TEXT),
+        signature=Signature(says=usage, takes=(kind, Type.TEXT), gives=Type.TEXT),
         nulls=Nulls.IF_ANY,
         facts=_formatted,
         accepts=_accepts_format,
         effort=Effort(800, 4),
         engines={"duckdb": "strftime({0}, {1})"},
-        says=f"a date as text: {' '.join(_DIRECTIVES)}, names in English",
-    ),
+        says=f"{says}: {' '.join(_DIRECTIVES)}, names in English",
+    )
+
+
+RECORDS = (
+    _record("format_date", Type.DATE, "STRFTIME(d, '%Y-%m')", "a date as text"),
+    _record("format_timestamp", Type.TIMESTAMP, "STRFTIME(t, '%H:%M')", "a timestamp as text"),
 )
 register(*RECORDS)

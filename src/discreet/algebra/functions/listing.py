@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from discreet.algebra.functions import casts, comparing, dates, formats, logic, numbers, powers, rounding, spans, texts
+from discreet.algebra.functions import (
+    casts,
+    comparing,
+    dates,
+    formats,
+    logic,
+    numbers,
+    powers,
+    rounding,
+    spans,
+    texts,
+    times,
+)
 
 _GROUPS = {
     "comparisons": (comparing,),
@@ -10,6 +22,7 @@ _GROUPS = {
     "numbers": (numbers, rounding, powers),
     "texts": (texts,),
     "dates": (dates, spans, formats),
+    "timestamps": (times,),
     "casts from and to text": (casts,),
 }
 

@@ -126,7 +126,7 @@ def _case_sql(sql: Sequence[str], _: Sequence[Expression]) -> str:
 # Records
 
 _B = Type.BOOLEAN
-_ORDERED = frozenset({Type.INTEGER, Type.REAL, Type.DATE, Type.TEXT})
+_ORDERED = frozenset(Type) - {Type.BOOLEAN}
 
 
 def _logical(name: str, word: str, says: str) -> Function:

@@ -27,6 +27,7 @@ from discreet.algebra.facts import (
 )
 from discreet.algebra.functions.intervals import is_held, whole
 from discreet.catalog import Type
+from discreet.catalog.moments import FIRST_MOMENT, LAST_MOMENT, place_of
 from discreet.errors import TooLarge
 
 Rule: TypeAlias = Callable[[Sequence[Facts], Type], Facts]
@@ -88,6 +89,14 @@ def day(bounds: Bounds, *, nullable: bool, values: Domain = None) -> Facts:
         values=values,
         nullable=nullable,
     )
+
+
+def moment(bounds: Bounds, *, nullable: bool, values: Domain = None) -> Facts:
+    """A timestamp: NULL outside of the calendar."""
+    low, high = (
+        None if end is None else min(max(end, Fraction(FIRST_MOMENT)), Fraction(LAST_MOMENT)) for end in bounds
+    )
+    return Facts(type=Type.TIMESTAMP, low=low, high=high, values=values, nullable=nullable)
 
 
 def as_given(args: Sequence[Facts], _: Type) -> Facts:
@@ -203,9 +212,9 @@ def union(parts: Sequence[Facts]) -> Domain:
 
 
 def ends_of(values: Domain) -> Bounds:
-    """The ends of listed numbers or dates."""
+    """The ends of listed numbers, dates or timestamps."""
     numbers = [
-        Fraction(v.toordinal() if isinstance(v, date) else v)
+        Fraction(place_of(v) if isinstance(v, date) else v)
         for v in values or ()
         if v is not None and not isinstance(v, str)
     ]

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from datetime import date
+from datetime import date, datetime
 from fractions import Fraction
 
 from discreet.algebra.aggregates import Fold
 from discreet.algebra.facts import Value
 from discreet.algebra.steps import Steps
 from discreet.catalog import Type
+from discreet.catalog.moments import FIRST_MOMENT, LAST_MOMENT, timestamp_at, timestamp_text
 
 NAME = "duckdb"
 TYPES = {
@@ -21,6 +22,7 @@ TYPES = {
     Type.REAL: "DOUBLE",
     Type.TEXT: "VARCHAR",
     Type.DATE: "DATE",
+    Type.TIMESTAMP: "TIMESTAMP",
     Type.BOOLEAN: "BOOLEAN",
 }
 _LEAST_INTEGER = "CAST('-9223372036854775808' AS BIGINT)"
@@ -61,6 +63,11 @@ def day(value: date) -> str:
     return f"CAST('{value.isoformat()}' AS DATE)"
 
 
+def timestamp(value: datetime) -> str:
+    """A constant timestamp."""
+    return f"CAST('{timestamp_text(value)}' AS TIMESTAMP)"
+
+
 def literal(kind: Type, value: Value | None) -> str:
     """A constant of a type; None is NULL of it."""
     match value:
@@ -72,6 +79,8 @@ def literal(kind: Type, value: Value | None) -> str:
             return integer(value)
         case float():
             return real(value)
+        case datetime():
+            return timestamp(value)
         case date():
             return day(value)
     return text(value)
@@ -165,7 +174,7 @@ def place_among(name: str, values: Sequence[str]) -> str:
 
 
 def canonical(name: str, kind: Type) -> str:
-    """The one form of a value: no -2**63, no NaN, infinity, -0.0, no date outside years 1 to 9999."""
+    """The one form of a value: no -2**63, no NaN, infinity, -0.0, nothing outside of the years 1 to 9999."""
     match kind:
         case Type.INTEGER:
             return f"nullif({name}, {_LEAST_INTEGER})"
@@ -173,6 +182,9 @@ def canonical(name: str, kind: Type) -> str:
             return f"(CASE WHEN isfinite({name}) THEN {name} + {real(0.0)} END)"
         case Type.DATE:
             return f"(CASE WHEN {name} BETWEEN {day(date.min)} AND {day(date.max)} THEN {name} END)"
+        case Type.TIMESTAMP:
+            first, last = (timestamp(timestamp_at(end)) for end in (FIRST_MOMENT, LAST_MOMENT))
+            return f"(CASE WHEN {name} BETWEEN {first} AND {last} THEN {name} END)"
     return name
 
 

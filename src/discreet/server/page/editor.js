@@ -30,7 +30,7 @@ const dialect = SQLDialect.define({
   keywords:
     "all and as asc between by case cross cube desc distinct else end except exists extract filter from full group grouping having in inner intersect interval is " +
     "join left like limit not null on or order outer over partition right rollup select semi anti sets then union using when where with within window differential_privacy options",
-  types: "bigint boolean date double float int integer text varchar",
+  types: "bigint boolean date double float int integer text timestamp varchar",
   builtin: "",
   doubleQuotedStrings: false,
 });

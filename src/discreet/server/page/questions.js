@@ -12,7 +12,7 @@ export const quoted = (name) => (/^[a-z_][a-z0-9_]*$/i.test(name) && !RESERVED.h
 
 const isKey = (column, table) => column.name !== table.person && ((column.values?.length >= 2 && column.values.length <= 24) || column.type === "boolean");
 const isMeasured = (column, table) => column.name !== table.person && ["integer", "real"].includes(column.type) && column.lower !== null && !column.values;
-const isDay = (column) => column.type === "date" && column.lower !== null && column.upper !== null;
+const isDay = (column) => ["date", "timestamp"].includes(column.type) && column.lower !== null && column.upper !== null;
 
 // A few questions that this catalog can answer, the best first: { about, sql }.
 export function firstQuestions(tables) {
