@@ -37,7 +37,8 @@ from discreet.synthetic.asking import SynthesisOptions
 from discreet.synthetic.face import SynthesisPlan, SyntheticFace
 from discreet.synthetic.release import SyntheticRelease
 from discreet.workloads.describing import described
-from discreet.workloads.face import TablesFace, TablesPlan
+from discreet.workloads.face import TablesFace, TablesPlan, TablesRelease
+from discreet.workloads.regional import RegionalRelease
 from discreet.workloads.tabulating import TabulatedRelease
 from discreet.workloads.workload import Workload
 
@@ -187,19 +188,28 @@ class RemoteCurator(SyntheticFace, TablesFace, SessionsFace, CuratorFace):
     def tabulate(
         self,
         source: str | Table,
-        workload: Workload,
+        workload: Workload | None = None,
         *,
+        tree: str | None = None,
         name: str | None = None,
         request_id: str | None = None,
         **options: Unpack[RunOptions],
-    ) -> TabulatedRelease:
+    ) -> TablesRelease:
         """The answers to a workload over a table, or over a SELECT that yields people's rows: they agree, and are paid for once."""
-        body = _run_body(source, {**options, "workload": _queries(workload), "name": name})
-        return TabulatedRelease(**self._saved("POST", "/v1/tabulate", json=body, headers=_named(request_id)))
+        body = _run_body(source, {**options, "workload": _queries(workload), "tree": tree, "name": name})
+        kind = TabulatedRelease if tree is None else RegionalRelease
+        return kind(**self._saved("POST", "/v1/tabulate", json=body, headers=_named(request_id)))
 
-    def plan_tables(self, source: str | Table, workload: Workload, **options: Unpack[RunOptions]) -> TablesPlan:
+    def plan_tables(
+        self,
+        source: str | Table,
+        workload: Workload | None = None,
+        *,
+        tree: str | None = None,
+        **options: Unpack[RunOptions],
+    ) -> TablesPlan:
         """What `tabulate` would measure, ± of its answers, and the price. Spends nothing."""
-        body = _run_body(source, {**options, "workload": _queries(workload), "dry": True})
+        body = _run_body(source, {**options, "workload": _queries(workload), "tree": tree, "dry": True})
         return read_facts(TablesPlan, _checked(self._send("POST", "/v1/tabulate", json=body)))
 
     def session(
@@ -279,8 +289,10 @@ def _session_body(source: str | Table, questions: int, wanted: SessionOptions) -
     return _run_body(source, {**wanted, "questions": questions, "name": wanted.get("name") or None})
 
 
-def _queries(workload: Workload) -> list[dict[str, Any]]:
+def _queries(workload: Workload | None) -> list[dict[str, Any]] | None:
     """A workload as the server reads it."""
+    if workload is None:
+        return None
     if not isinstance(workload, Workload):
         raise BadInput("A workload is needed here.", next_step="Give one, such as discreet.workloads.marginals(2).")
     return described(workload, number=float)

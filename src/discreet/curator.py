@@ -27,7 +27,7 @@ from discreet.answering.sizes import AnswerLimit
 from discreet.answering.watching import Watch, Watchable, begin, resume, watchable
 from discreet.answering.widths import width_of
 from discreet.catalog import Catalog
-from discreet.catalog.public import facts_of
+from discreet.catalog.public import facts_of, trees_of
 from discreet.engines import Engine, Places
 from discreet.errors import BadInput, NotAnswered, ScaleOutOfRange, TooLarge
 from discreet.exact import Number, exact, read_sensitivity
@@ -301,7 +301,7 @@ class Curator(MakesSynthetic, AnswersWorkloads, LearnsModels, OpensSessions, Fin
 
     def catalog(self) -> CatalogFacts:
         """What is public about the data."""
-        return CatalogFacts(self.dataset, self.version, tuple(facts_of(self.declared)))
+        return CatalogFacts(self.dataset, self.version, tuple(facts_of(self.declared)), tuple(trees_of(self.declared)))
 
     def card(self) -> Card:
         """What was spent on what, for everybody."""

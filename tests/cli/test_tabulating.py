@@ -52,6 +52,21 @@ def test_counts_are_written_paid_for_once_and_listed(run, clinic, tmp_path):
     assert run("releases").split() == ["tables"]
 
 
+def test_tables_by_region_are_counted_from_a_tree_of_the_catalog(run, clinic, tmp_path):
+    (tmp_path / "places.csv").write_text("part,ward\nnorth,A\nnorth,B\nsouth,C\n")
+    declared = '[tables.places]\npublic = true\n[trees.house]\ntable = "places"\nlevels = ["part", "ward"]\n'
+    clinic.write_text(f"{clinic.read_text()}\n{declared}")
+    run("refresh")
+    asked = ("tabulate", "SELECT ward, sex FROM visits", "--tree", "house", "--rho", 0.5)
+    assert "part × sex: ±" in run(*asked, "--dry-run")
+    facts = json.loads(run(*asked, "--json"))
+    assert facts["levels"] == {"all": 1, "part": 2, "ward": 3}
+    whole = [row["count"] for row in facts["rows"] if row["level"] == "all"]
+    north = [row["count"] for row in facts["rows"] if row["ward"] in ("A", "B")]
+    assert sum(whole) == pytest.approx(1200, abs=200)
+    assert sum(north) == sum(row["count"] for row in facts["rows"] if row["level"] == "part" and row["part"] == "north")
+
+
 @pytest.mark.parametrize(
     ("words", "refusal"),
     [
@@ -59,6 +74,8 @@ def test_counts_are_written_paid_for_once_and_listed(run, clinic, tmp_path):
         (("--rho", 0.1, "--marginals", 9), "bad-input"),
         (("--rho", 0.1, "--table", "ward,none"), "unknown-name"),
         (("--marginals", 1), "bad-input"),
+        (("--rho", 0.1, "--tree", "none"), "unknown-name"),
+        (("--rho", 0.1, "--tree", "none", "--marginals", 1), "bad-input"),
         (("--rho", 0.1, "--marginals", 1, "--out", "tables.txt"), "bad-input"),
         (("--rho", 50, "--marginals", 1), "budget-exceeded"),
     ],

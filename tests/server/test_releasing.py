@@ -27,7 +27,10 @@ WANTED = {"source": "SELECT sex, age FROM patients", "rho": 0.02, "workload": 2,
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     """One whose answers leave at once: a run is given half a minute, since so many looks may be needed."""
-    started = Server(tmp_path_factory.mktemp("releasing")).start("--class-ms", "0")
+    made = Server(tmp_path_factory.mktemp("releasing"))
+    with made.config.open("a") as catalog:
+        catalog.write('\n[trees.house]\ntable = "wards"\nlevels = ["floor", "ward"]\n')
+    started = made.start("--class-ms", "0")
     yield started
     started.stop()
 
@@ -194,6 +197,22 @@ def test_tables_are_planned_made_found_and_the_same_wherever_they_are_asked_for(
     assert found.stored == made.stored
     assert np.array_equal(found.table("sex", "age"), made.table("sex", "age"))
     assert face.tabulate(ROWS, asked, name="means", **options).replayed
+
+
+def test_tables_by_region_are_the_same_wherever_they_are_asked_for(face):
+    rows, options = "SELECT ward, cost > 50 AS is_dear FROM visits", {"tree": "house", "rho": 0.005}
+    plan = face.plan_tables(rows, **options)
+    assert [(table.columns, table.queries) for table in plan.tables] == [
+        (("all", "is_dear"), 2), (("floor", "is_dear"), 6), (("ward", "is_dear"), 6),
+    ]  # fmt: skip
+    made = face.tabulate(rows, name="house", **options)
+    found = face.release("house")
+    assert found.stored == made.stored
+    assert (found.table("floor").sum(axis=0) == found.table("all")[0]).all()
+    assert [tree["levels"] for tree in face.catalog().trees] == [["floor", "ward"]]
+    with pytest.raises(DiscreetError) as caught:
+        face.tabulate(rows, invariant="floor", **options)
+    assert caught.value.code == "bad-input"
 
 
 def test_what_is_refused_near_is_refused_far_by_the_same_name(face):

@@ -110,6 +110,9 @@ def card(ledger: Ledger, catalog: Catalog, *, dataset: str, version: int) -> Car
         head=f"{running.head.seq}:{running.head.hash}" if running.head else "0:",
         renewal=renewal_of(account),
         published=tuple(PublishedRelease(name, release.time) for name, release in sorted(running.published.items())),
+        invariants=tuple(
+            f"totals of {tree.invariant}, in {tree.name}" for tree in catalog.trees.values() if tree.invariant
+        ),
     )
 
 

@@ -161,6 +161,7 @@ class CatalogFacts:
     dataset: str
     version: int
     tables: tuple[Mapping[str, Any], ...]
+    trees: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +190,8 @@ class Card:
     renewal: Renewal | None = None
     """Where `cap`, `spent` and `in_words` are of one period."""
     published: tuple[PublishedRelease, ...] = ()
+    invariants: tuple[str, ...] = ()
+    """What the owner has declared to be published as it is, outside of any epsilon."""
 
 
 def facts_of(thing: Any) -> Any:

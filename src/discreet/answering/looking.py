@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 import numpy as np
@@ -18,10 +18,10 @@ from discreet.mechanisms.adaptive import Meter
 
 
 class Run:
-    """What all measurers of one run share: the meter, and the steps of before and of now."""
+    """What all measurers of one run share: the meter, the steps of before and of now, and the one look that the owner declared to be free."""
 
-    def __init__(self, meter: Meter, store: Steps) -> None:
-        self.meter, self._store = meter, store
+    def __init__(self, meter: Meter, store: Steps, *, invariant: Mapping[str, object] | None = None) -> None:
+        self.meter, self._store, self.invariant = meter, store, invariant
         self._stored = [Step.decoded(body) for body in store.stored()]
         self.steps: list[Step] = []
 

@@ -164,6 +164,9 @@ class Measurer(Protocol):
     def counted(self, question: Conjunction, mechanism: Gaussian | Laplace) -> int:
         """How many rows a conjunction counts, with noise."""
 
+    def invariant(self, columns: Columns, combination: Combination) -> Counts:
+        """Sums of a table's counts as they are: only those that the owner has declared to be outside of any price, which this run was made for."""
+
     def choice(self, weights: Iterable[int], share: Fraction) -> Exponential:
         """The mechanism that chooses among as many candidates as there are weights, for so much. Nothing is spent."""
 

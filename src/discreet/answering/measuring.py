@@ -17,6 +17,7 @@ from discreet.answering.small import cells_at, largest_differences, length_of, s
 from discreet.answering.transcript import about, looks_in
 from discreet.errors import BadData, BadInput
 from discreet.exact import UNIT, Number, exact, read_count, units_down
+from discreet.loss import Neighbours
 from discreet.mechanisms import AboveThreshold, Exponential, Gaussian, Laplace, PureAdaptive
 from discreet.mechanisms.combining import Combination
 from discreet.mechanisms.sparse import Watch
@@ -92,6 +93,17 @@ class Measuring:
             return combination.after(self._run.meter.draw(mechanism, whole))
 
         return self._run.look(asked, paid=mechanism, drawn=drawn).outcome
+
+    def invariant(self, columns: Columns, combination: Combination) -> Counts:
+        asked = about("invariant", paid=None, columns=columns, combination=combination.described)
+        # Where a person comes or goes, no two neighbours agree on a sum, and nothing would be promised to anybody.
+        if self.domain.neighbours is Neighbours.ADD_REMOVE or asked != self._run.invariant or self._groups:
+            raise BadInput(
+                "Only what the owner declares is published as it is.", next_step="Declare it in the catalog."
+            )
+        return self._run.look(
+            asked, paid=None, drawn=lambda: combination.combined(self._exact(columns).reshape(-1))
+        ).outcome
 
     def _check_combination(self, columns: Columns, combination: Combination, mechanism: Gaussian | Laplace) -> None:
         reach, rows = combination.reach(self.domain.neighbours), self.domain.rows_per_person

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, TypedDict
 
+from discreet.errors import BadInput
 from discreet.exact import Number
 from discreet.sql.text import Parameters
 
@@ -20,3 +21,15 @@ class RunOptions(TypedDict, total=False):
     rho: Annotated[Number | None, "The price as zCDP, instead of both."]
     bins: Annotated[Mapping[str, int] | None, "How many bins numbers have, by column, where it shall not be 32."]
     parameters: Annotated[Parameters, "A mapping for :name, or a sequence for ?."]
+
+
+def check_options(given: Mapping[str, object], known: type) -> None:
+    """Refuse what is no option: a name misspelt would be left out, and what only an owner declares might be taken for granted.
+
+    Args:
+        given: By name.
+        known: The `TypedDict` that has them.
+    """
+    foreign = sorted(given.keys() - known.__annotations__.keys())
+    if foreign:
+        raise BadInput(f"There is no option {foreign[0]}.", next_step=f"Use: {', '.join(known.__annotations__)}.")

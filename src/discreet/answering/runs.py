@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from discreet.algebra.digest import Json, digest, question_tree
@@ -53,6 +53,8 @@ class TableRun:
     version: int
     label: str
     name: str | None = None
+    invariant: Mapping[str, object] | None = None
+    """What the owner has declared to be published as it is: the one look that nothing is paid for."""
 
     @property
     def releases(self) -> tuple[Mechanism, ...]:
@@ -84,7 +86,7 @@ class TableRun:
 
     def made(self, desk: Desk) -> bytes:
         """The transcript: steps of before, and those that were still to be drawn."""
-        run = Run(Meter(self.budget, desk.bits), desk.steps)
+        run = Run(Meter(self.budget, desk.bits), desk.steps, invariant=self.invariant)
         with desk.engine.tables(self.rows.question, taken_back=desk.stopped, sharing=PLACES) as tables:
             self.measure(Summing(self.domain, tables, run))
         facts = {"purpose": self.purpose, "domain": described(self.domain), "budget": describe(self.budget)}
@@ -142,13 +144,30 @@ class Basis:
     """As it was asked for."""
     name: str | None
 
-    def run(self, what: str, *, purpose: Mapping[str, object], measure: Callable[[SumMeasurer], None]) -> TableRun:
+    def led_by(self, column: str) -> Basis:
+        """The same with one column before the others.
+
+        Args:
+            column: Its name.
+        """
+        rows = self.rows.led_by(column)
+        return replace(self, rows=rows, domain=domain_of(rows, self.domain.neighbours))
+
+    def run(
+        self,
+        what: str,
+        *,
+        purpose: Mapping[str, object],
+        measure: Callable[[SumMeasurer], None],
+        invariant: Mapping[str, object] | None = None,
+    ) -> TableRun:
         """The run with a purpose.
 
         Args:
             what: It makes of its source, for the books.
             purpose: What it is for, in JSON.
             measure: What it looks at.
+            invariant: What the owner has declared to be published as it is.
         """
         return TableRun(
             rows=self.rows,
@@ -159,4 +178,5 @@ class Basis:
             version=self.version,
             label=f"{what} of {self.source}"[:20_000],
             name=self.name,
+            invariant=invariant,
         )

@@ -1,6 +1,16 @@
 """Public facts about protected data: tables, columns, privacy units, bounds, domains, budgets."""
 
-from discreet.catalog.model import EACH_ROW, Catalog, Column, PrivacyUnit, Reference, Table, Type, default_delta
+from discreet.catalog.model import (
+    EACH_ROW,
+    Catalog,
+    Column,
+    PrivacyUnit,
+    Reference,
+    Regions,
+    Table,
+    Type,
+    default_delta,
+)
 from discreet.catalog.reader import anchor_beside, catalog_in, load_catalog, parse_catalog
 
 __all__ = [
@@ -9,6 +19,7 @@ __all__ = [
     "Column",
     "PrivacyUnit",
     "Reference",
+    "Regions",
     "Table",
     "Type",
     "anchor_beside",

@@ -143,6 +143,17 @@ class Table:
         return self.unit.path[0].column if self.unit.path else self.unit.column
 
 
+@dataclass(frozen=True, slots=True)
+class Regions:
+    """A tree of regions, from a public table: a column a level, from the largest regions to the smallest, which the last names each by itself."""
+
+    name: str
+    table: str
+    levels: tuple[str, ...]
+    invariant: str | None = None
+    """The level whose regions' totals are published as they are, outside of any epsilon: the promise is then between people of one region."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Catalog:
     """All public facts of one dataset, with its budget."""
@@ -152,6 +163,7 @@ class Catalog:
     cap: Filter
     analysts: Mapping[str, Filter] = field(default_factory=dict)
     tables: Mapping[str, Table] = field(default_factory=dict)
+    trees: Mapping[str, Regions] = field(default_factory=dict)
     neighbours: Neighbours = Neighbours.ADD_REMOVE
     snapshot: str | None = None
     anchor: str | None = None

@@ -14,6 +14,14 @@ def facts_of(catalog: Catalog) -> list[dict[str, Any]]:
     return [_table(table) for table in catalog.tables.values()]
 
 
+def trees_of(catalog: Catalog) -> list[dict[str, Any]]:
+    """Trees of regions, with what of them is published as it is."""
+    return [
+        {"name": tree.name, "table": tree.table, "levels": list(tree.levels), "invariant": tree.invariant}
+        for tree in catalog.trees.values()
+    ]
+
+
 def _table(table: Table) -> dict[str, Any]:
     return {
         "name": table.name,

@@ -23,11 +23,13 @@ from discreet.catalog.model import (
     Column,
     PrivacyUnit,
     Reference,
+    Regions,
     Table,
     Type,
     Value,
 )
 from discreet.catalog.moments import in_utc
+from discreet.catalog.trees import KEYS, read_tree
 from discreet.errors import BadCatalog, DiscreetError
 from discreet.exact import finite, power_of_two_below
 from discreet.loss import Neighbours
@@ -107,7 +109,18 @@ class _Reader:
         return table
 
     def catalog(self, document: Mapping[str, Any]) -> Catalog:
-        top = {"version", "source", "ledger", "budget", "tables", "neighbours", "limits", "engine", "collector"}
+        top = {
+            "version",
+            "source",
+            "ledger",
+            "budget",
+            "tables",
+            "trees",
+            "neighbours",
+            "limits",
+            "engine",
+            "collector",
+        }
         for name in document:
             if name not in top:
                 raise self.wrong(name, "is no known section", f"Use one of: {', '.join(sorted(top))}.")
@@ -126,6 +139,8 @@ class _Reader:
         resolved = {name: self.with_path_to_person(read, table) for name, table in read.items()}
         self.check_people(resolved)
         self.check_list(resolved)
+        neighbours = self.neighbours(document)
+        trees = self.section(document, "trees", allowed=set(), path="trees")
         return Catalog(
             source=self.place(source, "source.path", default="."),
             snapshot=self.snapshot(source, ledger),
@@ -138,10 +153,16 @@ class _Reader:
             cap=cap,
             analysts=analysts,
             tables=resolved,
-            neighbours=self.neighbours(document),
+            neighbours=neighbours,
+            trees={name: self.tree(name, trees, resolved, neighbours) for name in trees},
             rows_per_person=self.whole(limits, "limits.rows_per_person", default=None),
             memory=self.memory(engine),
             seconds=self.whole(engine, "engine.seconds", default=60),
+        )
+
+    def tree(self, name: str, trees: Mapping[str, Any], tables: Mapping[str, Table], neighbours: Neighbours) -> Regions:
+        return read_tree(
+            name, self.section(trees, name, allowed=KEYS, path=f"trees.{name}"), tables, neighbours, self.wrong
         )
 
     def whole(self, section: Mapping[str, Any], key: str, *, default: int | None) -> Any:

@@ -38,6 +38,10 @@ Ranges = Annotated[list[str] | None, typer.Option("--ranges", help="All ranges o
 Thresholds = Annotated[
     list[str] | None, typer.Option("--thresholds", help="How many lie at or below each value of a column.")
 ]
+Tree = Annotated[
+    str | None,
+    typer.Option("--tree", help="Instead, a tree of regions: the table of all further columns for each region."),
+]
 Out = Annotated[Path | None, typer.Option("--out", help="A new file for counts, a row each: .parquet or .csv.")]
 _SHOWN = 12
 """Tables whose ± is told on a terminal."""
@@ -50,6 +54,7 @@ def tabulate(
     table: Points = None,
     ranges_of: Ranges = None,
     thresholds_of: Thresholds = None,
+    tree: Tree = None,
     epsilon: Epsilon = None,
     delta: Delta = None,
     rho: Rho = None,
@@ -63,7 +68,9 @@ def tabulate(
     """Count many things at once, so that all agree: pays once, goes on where a crash left it, and is free when it is asked for again."""
     check_file(out, option="--out", kinds=KINDS)
     workload = _workload(marginals_of, table or [], ranges_of or [], thresholds_of or [])
-    details: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "rho": rho, "analyst": analyst}
+    if workload is None and tree is None:
+        raise BadInput("There is nothing to count.", next_step="Give --marginals 2, --table ward,age or --tree geo.")
+    details: dict[str, Any] = {"tree": tree, "epsilon": epsilon, "delta": delta, "rho": rho, "analyst": analyst}
     with open_curator(config, tell=tell_reading) as curator:
         if dry_run:
             _show(curator.plan_tables(source, workload, **details), as_json=as_json)
@@ -76,18 +83,18 @@ def tabulate(
     if as_json:
         print_json({**release.facts, "replayed": release.replayed, "out": out and str(out), "rows": rows.to_pylist()})
         return
-    tell_made(release, f"{rows.num_rows:,} counts by {release.plan.strategy.name}, each ± {_widest(rows)} or less")
+    tell_made(release, f"{rows.num_rows:,} counts by {release.facts['strategy']}, each ± {_widest(rows)} or less")
     if out is not None:
         typer.echo(f"wrote {out}: {rows.num_rows:,} counts")
 
 
-def _workload(tables: int | None, points_of: list[str], ranges_of: list[str], thresholds_of: list[str]) -> Workload:
+def _workload(
+    tables: int | None, points_of: list[str], ranges_of: list[str], thresholds_of: list[str]
+) -> Workload | None:
     parts = [] if tables is None else [marginals(tables)]
     parts += [points(*columns_in(table)) for table in points_of]
     parts += [ranges(column) for column in ranges_of] + [thresholds(column) for column in thresholds_of]
-    if not parts:
-        raise BadInput("There is nothing to count.", next_step="Give --marginals 2, --table ward,age or --ranges age.")
-    return Workload(tuple(term for part in parts for term in part.terms))
+    return Workload(tuple(term for part in parts for term in part.terms)) if parts else None
 
 
 def _show(plan: TablesPlan, *, as_json: bool) -> None:

@@ -148,6 +148,9 @@ class DuckEngine:
     def rows(self, table: Table) -> int:
         return self._public.rows(table)
 
+    def listed(self, table: Table, columns: tuple[str, ...]) -> list[tuple[Value | None, ...]]:
+        return self._public.listed(table, columns)
+
     def largest_multiplicity(self, relation: Relation, keys: tuple[int, ...]) -> int:
         return self._public.largest_multiplicity(relation, keys)
 

@@ -60,6 +60,12 @@ class PublicTables:
     def rows(self, table: Table) -> int:
         return int(self._looked_up(f"SELECT count(*) FROM {DATA}.{dialect.quoted(table.name)}")[0][0])
 
+    def listed(self, table: Table, columns: tuple[str, ...]) -> list[tuple[Value | None, ...]]:
+        names = list(table.columns)
+        wanted = ", ".join(f"c{names.index(column) + 1}" for column in columns)
+        place = f"{DATA}.{dialect.quoted(table.name)}"
+        return self._looked_up(f"SELECT {wanted} FROM {place} ORDER BY {wanted} LIMIT {_LISTED}")
+
     def largest_multiplicity(self, relation: Relation, keys: tuple[int, ...]) -> int:
         table = prepared(relation, keys)
         present = " AND ".join(f"c{at + 1} IS NOT NULL" for at in table.keys) or "true"

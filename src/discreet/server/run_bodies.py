@@ -12,8 +12,7 @@ from discreet.server.bodies import Parameter, Positive, Share, WithoutNulls
 from discreet.synthetic.face import SynthesisPlan
 from discreet.synthetic.release import SyntheticRelease
 from discreet.workloads.describing import rebuilt
-from discreet.workloads.face import TablesPlan
-from discreet.workloads.tabulating import TabulatedRelease
+from discreet.workloads.face import TablesPlan, TablesRelease
 from discreet.workloads.workload import Workload
 
 _STRICT = ConfigDict(extra="forbid", strict=True)
@@ -100,19 +99,30 @@ class Tabulation(Run):
             }
         },
     )
-    workload: Annotated[list[Queries], Field(min_length=1, max_length=1000)]
+    workload: Annotated[list[Queries], Field(min_length=1, max_length=1000)] | None = None
+    tree: Annotated[str, Field(max_length=200)] | None = None
+    """A tree of regions in the catalog, instead of a workload."""
 
-    def asked_of(self, curator: Curator, *, analyst: str | None, request_id: str, asking: Asking) -> TabulatedRelease:
+    @model_validator(mode="after")
+    def _is_one(self) -> Tabulation:
+        if (self.workload is None) == (self.tree is None):
+            message = "give workload or tree"
+            raise ValueError(message)
+        return self
+
+    def asked_of(self, curator: Curator, *, analyst: str | None, request_id: str, asking: Asking) -> TablesRelease:
         """The release."""
-        details = {**self.options, "name": self.name}
+        details = {**self.options, "tree": self.tree, "name": self.name}
         return curator.tabulate(
             self.source, self._queries, analyst=analyst, request_id=request_id, asking=asking, **details
         )
 
     def explained_by(self, curator: Curator, *, analyst: str | None) -> TablesPlan:
         """What would be measured, how exactly, and what it would cost."""
-        return curator.plan_tables(self.source, self._queries, analyst=analyst, **self.options)
+        return curator.plan_tables(self.source, self._queries, tree=self.tree, analyst=analyst, **self.options)
 
     @property
-    def _queries(self) -> Workload:
+    def _queries(self) -> Workload | None:
+        if self.workload is None:
+            return None
         return rebuilt([each.model_dump(exclude_none=True) for each in self.workload])

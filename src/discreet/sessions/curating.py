@@ -6,6 +6,7 @@ from typing import Unpack
 
 from discreet.answering.finding import FindsReleases
 from discreet.answering.pipeline import Asking
+from discreet.answering.run_options import check_options
 from discreet.errors import UnknownSession
 from discreet.sessions.asking import ALARMS, SessionOptions, Wish, opening_of
 from discreet.sessions.face import SessionPlan, SessionsFace
@@ -104,6 +105,7 @@ class OpensSessions(FindsReleases, SessionsFace):
         self, source: str | Table, questions: int, wanted: SessionOptions, analyst: str | None, asking: Asking
     ) -> Opening:
         """What would be opened, or a refusal by name: everything that can be known before it is paid for."""
+        check_options(wanted, SessionOptions)
         given = wanted.get("release")
         wish = Wish(
             questions=questions,

@@ -17,6 +17,9 @@ class PublicFacts(Protocol):
     def rows(self, table: Table) -> int:
         """How many rows a public table has."""
 
+    def listed(self, table: Table, columns: tuple[str, ...]) -> list[tuple[Value | None, ...]]:
+        """The rows of a public table, sorted, of some of its columns; one more than may be listed, where there are more."""
+
     def largest_multiplicity(self, relation: Relation, keys: tuple[int, ...]) -> int:
         """How many rows share the most frequent combination of these columns; all rows, without columns."""
 

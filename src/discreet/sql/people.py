@@ -55,6 +55,12 @@ class PeoplesRows:
     columns: tuple[CodedColumn, ...]
     notes: tuple[str, ...]
 
+    def led_by(self, name: str) -> PeoplesRows:
+        """The same with one column before the others."""
+        places = sorted(range(len(self.columns)), key=lambda at: self.columns[at].name.lower() != name.lower())
+        question = replace(self.question, keys=tuple(self.question.keys[at] for at in places))
+        return replace(self, question=question, columns=tuple(self.columns[at] for at in places))
+
 
 Found: TypeAlias = Mapping[str, tuple[Value | None, ...] | None]
 """The values of columns that nobody declared, as an answer has them; None where they are still to be found, and two of the column's type stand for

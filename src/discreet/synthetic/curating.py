@@ -9,6 +9,7 @@ from typing import Any, Unpack
 from discreet.answering.answer import Answer
 from discreet.answering.parts import CuratorPart
 from discreet.answering.pipeline import Asking
+from discreet.answering.run_options import check_options
 from discreet.answering.runs import TableRun
 from discreet.errors import NotAnswered
 from discreet.exact import Number
@@ -83,6 +84,7 @@ class MakesSynthetic(CuratorPart, SyntheticFace):
         self, source: str | Table, wanted: SynthesisOptions, *, name: str | None = None, found: Found | None = None
     ) -> TableRun:
         """The run, or a refusal by name: everything that can be known before it is paid for."""
+        check_options(wanted, SynthesisOptions)
         basis = self._basis(source, wanted, name=name, found=found)
         return synthesis(basis, workload=wanted.get("workload", 3), method=wanted.get("method", "aim"))
 

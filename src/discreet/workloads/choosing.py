@@ -89,7 +89,7 @@ class Plan:
         Args:
             confidence: In which share of all releases an answer is no further off.
         """
-        width = _width(float(read_level(confidence)), gaussian=self.price.gaussian)
+        width = width_at(float(read_level(confidence)), gaussian=self.price.gaussian)
         for errors in self.standard_errors():
             yield width * errors
 
@@ -130,8 +130,13 @@ class Estimate:
         return counts_of(self.cells)
 
 
-def _width(level: float, *, gaussian: bool) -> float:
-    """How many standard errors an answer is off at most: of Gaussian noise, or of one Laplace noise, whose tails are the longest."""
+def width_at(level: float, *, gaussian: bool) -> float:
+    """How many standard errors an answer is off at most: of Gaussian noise, or of one Laplace noise, whose tails are the longest.
+
+    Args:
+        level: In which share of all releases.
+        gaussian: Which noise it is.
+    """
     if gaussian:
         return NormalDist().inv_cdf((1 + level) / 2)
     return -math.log(1 - level) / math.sqrt(2)

@@ -1,18 +1,36 @@
-"""What a curator does with workloads: says what they would be measured by and how exactly, and answers them."""
+"""What a curator does with workloads and trees of regions: says what they would be measured by and how exactly, and answers them."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Unpack
 
 from discreet.answering.parts import CuratorPart
 from discreet.answering.pipeline import Asking
-from discreet.answering.run_options import RunOptions
+from discreet.answering.run_options import RunOptions, check_options
+from discreet.answering.runs import TableRun
+from discreet.errors import BadInput, UnknownName
 from discreet.figures import CONFIDENCE
 from discreet.sql import Table
 from discreet.workloads.choosing import Plan
-from discreet.workloads.face import PlannedQueries, TablesFace, TablesPlan
+from discreet.workloads.face import PlannedQueries, TablesFace, TablesPlan, TablesRelease
+from discreet.workloads.regional import Geography, RegionalRelease, planned, regional, widths
 from discreet.workloads.tabulating import TabulatedRelease, plan_over, tabulation
+from discreet.workloads.topdown import TopDown
 from discreet.workloads.workload import Workload
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A run, what it makes, and how exact it will be, worked out when that is wanted."""
+
+    run: TableRun
+    kind: type[TabulatedRelease | RegionalRelease]
+    strategy: str
+    typical_error: Callable[[], float]
+    errors: Callable[[], tuple[PlannedQueries, ...]]
 
 
 class AnswersWorkloads(CuratorPart, TablesFace):
@@ -21,14 +39,15 @@ class AnswersWorkloads(CuratorPart, TablesFace):
     def tabulate(
         self,
         source: str | Table,
-        workload: Workload,
+        workload: Workload | None = None,
         *,
+        tree: str | None = None,
         name: str | None = None,
         analyst: str | None = None,
         request_id: str | None = None,
         asking: Asking | None = None,
         **options: Unpack[RunOptions],
-    ) -> TabulatedRelease:
+    ) -> TablesRelease:
         """The answers to a workload over a table, or over a SELECT that yields people's rows: they agree, and are paid for once.
 
         Args:
@@ -36,12 +55,17 @@ class AnswersWorkloads(CuratorPart, TablesFace):
             asking: How it can be taken back.
         """
         with self._planning(analyst, None if asking is None else asking.taken_back):
-            basis = self._basis(source, options, name=name)
-            run = tabulation(basis, workload, plan_over(workload, basis.domain, basis.budget))
-        return self._made(TabulatedRelease, run, analyst=analyst, request_id=request_id, asking=asking)
+            asked = self._asked(source, workload, tree, options, name=name)
+        return self._made(asked.kind, asked.run, analyst=analyst, request_id=request_id, asking=asking)
 
     def plan_tables(
-        self, source: str | Table, workload: Workload, *, analyst: str | None = None, **options: Unpack[RunOptions]
+        self,
+        source: str | Table,
+        workload: Workload | None = None,
+        *,
+        tree: str | None = None,
+        analyst: str | None = None,
+        **options: Unpack[RunOptions],
     ) -> TablesPlan:
         """What `tabulate` would measure, ± of its answers, and the price. Nothing is read and nothing is spent.
 
@@ -49,20 +73,67 @@ class AnswersWorkloads(CuratorPart, TablesFace):
             analyst: Who asks; nobody is the owner at hand.
         """
         with self._planning(analyst, None):
-            basis = self._basis(source, options)
-            plan = plan_over(workload, basis.domain, basis.budget)
-            errors = _errors(plan)
+            asked = self._asked(source, workload, tree, options)
+            typical, errors = asked.typical_error(), asked.errors()
         return TablesPlan(
-            strategy=plan.strategy.name,
-            typical_error=plan.typical_error,
-            tables=errors,
-            **self._planned(tabulation(basis, workload, plan), analyst),
+            strategy=asked.strategy, typical_error=typical, tables=errors, **self._planned(asked.run, analyst)
+        )
+
+    def _asked(
+        self,
+        source: str | Table,
+        workload: Workload | None,
+        tree: str | None,
+        options: RunOptions,
+        *,
+        name: str | None = None,
+    ) -> _Asked:
+        check_options(options, RunOptions)
+        if workload is None and tree is not None:
+            return self._by_region(source, tree, options, name)
+        if workload is None or tree is not None:
+            raise BadInput(
+                "Tables are asked for by a workload, or by a tree.",
+                next_step='Give workloads.marginals(2), or tree="geo".',
+            )
+        basis = self._basis(source, options, name=name)
+        plan = plan_over(workload, basis.domain, basis.budget)
+        run = tabulation(basis, workload, plan)
+        return _Asked(run, TabulatedRelease, plan.strategy.name, lambda: plan.typical_error, lambda: _errors(plan))
+
+    def _by_region(self, source: str | Table, tree: str, options: RunOptions, name: str | None) -> _Asked:
+        """Totals are published as they are only where the owner has declared so in the catalog: nobody else can ask for it."""
+        declared = self.declared.trees.get(tree)
+        if declared is None:
+            known = ", ".join(self.declared.trees) or "none"
+            raise UnknownName("There is no such tree in the catalog.", next_step=f"Those that it has: {known}.")
+        geography = Geography.in_table(declared, self.declared.tables[declared.table], self._engine)
+        place = geography.smallest
+        regions = {place: tuple(geography.names[place])}
+        basis = self._basis(source, options, name=name, found=regions).led_by(place)
+        plan = planned(basis.domain, basis.budget, geography, declared.invariant)
+        run = regional(basis, plan, geography, tree=tree)
+        others = basis.domain.names[1:]
+        return _Asked(
+            run, RegionalRelease, "top-down", lambda: _typical_error(plan), lambda: _errors_by_level(plan, others)
         )
 
 
 def _errors(plan: Plan) -> tuple[PlannedQueries, ...]:
-    names, widths = plan.queries.names, plan.errors(CONFIDENCE)
+    names, widest = plan.queries.names, plan.errors(CONFIDENCE)
     return tuple(
         PlannedQueries(tuple(names[at] for at in term.columns), width.size, float(width.max()))
-        for term, width in zip(plan.queries.terms, widths, strict=True)
+        for term, width in zip(plan.queries.terms, widest, strict=True)
     )
+
+
+def _errors_by_level(plan: TopDown, others: tuple[str, ...]) -> tuple[PlannedQueries, ...]:
+    levels = zip(plan.tree.names, plan.tree.sizes, widths(plan, CONFIDENCE), strict=True)
+    return tuple(PlannedQueries((level, *others), size * plan.cells, width) for level, size, width in levels)
+
+
+def _typical_error(plan: TopDown) -> float:
+    """Over the counts of all levels."""
+    sizes = plan.tree.sizes
+    squares = sum(size * error**2 for size, error in zip(sizes, plan.standard_errors(), strict=True))
+    return math.sqrt(squares / sum(sizes))

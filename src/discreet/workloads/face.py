@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, Unpack
+from typing import Protocol, TypeAlias, Unpack
 
 from discreet.answering.parts import RunPlan
 from discreet.answering.run_options import RunOptions
 from discreet.documenting import Told
 from discreet.sql.builder import Table
+from discreet.workloads.regional import RegionalRelease
 from discreet.workloads.tabulating import TabulatedRelease
 from discreet.workloads.workload import Workload
+
+TablesRelease: TypeAlias = TabulatedRelease | RegionalRelease
+"""Of a workload, or of a tree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,27 +43,37 @@ class TablesFace(Told, Protocol):
     def tabulate(
         self,
         source: str | Table,
-        workload: Workload,
+        workload: Workload | None = None,
         *,
+        tree: str | None = None,
         name: str | None = None,
         request_id: str | None = None,
         **options: Unpack[RunOptions],
-    ) -> TabulatedRelease:
+    ) -> TablesRelease:
         """The answers to a workload over a table, or over a SELECT that yields people's rows: they agree, and are paid for once.
 
         Args:
             source: A table's name, or a SELECT of rows.
             workload: What is asked, such as `discreet.workloads.marginals(2)`.
+            tree: Instead, a tree of regions in the catalog: the table of all further columns, for every region of every level.
             name: What the release is looked up by.
             request_id: A name for this call: repeated under it, it is paid for once.
             **options: A price, and how rows become codes.
         """
 
-    def plan_tables(self, source: str | Table, workload: Workload, **options: Unpack[RunOptions]) -> TablesPlan:
+    def plan_tables(
+        self,
+        source: str | Table,
+        workload: Workload | None = None,
+        *,
+        tree: str | None = None,
+        **options: Unpack[RunOptions],
+    ) -> TablesPlan:
         """What `tabulate` would measure, ± of its answers, and the price. Nothing is read and nothing is spent.
 
         Args:
             source: A table's name, or a SELECT of rows.
             workload: What is asked.
+            tree: Instead, a tree of regions in the catalog.
             **options: A price, and how rows become codes.
         """

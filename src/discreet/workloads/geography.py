@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -56,6 +57,14 @@ class Tree:
     def sizes(self) -> tuple[int, ...]:
         """How many regions each level has."""
         return (*(start.size for start in self.starts), self.leaves.size)
+
+    @property
+    def digest(self) -> str:
+        """A hash of which regions are parts of which."""
+        whole = hashlib.sha256()
+        for start in (*self.starts, np.array([self.leaves.size])):
+            whole.update(start.astype("<i8").tobytes() + b"\n")
+        return whole.hexdigest()
 
     def level(self, name: str) -> int:
         """The number of a level.
@@ -112,8 +121,7 @@ class Regions(Combination):
 
     @property
     def described(self) -> dict[str, Any]:
-        starts = [start.tolist() for start in self.tree.starts]
-        return {"combination": "Regions", "level": self.level, "cells": self.columns_each, "tree": starts}
+        return {"combination": "Regions", "level": self.level, "cells": self.columns_each, "tree": self.tree.digest}
 
     def before(self, counts: Integers) -> Integers:
         tables = counts.reshape(-1, self.columns_each)

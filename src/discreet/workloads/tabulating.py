@@ -38,7 +38,7 @@ def plan_over(workload: Workload, domain: Domain, budget: AdaptiveBudget) -> Pla
         budget: What may be spent.
     """
     queries = _queries(workload, domain)
-    plan = best_plan(queries, _price(domain, budget), candidates(queries))
+    plan = best_plan(queries, Price(**price_of(domain, budget)), candidates(queries))
     for measurement in plan.measurements:
         if measurement:
             domain.check(_columns(queries, measurement.combination))
@@ -87,7 +87,7 @@ class TabulatedRelease(RunRelease, kind=PURPOSE):
         queries = _queries(describing.rebuilt(self.purpose["workload"]), self.domain)
         strategy = next(option for option in candidates(queries) if option.name == self.purpose["strategy"])
         shares = np.array(self.purpose["shares"], np.int64)
-        return Plan.divided(queries, _price(self.domain, self.budget), strategy, shares)
+        return Plan.divided(queries, Price(**price_of(self.domain, self.budget)), strategy, shares)
 
     @cached_property
     def estimate(self) -> Estimate:
@@ -144,11 +144,15 @@ def _queries(workload: Workload, domain: Domain) -> Queries:
     return workload.on({name: domain.column(name).size for name in names})
 
 
-def _price(domain: Domain, budget: AdaptiveBudget) -> Price:
-    rows, neighbours = domain.rows_per_person, domain.neighbours
-    if isinstance(budget, Adaptive):
-        return Price(rho=budget.amount, rows_per_person=rows, neighbours=neighbours)
-    return Price(epsilon=budget.amount, rows_per_person=rows, neighbours=neighbours)
+def price_of(domain: Domain, budget: AdaptiveBudget) -> dict[str, Any]:
+    """What a `Price` is made of.
+
+    Args:
+        domain: Of people's rows.
+        budget: What may be spent on them.
+    """
+    unit = "rho" if isinstance(budget, Adaptive) else "epsilon"
+    return {unit: budget.amount, "rows_per_person": domain.rows_per_person, "neighbours": domain.neighbours}
 
 
 def _columns(queries: Queries, combination: Combination) -> Columns:

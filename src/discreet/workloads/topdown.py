@@ -108,6 +108,11 @@ class TopDown:
             variances.insert(0, spread)
         return tables, variances
 
+    def standard_errors(self) -> list[float]:
+        """For each level, of a cell of the least exact of its regions, at most: what itself and those below it say together."""
+        nothing = [np.zeros(m.combination.kept, np.int64) if m else None for m in self.measurements]
+        return [float(np.sqrt(variances.max())) for variances in self._upwards(nothing)[1]]
+
     def counts(self, noisy: Sequence[Integers | None], totals: Integers | None = None) -> list[Integers]:
         """For each level tables of whole numbers, none below 0, that add up through all levels and to the invariants.
 

@@ -60,6 +60,7 @@ export async function showCard() {
     [facts.renewal ? `used this ${facts.renewal.every}` : "used"]: lossText(facts.spent),
     answers: facts.totals.map((total) => `${total.releases} by ${mechanismWords(total.mechanisms)}`).join(", ") || "none",
     ...(facts.published.length ? { published: facts.published.map((one) => one.name).join(", ") } : {}),
+    ...(facts.invariants.length ? { "exact, beside the promise": facts.invariants.join("; ") } : {}),
     "data version": String(facts.data_version),
     "head of the books": facts.head,
   };

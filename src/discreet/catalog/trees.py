@@ -1,0 +1,52 @@
+"""Trees of regions in a catalog, read strictly: [trees.geo] table = "blocks", levels = ["state", "county", "block"], invariant = "state"."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from discreet.catalog.model import Regions, Table, Type
+from discreet.errors import BadCatalog
+from discreet.loss import Neighbours
+
+KEYS = {"table", "levels", "invariant"}
+WHOLE = "all"
+"""What the level above all columns is called."""
+
+
+def read_tree(
+    name: str,
+    facts: Mapping[str, Any],
+    tables: Mapping[str, Table],
+    neighbours: Neighbours,
+    wrong: Callable[[str, str, str], BadCatalog],
+) -> Regions:
+    """One of them, or a refusal that names its key.
+
+    Args:
+        name: What it is called.
+        facts: Its section.
+        tables: Of the catalog.
+        neighbours: What is hidden.
+        wrong: Makes a refusal of a key, what is wrong with it, and what to do.
+    """
+    path, levels, invariant = f"trees.{name}", facts.get("levels"), facts.get("invariant")
+    table = tables.get(str(facts.get("table")))
+    if table is None or not table.is_public:
+        raise wrong(f"{path}.table", "names no public table", "Declare a table with public = true, a row a region.")
+    named = isinstance(levels, list) and all(isinstance(level, str) for level in levels)
+    if not named or not levels or len({*levels, WHOLE}) <= len(levels):
+        raise wrong(f"{path}.levels", "lists no different columns", 'Write levels = ["state", "county", "block"].')
+    for level in levels:
+        column = table.columns.get(level)
+        if (column is None and table.columns) or (column is not None and column.type not in (Type.INTEGER, Type.TEXT)):
+            raise wrong(f"{path}.levels", f"{level} is no column of integers or text there", "Name declared columns.")
+    if invariant is not None and invariant not in levels:
+        raise wrong(f"{path}.invariant", "names no level", f"Name one of: {', '.join(levels)}.")
+    if invariant is not None and neighbours is Neighbours.ADD_REMOVE:
+        raise wrong(
+            f"{path}.invariant",
+            "promises nothing under add-remove, where no two neighbours agree on it",
+            'Write neighbours = "replace-one", or leave it out.',
+        )
+    return Regions(name, table.name, tuple(levels), invariant)

@@ -1,0 +1,235 @@
+"""Tables of all regions of a tree as something to ask a curator for: the run that measures them, and the release of counts that add up."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.answering.domain import MOST_CELLS, Columns, Domain, label_text
+from discreet.answering.measurer import Measurer
+from discreet.answering.run_release import RunRelease
+from discreet.answering.runs import Basis, TableRun
+from discreet.answering.transcript import about
+from discreet.catalog import Regions as DeclaredTree
+from discreet.catalog import Table, Type
+from discreet.catalog.trees import WHOLE
+from discreet.errors import BadInput, TooLarge
+from discreet.exact import Number, read_level
+from discreet.figures import CONFIDENCE
+from discreet.mechanisms.adaptive import AdaptiveBudget
+from discreet.mechanisms.combining import Integers
+from discreet.sql.facts import PublicFacts
+from discreet.workloads.choosing import width_at
+from discreet.workloads.geography import Regions, Tree
+from discreet.workloads.tabulating import price_of
+from discreet.workloads.topdown import TopDown
+
+PURPOSE = "regions"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Geography:
+    """A tree with its regions' names: by level, those of each region of the last level, in the order of the tree."""
+
+    names: Mapping[str, Sequence[Any]]
+    tree: Tree
+
+    @classmethod
+    def in_table(cls, declared: DeclaredTree, table: Table, facts: PublicFacts) -> Geography:
+        """What a public table says.
+
+        Args:
+            declared: Which columns are levels.
+            table: The public one.
+            facts: Where it is looked up.
+        """
+        for level in declared.levels:
+            if level not in table.columns or table.columns[level].type not in (Type.INTEGER, Type.TEXT):
+                raise BadInput(
+                    f"{table.name} has no column {level} of integers or text, which the tree {declared.name} needs.",
+                    next_step="Ask the owner to name its columns in the catalog.",
+                )
+        rows = facts.listed(table, declared.levels)
+        if len(rows) > MOST_CELLS:
+            raise TooLarge(
+                f"The tree {declared.name} has more than {MOST_CELLS:,} regions.", next_step="Leave out its last level."
+            )
+        if not rows or any(None in row for row in rows) or len({row[-1] for row in rows}) < len(rows):
+            raise BadInput(
+                f"A row of the table of {declared.name} has no names, or not one of its own.",
+                next_step=f"Ask the owner to give each row of {table.name} a {declared.levels[-1]} of its own.",
+            )
+        columns = {level: [row[at] for row in rows] for at, level in enumerate(declared.levels)}
+        order = np.argsort(Tree.of(columns).leaves)
+        return cls.of({level: [values[place] for place in order] for level, values in columns.items()})
+
+    @classmethod
+    def of(cls, names: Mapping[str, Sequence[Any]]) -> Geography:
+        """The tree of names that are in its order.
+
+        Args:
+            names: By level.
+        """
+        return cls(names, Tree.of(names, whole=WHOLE))
+
+    @property
+    def smallest(self) -> str:
+        """The last level: the column of people's rows that says where they are."""
+        return self.tree.names[-1]
+
+    def regions(self, level: int) -> list[tuple[Any, ...]]:
+        """The names of a level's regions, each with those above it.
+
+        Args:
+            level: Its number; the first is the whole.
+        """
+        first = np.arange(self.tree.sizes[level])
+        for starts in self.tree.starts[level:]:
+            first = starts[first]
+        above = list(self.names.values())[:level]
+        return [tuple(values[leaf] for values in above) for leaf in first.tolist()]
+
+
+def planned(domain: Domain, budget: AdaptiveBudget, geography: Geography, invariant: str | None) -> TopDown:
+    """What is measured of every level; refused where it is too large, or promises nothing.
+
+    Args:
+        domain: Of people's rows, whose first column says where they are.
+        budget: What may be spent.
+        geography: Of that column.
+        invariant: The level whose totals the owner has declared to be published as they are.
+    """
+    cells = math.prod(domain.shape(domain.check(domain.names)[1:]))
+    return TopDown.of(geography.tree, cells=cells, invariant=invariant, **price_of(domain, budget))
+
+
+def regional(basis: Basis, plan: TopDown, geography: Geography, *, tree: str) -> TableRun:
+    """The run that measures tables of all regions. Nothing is read.
+
+    Args:
+        basis: People's rows, whose first column says where they are.
+        plan: Over their domain.
+        geography: Of that column.
+        tree: What it is called in the catalog.
+    """
+    names = [[level, list(values)] for level, values in geography.names.items()]
+    purpose = {"kind": PURPOSE, "tree": tree, "regions": names, "invariant": plan.invariant}
+    what = f"tables by {tree}" if plan.invariant is None else f"tables by {tree}, totals of {plan.invariant} exact,"
+    place, totals = basis.domain.names[:1], _totals(plan)
+    declared = None if totals is None else about("invariant", paid=None, columns=place, combination=totals.described)
+    return basis.run(
+        what, purpose=purpose, measure=partial(_measure, plan=plan, columns=basis.domain.names), invariant=declared
+    )
+
+
+def _totals(plan: TopDown) -> Regions | None:
+    return None if plan.invariant is None else Regions(plan.tree, plan.tree.level(plan.invariant), 1)
+
+
+def _measure(measurer: Measurer, plan: TopDown, columns: Columns) -> None:
+    for measurement in plan.measurements:
+        if measurement:
+            measurer.combined(columns, measurement.combination, measurement.noise)
+    totals = _totals(plan)
+    if totals is not None:
+        measurer.invariant(columns[:1], totals)
+
+
+def widths(plan: TopDown, confidence: Number) -> list[float]:
+    """± of a count of each level, at most, before counts are rounded to whole numbers.
+
+    Args:
+        plan: Of all levels.
+        confidence: In which share of all releases a count is no further off.
+    """
+    width = width_at(float(read_level(confidence)), gaussian=plan.price.gaussian)
+    return [width * error for error in plan.standard_errors()]
+
+
+class RegionalRelease(RunRelease, kind=PURPOSE):
+    """Counts of every region of a tree: whole numbers, none below 0, that add up through all levels."""
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{name}: {size:,}" for name, size in self.facts["levels"].items())
+        return f"RegionalRelease(name={self.name!r}, tree={self.purpose['tree']!r}, {sizes})"
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What it was made of, in JSON."""
+        tree = self.geography.tree
+        levels = dict(zip(tree.names, tree.sizes, strict=True))
+        return {
+            **super().facts,
+            "tree": self.purpose["tree"],
+            "levels": levels,
+            "invariant": self.purpose["invariant"],
+            "strategy": "top-down",
+        }
+
+    @cached_property
+    def geography(self) -> Geography:
+        """Its regions."""
+        return Geography.of(dict(self.purpose["regions"]))
+
+    @cached_property
+    def plan(self) -> TopDown:
+        """What was measured, with which noise."""
+        return planned(self.domain, self.budget, self.geography, self.purpose["invariant"])
+
+    @cached_property
+    def counts(self) -> list[Integers]:
+        """By level, a row a region, a column a cell."""
+        steps = iter(self.transcript.steps)
+        noisy = [next(steps).outcome if measurement else None for measurement in self.plan.measurements]
+        return self.plan.counts(noisy, None if self.plan.invariant is None else next(steps).outcome)
+
+    def table(self, level: str) -> Integers:
+        """The counts of a level's regions: an axis for the regions, then one for each further column.
+
+        Args:
+            level: Its name; "all" is the whole.
+        """
+        shape = self.domain.shape(self.domain.names[1:])
+        return self.counts[self.geography.tree.level(level)].reshape(-1, *shape)
+
+    def regions(self, level: str) -> list[tuple[Any, ...]]:
+        """The names of a level's regions, each with those above it.
+
+        Args:
+            level: Its name.
+        """
+        return self.geography.regions(self.geography.tree.level(level))
+
+    def errors(self, confidence: Number) -> dict[str, float]:
+        """± of a count of each level, at most, before counts are rounded to whole numbers.
+
+        Args:
+            confidence: In which share of all releases a count is no further off.
+        """
+        return dict(zip(self.geography.tree.names, widths(self.plan, confidence), strict=True))
+
+    def to_arrow(self) -> pa.Table:
+        """Every count as a row: the level, the region (empty below its level), a column for each further one, the count, and ± at 95 %."""
+        others = [self.domain.column(name) for name in self.domain.names[1:]]
+        cells = list(itertools.product(*([label_text(label) for label in column.labels] for column in others)))
+        parts = [self._rows(level, cells) for level in self.geography.tree.names]
+        return pa.concat_tables(parts)
+
+    def _rows(self, level: str, cells: Sequence[tuple[str, ...]]) -> pa.Table:
+        tree, names = self.geography.tree, self.regions(level)
+        rows: dict[str, Any] = {"level": [level] * (len(names) * len(cells))}
+        for at, above in enumerate(tree.names[1:]):
+            texts = [str(name[at]) if at < len(name) else None for name in names]
+            rows[above] = pa.array([text for text in texts for _ in cells], pa.string())
+        for at, column in enumerate(self.domain.names[1:]):
+            rows[column] = [cell[at] for cell in cells] * len(names)
+        rows["count"] = self.table(level).reshape(-1)
+        rows["within"] = np.full(len(names) * len(cells), self.errors(CONFIDENCE)[level])
+        return pa.table(rows)

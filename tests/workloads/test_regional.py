@@ -1,0 +1,206 @@
+"""A tree of regions behind the curator: counts that add up, invariants that only the owner declares, and what is refused before any charge."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from discreet import workloads
+from discreet.answering.transcript import about
+from discreet.catalog import parse_catalog
+from discreet.errors import BadCatalog, BadInput, BudgetExceeded, DiscreetError, TooLarge, UnknownName
+from discreet.ledger import verify
+from discreet.loss import Neighbours
+from discreet.opening import open_curator
+from discreet.workloads.geography import Regions
+from discreet.workloads.regional import RegionalRelease
+from tests.answering.counted import domain_of, measuring
+from tests.workloads.test_topdown import small_tree
+
+STATES, COUNTIES, BLOCKS = 3, 4, 5
+PLACES = [(f"s{s}", c, f"{s}-{c}-{b}") for s in range(STATES) for c in range(COUNTIES) for b in range(BLOCKS)]
+SHUFFLED = [PLACES[(7 * n) % len(PLACES)] for n in range(len(PLACES))]
+GEO = pa.table({"state": [p[0] for p in SHUFFLED], "county": [p[1] for p in SHUFFLED], "block": [p[2] for p in SHUFFLED]})  # fmt: skip
+PEOPLE = pa.table(
+    {
+        "person": range(3000),
+        "sex": [["F", "M"][n % 2] for n in range(3000)],
+        "block": [PLACES[n * n % 47][2] if n % 100 else "nowhere" for n in range(3000)],
+    }
+)
+ROWS = "SELECT sex, block FROM people"
+
+
+def catalog(tree='levels = ["state", "county", "block"]', *, neighbours="add-remove", name="geo", table="blocks"):
+    return f"""
+neighbours = "{neighbours}"
+[source]
+path = "."
+[ledger]
+path = ":memory:"
+[budget]
+epsilon = 100
+delta = 1e-6
+[budget.analysts.alice]
+epsilon = 100
+delta = 1e-6
+[tables.blocks]
+public = true
+columns.state = {{ type = "text" }}
+columns.county = {{ type = "integer" }}
+columns.block = {{ type = "text" }}
+columns.area = {{ type = "real" }}
+[tables.people]
+privacy_unit = "person"
+columns.person = {{ type = "integer" }}
+columns.sex = {{ type = "text", values = ["F", "M"] }}
+columns.block = {{ type = "text" }}
+[trees.{name}]
+table = "{table}"
+{tree}
+"""
+
+
+def a_curator(*details, geo=GEO, **more):
+    area = geo.append_column("area", pa.array([1.0] * len(geo)))
+    return open_curator(catalog=parse_catalog(catalog(*details, **more)), frames={"people": PEOPLE, "blocks": area})
+
+
+def exact(level, sex=None):
+    """Counts by the names of regions, without the curator."""
+    where = {block: (state, county, block)[:level] for state, county, block in PLACES}
+    counts = {}
+    for one, block in zip(PEOPLE["sex"].to_pylist(), PEOPLE["block"].to_pylist(), strict=True):
+        if block in where and sex in (None, one):
+            counts[where[block]] = counts.get(where[block], 0) + 1
+    return counts
+
+
+def test_counts_of_all_regions_add_up_are_near_and_are_there_again_for_free():
+    with a_curator() as curator:
+        plan = curator.plan_tables(ROWS, tree="geo", rho=5, analyst="alice")
+        nothing = curator.budget()
+        made = curator.tabulate(ROWS, tree="geo", rho=5, name="regions", analyst="alice")
+        spent = curator.budget()
+        again = curator.tabulate(ROWS, tree="geo", rho=5, name="regions", analyst="alice")
+        assert (nothing == spent, curator.budget() == spent, again.replayed) == (False, True, True)
+        found = curator.release("regions", analyst="alice")
+        assert verify(curator.ledger).sound
+    assert isinstance(found, RegionalRelease)
+    assert [found.table(level).shape for level in ("all", "state", "county", "block")] == [
+        (1, 2),
+        (3, 2),
+        (12, 2),
+        (60, 2),
+    ]
+    for above, below in (("all", "state"), ("state", "county"), ("county", "block")):
+        names, parents = found.regions(below), found.regions(above)
+        for at, parent in enumerate(parents):
+            inside = [place for place, name in enumerate(names) if name[: len(parent)] == parent]
+            assert (found.table(below)[inside].sum(axis=0) == found.table(above)[at]).all()
+    for depth, level in enumerate(("all", "state", "county", "block")):
+        assert found.table(level).min() >= 0
+        known = exact(depth, "M")
+        off = [abs(found.table(level)[at, 1] - known.get(name, 0)) for at, name in enumerate(found.regions(level))]
+        assert max(off) <= 6 * plan.tables[depth].within
+    assert [table.queries for table in plan.tables] == [2, 6, 24, 120]
+    assert [table.within for table in plan.tables] == pytest.approx(list(made.errors(0.95).values()))
+
+
+def test_every_count_is_a_row_with_its_region_and_cell():
+    with a_curator() as curator:
+        made = curator.tabulate(ROWS, tree="geo", rho=5)
+    rows = made.to_arrow().to_pylist()
+    assert len(rows) == 2 + 6 + 24 + 120
+    assert rows[0] | {"count": 0, "within": 0} == {"level": "all", "state": None, "county": None, "block": None, "sex": "F", "count": 0, "within": 0}  # fmt: skip
+    assert {row["block"] for row in rows if row["level"] == "block"} == {place[2] for place in PLACES}
+    assert sum(row["count"] for row in rows if row["level"] == "county") == made.table("all").sum()
+
+
+INVARIANT = 'levels = ["state", "county", "block"]\ninvariant = "state"'
+
+
+def test_totals_that_the_owner_declares_are_exact_in_every_release_and_told_on_the_card_and_in_the_entry():
+    with a_curator(INVARIANT, neighbours="replace-one") as curator:
+        made = curator.tabulate(ROWS, tree="geo", rho=0.001, analyst="alice")
+        assert curator.card().invariants == ("totals of state, in geo",)
+        assert curator.catalog().trees[0]["invariant"] == "state"
+        assert "totals of state exact" in curator.history(limit=1)[0].sql
+        assert verify(curator.ledger).sound
+    known = exact(1)
+    assert [made.table("state")[at].sum() for at, _ in enumerate(known)] == [
+        known[name] for name in made.regions("state")
+    ]
+    assert made.table("all").sum() == sum(known.values())
+    assert made.transcript.steps[-1].kind == "invariant"
+    assert (made.table("block").sum(axis=1) != 0).any()
+
+
+@pytest.mark.parametrize(
+    ("tree", "more"),
+    [
+        (INVARIANT, {}),  # add-remove
+        ('levels = ["state"]\ninvariant = "town"', {"neighbours": "replace-one"}),
+        ('levels = ["state", "state"]', {}),
+        ('levels = ["all", "state"]', {}),
+        ('levels = ["town"]', {}),
+        ('levels = ["area"]', {}),
+        ("levels = []", {}),
+        ('levels = "state"', {}),
+        ('levels = ["state"]', {"table": "people"}),
+        ('levels = ["state"]', {"table": "none"}),
+        ('levels = ["state"]\nexact = true', {}),
+    ],
+    ids=str,
+)
+def test_a_tree_that_cannot_be_is_refused_with_the_catalog(tree, more):
+    with pytest.raises(BadCatalog, match=r"trees\.geo"):
+        parse_catalog(catalog(tree, **more))
+
+
+def test_what_cannot_be_is_refused_before_any_charge():
+    with a_curator() as curator:
+        nothing = curator.budget()
+        for error, source, details in (
+            (UnknownName, ROWS, {"tree": "town", "rho": 1}),
+            (UnknownName, "SELECT sex FROM people", {"tree": "geo", "rho": 1}),
+            (BadInput, ROWS, {"tree": "geo", "rho": 1, "workload": workloads.marginals(1)}),
+            (BadInput, ROWS, {"rho": 1}),
+            (BadInput, ROWS, {"tree": "geo"}),
+            (BudgetExceeded, ROWS, {"tree": "geo", "rho": 10**6}),
+            (BadInput, ROWS, {"tree": "geo", "rho": 1, "invariant": "state"}),
+            (TooLarge, f"SELECT block, {', '.join(f'sex AS sex{n}' for n in range(15))} FROM people", {"tree": "geo", "rho": 1}),
+        ):  # fmt: skip
+            with pytest.raises(error):
+                curator.tabulate(source, analyst="alice", **details)
+        assert curator.budget() == nothing
+
+
+def test_a_public_table_whose_blocks_have_no_names_of_their_own_is_refused():
+    for spoiled in (None, PLACES[1][2]):
+        blocks = [spoiled, *GEO["block"].to_pylist()[1:]] if spoiled is None else [spoiled] * len(GEO)
+        with a_curator(geo=GEO.set_column(2, "block", pa.array(blocks, pa.string()))) as curator, pytest.raises(DiscreetError, match="names"):  # fmt: skip
+            curator.tabulate(ROWS, tree="geo", rho=1)
+
+
+@pytest.mark.parametrize("neighbours", list(Neighbours), ids=lambda relation: relation.value)
+def test_a_measurer_gives_exact_sums_only_where_its_run_was_made_for_them(neighbours):
+    """Whatever a method asks for: the run says which, and under add-remove none."""
+    tree = small_tree()
+    domain = domain_of(20, 2, neighbours=neighbours)
+    rows, totals = [(n % 20, n % 2) for n in range(50)], Regions(tree, 1, 1)
+    measurer = measuring(rows, domain)
+    with pytest.raises(BadInput, match="owner"):
+        measurer.invariant(("a",), totals)
+    measurer._run.invariant = about("invariant", paid=None, columns=("a",), combination=totals.described)
+    for other in (Regions(tree, 2, 1), Regions(tree, 3, 1)):
+        with pytest.raises(BadInput, match="owner"):
+            measurer.invariant(("a",), other)
+    if neighbours is Neighbours.ADD_REMOVE:
+        with pytest.raises(BadInput, match="owner"):
+            measurer.invariant(("a",), totals)
+    else:
+        left = measurer.left
+        assert np.array_equal(
+            measurer.invariant(("a",), totals), totals.before(np.bincount([n % 20 for n in range(50)]))
+        )
+        assert measurer.left == left
