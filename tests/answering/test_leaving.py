@@ -7,7 +7,15 @@ import pytest
 
 from discreet.answering.leaving import Departure, class_of
 from discreet.curator import Asking
-from discreet.errors import Cancelled, EngineFailure
+from discreet.errors import (
+    AccountFrozen,
+    Cancelled,
+    DiscreetError,
+    LedgerDamaged,
+    RunChanged,
+    StoreUnavailable,
+    UnknownAccount,
+)
 from discreet.mechanisms import Laplace
 from discreet.samples import write_clinic
 from tests.opening import open_curator
@@ -75,14 +83,14 @@ class Reads:
 
     label, name, seconds, questions = "reads", None, 0.3, ()
 
-    def __init__(self, clock, seconds, *, fails=False, name="a"):
+    def __init__(self, clock, seconds, *, fails=None, name="a"):
         self.clock, self.took, self.fails, self.digest = clock, seconds, fails, name
         self.releases = (Laplace(sensitivity=1, epsilon=0.01),)
 
     def made(self, _desk):
         self.clock.time += self.took
         if self.fails:
-            raise ValueError("a cell")
+            raise self.fails
         return b"noisy"
 
 
@@ -93,9 +101,10 @@ def curator(tmp_path):
 
 
 NEVER = float("inf")
+A_CELL = ValueError("a cell")
 
 
-def seen(curator, monkeypatch, *, took, taken_back=NEVER, stopped=NEVER, fails=False, name="a"):
+def seen(curator, monkeypatch, *, took, taken_back=NEVER, stopped=NEVER, fails=None, name="a"):
     """Everything that can be seen of a question from outside, with the time at which it can be."""
     clock, events = Clock(), []
     pipeline, ledger = curator._pipeline, curator.ledger
@@ -116,7 +125,7 @@ def seen(curator, monkeypatch, *, took, taken_back=NEVER, stopped=NEVER, fails=F
     try:
         pipeline.answer(Reads(clock, took, fails=fails, name=name), analyst="alice", asking=asking)
         events.append(("answer", clock.time))
-    except EngineFailure as refusal:
+    except DiscreetError as refusal:
         events.append((refusal.code, clock.time))
     monkeypatch.undo()
     return events
@@ -139,7 +148,7 @@ def test_what_is_read_for_longer_than_expected_keeps_its_place_until_it_leaves(c
 
 def test_a_failure_is_told_when_the_class_ends_and_not_before(curator, monkeypatch):
     for took in (0.0, 0.29):
-        events = seen(curator, monkeypatch, took=took, fails=True, name=str(took))
+        events = seen(curator, monkeypatch, took=took, fails=A_CELL, name=str(took))
         assert events[2:] == [FREE, *FAILED]
         curator.ledger.freeze("alice", frozen=False)
 
@@ -156,12 +165,21 @@ def test_what_is_paid_for_is_stored_when_its_class_ends_whether_or_not_it_is_tak
     assert [name for name, _ in again] == ["planned", "asked before", "answer"]  # nothing is read anew
 
 
+@pytest.mark.parametrize("refused", [AccountFrozen, LedgerDamaged, RunChanged, StoreUnavailable, UnknownAccount])
+@pytest.mark.parametrize("took", [0.0, 0.29])
+def test_what_the_books_refuse_in_mid_run_is_told_when_the_class_ends_too(curator, monkeypatch, took, refused):
+    """Else a steward who freezes an analyst between two looks hears when the first of them was taken."""
+    events = seen(curator, monkeypatch, took=took, fails=refused("It is refused.", next_step="Ask the owner."))
+    assert events[2:] == [FREE, (refused.code, pytest.approx(1000.4))]
+    assert not curator.ledger.account("alice").frozen
+
+
 def test_taking_back_hides_no_failure(curator, monkeypatch):
-    events = seen(curator, monkeypatch, took=0.1, taken_back=0.2, fails=True)
+    events = seen(curator, monkeypatch, took=0.1, taken_back=0.2, fails=A_CELL)
     assert events[2:] == [FREE, *FAILED]
 
 
-@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize("fails", [None, A_CELL])
 def test_a_curator_who_goes_away_waits_for_nothing_and_stores_nothing(curator, monkeypatch, fails):
     assert seen(curator, monkeypatch, took=0.1, stopped=0.25, fails=fails)[3:] == [("cancelled", pytest.approx(1000.25))]  # fmt: skip
     assert not curator.ledger.account("alice").frozen

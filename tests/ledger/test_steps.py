@@ -88,36 +88,78 @@ def test_steps_come_in_order_and_only_of_runs(where):
         Request(id="two", question="two", releases=(Adaptive(rho=1), Adaptive(rho=1)))
 
 
-def test_a_frozen_analyst_goes_no_step_further(where):
+def test_for_a_frozen_analyst_steps_are_stored_and_nothing_leaves(where):
+    """A refusal between two steps would tell when the first was drawn."""
     ledger = capped(where)
     reservation = ledger.reserve(a_run())
     ledger.freeze("alice")
-    for call in (lambda: ledger.step(reservation, 0, b"x", paid=PART), lambda: ledger.steps(reservation)):
+    ledger.step(reservation, 0, b"x", paid=PART)
+    calls = [ledger.steps, lambda run: ledger.steps_leave(run, 1), lambda run: ledger.finish(run, b"all")]
+    for call in calls:
         with pytest.raises(AccountFrozen):
-            call()
+            call(reservation)
+    ledger.freeze("alice", frozen=False)
+    assert ledger.steps(reservation) == [b"x"]
+
+
+def seen_by_others(ledger):
+    """What strangers, other analysts and auditors are shown, and what a signed checkpoint is of."""
+    return len(ledger.history()), ledger.running().head, ledger.running().runs
+
+
+def test_nothing_that_others_can_count_or_compare_moves_before_a_step_leaves(where):
+    ledger = capped(where)
+    reservation = ledger.reserve(a_run())
+    before = seen_by_others(ledger)
+    for number in range(3):
+        ledger.step(reservation, number, b"x", paid=PART)
+        assert seen_by_others(ledger) == before == seen_by_others(open_ledger(where))
+    assert verify(ledger).sound
+    ledger.steps_leave(reservation, 2)  # another process may be drawing the third
+    assert [entry.kind for entry in ledger.history()[before[0] :]] == ["step"] * 2
+    ledger.steps_leave(reservation, 3)
+    ledger.steps_leave(reservation, 3)
+    ledger.step(reservation, 3, b"y", paid=PART)
+    assert len(ledger.history()) == before[0] + 3
+    ledger.finish(reservation, b"all")
+    assert [entry.kind for entry in ledger.history()[before[0] + 3 :]] == ["step", "answer"]
+    assert verify(ledger).sound
+
+
+EDITS = [
+    "UPDATE ledger_steps SET body = {other} WHERE number = 1",
+    "DELETE FROM ledger_steps WHERE number = 1",
+    "UPDATE ledger_steps SET written = written - 1 WHERE number = 1",
+    "INSERT INTO ledger_steps SELECT question, 3, body, written, note, seal FROM ledger_steps WHERE number = 1",
+]
+WHILE_WAITING = [
+    "UPDATE ledger_steps SET note = (SELECT note FROM ledger_steps WHERE number = 0), seal = (SELECT seal FROM ledger_steps WHERE number = 0) WHERE number = 2",
+    'UPDATE ledger_steps SET note = REPLACE(note, \'"spent":"\', \'"spent":"-\') WHERE number = 2',
+    "UPDATE ledger_steps SET seal = NULL WHERE number = 2",
+]
+ONCE_LEFT = ["DELETE FROM ledger_steps WHERE number = 2", "UPDATE ledger_steps SET written = 0 WHERE number = 2"]
 
 
 @pytest.mark.parametrize(
-    "edit",
-    [
-        "UPDATE ledger_steps SET body = {other} WHERE number = 1",
-        "DELETE FROM ledger_steps WHERE number = 1",
-        "DELETE FROM ledger_steps WHERE number = 2",
-        "UPDATE ledger_steps SET written = written - 1 WHERE number = 1",
-        "INSERT INTO ledger_steps SELECT question, 3, body, written FROM ledger_steps WHERE number = 1",
-    ],
+    ("edit", "has_left"),
+    [*((edit, has_left) for edit in EDITS for has_left in (False, True)), *((edit, False) for edit in WHILE_WAITING)]
+    + [(edit, True) for edit in ONCE_LEFT],
 )
-def test_an_edited_step_is_noticed_by_whoever_goes_on_and_by_verify(where, edit):
+def test_an_edited_step_is_noticed_by_whoever_goes_on_and_by_verify(where, edit, has_left):
     ledger = capped(where)
     reservation = ledger.reserve(a_run())
     for number in range(3):
         ledger.step(reservation, number, b"x%d" % number, paid=PART)
+    if has_left:
+        ledger.steps_leave(reservation, 3)
     with ledger._store.transaction() as t:
         t.run(edit.format(other="X'00'" if where.endswith("sqlite") else "'\\x00'"))
     assert not verify(ledger).sound
     again = open_ledger(where)
     with pytest.raises(LedgerDamaged):
         [again.step(reservation, number, b"drawn anew", paid=None) for number in range(4)]
+    with pytest.raises(LedgerDamaged):
+        open_ledger(where).steps(reservation)
 
 
 def test_a_step_that_was_forged_beyond_the_budget_does_not_add_up(where):
@@ -128,15 +170,15 @@ def test_a_step_that_was_forged_beyond_the_budget_does_not_add_up(where):
     assert any("beyond what was charged" in problem for problem in verify(ledger).problems)
 
 
-def test_books_do_not_tell_what_a_step_drew_of_what_or_when(where):
+def test_books_do_not_tell_what_a_step_drew_or_of_what(where):
     ledger = capped(where)
     reservation = ledger.reserve(a_run())
-    charge = ledger.history()[-1]
     for number in range(2):
         ledger.step(reservation, number, b"0", paid=PART)
+    ledger.steps_leave(reservation, 2)
     entries = [entry for entry in ledger.history() if entry.kind == "step"]
     assert entries[0].body.keys() == {"question", "number", "salted", "cost", "salt"}
-    assert {entry.time for entry in entries} == {charge.time}
+    assert entries[0].time == entries[1].time  # when both left
     assert entries[0].body["salted"] != entries[1].body["salted"]
     told = {value for entry in entries for value in entry.body.values()}
     salts = {b"", *(bytes.fromhex(entry.body["salt"]) for entry in entries)}
@@ -155,11 +197,12 @@ def test_steps_of_the_first_form_are_read_and_add_up(where):
     def as_before(draft):
         about = {"question": key, "number": 0, "sha256": hashlib.sha256(b"old").hexdigest(), "paid": describe(PART)}
         entry = draft.append("step", about)
-        draft.t.run("INSERT INTO ledger_steps VALUES (?, ?, ?, ?)", key, 0, b"old", entry.seq)
+        draft.t.run("INSERT INTO ledger_steps VALUES (?, ?, ?, ?, NULL, NULL)", key, 0, b"old", entry.seq)
 
     ledger.writer.write(as_before)
     assert ledger.step(reservation, 1, b"new", paid=PART) == b"new"
     assert open_ledger(where).steps(reservation) == [b"old", b"new"]
+    ledger.steps_leave(reservation, 2)
     assert ledger.running().runs[key].spent == 2 * Adaptive(rho=RHO).units(PART)
     assert verify(ledger).sound
 

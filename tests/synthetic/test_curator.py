@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 from discreet.catalog import parse_catalog
+from discreet.curator import Asking
 from discreet.errors import (
     BadDelta,
     BadInput,
@@ -204,6 +205,20 @@ def test_a_planted_string_is_in_no_row_step_log_or_error(caplog):
         seen = [repr(made), str(made.sample(1000).to_pylist()), caplog.text, str(refused.value), *stored]
     assert len(stored) >= 10
     assert not [text for text in seen if PLANTED in text]
+
+
+def test_no_look_of_a_run_moves_the_public_card():
+    """Else a stranger hears how long rows are read between two looks."""
+    with a_curator() as curator:
+        heads = []
+        asking = Asking(
+            on_step=lambda _: heads.append(curator.card().head), on_look=lambda _: heads.append(curator.card().head)
+        )
+        curator.synthesize("SELECT ward, sex, age FROM visits", rho=0.05, workload=2, asking=asking)
+        planned, *since = heads
+        assert len(since) > 5
+        assert set(since) == {since[0]} != {planned}
+        assert curator.card().head != since[0]
 
 
 def die_and_go_on(folder, deaths):

@@ -36,6 +36,7 @@ from discreet.errors import (
     LedgerDamaged,
     RunChanged,
     StoreUnavailable,
+    UnknownAccount,
 )
 from discreet.ledger import Ledger, Request, Reservation
 from discreet.mechanisms import AboveThreshold, Mechanism
@@ -50,7 +51,8 @@ LONG = 1.0
 """Seconds: a question that is expected to take longer is long."""
 
 
-_OF_THE_BOOKS = (AccountFrozen, LedgerDamaged, RunChanged, StoreUnavailable)
+_OF_THE_BOOKS = (AccountFrozen, LedgerDamaged, RunChanged, StoreUnavailable, UnknownAccount)
+"""Refusals that hang on nobody's row: told as they are, at the end of the class like everything else, and nobody is stopped for them."""
 
 
 def _no_step(_: str) -> None:
@@ -241,18 +243,20 @@ class Pipeline:
 
     def begin(
         self, wanted: Releasable, beginning: Readable, *, analyst: str | None, request_id: str | None, asking: Asking
-    ) -> Reservation:
+    ) -> StepsInBooks:
         """Charge for what goes on from call to call, and begin it, or take it up where its steps end. Nothing finishes it here."""
         departure = _set_out(beginning, asking)
         reservation = self.ledger.reserve(_request(wanted, analyst, request_id))
         asking.on_step("paid" if reservation.charged else "asked before")
         steps = StepsInBooks(self.ledger, reservation, asking.on_look)
         self._fresh(beginning, analyst, asking, departure, steps)
-        return reservation
+        steps.leave()
+        return steps
 
-    def go_on(self, part: Readable, *, analyst: str | None, asking: Asking) -> None:
+    def go_on(self, part: Readable, steps: StepsInBooks, *, asking: Asking) -> None:
         """A further part of what was begun: paid for then, in a class of its own, with the steps that it was begun with."""
-        self._fresh(part, analyst, asking, _set_out(part, asking), NoSteps())
+        self._fresh(part, steps.reservation.request.analyst, asking, _set_out(part, asking), steps)
+        steps.leave()
 
     def look(self, wanted: Readable, *, analyst: str | None, asking: Asking | None = None) -> bytes | None:
         """A further look of something that was paid for in full at its start: what may leave, at the end of its class; None where it failed.
@@ -328,7 +332,7 @@ class Pipeline:
         departure: Departure,
         steps: Steps,
     ) -> bytes | None:
-        """What may leave, when its class ends; None where it failed.
+        """What may leave, or a refusal of the books, when its class ends; None where it failed.
 
         Public relations are taken before there is a place and held until the answer leaves; a place is kept until a time that was known when
         it was taken. Neither tells when the reading has really ended.
@@ -338,14 +342,17 @@ class Pipeline:
                 begun = departure.now()
                 asking.on_place()
                 desk = Desk(self._engine, self._bits, asking.stopped, steps)
-                noisy, failure = self._made(wanted, desk)
+                outcome = self._made(wanted, desk)
                 ends = departure.place_ends(begun)
                 asking.stopped.wait(max(0.0, ends - departure.now()))
             if asking.stopped.wait(max(0.0, departure.after(ends) - departure.now())):
                 raise cancelled()
-        if noisy is None:
-            _LOG.error("a release failed past its charge: %s", failure)
-        return noisy
+        if isinstance(outcome, _OF_THE_BOOKS):
+            raise outcome
+        if isinstance(outcome, Exception):
+            _LOG.error("a release failed past its charge: %s", type(outcome).__name__)  # its text quotes cells
+            return None
+        return outcome
 
     @contextmanager
     def _held(self, wanted: Readable, asking: Asking) -> Iterator[None]:
@@ -354,14 +361,12 @@ class Pipeline:
                 held.enter_context(self._engine.holding(wanted.questions))
             yield
 
-    def _made(self, wanted: Readable, desk: Desk) -> tuple[bytes | None, str]:
-        """What may leave, or the name of what went wrong: its text quotes cells. What the books refuse hangs on nobody's row."""
+    def _made(self, wanted: Readable, desk: Desk) -> bytes | Exception:
+        """What may leave, or what went wrong."""
         try:
-            return wanted.made(desk), ""
-        except _OF_THE_BOOKS:
-            raise
+            return wanted.made(desk)
         except Exception as failure:  # noqa: BLE001  not only what engines are known to raise
-            return None, type(failure).__name__
+            return failure
 
 
 def _set_out(wanted: Readable, asking: Asking) -> Departure:

@@ -20,7 +20,7 @@ class Steps(Protocol):
         """Keep one, durably, and return the one that is kept."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class StepsInBooks:
     """Under the charge that pays for them."""
 
@@ -28,14 +28,23 @@ class StepsInBooks:
     reservation: Reservation
     on_look: Callable[[int], None]
     """Hears how many there are, once they are on disk."""
+    _known: int = 0
+    """Those that whoever holds this has seen: another process may be drawing further ones."""
 
     def stored(self) -> list[bytes]:
-        return self.ledger.steps(self.reservation)
+        stored = self.ledger.steps(self.reservation)
+        self._known = len(stored)
+        return stored
 
     def store(self, number: int, body: bytes, *, paid: Mechanism | None) -> bytes:
         kept = self.ledger.step(self.reservation, number, body, paid=paid)
+        self._known = number + 1
         self.on_look(number + 1)
         return kept
+
+    def leave(self) -> None:
+        """Write the entries of what was drawn or taken up here: what it brought about leaves."""
+        self.ledger.steps_leave(self.reservation, self._known)
 
 
 class NoSteps:

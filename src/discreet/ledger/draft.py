@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from typing import Any
 
 from discreet.errors import UnknownAccount
@@ -117,10 +117,6 @@ class Draft:
         if remark is not None:
             self._link(clock.KIND, remark, self._now)
         return self._link(kind, body, self._now)
-
-    def append_unstamped(self, kind: str, body: Mapping[str, Any]) -> Entry:
-        """The next entry, with the time of the one before: for what happens while data is read, whose moment may tell how long that takes."""
-        return self._link(kind, body, datetime.min.replace(tzinfo=UTC))
 
     def _link(self, kind: str, body: Mapping[str, Any], now: datetime) -> Entry:
         """Every entry is salted, so that its hash, which may be public as a receipt or a head, tells nothing about it."""

@@ -248,6 +248,7 @@ class Ledger(Books):
                 raise BadInput("This ledger has no such reservation.", next_step="Reserve first, in the same ledger.")
             stored = questions.stored_answer(draft, standing)
             if stored is None:
+                steps.leave(draft, question)
                 questions.keep_answer(draft, question, answer)
                 draft.append("answer", {"question": question, "sha256": hashlib.sha256(answer).hexdigest()})
             naming.give(draft, request)
@@ -262,7 +263,8 @@ class Ledger(Books):
         """Store what a run drew, and return the stored one, which is the only one that may be used or shown.
 
         Steps are numbered from 0 on; `paid` is the mechanism that drew it, None where an earlier step has paid for it. Their costs
-        add up to at most the budget that was reserved.
+        add up to at most the budget that was reserved. Nothing that others can count or compare tells that there is one, until
+        `steps_leave` or `finish`: until then a run is reading, and nobody may know how far it is.
         """
         if not isinstance(body, bytes):
             raise BadInput("A step is stored as bytes.", next_step="Encode it first.")
@@ -270,7 +272,6 @@ class Ledger(Books):
 
         def job(draft: Draft) -> bytes:
             self._step("step: begun")
-            draft.check_open(request.analyst)
             stored = steps.keep(draft, request.key, number, body, paid=paid)
             self._step("step: written")
             return stored
@@ -278,6 +279,15 @@ class Ledger(Books):
         leaving = self.writer.write(job)
         self._step("step: committed")
         return leaving
+
+    def steps_leave(self, reservation: Reservation, count: int) -> None:
+        """Write the entries of the first so many steps of a run: what they brought about may leave, now that its class of time has ended."""
+
+        def job(draft: Draft) -> None:
+            draft.check_open(reservation.request.analyst)
+            steps.leave(draft, reservation.request.key, count)
+
+        self.writer.write(job)
 
     # Watches
 

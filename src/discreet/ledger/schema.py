@@ -55,4 +55,9 @@ SCHEMA = [
     """,
     "",  # the tables stay; entries may say whom prices are about, which catalog answers and whose account is closed
     "",  # the tables stay; entries may say whom the catalog lists, beside the cap that it declares
+    # a step waits, under a seal of its own, until what it brought about leaves: then its entry is written
+    """
+    ALTER TABLE ledger_steps ADD COLUMN note TEXT;
+    ALTER TABLE ledger_steps ADD COLUMN seal TEXT;
+    """,
 ]

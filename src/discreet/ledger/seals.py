@@ -44,6 +44,14 @@ class Seals:
         """The seal that an entry gets."""
         return hmac.digest(self.needed_key(), entry.hash.encode(), "sha256").hex()
 
+    def of_text(self, text: str) -> str:
+        """The seal of something that waits to become an entry: no entry's seal, since those are of hashes."""
+        return hmac.digest(self.needed_key(), b"waits\n" + text.encode(), "sha256").hex()
+
+    def fit_text(self, text: str, seal: object) -> bool:
+        """Whether such a text was written, as it is, by somebody who holds the secret; true of all where it is not at hand."""
+        return self._key is None or hmac.compare_digest(str(seal).encode(), self.of_text(text).encode())
+
     def fits(self, entry: Entry) -> bool:
         """Whether an entry was written, as it is, by somebody who holds the secret; true of all where it is not at hand."""
         return self._key is None or (entry.intact and self.covers(entry))

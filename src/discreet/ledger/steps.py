@@ -1,82 +1,175 @@
 """Steps: what a run drew along the way under one charge, each stored before anything uses or shows it.
 
 A run is a question whose price is a budget that is spent step by step. Of two that are drawn for one number the first stored is the step, so
-after a crash, or with two processes, one transcript goes on under one charge. The running books know how many steps an open run has and what
-they cost: none can be hidden, and none is beyond what was charged.
+after a crash, or with two processes, one transcript goes on under one charge.
+
+While a run reads, its steps stay out of the chain: how many entries there are is public, and would tell how long data is read. They wait in their
+table, each row under the ledger's seal with what all steps so far have cost. When their outcome leaves, at a time that was chosen before the
+reading, they become entries; from then on the running books know them, and none can be hidden.
 
 Whoever reads the books learns neither what was drawn nor of what: an entry has the hash of a secret salt and the body, which cannot be searched for,
-what the step cost, and no time of its own. Salt and body are stored together; who holds both can verify them against the entry.
+and what the step cost. Salt and body are stored together; who holds both can verify them against the entry.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from discreet.errors import BadInput, BudgetExceeded
 from discreet.ledger import chain
 from discreet.ledger.draft import Draft
-from discreet.ledger.entries import Entry
+from discreet.ledger.entries import Entry, canonical
 from discreet.ledger.questions import answer_bytes
-from discreet.ledger.runs import KIND
+from discreet.ledger.running import RunningBooks
+from discreet.ledger.runs import KIND, Run
+from discreet.ledger.seals import Seals
 from discreet.mechanisms import Mechanism
+from discreet.store import Transaction
 
 _SALT = 16
 """Bytes."""
+_WAITS = 0
+"""In place of the number of an entry: there is none yet."""
 _NOT_STORED = "A stored step is not the one that was drawn."
 
 
 def keep(draft: Draft, question: str, number: int, body: bytes, *, paid: Mechanism | None) -> bytes:
     """Store a step, unless there is one of that number; the stored one."""
-    stored = _stored(draft, question, number)
+    run = _so_far(draft, question)
+    stored = _stored(draft, question, number, run)
     if stored is not None:
         return stored
-    run = draft.running.runs.get(question)
     if run is None or number != run.steps:
         raise BadInput(
             "This is not the next step of a run that is paid for and not finished.",
             next_step="Reserve first, with a budget that is spent along the way, and number steps from 0 on.",
         )
     cost = run.cost_of(paid)
-    if not run.further(cost).is_within_budget:
+    further = run.further(cost)
+    if not further.is_within_budget:
         raise BudgetExceeded("This step is beyond what was charged.", next_step="Spend at most what is left.")
     salted = os.urandom(_SALT) + body
     facts = {"question": question, "number": number, "salted": _hash(salted), "cost": str(cost)}
-    entry = draft.append_unstamped(KIND, facts)
-    draft.t.run("INSERT INTO ledger_steps VALUES (?, ?, ?, ?)", question, number, salted, entry.seq)
+    note = canonical({**facts, "spent": str(further.spent)})
+    row = (question, number, salted, _WAITS, note, draft.seals.of_text(note))
+    draft.t.run(
+        "INSERT INTO ledger_steps (question, number, body, written, note, seal) VALUES (?, ?, ?, ?, ?, ?)", *row
+    )
     return body
 
 
 def kept(draft: Draft, question: str) -> list[bytes]:
     """All steps that are stored for a question, in order."""
     (count,) = draft.t.run("SELECT COUNT(*) FROM ledger_steps WHERE question = ?", question)[0]
-    run = draft.running.runs.get(question)
-    steps = [_stored(draft, question, number) for number in range(count if run is None else run.steps)]
-    if None in steps:
+    run = _so_far(draft, question)
+    steps = [_stored(draft, question, number, run) for number in range(count)]
+    if None in steps or (run is not None and count != run.steps):
         chain.damaged(_NOT_STORED)
     return [step for step in steps if step is not None]
 
 
-def _stored(draft: Draft, question: str, number: int) -> bytes | None:
-    rows = draft.t.run("SELECT body, written FROM ledger_steps WHERE question = ? AND number = ?", question, number)
+def leave(draft: Draft, question: str, count: int | None = None) -> None:
+    """Write the entries of all steps that wait for it, or of those among the first so many: what they brought about may leave now."""
+    for number, note in list(waiting(draft.t, draft.seals, draft.running, question))[
+        : _further(draft, question, count)
+    ]:
+        facts = {name: value for name, value in note.items() if name != "spent"}
+        entry = draft.append(KIND, facts)
+        draft.t.run(
+            "UPDATE ledger_steps SET written = ?, note = NULL, seal = NULL WHERE question = ? AND number = ?",
+            *(entry.seq, question, number),
+        )
+
+
+def _further(draft: Draft, question: str, count: int | None) -> int | None:
+    """How many of those that wait are among the first so many."""
     run = draft.running.runs.get(question)
+    return None if count is None or run is None else max(0, count - run.steps)
+
+
+def waiting(
+    t: Transaction, seals: Seals, running: RunningBooks, question: str
+) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """The steps of a run that have no entry yet, in order, each with what its note says; refused where one was edited or is missing."""
+    run = running.runs.get(question)
+    rows = t.run(
+        "SELECT number, body, note, seal FROM ledger_steps WHERE question = ? AND written = ? ORDER BY number",
+        *(question, _WAITS),
+    )
+    for number, body, text, seal in rows:
+        note = _sealed(seals, text, seal)
+        run = None if run is None else run.further(int(note["cost"]))
+        known = (question, number, _hash(answer_bytes(body) or b""))
+        is_next = run is not None and number == run.steps - 1 and int(note["spent"]) == run.spent
+        if not is_next or known != (note["question"], note["number"], note["salted"]):
+            chain.damaged(_NOT_STORED)
+        yield number, note
+
+
+def _so_far(draft: Draft, question: str) -> Run | None:
+    """A run with the steps that wait: the last of them says how many there are, and what all of them cost."""
+    run = draft.running.runs.get(question)
+    last = draft.t.run(
+        "SELECT number, note, seal FROM ledger_steps WHERE question = ? AND written = ? ORDER BY number DESC LIMIT 1",
+        *(question, _WAITS),
+    )
+    if run is None or not last:
+        return run
+    number, *sealed = last[0]
+    note = _sealed(draft.seals, *sealed)
+    if (note["question"], note["number"]) != (question, number) or number < run.steps:
+        chain.damaged(_NOT_STORED)
+    return replace(run, steps=number + 1, spent=int(note["spent"]))
+
+
+def _stored(draft: Draft, question: str, number: int, run: Run | None) -> bytes | None:
+    rows = draft.t.run(
+        "SELECT body, written, note, seal FROM ledger_steps WHERE question = ? AND number = ?", question, number
+    )
     if run is not None and bool(rows) != (0 <= number < run.steps):
         chain.damaged(_NOT_STORED)
     if not rows:
         return None
-    stored, seq = answer_bytes(rows[0][0]), rows[0][1]
-    entry = chain.entry_at(draft.t, seq) if isinstance(seq, int) else None
-    if entry is None or stored is None or not is_about(draft.seals.check(entry), question, number, stored):
+    body, seq, text, seal = rows[0]
+    stored = answer_bytes(body) or b""
+    facts = _sealed(draft.seals, text, seal) if seq == _WAITS else _written(draft, seq)
+    if not _is_about(facts, question, number, stored):
         chain.damaged(_NOT_STORED)
-    return stored[_SALT:] if "salted" in entry.body else stored
+    return stored[_SALT:] if "salted" in facts else stored
+
+
+def _written(draft: Draft, seq: Any) -> Mapping[str, Any]:
+    """What the entry of a step says."""
+    entry = chain.entry_at(draft.t, seq) if isinstance(seq, int) else None
+    if entry is None or draft.seals.check(entry).kind != KIND:
+        chain.damaged(_NOT_STORED)
+    return entry.body
+
+
+def _sealed(seals: Seals, text: Any, seal: Any) -> Mapping[str, Any]:
+    """What the note of a step says that waits, if it was written by somebody who holds the secret."""
+    if not isinstance(text, str) or not seals.fit_text(text, seal):
+        chain.damaged(_NOT_STORED)
+    try:
+        note = {**json.loads(text)}
+        return {**note, "cost": str(int(note["cost"])), "spent": str(int(note["spent"]))}
+    except (KeyError, TypeError, ValueError):  # where nobody has the secret, anybody may have written it
+        chain.damaged(_NOT_STORED)
 
 
 def is_about(entry: Entry, question: Any, number: Any, stored: bytes) -> bool:
     """Whether an entry is the one of a stored step, with its salt; the first steps had none."""
-    hashed = "salted" if "salted" in entry.body else "sha256"
-    about = {"question": question, "number": number, hashed: _hash(stored)}
-    return entry.kind == KIND and about.items() <= entry.body.items()
+    return entry.kind == KIND and _is_about(entry.body, question, number, stored)
+
+
+def _is_about(facts: Mapping[str, Any], question: Any, number: Any, stored: bytes) -> bool:
+    hashed = "salted" if "salted" in facts else "sha256"
+    return {"question": question, "number": number, hashed: _hash(stored)}.items() <= facts.items()
 
 
 def _hash(stored: bytes) -> str:

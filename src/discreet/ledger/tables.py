@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from discreet.errors import LedgerDamaged
-from discreet.ledger import chain, runs
+from discreet.ledger import chain, runs, steps
 from discreet.ledger.accounts import DATASET, analyst_account
 from discreet.ledger.entries import Entry
 from discreet.ledger.questions import answer_bytes
 from discreet.ledger.running import RunningBooks
-from discreet.ledger.steps import is_about
+from discreet.ledger.seals import Seals
 from discreet.store import Transaction
 
 _NOT_CHARGED = "the questions that count as paid are not those that were charged"
@@ -42,8 +42,14 @@ class Tables:
                 return self._watch(entry, running.version)
         return ()
 
-    def surplus(self) -> Iterable[str]:
-        """Rows that no entry has; to be asked after every entry was looked up."""
+    def surplus(self, running: RunningBooks, seals: Seals) -> Iterable[str]:
+        """Rows that no entry has; to be asked after every entry was looked up. Steps may wait for theirs, under a seal."""
+        for question in running.runs:
+            try:
+                waiting = sum(1 for _ in steps.waiting(self._t, seals, running, question))
+            except LedgerDamaged:
+                waiting = 0
+            self._counted["COUNT(*) FROM ledger_steps"] += waiting
         for what, problem in (
             ("COUNT(*) FROM ledger_questions", _NOT_CHARGED),
             ("COUNT(*) FROM ledger_paid", _NOT_CHARGED),
@@ -90,7 +96,7 @@ class Tables:
         question, number = entry.body["question"], entry.body["number"]
         rows = self._t.run("SELECT body, written FROM ledger_steps WHERE question = ? AND number = ?", question, number)
         is_there = len(rows) == 1 and not isinstance(rows[0][0], str) and rows[0][1] == entry.seq
-        if not is_there or not is_about(entry, question, number, bytes(rows[0][0])):
+        if not is_there or not steps.is_about(entry, question, number, bytes(rows[0][0])):
             yield _NOT_DRAWN
         self._counted["COUNT(*) FROM ledger_steps"] += 1
 

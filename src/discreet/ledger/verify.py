@@ -127,7 +127,7 @@ class _Reading:
                 self.progress(entry.seq, last.seq)
         if is_linked:
             yield from self._accounts()
-            yield from tables.surplus() if self.whole else ()
+            yield from tables.surplus(self.running, self.seals) if self.whole else ()
 
     def _rows(self, tables: Tables, entry: Entry) -> list[str]:
         try:

@@ -13,9 +13,9 @@ from discreet.answering.effort import seconds_of_counts
 from discreet.answering.measurer import Conjunction
 from discreet.answering.pipeline import Asking, Desk, Pipeline
 from discreet.answering.runs import TableRun
+from discreet.answering.steps import StepsInBooks
 from discreet.answering.transcript import Transcript
 from discreet.errors import RunChanged, SessionEnded, TooMany, UnknownSession
-from discreet.ledger import Reservation
 from discreet.sessions.course import MOST_AT_ONCE, Course
 from discreet.sessions.modes import Mode
 from discreet.sessions.questions import Query, Reading
@@ -87,8 +87,9 @@ class Session(SessionFace):
         self._opening, self._pipeline, self._lock = opening, pipeline, threading.Lock()
         self._reading = Reading(opening.run.domain)
         self._course: Course | None = None
-        self._reservation = self._begin(asking, request_id)
-        self.receipt, self.replayed = self._reservation.receipt, not self._reservation.charged
+        self._steps = self._begin(asking, request_id)
+        reservation = self._steps.reservation
+        self.receipt, self.replayed = reservation.receipt, not reservation.charged
         self._end_if_used_up()
 
     def __repr__(self) -> str:
@@ -164,14 +165,18 @@ class Session(SessionFace):
             raise UnknownSession("This session is closed.", next_step="Open it again: it is paid for.")
         return self._course
 
-    def _begin(self, asking: Asking, request_id: str | None) -> Reservation:
+    def _begin(self, asking: Asking, request_id: str | None) -> StepsInBooks:
         run, analyst = self._opening.run, self._opening.analyst
 
         def begun(desk: Desk) -> None:
             self._course = self._opening.course(desk)
 
         part = _Part(run.questions, run.seconds, begun)
-        return self._pipeline.begin(run, part, analyst=analyst, request_id=request_id, asking=asking)
+        try:
+            return self._pipeline.begin(run, part, analyst=analyst, request_id=request_id, asking=asking)
+        except BaseException:
+            self._end()
+            raise
 
     def _end(self) -> None:
         if self._course is not None:
@@ -183,7 +188,7 @@ class Session(SessionFace):
         try:
             self._ask(questions, asking)
         except RunChanged:
-            self._reservation = self._begin(asking, None)
+            self._steps = self._begin(asking, None)
             return False
         return True
 
@@ -198,15 +203,19 @@ class Session(SessionFace):
                 next_step="Ask fewer, or again what was asked; or open another session under another name, which is paid for.",
             )
 
+        begun = threading.Event()
+
         def asked(_: Desk) -> None:
-            try:
-                course.ask(new)
-            except BaseException:
-                self._end()  # what it has got to is in the books, and not here
-                raise
+            begun.set()
+            course.ask(new)
 
         part = _Part(self._opening.run.questions, self._seconds(course, new), asked)
-        self._pipeline.go_on(part, analyst=self._opening.analyst, asking=asking)
+        try:
+            self._pipeline.go_on(part, self._steps, asking=asking)
+        except BaseException:
+            if begun.is_set():
+                self._end()  # what did not leave is in the books, and not here
+            raise
         self._end_if_used_up()
 
     def _seconds(self, course: Course, questions: list[Conjunction]) -> float:
@@ -223,6 +232,7 @@ class Session(SessionFace):
 
     def _end_if_used_up(self) -> None:
         """After the last question the books know that no step will come."""
-        if not self._open.left and self._reservation.answer is None:
+        reservation = self._steps.reservation
+        if not self._open.left and reservation.answer is None:
             run = self._opening.run
-            self._pipeline.ledger.finish(self._reservation, Transcript({"purpose": run.purpose}, ()).encoded())
+            self._pipeline.ledger.finish(reservation, Transcript({"purpose": run.purpose}, ()).encoded())
