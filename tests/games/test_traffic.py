@@ -62,8 +62,10 @@ def test_others_see_of_a_person_what_passed_the_noise():
 
 @pytest.mark.parametrize("detours", [[[0, 0, 0, 0]], np.zeros(4), np.zeros((3, 2)), np.zeros((0, 4)), None])
 def test_detours_are_one_row_a_person(detours):
+    account = Account(2, 1e-5)
     with pytest.raises(DiscreetError):
-        Traffic(routes=ROUTES, rounds=2, epsilon=1, delta=1e-6).advise(detours)
+        Traffic(routes=ROUTES, rounds=2, epsilon=1, delta=1e-6).advise(detours, account=account)
+    assert account.spent.epsilon == 0
 
 
 def test_nobodys_row_decides_whether_there_is_advice():

@@ -96,10 +96,10 @@ class Traffic:
             detours: What each route costs each person beside its load, from 0 to 1: one row a person.
             account: What pays for it; nothing is drawn unless it does.
         """
+        own, mechanism = _read_detours(detours, len(self.routes)), self.mechanism
         if account is not None:
-            account.charge([self.mechanism] * self.rounds)
-        mechanism = self.mechanism
-        played = self._play(_read_detours(detours, len(self.routes)), lambda loads: mechanism.release(loads, _bits))
+            account.charge([mechanism] * self.rounds)
+        played = self._play(own, lambda loads: mechanism.release(loads, _bits))
         return Advice(played.noisy, played.shares)
 
     def regrets(self, detours: Floats, *, noiseless: bool = False, bits: RandomBits = SYSTEM_BITS) -> Floats:
@@ -130,8 +130,8 @@ class Traffic:
         taken = np.empty((self.rounds, people), np.int64)
         exact_loads, noisy = np.empty((self.rounds, routes), np.int64), np.empty((self.rounds, routes), np.int64)
         for turn in range(self.rounds):
-            weights = np.exp(-rate * (spent - spent.min() + turn * detours))
-            taken[turn] = _drawn(weights, bits)
+            costs = spent + turn * detours
+            taken[turn] = _drawn(np.exp(-rate * (costs - costs.min(axis=1, keepdims=True))), bits)
             exact_loads[turn] = np.bincount(taken[turn], minlength=routes)
             noisy[turn] = noise(exact_loads[turn])
             spent = spent + self._costs(np.clip(noisy[turn] / people, 0, 1))
