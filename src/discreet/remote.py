@@ -17,7 +17,7 @@ from discreet.exact import Number, read_level
 from discreet.figures import CONFIDENCE
 from discreet.sessions.questions import Query
 from discreet.sessions.shown import SessionFace, SessionFacts
-from discreet.sessions.terms import Answer as SessionAnswer
+from discreet.sessions.terms import SessionAnswer
 from discreet.sessions.wire import query_facts
 
 _AT_ONCE = 1_000

@@ -192,6 +192,7 @@ REFUSED = [
     ({"questions": 5, "rho": None, "epsilon": 1}, NeedsDelta),
     ({"questions": 5, "rho": None}, BadInput),
     ({"questions": 5, "rho": 1e-20}, ScaleOutOfRange),
+    ({"questions": 5, "rho": 1e-22, "mode": "textbook"}, ScaleOutOfRange),
     ({"questions": 5, "rho": 1000}, BudgetExceeded),
     ({"questions": 5, "source": "visits"}, NeedsValues),
     ({"questions": 5, "release": "nothing"}, NotAnswered),

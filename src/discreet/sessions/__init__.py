@@ -2,6 +2,6 @@
 
 from discreet.sessions.questions import Between, Query
 from discreet.sessions.session import Session
-from discreet.sessions.terms import Answer
+from discreet.sessions.terms import SessionAnswer
 
-__all__ = ["Answer", "Between", "Query", "Session"]
+__all__ = ["Between", "Query", "Session", "SessionAnswer"]

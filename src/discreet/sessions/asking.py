@@ -17,7 +17,7 @@ from discreet.mechanisms.adaptive import AdaptiveBudget
 from discreet.sessions.modes import FIT, Fitted, Given, Mode, Textbook
 from discreet.sessions.session import Opening
 from discreet.sessions.terms import MOST_ALARMS
-from discreet.synthetic.affording import check_affordable
+from discreet.synthetic.affording import MOST_NOISE, check_affordable
 from discreet.synthetic.asking import Wanted, method_named, tables_wanted
 from discreet.synthetic.release import SyntheticRelease
 
@@ -144,4 +144,6 @@ def _of_the_same_columns(release: RunRelease, domain: Domain) -> SyntheticReleas
                 f"The release has no column {column.name} with these values.",
                 next_step="Give a release of the same source, with the same bins; or select the columns that it has.",
             )
+    if not 0 <= release.total <= MOST_NOISE:
+        raise BadInput("The release has more rows than there can be.", next_step="Give another one.")
     return release

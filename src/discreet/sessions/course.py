@@ -17,7 +17,7 @@ from discreet.answering.runs import Underway
 from discreet.answering.transcript import Step
 from discreet.mechanisms.adaptive import AdaptiveBudget
 from discreet.sessions.modes import Mode
-from discreet.sessions.terms import Answer
+from discreet.sessions.terms import SessionAnswer
 
 MOST_AT_ONCE = 4096
 """Questions of one step."""
@@ -36,7 +36,7 @@ class Course:
     def __init__(self, underway: Underway, mode: Mode, budget: AdaptiveBudget, questions: int) -> None:
         self._underway, self._measurer = underway, underway.measurer
         self.hypothesis, self.terms = mode.begin(underway.measurer, budget, questions)
-        self.answers: dict[Conjunction, Answer] = {}
+        self.answers: dict[Conjunction, SessionAnswer] = {}
         self._questions, self._watches = questions, 0
         self._guard: Guard | None = None
         self._badly_answered: Conjunction | None = None
@@ -55,7 +55,7 @@ class Course:
         return self.terms.alarms - self._watches + (self._guard is not None)
 
     def ask(self, questions: Sequence[Conjunction]) -> None:
-        """Answer questions that were not asked before, each once, and as many as are left.
+        """SessionAnswer questions that were not asked before, each once, and as many as are left.
 
         Args:
             questions: In order.
@@ -70,7 +70,7 @@ class Course:
         self._underway.close()
 
     def _pass(self, questions: Sequence[Conjunction]) -> Sequence[Conjunction]:
-        """Answer questions up to the first that is badly answered, which is measured; those that are left."""
+        """SessionAnswer questions up to the first that is badly answered, which is measured; those that are left."""
         estimates = on_grid(np.array([self.hypothesis.expected(question) for question in questions]))
         guard = self._on_guard()
         if guard is None:

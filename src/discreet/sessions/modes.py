@@ -14,10 +14,13 @@ from typing import Protocol
 from discreet.answering.budgets import count_noise
 from discreet.answering.domain import Columns, Domain
 from discreet.answering.measurer import Conjunction, Measurer
+from discreet.errors import ScaleOutOfRange
 from discreet.exact import UNIT, units_down
+from discreet.mechanisms import Gaussian, Laplace
 from discreet.mechanisms.adaptive import AdaptiveBudget
 from discreet.sessions.hypotheses import Hypothesis, OfModel, Weights
 from discreet.sessions.terms import FAILURE, MOST_ALARMS, Terms, terms
+from discreet.synthetic.affording import MOST_NOISE
 from discreet.synthetic.methods import Method, Model
 
 FIT = Fraction(9, 10)
@@ -71,9 +74,8 @@ class Fitted:
             questions: How many may be asked.
         """
         self.method.measure(measurer.part(measurer.budget * FIT), self.wanted)
-        return OfModel(self.method.model(measurer.domain, measurer.looks)), self.promised(
-            measurer.domain, budget, questions
-        )
+        model = self.method.model(measurer.domain, measurer.looks)
+        return OfModel(model), self.promised(measurer.domain, budget, questions)
 
     def promised(self, domain: Domain, budget: AdaptiveBudget, questions: int) -> Terms:
         """The guard's terms.
@@ -136,7 +138,7 @@ class Textbook:
             questions: How many may be asked.
         """
         domain = measurer.domain
-        noise = count_noise(budget, domain, Fraction(units_down(budget.amount * ROWS), UNIT))
+        noise = _rows_noise(domain, budget)
         rows = max(measurer.counted(Conjunction((), ()), noise), 1)
         off = noise.error(1 - FAILURE / 4)
         alpha, best = min(
@@ -149,15 +151,22 @@ class Textbook:
         return Weights(domain, float(rows), alpha / 2), best
 
     def promised(self, domain: Domain, budget: AdaptiveBudget, questions: int) -> Terms | None:
-        """None: it hangs on the number of rows.
+        """None: it hangs on the number of rows. Refused where any of what it may come to could not be drawn.
 
         Args:
             domain: What is public about the rows.
             budget: All of it.
             questions: How many may be asked.
         """
-        del domain, budget, questions
+        off = _rows_noise(domain, budget).error(1 - FAILURE / 4)
+        if off > MOST_NOISE:
+            raise ScaleOutOfRange("The number of rows would be noise alone.", next_step="Pay more.")
+        _with_alarms(MOST_ALARMS, domain, budget, questions, rows=1, off=off)
         return None
+
+
+def _rows_noise(domain: Domain, budget: AdaptiveBudget) -> Gaussian | Laplace:
+    return count_noise(budget, domain, Fraction(units_down(budget.amount * ROWS), UNIT))
 
 
 def _with_alarms(

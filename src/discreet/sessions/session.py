@@ -20,7 +20,7 @@ from discreet.sessions.course import MOST_AT_ONCE, Course
 from discreet.sessions.modes import Mode
 from discreet.sessions.questions import Query, Reading
 from discreet.sessions.shown import SessionFace, SessionFacts
-from discreet.sessions.terms import Answer
+from discreet.sessions.terms import SessionAnswer
 
 _STEPS_OF_AN_ALARM = 3
 _TIMES_OVERTAKEN = 8
@@ -136,7 +136,7 @@ class Session(SessionFace):
 
     def answer_many(
         self, queries: Iterable[Query], *, asking: Asking | None = None, most_cells: int = MOST_COUNTED
-    ) -> list[Answer]:
+    ) -> list[SessionAnswer]:
         """The same for many questions: they are stored together, which is as fast as storing one.
 
         Args:

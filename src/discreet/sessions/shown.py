@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from discreet.sessions.questions import Query
-from discreet.sessions.terms import Answer
+from discreet.sessions.terms import SessionAnswer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ class SessionFace(ABC):
         """In rows: with a chance of 95 %, no answer that the guard let pass is further off than this."""
         return self.facts.within
 
-    def answer(self, query: Query) -> Answer:
+    def answer(self, query: Query) -> SessionAnswer:
         """How many rows meet a condition on each of some columns.
 
         Args:
@@ -58,7 +58,7 @@ class SessionFace(ABC):
         return self.answer_many([query])[0]
 
     @abstractmethod
-    def answer_many(self, queries: Iterable[Query]) -> list[Answer]:
+    def answer_many(self, queries: Iterable[Query]) -> list[SessionAnswer]:
         """The same for many questions: they are stored together, which is as fast as storing one.
 
         Args:

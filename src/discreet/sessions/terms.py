@@ -24,7 +24,7 @@ How: TypeAlias = Literal["estimated", "measured", "unguarded"]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class SessionAnswer:
     """How many rows a question counts.
 
     `within` is how far off it can be: with a chance of 95 % no answer of the session is further off than it says; None where nothing is promised.
@@ -50,14 +50,14 @@ class Terms:
         """Of an answer that the guard lets pass."""
         return float(self.bounds["estimated"] or 0.0)
 
-    def answer(self, count: float, how: How) -> Answer:
+    def answer(self, count: float, how: How) -> SessionAnswer:
         """An answer with how far off it can be.
 
         Args:
             count: In rows.
             how: It came about.
         """
-        return Answer(count, how, self.bounds[how])
+        return SessionAnswer(count, how, self.bounds[how])
 
 
 def terms(
