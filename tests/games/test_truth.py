@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from discreet.games.choosing import Lottery
 from discreet.loss import Neighbours
 from discreet.mechanisms import Exponential, PermuteAndFlip
 from tests.laws import exponential_law, permute_and_flip_law
+from tests.sources import SeededBits
 
 ROOM = 1 + 1e-9  # for floats
 
@@ -133,6 +135,14 @@ def test_the_lottery_alone_costs_every_liar_and_the_share_is_enough():
     gain, share = math.expm1(1), place.share_needed
     assert share * place.cost_of_lie == pytest.approx((1 - share) * gain)
     assert place.truthful().replacement_epsilon == 1
+
+
+def test_outcomes_are_drawn_as_the_law_says():
+    place, bits = FacilityLocation(places=3, epsilon=1), SeededBits("facilities")
+    rule, reports = place.truthful(), (0, 0, 2)
+    law = dict(enumerate(rule.law(reports).tolist()))
+    seen = Counter(rule.choose(reports, bits) for _ in range(3000))
+    assert max(abs(seen[i] / 3000 - chance) for i, chance in law.items()) < 0.04
 
 
 def test_points_of_ballots():

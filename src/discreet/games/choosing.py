@@ -19,14 +19,14 @@ from discreet.errors import BadInput
 from discreet.exact import Number, exact, read_level
 from discreet.loss import Neighbours
 from discreet.mechanisms import Exponential, PermuteAndFlip
-from discreet.noise import SYSTEM_BITS, RandomBits
+from discreet.noise import SYSTEM_BITS, RandomBits, bernoulli, uniform_below
 
 Floats = NDArray[np.float64]
 Reports = Sequence[Any]
 
 
 class Rule(Protocol):
-    """What a game needs to know: how likely each outcome is, and how much one report can change that."""
+    """What a game is played by: how likely each outcome is, how much one report can change that, and a draw."""
 
     @property
     def replacement_epsilon(self) -> Fraction:
@@ -37,6 +37,14 @@ class Rule(Protocol):
 
         Args:
             reports: What everybody says, in the order of the people.
+        """
+
+    def choose(self, reports: Reports, bits: RandomBits = SYSTEM_BITS) -> int:
+        """The index of the outcome, drawn exactly.
+
+        Args:
+            reports: What everybody says.
+            bits: Where randomness comes from: the system, unless a test says otherwise.
         """
 
 
@@ -129,6 +137,16 @@ class Lottery:
         del reports
         return np.full(self.outcomes, 1 / self.outcomes)
 
+    def choose(self, reports: Reports, bits: RandomBits = SYSTEM_BITS) -> int:
+        """The index of the outcome, drawn exactly.
+
+        Args:
+            reports: Not looked at.
+            bits: Where randomness comes from: the system, unless a test says otherwise.
+        """
+        del reports
+        return int(uniform_below(self.outcomes, 1, bits)[0])
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mixture:
@@ -160,3 +178,13 @@ class Mixture:
         """
         share = float(self.share)
         return (1 - share) * self.rule.law(reports) + share * self.other.law(reports)
+
+    def choose(self, reports: Reports, bits: RandomBits = SYSTEM_BITS) -> int:
+        """The index of the outcome, drawn exactly.
+
+        Args:
+            reports: What everybody says.
+            bits: Where randomness comes from: the system, unless a test says otherwise.
+        """
+        by_other = bool(bernoulli(exact(self.share), 1, bits)[0])
+        return (self.other if by_other else self.rule).choose(reports, bits)
