@@ -57,8 +57,9 @@ from tests.server.test_fuzz import ask_with_canaries
 from tests.server.test_time import busy, dear_guess, heard, listen
 from tests.sessions.test_session import die_in_a_session
 from tests.sources import SeededBits
+from tests.sql.test_accepted import ACCEPTED, furthest_in
 from tests.sql.test_extreme_rows import EXTREMES, change_nothing
-from tests.sql.worlds import WORLDS
+from tests.sql.worlds import WORLDS, catalog_of, neighbours_of
 from tests.synthetic import test_audit
 from tests.synthetic.test_curator import die_and_go_on, everywhere
 
@@ -141,6 +142,17 @@ def coverage() -> str:
     for output, gaussian in itertools.product(intervals.MADE, (False, True)):
         intervals.cover_many_groups(output, gaussian=gaussian, times=INTERVALS, bits=SeededBits(f"soak {output}"))
     return f"{len(intervals.ONE_GROUP) + 2 * len(intervals.MADE)} kinds of output, none covered less often than it says"
+
+
+def fixtures() -> str:
+    catalog = catalog_of()
+    worlds = [neighbours_of(world, catalog) for world in WORLDS.values()]
+    for (_, sql, expected), world in itertools.product(ACCEPTED, worlds):
+        furthest_in(world, sql, expected, catalog)
+    for engine, neighbours in worlds:
+        for opened in (engine, *neighbours):
+            opened.close()
+    return f"{len(ACCEPTED)} questions, no neighbour moved one further than it pays for"
 
 
 def extreme_rows() -> str:
@@ -324,6 +336,7 @@ def soaks(ledgers: dict[str, Callable[[], str]]) -> Iterator[tuple[str, str, Cal
     yield from heart()
     yield f"intervals: each kind drawn {INTERVALS:,} times", "soak", coverage
     yield "local: variances and intervals of every protocol", "trials", randomizers
+    yield f"every accepted question in {len(WORLDS)} worlds, with all their neighbours", "1 2", fixtures
     yield f"{len(EXTREMES)} extreme rows, 500 questions each", "5", extreme_rows
     yield "every function on a million dear rows", "none", efforts
     yield "every function on 200 choices of arguments a signature", "none", derived

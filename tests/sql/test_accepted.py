@@ -33,15 +33,21 @@ def worlds(catalog):
             opened.close()
 
 
-@pytest.mark.parametrize(("sql", "expected"), [(sql, expected) for _, sql, expected in ACCEPTED])
-def test_no_neighbour_moves_a_question_further_than_it_pays_for(sql, expected, worlds, catalog):
-    furthest = []
-    for engine, neighbours in worlds.values():
-        plan = planned(sql, catalog, engine)
-        assert summary(plan) == expected
-        assert all(planned(sql, catalog, other) == plan for other in neighbours[:1])  # no protected row matters
-        furthest.append(check_neighbours(plan, engine, neighbours))
-    assert any(furthest), "no world exercises this question"
+@pytest.mark.parametrize(("number", "sql", "expected"), [(at, sql, plan) for at, (_, sql, plan) in enumerate(ACCEPTED)])
+def test_no_neighbour_moves_a_question_further_than_it_pays_for(number, sql, expected, worlds, catalog):
+    """In the world made by hand and one of the others by turns, in the third where nobody moves it there; `make soak` takes all."""
+    hand_made, *others = worlds.values()
+    furthest = [furthest_in(world, sql, expected, catalog) for world in (hand_made, others[number % 2])]
+    assert any(furthest) or furthest_in(others[1 - number % 2], sql, expected, catalog), "no world exercises this question"  # fmt: skip
+
+
+def furthest_in(world, sql, expected, catalog):
+    """How far any neighbour moves a question, which means what is expected and is paid for."""
+    engine, neighbours = world
+    plan = planned(sql, catalog, engine)
+    assert summary(plan) == expected
+    assert all(planned(sql, catalog, other) == plan for other in neighbours[:1])  # no protected row matters
+    return check_neighbours(plan, engine, neighbours)
 
 
 def test_the_fixtures_cover_every_feature_with_plans_of_different_shapes(worlds, catalog):
