@@ -1,7 +1,7 @@
 """Exact tables of many rows: how long the engine takes to code them and to count every table of at most 20,000 cells, and how much memory.
 
     python -m benchmarks.counting --data FOLDER           # 1e7 rows
-    python -m benchmarks.counting --data FOLDER --large   # and 1e8, which need 6 GB of disk
+    python -m benchmarks.counting --data FOLDER --large   # and 1e8, which need 3 GB of disk
 
 FOLDER has adult.csv and adult-domain.json. Rows are made of its 14 columns, each drawn by itself: hardly two rows are alike, which is the hardest case.
 """

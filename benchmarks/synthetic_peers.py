@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -96,23 +97,23 @@ class Runs:
                 env={**os.environ, **dict.fromkeys(ONE_THREAD, "1"), "PYTHONPATH": f"{ROOT}:{ROOT / 'src'}"},
             )
             resource.prlimit(process.pid, resource.RLIMIT_CPU, (LIMIT, LIMIT + 5))
-            timer = threading.Timer(self._options.patience, process.kill)
+            begun, timer = time.monotonic(), threading.Timer(self._options.patience, process.kill)
             timer.start()
             _, status, usage = os.wait4(process.pid, 0)
             timer.cancel()
+        process.returncode = os.waitstatus_to_exitcode(status)
         cpu = usage.ru_utime + usage.ru_stime
-        code = os.waitstatus_to_exitcode(status)
-        outcome = Outcome(cpu=cpu, megabytes=usage.ru_maxrss / 1024, failed=reason(code, cpu, log))
+        is_late = cpu >= LIMIT or time.monotonic() - begun >= self._options.patience
+        failed = f"not finished in {cpu:,.0f} CPU s" if is_late else reason(process.returncode, log)
+        outcome = Outcome(cpu=cpu, megabytes=usage.ru_maxrss / 1024, failed=failed)
         print(runner, method, outcome, file=sys.stderr, flush=True)
         return outcome
 
 
-def reason(code: int, cpu: float, log: Path) -> str:
+def reason(code: int, log: Path) -> str:
     """Why a process did not end well, in a few words."""
-    if code == 0:
-        return ""
-    if code < 0:
-        return f"not finished in {cpu:,.0f} CPU s"
+    if code <= 0:
+        return f"dies of signal {-code}" if code else ""
     lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if re.search("[a-z]{3}", line)]
     return f"fails: {(lines or ['without a word'])[-1][:120]}".replace("|", "/")
 
