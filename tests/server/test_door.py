@@ -17,7 +17,7 @@ import pytest
 
 from discreet.ledger import Ledger
 from discreet.ledger.verify import verify
-from tests.server.conftest import Server
+from tests.server.conftest import Server, wait_until
 
 SCALE = int(os.environ.get("DOOR_SCALE", "1"))
 """More of everything, and no slack, where `make soak` has the machine for itself."""
@@ -222,12 +222,24 @@ def test_a_flood_of_public_routes_has_a_share_of_its_own(served, analyst):
     assert set(counts) == {200, 429}
 
 
-@pytest.fixture
-def small(tmp_path):
-    """With room for few."""
-    made = Server(tmp_path, epsilon="1e6").start("--connections", "40", "--public-rate", "1", "--proxy", "127.0.0.9")
+@pytest.fixture(scope="module")
+def roomless(tmp_path_factory):
+    made = Server(tmp_path_factory.mktemp("small"), epsilon="1e6").start(
+        "--connections", "40", "--public-rate", "1", "--proxy", "127.0.0.9"
+    )
     yield made
     made.stop()
+
+
+@pytest.fixture
+def small(roomless):
+    """With room for few, and nobody there any more."""
+    wait_until(lambda: "discreet_connections 1\n" in metrics_of(roomless))
+    return roomless
+
+
+def metrics_of(server):
+    return server.get("/metrics", key=server.owner).text
 
 
 def crowd_of(server, request, source):
@@ -299,8 +311,7 @@ def test_who_is_gone_is_not_waited_for(small):
         with connect(small) as connection:
             connection.sendall(heads(method="GET", path="/v1/tasks"))
     assert 429 in {httpx.get(f"{small.url}/v1/tasks").status_code for _ in range(2)}
-    open_ = small.get("/metrics", key=small.owner).text
-    assert "discreet_connections 1" in open_
+    assert "discreet_connections 1" in metrics_of(small)
 
 
 def test_who_sends_more_requests_than_may_wait_is_hung_up_on_after_these(served, analyst):
@@ -394,7 +405,7 @@ def test_a_refusal_in_a_stream_is_noted_by_its_code(served):
         time.sleep(0.05)  # the line is written when the answer has left
     noted = [json.loads(line) for line in log_of(served).splitlines() if '"code": "not-allowed"' in line]
     assert [line["route"] for line in noted] == ["/v1/ask"]
-    counted = served.get("/metrics", key=served.owner).text
+    counted = metrics_of(served)
     assert 'discreet_refusals_total{code="not-allowed"}' in counted
     assert "discreet_connections 1" in counted
 

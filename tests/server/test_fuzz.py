@@ -52,4 +52,4 @@ def ask_with_canaries(tmp_path, *, statements, seed):
 
 @pytest.mark.slow
 def test_no_statement_brings_a_canary_out(tmp_path):
-    assert ask_with_canaries(tmp_path, statements=800, seed=23)[200] > 50
+    assert ask_with_canaries(tmp_path, statements=400, seed=23)[200] > 25
