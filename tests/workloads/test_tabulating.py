@@ -127,3 +127,9 @@ def test_every_answer_is_a_row_that_says_what_it_is_about():
     assert {row["age"] for row in rows[6:9]} == {"0 to 0", "0 to 1", "0 to 2"}
     assert rows[-1]["count"] == pytest.approx(float(made.answers[-1]))
     assert all(row["within"] > 0 for row in rows)
+
+
+def test_a_column_that_is_called_like_ours_is_kept_beside_it():
+    with a_curator() as curator:
+        made = curator.tabulate("SELECT sex AS count, ward AS within FROM visits", workloads.marginals(1), rho=0.5)
+    assert made.to_arrow().column_names == ["count", "within", "count_", "within_"]

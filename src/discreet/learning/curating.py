@@ -6,7 +6,7 @@ from typing import Unpack
 
 from discreet.answering.parts import CuratorPart
 from discreet.answering.pipeline import Asking
-from discreet.answering.run_options import RunOptions
+from discreet.answering.run_options import RunOptions, check_options
 from discreet.answering.runs import TableRun
 from discreet.answering.transcript import Step, Transcript
 from discreet.errors import BadInput, TooLarge
@@ -66,6 +66,7 @@ class LearnsModels(CuratorPart, LearningFace):
     ) -> tuple[TableRun, Transcript]:
         """The run, and its looks at nobody's rows: whatever would be refused is refused before anything is charged."""
         _check(model)
+        check_options(price, LearningOptions)
         named = [name_of(feature) for feature in model.wanted]
         text = columns_question(str(source), named, self.declared)
         bins = {name_of(feature): count for feature in model.wanted if (count := model.bins_in(feature)) is not None}

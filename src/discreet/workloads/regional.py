@@ -28,7 +28,7 @@ from discreet.mechanisms.combining import Integers
 from discreet.sql.facts import PublicFacts
 from discreet.workloads.choosing import width_at
 from discreet.workloads.geography import Regions, Tree
-from discreet.workloads.tabulating import price_of
+from discreet.workloads.tabulating import different, price_of
 from discreet.workloads.topdown import TopDown
 
 PURPOSE = "regions"
@@ -120,7 +120,8 @@ def regional(basis: Basis, plan: TopDown, geography: Geography, *, tree: str) ->
         tree: What it is called in the catalog.
     """
     names = [[level, list(values)] for level, values in geography.names.items()]
-    purpose = {"kind": PURPOSE, "tree": tree, "regions": names, "invariant": plan.invariant}
+    sizes = [list(level) for level in zip(plan.tree.names, plan.tree.sizes, strict=True)]
+    purpose = {"kind": PURPOSE, "tree": tree, "levels": sizes, "regions": names, "invariant": plan.invariant}
     what = f"tables by {tree}" if plan.invariant is None else f"tables by {tree}, totals of {plan.invariant} exact,"
     place, totals = basis.domain.names[:1], _totals(plan)
     declared = None if totals is None else about("invariant", paid=None, columns=place, combination=totals.described)
@@ -163,12 +164,10 @@ class RegionalRelease(RunRelease, kind=PURPOSE):
     @property
     def facts(self) -> dict[str, Any]:
         """What it was made of, in JSON."""
-        tree = self.geography.tree
-        levels = dict(zip(tree.names, tree.sizes, strict=True))
         return {
             **super().facts,
             "tree": self.purpose["tree"],
-            "levels": levels,
+            "levels": dict(self.purpose["levels"]),
             "invariant": self.purpose["invariant"],
             "strategy": "top-down",
         }
@@ -223,13 +222,14 @@ class RegionalRelease(RunRelease, kind=PURPOSE):
         return pa.concat_tables(parts)
 
     def _rows(self, level: str, cells: Sequence[tuple[str, ...]]) -> pa.Table:
-        tree, names = self.geography.tree, self.regions(level)
-        rows: dict[str, Any] = {"level": [level] * (len(names) * len(cells))}
-        for at, above in enumerate(tree.names[1:]):
+        levels, others, names = self.geography.tree.names[1:], self.domain.names[1:], self.regions(level)
+        arrays = [pa.array([level] * (len(names) * len(cells)))]
+        for at in range(len(levels)):
             texts = [str(name[at]) if at < len(name) else None for name in names]
-            rows[above] = pa.array([text for text in texts for _ in cells], pa.string())
-        for at, column in enumerate(self.domain.names[1:]):
-            rows[column] = [cell[at] for cell in cells] * len(names)
-        rows["count"] = self.table(level).reshape(-1)
-        rows["within"] = np.full(len(names) * len(cells), self.errors(CONFIDENCE)[level])
-        return pa.table(rows)
+            arrays.append(pa.array([text for text in texts for _ in cells], pa.string()))
+        arrays += [
+            *(pa.array([cell[at] for cell in cells] * len(names), pa.string()) for at in range(len(others))),
+            pa.array(self.table(level).reshape(-1)),
+            pa.array(np.full(len(arrays[0]), self.errors(CONFIDENCE)[level])),
+        ]
+        return pa.table(arrays, names=different(["level", *levels, *others, "count", "within"]))

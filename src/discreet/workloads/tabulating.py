@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any
 
@@ -133,8 +133,9 @@ class TabulatedRelease(RunRelease, kind=PURPOSE):
                 columns[queries.names[place]] += cells
             counts.append(answers.reshape(-1))
             widths.append(np.broadcast_to(width, answers.shape).reshape(-1))
-        numbers = {"count": np.concatenate(counts), "within": np.concatenate(widths)}
-        return pa.table({**{name: pa.array(cells, pa.string()) for name, cells in columns.items()}, **numbers})
+        texts = [pa.array(cells, pa.string()) for cells in columns.values()]
+        numbers = [pa.array(np.concatenate(each)) for each in (counts, widths)]
+        return pa.table([*texts, *numbers], names=different([*columns, "count", "within"]))
 
 
 def _queries(workload: Workload, domain: Domain) -> Queries:
@@ -142,6 +143,21 @@ def _queries(workload: Workload, domain: Domain) -> Queries:
         raise BadInput("A workload is needed here.", next_step="Give one, such as discreet.workloads.marginals(2).")
     names = workload.columns_among(domain.names) or domain.names[:1]
     return workload.on({name: domain.column(name).size for name in names})
+
+
+def different(names: Sequence[str]) -> list[str]:
+    """Names of columns, where one that is taken gets a mark at its end.
+
+    Args:
+        names: In order.
+    """
+    taken: list[str] = []
+    for name in names:
+        free = name
+        while free in taken:
+            free += "_"
+        taken.append(free)
+    return taken
 
 
 def price_of(domain: Domain, budget: AdaptiveBudget) -> dict[str, Any]:
