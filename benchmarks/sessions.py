@@ -165,14 +165,14 @@ def main() -> None:
     runs = [on_adult(folder, seed, "practical", QUESTIONS) for seed in range(RUNS)]
     print(runs)
     mean, worst = np.mean(runs, axis=0), np.max(runs, axis=0)
-    textbook = on_adult(folder, 0, "textbook", 10_000)
-    large = on_large(20_000)
+    textbook = on_adult(folder, 0, "textbook", 2_000)
+    large = on_large(5_000)
     noise = math.sqrt(QUESTIONS / (2 * rho_of_epsilon(1, delta=DELTA)))
     people = len(adult(folder))
     gaussian = [noise * math.sqrt(2 / math.pi) / people, noise * math.sqrt(2 * math.log(QUESTIONS)) / people]
     lines = [
         ["Adult, practical", f"{mean[0]:.5f}", f"{worst[1]:.4f}", ".0008 / .012", f"{mean[3]:.2f}"],
-        ["Adult, textbook (10,000 questions)", f"{textbook[0]:.4f}", f"{textbook[1]:.3f}", "", f"{textbook[3]:.2f}"],
+        ["Adult, textbook (2,000 questions)", f"{textbook[0]:.4f}", f"{textbook[1]:.3f}", "", f"{textbook[3]:.2f}"],
         ["Adult, Gaussian noise for each", f"{gaussian[0]:.3f}", f"{gaussian[1]:.2f}", "", ""],
         ["2²² cells, practical", f"{large[0]:.5f}", f"{large[1]:.4f}", "1 ms", f"{large[2]:.2f}"],
     ]

@@ -24,7 +24,7 @@ _MOST_QUESTIONS = 200_000
 """Of a session: its answers stay in memory while it is open."""
 _MOST_CELLS = 2**22
 """Of a question: tables stay in memory while a session is open."""
-_EACH, _MOST_OPEN = 4, 32
+_EACH, _MOST_OPEN = 4, 8
 """Sessions that stay open, of one analyst and of all: whoever asks in another opens it again, and it goes on."""
 _STRICT = ConfigDict(extra="forbid", strict=True)
 

@@ -14,8 +14,8 @@ from discreet.answering.measurer import Conjunction
 from discreet.synthetic.beliefs import Table
 from discreet.synthetic.methods import Model
 
-_MOST_KEPT = 4_000_000
-"""Cells of tables that are kept because they will be asked for again: 32 MB."""
+_MOST_KEPT = 16_000_000
+"""Cells of tables that are kept because they will be asked for again: 128 MB."""
 
 
 class Hypothesis(Protocol):
