@@ -202,6 +202,15 @@ def test_names_are_completed_from_the_catalog_and_without_a_completion_tab_moves
     expect(page.locator("#sql")).to_have_text(re.compile("age$"))
 
 
+def test_who_asks_by_the_keyboard_is_left_with_no_list_of_names(page, served):
+    sign_in(page, served.alice)
+    page.fill("#sql", "")
+    page.locator("#sql").press_sequentially("SELECT COUNT(*) AS n FROM visits")
+    expect(page.locator(".cm-tooltip-autocomplete")).to_be_visible()
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".cm-tooltip-autocomplete")).to_have_count(0)
+
+
 def test_the_owner_edits_the_catalog_and_is_told_of_mistakes_by_line_and_of_risks(page, served):
     sign_in(page, served.owner)
     page.click("nav a[href='#owner']")

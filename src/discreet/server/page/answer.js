@@ -20,7 +20,9 @@ export function shape(answer) {
 }
 
 export function isOverTime(answer, keys) {
-  return keys.length > 0 && ["date", "timestamp"].includes(answer.types[answer.columns.indexOf(keys[0])]) && new Set(answer.rows.map((row) => row[keys[0]])).size > 2;
+  return (
+    keys.length > 0 && ["date", "timestamp"].includes(answer.types[answer.columns.indexOf(keys[0])]) && new Set(answer.rows.map((row) => row[keys[0]])).size > 2
+  );
 }
 
 // cost: in words; files: asks for the same answer as a file; question: what was asked.

@@ -7,6 +7,7 @@ import {
   bracketMatching,
   closeBrackets,
   closeBracketsKeymap,
+  closeCompletion,
   completionKeymap,
   defaultKeymap,
   EditorView,
@@ -45,7 +46,8 @@ const colours = HighlightStyle.define([
 export class QuestionEditor {
   constructor(parent, { label, described, changed, ask }) {
     this.tables = [];
-    const asked = () => {
+    const asked = (view) => {
+      closeCompletion(view);
       ask();
       return true;
     };
