@@ -238,6 +238,17 @@ class RemoteCurator(SyntheticFace, TablesFace, SessionsFace, CuratorFace):
         """A release by its name: synthetic data, or tables. Nothing is spent."""
         return RunRelease.of_its_kind(**self._saved("GET", f"/v1/releases/{quote(name, safe='')}"))
 
+    def publish(self, name: str, *, given_by: str | None = None) -> None:
+        """Show a finished release to all, free, from now on: with an owner's key. It cannot be taken back.
+
+        Args:
+            name: As it was given.
+            given_by: The analyst who gave it, where several did.
+        """
+        place, whose = f"/v1/releases/{quote(name, safe='')}/published", {"analyst": given_by} if given_by else {}
+        if not (response := self._send("PUT", place, params=whose)).is_success:
+            _checked(response)
+
     def _saved(
         self, method: str, path: str, *, headers: Mapping[str, str] | None = None, **given: Any
     ) -> dict[str, Any]:
