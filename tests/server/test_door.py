@@ -23,7 +23,8 @@ SCALE = int(os.environ.get("DOOR_SCALE", "1"))
 """More of everything, and no slack, where `make soak` has the machine for itself."""
 CROWD = 300 * min(SCALE, 5)
 MEGABYTES = 60 * SCALE
-SOON = 5.0 if SCALE == 1 else 2.0
+SOON = 30.0 if SCALE == 1 else 2.0
+"""Seconds for an answer: on a busy machine only less than who is kept out would wait."""
 HEALTHY = 0.05
 """Seconds for half of all looks at /healthz, in the soak."""
 MOST_MEMORY = 500
@@ -139,7 +140,6 @@ def test_connections_that_say_nothing_are_closed(served, analyst):
     with contextlib.ExitStack() as stack:
         idle = [stack.enter_context(connect(served, source=f"127.0.0.{2 + number % 50}")) for number in range(CROWD)]
         analyst.ask()
-        time.sleep(3)
         assert all(is_closed(connection) for connection in idle)
 
 
