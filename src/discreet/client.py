@@ -24,10 +24,11 @@ from discreet.answering.release_files import MEDIA_TYPE, read_release
 from discreet.answering.run_options import RunOptions
 from discreet.answering.run_release import RunRelease
 from discreet.answering.wire import parameter_facts
-from discreet.errors import BadInput, DiscreetError, EngineFailure, Place, QueryRefused, Unreachable
+from discreet.errors import BadInput, DiscreetError, EngineFailure, QueryRefused, Unreachable
 from discreet.exact import Number, exact
 from discreet.figures import CONFIDENCE
 from discreet.loss import Loss
+from discreet.place import Place
 from discreet.remote import RemoteAnswer, RemoteSession, RemoteWatch
 from discreet.sessions.asking import SessionOptions
 from discreet.sessions.face import SessionPlan, SessionsFace

@@ -54,6 +54,7 @@
     ├── RequestConflict                   request-conflict
     ├── NameTaken                         name-taken
     ├── RunChanged                        run-changed
+    ├── OutOfTime                         out-of-time
     ├── UnknownSession                    unknown-session
     ├── SessionEnded                      session-ended
     ├── UnknownAccount                    unknown-account
@@ -73,22 +74,9 @@ is a release like any other. Each code has a section in `docs/errors.md`; a test
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar
 
-
-class Place(NamedTuple):
-    """Where something stands in a text: characters from `start` up to `end`; lines and columns begin at 1."""
-
-    start: int
-    end: int
-    line: int
-    column: int
-
-    @classmethod
-    def of(cls, text: str, start: int, end: int) -> Self:
-        """The place of some characters of a text."""
-        before = text[:start]
-        return cls(start, end, before.count("\n") + 1, start - before.rfind("\n"))
+from discreet.place import Place
 
 
 class DiscreetError(Exception):
@@ -428,6 +416,12 @@ class RunChanged(DiscreetError):
     """A run that was begun cannot go on: what it asks next is not what it asked before."""
 
     code = "run-changed"
+
+
+class OutOfTime(DiscreetError):
+    """A run has taken far longer than it was expected to. It goes on where it stopped when it is asked for again."""
+
+    code = "out-of-time"
 
 
 class UnknownSession(DiscreetError):

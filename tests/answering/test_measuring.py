@@ -12,9 +12,19 @@ from discreet.answering.domain import described, rebuilt
 from discreet.answering.looking import Run
 from discreet.answering.measurer import GRID, Conjunction, on_grid
 from discreet.answering.transcript import Step, Transcript, looks_in
-from discreet.errors import BadData, BadInput, BudgetExceeded, DiscreetError, RunChanged, TooLarge, UnknownName
+from discreet.errors import (
+    BadData,
+    BadInput,
+    BudgetExceeded,
+    DiscreetError,
+    OutOfTime,
+    RunChanged,
+    TooLarge,
+    UnknownName,
+)
 from discreet.loss import Neighbours
 from discreet.mechanisms import AboveThreshold, Adaptive, Exponential, Gaussian, Laplace, PureAdaptive
+from discreet.mechanisms.adaptive import Meter
 from tests.answering.counted import MemorySteps, domain_of, measuring, tables_of
 from tests.checks import samples_follow
 from tests.laws import exponential_law, gaussian_law
@@ -358,3 +368,22 @@ def test_exact_tables_and_measurers_hide_what_they_hold():
     measurer._exact(("a",))
     assert "4321" not in repr(measurer)
     assert "4321" not in repr(measurer._tables)
+
+
+def test_a_run_that_is_out_of_time_stops_between_looks_and_goes_on_when_it_is_asked_for_again():
+    steps = MemorySteps()
+
+    def run(until):
+        return Run(Meter(Adaptive(rho=1), SeededBits("time")), steps, until=until)
+
+    def look(run, number):
+        return run.look({"look": number, "paid": None}, paid=None, drawn=lambda: np.array([number])).outcome[0]
+
+    first = run(math.inf)
+    look(first, 0)
+    overdue = run(0.0)
+    assert look(overdue, 0) == 0  # what is stored is only read
+    with pytest.raises(OutOfTime):
+        look(overdue, 1)
+    again = run(math.inf)
+    assert [look(again, number) for number in range(2)] == [0, 1]

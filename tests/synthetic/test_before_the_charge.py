@@ -1,15 +1,27 @@
 """What can be known before anything is paid is refused then: small prices, odd bounds, and all that is wrong beside values to be found."""
 
 from datetime import date
+from itertools import combinations
 
 import pyarrow as pa
 import pytest
 
 from discreet.answering.pipeline import Asking
 from discreet.catalog import parse_catalog
-from discreet.errors import BadInput, BudgetExceeded, Cancelled, NameTaken, NeedsValues, ScaleOutOfRange, UnknownName
+from discreet.errors import (
+    BadInput,
+    BudgetExceeded,
+    Cancelled,
+    NameTaken,
+    NeedsValues,
+    ScaleOutOfRange,
+    TooLarge,
+    UnknownName,
+)
 from discreet.opening import open_curator
+from discreet.synthetic.affording import work_of
 from discreet.synthetic.registry import METHODS
+from tests.synthetic.memory import domain_of
 
 DAYS = [date(2000, 1, 1), date(2001, 1, 1)]
 FRAME = pa.table({"person": range(300), "note": ["x", "y"] * 150, "day": DAYS * 150, "sex": ["F", "M"] * 150, "other": ["o"] * 300})  # fmt: skip
@@ -105,3 +117,26 @@ def test_values_are_not_found_for_a_price_where_the_name_is_taken():
         with pytest.raises(NameTaken):
             curator.synthesize(**NOTES, name="mine", analyst="eve")
         assert curator.budget() == spent
+
+
+def test_tables_that_are_too_many_for_memory_are_refused_before_the_charge():
+    """Each is small enough, and there are fewer than may be chosen among: together a round would hold gigabytes of them."""
+    domain = domain_of({f"c{n}": 60 for n in range(38)})
+    wanted = dict.fromkeys(combinations(domain.names, 3), 1)
+    for name in ("mwem", "aim"):
+        with pytest.raises(TooLarge, match="cells together"):
+            work_of(METHODS[name], domain, wanted)
+
+
+def test_what_a_method_is_expected_to_take_follows_what_it_chooses_among():
+    """So that a service refuses what would keep its places for minutes, and small runs leave soon."""
+    small, wide = domain_of({"a": 3, "b": 2}), domain_of({f"c{n}": 12 for n in range(24)})
+    for name in ("aim", "mwem"):
+        few, many = (
+            work_of(METHODS[name], domain, dict.fromkeys(combinations(domain.names, size), 1))
+            for domain, size in ((small, 2), (wide, 3))
+        )
+        assert few.seconds < 0.1
+        assert few.looks < 40
+        assert many.seconds > 20
+    assert work_of(METHODS["independent"], wide, {("c0",): 1}).seconds == 0

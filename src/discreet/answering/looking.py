@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import math
+import time
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 
@@ -11,17 +13,26 @@ import numpy as np
 from discreet.answering.measurer import Counts
 from discreet.answering.steps import Steps
 from discreet.answering.transcript import Step
-from discreet.errors import RunChanged
+from discreet.errors import OutOfTime, RunChanged
 from discreet.ledger.releases import rebuild
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.adaptive import Meter
 
 
 class Run:
-    """What all measurers of one run share: the meter, the steps of before and of now, and the one look that the owner declared to be free."""
+    """What all measurers of one run share: the meter, the steps of before and of now, the one look that the owner declared to be free, and until
+    when further looks are taken.
+    """
 
-    def __init__(self, meter: Meter, store: Steps, *, invariant: Mapping[str, object] | None = None) -> None:
-        self.meter, self._store, self.invariant = meter, store, invariant
+    def __init__(
+        self,
+        meter: Meter,
+        store: Steps,
+        *,
+        invariant: Mapping[str, object] | None = None,
+        until: float = math.inf,
+    ) -> None:
+        self.meter, self._store, self.invariant, self._until = meter, store, invariant, until
         self._stored = [Step.decoded(body) for body in store.stored()]
         self.steps: list[Step] = []
 
@@ -32,6 +43,11 @@ class Run:
             if paid is not None:
                 self.meter.pay(paid)
         else:
+            if time.monotonic() > self._until:
+                raise OutOfTime(
+                    "This run has taken far longer than it was expected to, and has stopped. Its price is paid.",
+                    next_step="Ask again: it goes on from where it has got to, and costs nothing more.",
+                )
             self._stored.append(Step.decoded(self._store.store(number, Step(asked, drawn()).encoded(), paid=paid)))
         step = self._stored[number]
         if step.about != asked:

@@ -34,6 +34,7 @@ from discreet.errors import (
     Cancelled,
     EngineFailure,
     LedgerDamaged,
+    OutOfTime,
     RunChanged,
     StoreUnavailable,
     UnknownAccount,
@@ -51,8 +52,8 @@ LONG = 1.0
 """Seconds: a question that is expected to take longer is long."""
 
 
-_OF_THE_BOOKS = (AccountFrozen, LedgerDamaged, RunChanged, StoreUnavailable, UnknownAccount)
-"""Refusals that hang on nobody's row: told as they are, at the end of the class like everything else, and nobody is stopped for them."""
+_OF_THE_BOOKS = (AccountFrozen, LedgerDamaged, OutOfTime, RunChanged, StoreUnavailable, UnknownAccount)
+"""Refusals that say nothing of anybody's row, but for how long it took: told as they are, at the end of the class like everything else, and nobody is stopped for them."""
 
 
 def _no_step(_: str) -> None:

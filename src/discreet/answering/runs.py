@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -12,7 +13,7 @@ from discreet.algebra.digest import Json, digest, question_tree
 from discreet.algebra.question import Question
 from discreet.answering.design import SumMeasurer
 from discreet.answering.domain import Bin, Column, Domain, described
-from discreet.answering.effort import seconds_of_tables
+from discreet.answering.effort import LOOKS, seconds_of_tables
 from discreet.answering.guarding import described as described_question
 from discreet.answering.looking import Run
 from discreet.answering.measurer import Conjunction, Counts, Measurer
@@ -24,6 +25,9 @@ from discreet.loss import Neighbours
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.adaptive import AdaptiveBudget, Meter
 from discreet.sql.people import CodedColumn, PeoplesRows
+
+_LEAST_TIME, _TIMES_EXPECTED = 60.0, 4
+"""A run that is not made at one go after so many seconds, or so many times what it is expected to take, stops: others wait for its place."""
 
 
 def domain_of(rows: PeoplesRows, neighbours: Neighbours) -> Domain:
@@ -55,6 +59,10 @@ class TableRun:
     name: str | None = None
     invariant: Mapping[str, object] | None = None
     """What the owner has declared to be published as it is: the one look that nothing is paid for."""
+    looks: int = LOOKS
+    """How many tables are counted, about."""
+    computing: float = 0.0
+    """Seconds that pass between looks, about."""
 
     @property
     def releases(self) -> tuple[Mechanism, ...]:
@@ -82,11 +90,12 @@ class TableRun:
 
     @property
     def seconds(self) -> float:
-        return seconds_of_tables(self.rows.question)
+        return seconds_of_tables(self.rows.question, looks=self.looks, computing=self.computing)
 
     def made(self, desk: Desk) -> bytes:
         """The transcript: steps of before, and those that were still to be drawn."""
-        run = Run(Meter(self.budget, desk.bits), desk.steps, invariant=self.invariant)
+        until = time.monotonic() + max(_LEAST_TIME, _TIMES_EXPECTED * self.seconds)
+        run = Run(Meter(self.budget, desk.bits), desk.steps, invariant=self.invariant, until=until)
         with desk.engine.tables(self.rows.question, taken_back=desk.stopped, sharing=PLACES) as tables:
             self.measure(Summing(self.domain, tables, run))
         facts = {"purpose": self.purpose, "domain": described(self.domain), "budget": describe(self.budget)}
@@ -160,6 +169,8 @@ class Basis:
         purpose: Mapping[str, object],
         measure: Callable[[SumMeasurer], None],
         invariant: Mapping[str, object] | None = None,
+        looks: int = LOOKS,
+        computing: float = 0.0,
     ) -> TableRun:
         """The run with a purpose.
 
@@ -168,6 +179,8 @@ class Basis:
             purpose: What it is for, in JSON.
             measure: What it looks at.
             invariant: What the owner has declared to be published as it is.
+            looks: How many tables are counted, about.
+            computing: Seconds that pass between looks, about.
         """
         return TableRun(
             rows=self.rows,
@@ -179,4 +192,6 @@ class Basis:
             label=f"{what} of {self.source}"[:20_000],
             name=self.name,
             invariant=invariant,
+            looks=looks,
+            computing=computing,
         )

@@ -11,7 +11,7 @@ from fastapi.responses import JSONResponse
 from discreet.answering.facts import facts_of
 from discreet.answering.release_files import MEDIA_TYPE
 from discreet.answering.run_release import RunRelease
-from discreet.errors import BadInput
+from discreet.errors import BadInput, TooLarge
 from discreet.figures import CONFIDENCE
 from discreet.server.answered import NAME, answered
 from discreet.server.bodies import in_document
@@ -29,6 +29,8 @@ from discreet.synthetic.report import html_report, summary
 HTML = "text/html"
 routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=SharedRoute)
 MOST_ROWS = 1_000_000
+MOST_VALUES = 40_000_000
+"""Of one table of rows, in all columns: it is made at one go, so that rows share out what the model expects of them."""
 
 
 @routes.post("/synthesize", openapi_extra={**in_document(Synthesis), "parameters": [NAME]})
@@ -135,7 +137,10 @@ def _release(release: RunRelease, file: WaitingAnswer) -> None:
 
 def _rows(release: RunRelease, file: WaitingAnswer, *, kind: str, count: int | None, recent: RecentReleases) -> None:
     fitted = _fitted(release, recent)
-    wanted = min(MOST_ROWS, max(0, round(fitted.total))) if count is None else count
+    most = min(MOST_ROWS, MOST_VALUES // len(fitted.domain.columns))
+    wanted = min(most, max(0, round(fitted.total))) if count is None else count
+    if wanted > most:
+        raise TooLarge(f"A release of so many columns has at most {most:,} rows here.", next_step=f"Ask for {most:,}.")
     TABLES[kind](iter([fitted.sample(wanted)]), file)
 
 

@@ -17,7 +17,7 @@ from discreet.mechanisms.adaptive import AdaptiveBudget
 from discreet.sessions.modes import FIT, Fitted, Given, Mode, Textbook
 from discreet.sessions.session import Opening
 from discreet.sessions.terms import MOST_ALARMS
-from discreet.synthetic.affording import MOST_NOISE, check_affordable
+from discreet.synthetic.affording import MOST_NOISE, Work, check_affordable, work_of
 from discreet.synthetic.asking import Wanted, method_named, tables_wanted
 from discreet.synthetic.release import SyntheticRelease
 
@@ -28,6 +28,8 @@ MOST_QUESTIONS = 1_000_000
 _RULES = 1
 """Raised with every change of what a session asks for after which outcomes: so that none is gone on with by other rules."""
 _METHOD = "aim"
+_CELL = 20e-9
+"""Seconds for each cell of even weights."""
 
 
 class SessionOptions(RunOptions, total=False):
@@ -93,7 +95,7 @@ def opening_of(wish: Wish, basis: Basis, *, analyst: str | None) -> Opening:
         analyst: Whose session it is: nobody else goes on with it.
     """
     domain, budget = basis.domain, basis.budget
-    mode, facts = _mode(wish, domain, budget)
+    mode, facts, work = _mode(wish, domain, budget)
     try:
         mode.promised(domain, budget, wish.questions)
     except (BadInput, ScaleOutOfRange):
@@ -109,7 +111,7 @@ def opening_of(wish: Wish, basis: Basis, *, analyst: str | None) -> Opening:
         "name": wish.name,
         **facts,
     }
-    run = basis.run("session", purpose=purpose, measure=_finished_by_nobody)
+    run = basis.run("session", purpose=purpose, measure=_finished_by_nobody, looks=work.looks, computing=work.seconds)
     return Opening(run, mode, wish.questions, analyst)
 
 
@@ -118,21 +120,21 @@ def _finished_by_nobody(_: object) -> None:
     raise NotImplementedError
 
 
-def _mode(wish: Wish, domain: Domain, budget: AdaptiveBudget) -> tuple[Mode, Mapping[str, object]]:
-    """How it begins, and what of that makes two sessions the same."""
+def _mode(wish: Wish, domain: Domain, budget: AdaptiveBudget) -> tuple[Mode, Mapping[str, object], Work]:
+    """How it begins, what of that makes two sessions the same, and how much work it is."""
     if wish.mode == "textbook":
         domain.check(domain.names, most=MOST_COUNTED)
-        return Textbook(), {}
+        return Textbook(), {}, Work(1, domain.cells(domain.names) * _CELL)
     if wish.release is not None:
         model = _of_the_same_columns(wish.release, domain).model
         digest = hashlib.sha256(wish.release.stored).hexdigest()
-        return Given(model, wish.alarms), {"release": digest, "alarms": wish.alarms}
+        return Given(model, wish.alarms), {"release": digest, "alarms": wish.alarms}, Work(1, 0.0)
     workload = min(3, len(domain.columns)) if wish.workload is None else wish.workload
     wanted, method = tables_wanted(workload, domain), method_named(_METHOD)
     check_affordable(method, domain, wanted, budget.part(budget.amount * FIT))
     tables = [[list(columns), weight] for columns, weight in wanted.items()]
     facts = {"method": _METHOD, "version": method.version, "tables": tables, "alarms": wish.alarms}
-    return Fitted(method, wanted, wish.alarms), facts
+    return Fitted(method, wanted, wish.alarms), facts, work_of(method, domain, wanted)
 
 
 def _of_the_same_columns(release: RunRelease, domain: Domain) -> SyntheticRelease:

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from sqlglot import exp
 from sqlglot.errors import ParseError
 
-from discreet.errors import Place, QueryRefused, UnknownName
+from discreet.errors import QueryRefused, UnknownName
+from discreet.place import Place
 
 _MOST_NAMES = 3
 

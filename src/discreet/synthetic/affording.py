@@ -1,14 +1,15 @@
-"""Whether a price pays for the cheapest look of a method: tried before it is paid, since it follows from what is public."""
+"""Whether a price pays for the cheapest look of a method, and how much work it is: known before it is paid, since both follow from what is public."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.answering.domain import Columns, Domain
 from discreet.answering.measurer import GRID
-from discreet.errors import BadInput, ScaleOutOfRange
+from discreet.errors import BadInput, ScaleOutOfRange, TooLarge
 from discreet.exact import UNIT, units_down
 from discreet.mechanisms import Exponential, Gaussian, Laplace, PureAdaptive
 from discreet.mechanisms.adaptive import AdaptiveBudget
@@ -19,6 +20,38 @@ FOR_ROWS = 50
 """The number of rows is estimated from at least one part in so many, divided among columns."""
 MOST_NOISE = 2**40
 """In rows: what a model takes for the number of rows is never so far off, and integers of it stay within 64 bits."""
+
+MOST_SCORED = 2**25
+"""Cells of all tables that a round chooses among: they are held in memory together, 8 bytes each and the same again while they are made."""
+_LOOKS_PER_COLUMN = 12
+"""Beside those at the tables that are chosen among: columns alone, up to three times, and what rounds measure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a method is expected to do: at how many tables it looks, and for how long it computes."""
+
+    looks: int
+    seconds: float
+
+
+def work_of(method: Method, domain: Domain, wanted: Mapping[Columns, int]) -> Work:
+    """What a method is expected to do; refused where it would need more memory than one run has.
+
+    Args:
+        method: That looks and computes.
+        domain: What is public.
+        wanted: Tables with their weights.
+    """
+    candidates = method.weights(domain, wanted)
+    cells = sum(math.prod(domain.shape(columns)) for columns in candidates)
+    if cells > MOST_SCORED:
+        raise TooLarge(
+            f"The {len(candidates):,} tables to choose among have {cells:,} cells together, more than {MOST_SCORED:,}.",
+            next_step="Ask for tables over fewer columns, select fewer columns, or give numbers fewer bins.",
+        )
+    looks = len(candidates or wanted) + _LOOKS_PER_COLUMN * len(domain.columns)
+    return Work(looks, method.seconds(domain, candidates=len(candidates), cells=cells))
 
 
 def check_affordable(method: Method, domain: Domain, wanted: Mapping[Columns, int], budget: AdaptiveBudget) -> None:

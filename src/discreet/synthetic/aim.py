@@ -64,6 +64,14 @@ class Aim(OfTables):
         columns = max(len(telling(domain, domain.names)), 1)
         Rounds(measurer, self.weights(domain, wanted), measurer.left / (rounds * columns), self.least_group).run()
 
+    def rounds(self, domain: Domain) -> int:
+        """Half of the most that there can be: rounds become dearer where they teach little.
+
+        Args:
+            domain: What is public.
+        """
+        return ROUNDS_PER_COLUMN[-1] * len(domain.columns) // 2
+
     def weights(self, domain: Domain, wanted: Mapping[Columns, int]) -> dict[Columns, int]:
         """What may be chosen, and how much each counts.
 

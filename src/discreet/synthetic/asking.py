@@ -13,7 +13,7 @@ from discreet.answering.run_options import RunOptions
 from discreet.answering.runs import Basis, TableRun
 from discreet.errors import BadInput, TooLarge
 from discreet.exact import read_count
-from discreet.synthetic.affording import check_affordable
+from discreet.synthetic.affording import check_affordable, work_of
 from discreet.synthetic.candidates import check_number, number_of
 from discreet.synthetic.methods import Method
 from discreet.synthetic.registry import METHODS
@@ -77,4 +77,6 @@ def synthesis(basis: Basis, *, workload: Wanted, method: str) -> TableRun:
     check_affordable(way, domain, wanted, basis.budget)
     tables = [[list(columns), weight] for columns, weight in wanted.items()]
     purpose: Mapping[str, object] = {"kind": PURPOSE, "method": method, "version": way.version, "tables": tables}
-    return basis.run("synthetic data", purpose=purpose, measure=partial(way.measure, wanted=wanted))
+    work = work_of(way, domain, wanted)
+    measure = partial(way.measure, wanted=wanted)
+    return basis.run("synthetic data", purpose=purpose, measure=measure, looks=work.looks, computing=work.seconds)

@@ -49,6 +49,9 @@ class Method(Protocol):
     def least_share(self, domain: Domain, wanted: Mapping[Columns, int]) -> Fraction:
         """What part of the budget a look gets at least: where that is too little to be drawn, nothing is paid."""
 
+    def seconds(self, domain: Domain, *, candidates: int, cells: int) -> float:
+        """About how long it computes, where it chooses among so many tables of so many cells together."""
+
     def measure(self, measurer: Measurer, wanted: Mapping[Columns, int]) -> None:
         """Spend the budget on looks. `wanted` are the tables that the model shall be good at, with their weights."""
 

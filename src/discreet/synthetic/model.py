@@ -224,6 +224,10 @@ def groups_in(domain: Domain, looks: Sequence[Look], least_group: float) -> Grou
     return groups
 
 
+_CANDIDATE, _CELL = 0.2e-3, 5e-9
+"""Seconds of a round for each table that it chooses among, and for each of their cells."""
+
+
 class OfTables:
     """What methods have in common whose model follows from tables alone."""
 
@@ -250,6 +254,24 @@ class OfTables:
             wanted: Tables with their weights.
         """
         return Fraction(1, 1000 * len(domain.columns) * sum(domain.shape(domain.names)))
+
+    def rounds(self, domain: Domain) -> int:  # noqa: ARG002
+        """How often it chooses: never, unless a method says otherwise.
+
+        Args:
+            domain: What is public.
+        """
+        return 0
+
+    def seconds(self, domain: Domain, *, candidates: int, cells: int) -> float:
+        """About how long it computes: every round makes and scores every table that it chooses among.
+
+        Args:
+            domain: What is public.
+            candidates: How many of these tables there are.
+            cells: How many cells they have together.
+        """
+        return self.rounds(domain) * (candidates * _CANDIDATE + cells * _CELL)
 
     def weights(self, domain: Domain, wanted: Mapping[Columns, int]) -> dict[Columns, int]:  # noqa: ARG002
         """What may be chosen, and how much each counts; nothing, where nothing is chosen.

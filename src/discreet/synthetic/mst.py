@@ -68,6 +68,14 @@ class Mst(OfTables):
             part = {name: joined if old == gone else old for name, old in part.items()}
         return chosen
 
+    def rounds(self, domain: Domain) -> int:
+        """A pair of the tree each.
+
+        Args:
+            domain: What is public.
+        """
+        return len(domain.columns) - 1
+
     def weights(self, domain: Domain, wanted: Mapping[Columns, int]) -> dict[Columns, int]:  # noqa: ARG002
         """What may be chosen, and how much each counts.
 

@@ -36,7 +36,7 @@ class Mwem(OfTables):
         progress = Progress(domain, measurer.looks, {})
         weights = self.weights(domain, wanted)
         names = {numbers_of(domain, columns): columns for columns in weights}
-        halves = measurer.shares([1] * (4 * len(domain.columns)))
+        halves = measurer.shares([1] * (2 * self.rounds(domain)))
         for choosing, measuring in zip(halves[0::2], halves[1::2], strict=True):
             candidates = fitting_in(
                 names, progress.sizes, progress.fit.evidence, noise=0.0, rows=progress.rows, cells=MOST_CELLS
@@ -48,6 +48,14 @@ class Mwem(OfTables):
             choice = measurer.choice(listed.values(), choosing)
             chosen = measurer.worst(estimates, listed, dict.fromkeys(estimates, 0), choice)
             progress.take(measurer.noisy(chosen, measurer.noise(chosen, measuring)))
+
+    def rounds(self, domain: Domain) -> int:
+        """Twice as many as there are columns.
+
+        Args:
+            domain: What is public.
+        """
+        return 2 * len(domain.columns)
 
     def weights(self, domain: Domain, wanted: Mapping[Columns, int]) -> dict[Columns, int]:  # noqa: ARG002
         """What may be chosen: the wanted tables.

@@ -41,6 +41,16 @@ class SmallDb(OfTables):
         """
         sequences(domain, LEAST_LENGTH)
 
+    def seconds(self, domain: Domain, *, candidates: int, cells: int) -> float:  # noqa: ARG002
+        """About how long it computes: it scores every database.
+
+        Args:
+            domain: What is public.
+            candidates: Makes no difference here.
+            cells: Makes no difference here.
+        """
+        return 1e-6 * max(QUICKLY_SEEN, sequences(domain, LEAST_LENGTH))
+
     def measure(self, measurer: Measurer, wanted: Mapping[Columns, int]) -> None:
         """Spend the budget on the number of rows, then on one choice.
 

@@ -53,7 +53,7 @@ def tabulation(basis: Basis, workload: Workload, plan: Plan) -> TableRun:
         "strategy": plan.strategy.name,
         "shares": plan.shares.tolist(),
     }
-    return basis.run("tables", purpose=purpose, measure=partial(measure, plan=plan))
+    return basis.run("tables", purpose=purpose, measure=partial(measure, plan=plan), looks=len(plan.measurements))
 
 
 def measure(measurer: Measurer, plan: Plan) -> None:
