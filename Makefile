@@ -81,6 +81,7 @@ bench-synthetic: $(BENCH) $(SYNTHETIC_PEERS:%=$(PEERS_VENV)/%/.installed)  ## sy
 	$(BENCH_VENV)/bin/python -m benchmarks.synthetic --data $(DATA)
 	$(BENCH_VENV)/bin/python -m benchmarks.synthetic_peers --data $(DATA) --peers $(PEERS_VENV)
 	$(BENCH_VENV)/bin/python -m benchmarks.counting --data $(DATA) --large
+	$(BENCH_VENV)/bin/python -m benchmarks.learning --data $(DATA)
 
 docs: $(DEV)  ## the documentation as a website in site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

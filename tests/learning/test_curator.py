@@ -135,12 +135,50 @@ def test_rows_whose_label_is_missing_are_left_out_and_missing_values_are_not():
         )
 
 
+@pytest.mark.parametrize("kind", [LogisticRegression, NaiveBayes, DecisionTree])
+def test_an_evaluation_counts_what_the_model_decides_and_is_paid_for_once(kind):
+    with a_curator(CATALOG.replace("epsilon = 30", "epsilon = 100000")) as curator:
+        model = curator.learn(kind(target="died", features=["age", "ward"]), "visits", rho=5)
+        found = curator.evaluate(model, "visits", rho=500)
+        rows = frame().filter(frame()["died"].is_valid()).to_pydict()
+        expected = np.zeros((2, 2))
+        for decided, true in zip(model.predict(rows), rows["died"], strict=True):
+            expected[int(decided), int(true)] += 1
+        assert np.abs(found.matrix - expected).max() <= 3
+        assert found.accuracy.value == pytest.approx(np.trace(expected) / expected.sum(), abs=0.003)
+        spent = curator.budget()
+        again = curator.evaluate(model, "visits", rho=500)
+        assert again.replayed
+        assert again.stored == found.stored
+        assert curator.budget() == spent
+        rough = curator.evaluate(model, "visits", rho=0.01, name="rough")
+        numbers = {row["number"]: row["value"] for row in rough.card().rows}
+        assert {"accuracy", "precision of True", "recall of False"} <= numbers.keys()
+        assert rough.accuracy.deviation > 100 * found.accuracy.deviation
+        assert curator.release("rough").stored == rough.stored
+
+
+def test_an_evaluation_is_refused_where_rows_are_seen_in_another_way_or_nothing_was_learned():
+    with a_curator() as curator:
+        model = curator.learn(NaiveBayes(target="died", features=["age"]), "visits", rho=0.1)
+        before = curator.budget()
+        with pytest.raises(BadInput):
+            curator.evaluate(model, "SELECT age + 1 AS age, died FROM visits", rho=0.1)
+        with pytest.raises(BadInput):
+            curator.evaluate(NaiveBayes(target="died", features=["age"]), "visits", rho=0.1)
+        with pytest.raises(BadInput):
+            curator.evaluate(curator.learn(Moments(features=["age"]), "visits", rho=0.1), "visits", rho=0.1)
+        assert curator.budget()[0].spent.epsilon > before[0].spent.epsilon  # of the moments alone
+
+
 def test_a_pure_account_takes_what_has_a_pure_epsilon_and_refuses_the_rest_with_a_next_step():
     with a_curator(PURE) as curator:
         for model in MODELS:
             if isinstance(model, NaiveBayes | DecisionTree | KMeans):
                 learned = curator.learn(model, "visits", epsilon=1)
                 assert learned.loss.delta == 0
+                if not isinstance(model, KMeans):
+                    assert curator.evaluate(learned, "visits", epsilon=1).budget.pure_epsilon == 1
                 continue
             before = curator.budget()
             with pytest.raises(NeedsDelta) as refusal:

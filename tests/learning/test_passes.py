@@ -78,6 +78,21 @@ def test_parts_of_rows_are_counted_alike_in_sql_and_in_numpy():
         assert all(table.shape[0] == 2 ** len(partition) and table.sum() == len(codes) for table in here)
 
 
+def test_the_largest_score_of_a_row_is_the_same_in_sql_and_in_numpy():
+    codes, rng = codes_of(3_000), np.random.default_rng(9)
+    for size in (3, 10**6):  # few values, so that there are many ties, and many
+        scores = [
+            Score(
+                {at: tuple(rng.integers(-size, size, SIZES[at]).tolist()) for at in range(5)}, int(rng.integers(size))
+            )
+            for _ in range(4)
+        ]
+        here = CodedArray(codes, SIZES).tables().winners(scores, 5)
+        assert here.shape == (4, 3)
+        assert here.sum() == 3_000
+        assert same([here], [in_duckdb(codes).winners(scores, 5)])
+
+
 def test_more_columns_than_one_statement_tells_apart_are_counted_too():
     codes = np.random.default_rng(2).integers(0, 3, (500, 40))
     connection = duckdb.connect()

@@ -6,6 +6,7 @@ others. The norms are proved in `docs/proofs/learning.md`.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.answering.domain import Columns, Domain
+from discreet.answering.domain import Domain
 from discreet.answering.measurer import Counts, Measurer
 from discreet.engines.residuals import Curve, Partition, Residuals, Score, Split
 from discreet.errors import BadInput, TooLarge
@@ -209,6 +210,21 @@ def impurity(counts: NDArray[np.int64]) -> int:
     return IMPURITY * total - -(-IMPURITY * sum(int(count) ** 2 for count in counts) // total)
 
 
+@dataclass(frozen=True, slots=True)
+class Deciding:
+    """What class a row is decided to be of, from public numbers alone: the one with the largest score, or that of the part it is in."""
+
+    classes: int
+    scores: tuple[Score, ...] = ()
+    partition: Partition = ()
+    class_of_part: tuple[int, ...] = ()
+
+    @property
+    def described(self) -> str:
+        """What it is, in short: two that are described alike are the same."""
+        return hashlib.sha256(repr(self).encode()).hexdigest()
+
+
 class SumMeasurer(Measurer, Protocol):
     """A measurer that also adds up vectors of rows, and divides rows into parts."""
 
@@ -235,8 +251,14 @@ class SumMeasurer(Measurer, Protocol):
     def parts(self, partition: Partition, label: str, mechanism: Gaussian | Laplace) -> Counts:
         """How many rows of each part have each label, with noise."""
 
+    def confusion(self, deciding: Deciding, label: str, mechanism: Gaussian | Laplace) -> Counts:
+        """How many rows of each label are decided to be of each class, with noise: a row for each class."""
+
+    def confusion_noise(self, deciding: Deciding, label: str, share: Fraction) -> Gaussian | Laplace:
+        """The mechanism of that, for so much. Nothing is spent."""
+
     def parts_noise(self, partition: Partition, label: str, share: Fraction) -> Gaussian | Laplace:
         """The mechanism of that, for so much. Nothing is spent."""
 
 
-__all__ = ["Attribute", "Columns", "Curve", "Design", "Partition", "Split", "SumMeasurer"]
+__all__ = ["Attribute", "Deciding", "Design", "Partition", "Score", "Split", "SumMeasurer"]

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.answering.design import IMPURITY, SCALE, Design, impurity
+from discreet.answering.design import IMPURITY, SCALE, Deciding, Design, impurity
 from discreet.answering.measurer import Counts
 from discreet.answering.measuring import Measuring, whole_units
 from discreet.answering.transcript import about
@@ -147,27 +147,62 @@ class Summing(Measuring):
         return scores
 
     def parts_noise(self, partition: Partition, label: str, share: Fraction) -> Gaussian | Laplace:
-        size = 2 ** len(partition) * self.domain.column(label).size
-        if self.is_pure:
-            return Laplace(sensitivity=self.domain.l1, epsilon=whole_units(share), size=size)
-        return Gaussian.for_rho(sensitivity=self.domain.l2, rho=whole_units(share), size=size)
+        return self._count_noise((2 ** len(partition), self.domain.column(label).size), share)
 
     def parts(self, partition: Partition, label: str, mechanism: Gaussian | Laplace) -> Counts:
         shape = (2 ** len(partition), self.domain.column(label).size)
-        needed = self.domain.l2 if isinstance(mechanism, Gaussian) else self.domain.l1
-        if mechanism.size != shape[0] * shape[1] or exact(mechanism.sensitivity) < needed:
-            raise BadInput("This noise is not for these parts.", next_step="Make it with `parts_noise`.")
+        self._check_counts(mechanism, shape)
         asked = about("parts", paid=mechanism, label=label, partition=[_plain(level) for level in partition])
 
         def drawn() -> Counts:
-            place = self.domain.names.index(label)
-            other = next(at for at in range(len(self.domain.names)) if at != place)
-            (table,) = self._tables.divided(partition, (other,), place)
-            return np.asarray(self._run.meter.draw(mechanism, table.sum(axis=1).reshape(-1)), np.int64)
+            counts = self._exact_parts(partition, self.domain.names.index(label))
+            return np.asarray(self._run.meter.draw(mechanism, counts.reshape(-1)), np.int64)
 
         return self._run.look(asked, paid=mechanism, drawn=drawn).outcome.reshape(shape)
 
+    def _exact_parts(self, partition: Partition, label: int) -> Counts:
+        """By part and label: any other column will do."""
+        other = next(at for at in range(len(self.domain.names)) if at != label)
+        (table,) = self._tables.divided(partition, (other,), label)
+        return table.sum(axis=1)
+
+    # Decisions
+
+    def confusion_noise(self, deciding: Deciding, label: str, share: Fraction) -> Gaussian | Laplace:
+        return self._count_noise((deciding.classes, self.domain.column(label).size), share)
+
+    def confusion(self, deciding: Deciding, label: str, mechanism: Gaussian | Laplace) -> Counts:
+        shape = (deciding.classes, self.domain.column(label).size)
+        self._check_counts(mechanism, shape)
+        asked = about("confusion", paid=mechanism, label=label, deciding=deciding.described)
+
+        def drawn() -> Counts:
+            counts = self._exact_confusion(deciding, self.domain.names.index(label))
+            return np.asarray(self._run.meter.draw(mechanism, counts.reshape(-1)), np.int64)
+
+        return self._run.look(asked, paid=mechanism, drawn=drawn).outcome.reshape(shape)
+
+    def _exact_confusion(self, deciding: Deciding, label: int) -> Counts:
+        if deciding.scores:
+            return self._tables.winners(deciding.scores, label)
+        parts = self._exact_parts(deciding.partition, label)
+        counts = np.zeros((deciding.classes, parts.shape[1]), np.int64)
+        np.add.at(counts, np.array(deciding.class_of_part), parts)
+        return counts
+
     # Norms
+
+    def _count_noise(self, shape: tuple[int, int], share: Fraction) -> Gaussian | Laplace:
+        """Of a table in which every row of a person counts once."""
+        size, amount = shape[0] * shape[1], whole_units(share)
+        if self.is_pure:
+            return Laplace(sensitivity=self.domain.l1, epsilon=amount, size=size)
+        return Gaussian.for_rho(sensitivity=self.domain.l2, rho=amount, size=size)
+
+    def _check_counts(self, mechanism: Gaussian | Laplace, shape: tuple[int, int]) -> None:
+        needed = self.domain.l2 if isinstance(mechanism, Gaussian) else self.domain.l1
+        if mechanism.size != shape[0] * shape[1] or exact(mechanism.sensitivity) < needed:
+            raise BadInput("This noise is not for these counts.", next_step="Make it with the measurer.")
 
     def _far(self, reach: int) -> Fraction:
         """How far one person moves what one row moves by the root of `reach`."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from discreet.engines.exact_tables import Codes, Counts, ExactTables
-from discreet.engines.passes import of_arrays, parts_of_arrays
-from discreet.engines.residuals import Integers, Partition, Residuals
+from discreet.engines.passes import of_arrays, parts_of_arrays, winners_of_arrays
+from discreet.engines.residuals import Integers, Partition, Residuals, Score
 
 
 class CodedArray:
@@ -20,7 +21,12 @@ class CodedArray:
     def tables(self) -> ExactTables:
         """What is counted and added up of them."""
         return ExactTables(
-            self._sizes, count=self._counted, merge=self._merged, total=self._totals, divide=self._divided
+            self._sizes,
+            count=self._counted,
+            merge=self._merged,
+            total=self._totals,
+            divide=self._divided,
+            won=self._winners,
         )
 
     def _cells(self, columns: tuple[int, ...]) -> Integers:
@@ -61,3 +67,8 @@ class CodedArray:
             np.bincount(place, minlength=math.prod(shape)).reshape(shape)
             for place, shape in zip(places, wanted, strict=True)
         ]
+
+    def _winners(self, scores: Sequence[Score], label: int) -> Counts:
+        shape = (len(scores), self._sizes[label])
+        cells = np.ravel_multi_index((winners_of_arrays(scores, self._codes), self._codes[:, label]), shape)
+        return np.bincount(cells, minlength=math.prod(shape)).reshape(shape)

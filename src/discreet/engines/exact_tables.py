@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.engines.residuals import Partition, Residuals
+from discreet.engines.residuals import Partition, Residuals, Score
 
 Counts: TypeAlias = NDArray[np.int64]
 Codes: TypeAlias = tuple[tuple[int, ...] | None, ...]
@@ -27,10 +27,10 @@ class ExactTables:
     """How many rows have each combination of codes, for any columns. The repr hides everything.
 
     `sizes` are how many codes each column has. `count` gives the dense table over columns (by number, in order), `merge` the same rows with
-    fewer codes, `total` sums of whole numbers of rows, `divide` counts within parts of the rows.
+    fewer codes, `total` sums of whole numbers of rows, `divide` counts within parts of the rows, `won` by which of several scores is largest.
     """
 
-    __slots__ = ("_count", "_divide", "_kept", "_merge", "_total", "sizes")
+    __slots__ = ("_count", "_divide", "_kept", "_merge", "_total", "_won", "sizes")
 
     def __init__(
         self,
@@ -40,8 +40,10 @@ class ExactTables:
         merge: Callable[[Codes], ExactTables],
         total: Callable[[Residuals, tuple[int, ...]], list[Counts]],
         divide: Callable[[Partition, tuple[int, ...], int], list[Counts]],
+        won: Callable[[Sequence[Score], int], Counts],
     ) -> None:
-        self.sizes, self._count, self._merge, self._total, self._divide = sizes, count, merge, total, divide
+        self.sizes, self._count, self._merge = sizes, count, merge
+        self._total, self._divide, self._won = total, divide, won
         self._kept: OrderedDict[tuple[int, ...], Counts] = OrderedDict()
 
     def __repr__(self) -> str:
@@ -86,6 +88,10 @@ class ExactTables:
     def divided(self, partition: Partition, columns: tuple[int, ...], label: int) -> list[Counts]:
         """For each column how many rows of each part have each code and each label: an axis each."""
         return self._divide(partition, columns, label)
+
+    def winners(self, scores: Sequence[Score], label: int) -> Counts:
+        """How many rows have each score as their largest, the first of several, and each label: an axis each."""
+        return self._won(scores, label)
 
     def merged(self, codes: Codes) -> ExactTables:
         """The same rows with fewer codes."""

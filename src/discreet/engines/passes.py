@@ -52,6 +52,13 @@ class PassText:
         parts = [*kept, *(f"{value} AS r{k}" for k, value in enumerate(values))]
         return f"SELECT {', '.join(parts)} FROM ({source})"
 
+    def winners(self, scores: Sequence[Score], table: str, label: int) -> str:
+        """The label of each row, and the number of its largest score, the first of several, as `winner`."""
+        listed = ", ".join(f"{self._score(score)} AS z{k}" for k, score in enumerate(scores))
+        whens = " ".join(f"WHEN z{k} THEN {k}" for k in range(len(scores)))
+        largest = f"greatest({', '.join(f'z{k}' for k in range(len(scores)))})"
+        return f"SELECT c{label}, CASE {largest} {whens} END AS winner FROM (SELECT c{label}, {listed} FROM {table})"
+
     def parts(self, partition: Partition, table: str) -> str:
         """All rows, and the number of the part of each as `part`."""
         source = f"SELECT *, 0 AS part FROM {table}"
@@ -73,6 +80,11 @@ def of_arrays(residuals: Residuals, codes: Integers) -> Integers:
     if residuals.label is not None:
         scores -= np.array(residuals.labels, np.int64)[:, codes[:, residuals.label]]
     return scores
+
+
+def winners_of_arrays(scores: Sequence[Score], codes: Integers) -> Integers:
+    """The number of the largest score of each row, the first of several."""
+    return np.stack([_score_of(score, codes) for score in scores]).argmax(axis=0)
 
 
 def parts_of_arrays(partition: Partition, codes: Integers) -> Integers:

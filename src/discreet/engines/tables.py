@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 from discreet.engines.exact_tables import Codes, Counts, ExactTables
 from discreet.engines.kernel import Statement
 from discreet.engines.passes import PassText
-from discreet.engines.residuals import Partition, Residuals
+from discreet.engines.residuals import Partition, Residuals, Score
 
 _WIDTHS = {"UTINYINT": 2**8, "USMALLINT": 2**16, "UINTEGER": 2**32}
 _SETS = 32
@@ -46,6 +46,7 @@ class CodedRows:
             merge=lambda codes: self._merged(name, codes, sizes),
             total=lambda residuals, columns: self._totals(name, residuals, columns, sizes),
             divide=lambda partition, columns, label: self._divided(name, partition, columns, label, sizes),
+            won=lambda scores, label: self._winners(name, scores, label, sizes),
         )
 
     def _counted(self, name: str, columns: tuple[int, ...], sizes: tuple[int, ...]) -> Counts:
@@ -89,6 +90,16 @@ class CodedRows:
             table[groups["part"], groups[f"c{at}"], groups[f"c{label}"]] = values["n"]
             counted.append(table)
         return counted
+
+    def _winners(self, name: str, scores: Sequence[Score], label: int, sizes: tuple[int, ...]) -> Counts:
+        text = PassText()
+        rows = text.winners(scores, name, label)
+        sql = f"SELECT winner, c{label}, count(*) AS n FROM ({rows}) GROUP BY winner, c{label}"
+        with self._reading():
+            found = self._cursor.execute(sql, text.values or None).fetchnumpy()
+        table = np.zeros((len(scores), sizes[label]), np.int64)
+        table[np.asarray(found["winner"]), np.asarray(found[f"c{label}"])] = found["n"]
+        return table
 
     def _grouped(
         self, rows: str, sets: list[list[int]], folds: str, text: PassText, *, by_part: bool = False

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.answering.design import SumMeasurer
+from discreet.answering.design import Deciding, SumMeasurer
 from discreet.answering.domain import Domain
 from discreet.answering.measurer import Measured
 from discreet.answering.transcript import Transcript, looks_in
@@ -80,3 +80,6 @@ class NaiveBayes(Classifier):
         scores = self.prior + self._by_column(self.likelihoods, self.codes(rows))
         shares = np.exp(scores - scores.max(axis=1, keepdims=True))
         return shares / shares.sum(axis=1, keepdims=True)
+
+    def deciding(self) -> Deciding:
+        return self._by_scores(self.prior, self.likelihoods)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.answering.design import Deciding, Score
 from discreet.answering.domain import Column, Domain
 from discreet.errors import BadInput, NeedsValues
 from discreet.learning.features import Feature, name_of
@@ -17,6 +18,7 @@ from discreet.learning.model import Floats, Model
 from discreet.mechanisms.reading import read_items
 
 MOST_CLASSES = 64
+_STEPS, _FAR = 1024, 2.0**20
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -64,6 +66,23 @@ class Classifier(Model):
     def feature_names_in_(self) -> list[str]:
         """The names of the features."""
         return [name_of(feature) for feature in self.features]
+
+    @abstractmethod
+    def deciding(self) -> Deciding:
+        """What it decides about a row, from codes and whole numbers alone: for an engine that counts how often it is right."""
+
+    def _by_scores(self, constants: Floats, tables: Mapping[str, Floats]) -> Deciding:
+        """The class with the largest sum; numbers are rounded to 1/1024."""
+        rounded = np.rint(np.clip(constants, -_FAR, _FAR) * _STEPS).astype(np.int64)
+        places = {
+            self.domain.names.index(name): np.rint(np.clip(table, -_FAR, _FAR) * _STEPS)
+            for name, table in tables.items()
+        }
+        scores = [
+            Score({at: tuple(int(x) for x in table[:, k]) for at, table in places.items()}, int(rounded[k]))
+            for k in range(len(rounded))
+        ]
+        return Deciding(len(rounded), tuple(scores))
 
     @abstractmethod
     def predict_proba(self, rows: Any) -> Floats:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Unpack
 
+from discreet.answering.at_hand import rehearsed
 from discreet.answering.parts import CuratorPart
 from discreet.answering.pipeline import Asking
 from discreet.answering.run_options import RunOptions, check_options
-from discreet.answering.runs import TableRun
+from discreet.answering.runs import Basis, TableRun
 from discreet.answering.transcript import Step, Transcript
 from discreet.errors import BadInput, TooLarge
 from discreet.figures import CONFIDENCE
 from discreet.learning.classifier import Classifier
+from discreet.learning.evaluating import PURPOSE as EVALUATE
+from discreet.learning.evaluating import Evaluation, check_same, measure
 from discreet.learning.face import Kind, LearningFace, LearningOptions, LearningPlan, PlannedLook
 from discreet.learning.features import check_undeclared, name_of
 from discreet.learning.model import Model
@@ -66,21 +70,57 @@ class LearnsModels(CuratorPart, LearningFace):
     ) -> tuple[TableRun, Transcript]:
         """The run, and its looks at nobody's rows: whatever would be refused is refused before anything is charged."""
         _check(model)
-        check_options(price, LearningOptions)
-        named = [name_of(feature) for feature in model.wanted]
-        text = columns_question(str(source), named, self.declared)
-        bins = {name_of(feature): count for feature in model.wanted if (count := model.bins_in(feature)) is not None}
-        options: RunOptions = {"bins": bins, "parameters": price.get("parameters", ())}
-        cap = self.declared.cap.cap.delta
-        delta = price.get("delta") or (cap if price.get("rho") is None and cap else None)
-        budget = model.budget(epsilon=price.get("epsilon"), delta=delta, rho=price.get("rho"), is_pure=not cap)
-        basis = self._basis(text, options, required=model.label, budget=budget, name=name)
+        basis = self._rows_for(model, source, price, name)
         if model.work(basis.domain) > MOST_WORK:
             raise TooLarge(
                 "The passes of this model would take too long.", next_step="Ask for fewer passes, classes or columns."
             )
         rehearsal = model.rehearse(basis.domain, basis.budget)
-        return basis.run(f"{type(model).__name__}", purpose=model.described, measure=model.measure), rehearsal
+        return basis.run(type(model).__name__, purpose=model.described, measure=model.measure), rehearsal
+
+    def _rows_for(self, model: Model, source: str | Table, price: LearningOptions, name: str | None) -> Basis:
+        """The columns of a model as codes, and the budget that was named."""
+        check_options(price, LearningOptions)
+        named = [name_of(feature) for feature in model.wanted]
+        text = columns_question(str(source), named, self.declared)
+        bins = {name_of(feature): count for feature in model.wanted if (count := model.bins_in(feature)) is not None}
+        cap = self.declared.cap.cap.delta
+        delta = price.get("delta") or (cap if price.get("rho") is None and cap else None)
+        kind = Model if model.has_learned else type(model)
+        budget = kind.budget(epsilon=price.get("epsilon"), delta=delta, rho=price.get("rho"), is_pure=not cap)
+        options: RunOptions = {"bins": bins, "parameters": price.get("parameters", ())}
+        return self._basis(text, options, required=model.label, budget=budget, name=name)
+
+    def evaluate(
+        self,
+        model: Classifier,
+        source: str | Table,
+        *,
+        name: str | None = None,
+        analyst: str | None = None,
+        request_id: str | None = None,
+        asking: Asking | None = None,
+        **price: Unpack[LearningOptions],
+    ) -> Evaluation:
+        """How well a model that was learned decides about people's rows: a noisy table of decided and true classes, paid for once.
+
+        Args:
+            analyst: Who asks; nobody is the owner at hand.
+            asking: How it can be taken back.
+        """
+        if not isinstance(model, Classifier) or not model.has_learned:
+            raise BadInput(
+                "What is evaluated is a model of classes that has learned.", next_step="Let the curator learn it first."
+            )
+        with self._planning(analyst, None if asking is None else asking.taken_back):
+            basis = self._rows_for(model, source, price, name)
+            check_same(model, basis.domain)
+            deciding = model.deciding()
+            look = partial(measure, deciding=deciding, label=model.target)
+            rehearsed(basis.domain, basis.budget, look)
+            purpose = {"kind": EVALUATE, "label": model.target, "deciding": deciding.described}
+            run = basis.run(f"evaluation of {type(model).__name__}", purpose=purpose, measure=look)
+        return self._made(Evaluation, run, analyst=analyst, request_id=request_id, asking=asking)
 
 
 def _check(model: object) -> None:

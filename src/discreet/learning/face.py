@@ -8,6 +8,8 @@ from typing import Annotated, Protocol, TypedDict, TypeVar, Unpack
 from discreet.answering.parts import RunPlan
 from discreet.documenting import Told
 from discreet.exact import Number
+from discreet.learning.classifier import Classifier
+from discreet.learning.evaluating import Evaluation
 from discreet.learning.model import Model
 from discreet.sql.builder import Table
 from discreet.sql.text import Parameters
@@ -71,5 +73,24 @@ class LearningFace(Told, Protocol):
         Args:
             model: What to learn.
             source: A table's name, or a SELECT of rows.
+            **price: What it may cost.
+        """
+
+    def evaluate(
+        self,
+        model: Classifier,
+        source: str | Table,
+        *,
+        name: str | None = None,
+        request_id: str | None = None,
+        **price: Unpack[LearningOptions],
+    ) -> Evaluation:
+        """How well a model that was learned decides about people's rows: a noisy table of decided and true classes, paid for once.
+
+        Args:
+            model: That a curator has learned.
+            source: A table's name, or a SELECT of rows with the same columns.
+            name: What the release is looked up by.
+            request_id: A name for this call: repeated under it, it is paid for once.
             **price: What it may cost.
         """

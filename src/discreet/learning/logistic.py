@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.answering.design import SCALE, WEIGHTS, WHOLE, Design, SumMeasurer, on_weights
+from discreet.answering.design import SCALE, WEIGHTS, WHOLE, Deciding, Design, SumMeasurer, on_weights
 from discreet.answering.domain import Domain
 from discreet.answering.transcript import Step, Transcript
 from discreet.exact import exact, read_count
@@ -177,6 +177,14 @@ class LogisticRegression(Classifier):
         codes = self.codes(rows)
         scores = np.stack([row[0] + self._by_column(tables_of(design, row), codes) for row in self.weights], axis=1)
         return scores[:, 0] if len(self.weights) == 1 else scores
+
+    def deciding(self) -> Deciding:
+        design, _ = self._design(self.domain)
+        weights = np.vstack([np.zeros(design.width), self.weights]) if len(self.weights) == 1 else self.weights
+        each = [tables_of(design, row) for row in weights]
+        return self._by_scores(
+            weights[:, 0], {name: np.stack([tables[name] for tables in each], axis=1) for name in each[0]}
+        )
 
     def predict_proba(self, rows: Any) -> Floats:
         scores = self.decision_function(rows)

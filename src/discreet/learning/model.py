@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting.account import Account
-from discreet.answering.at_hand import transcript_of
+from discreet.answering.at_hand import rehearsed, transcript_of
 from discreet.answering.budgets import budget_of
 from discreet.answering.design import SumMeasurer
 from discreet.answering.domain import Domain, rebuilt
@@ -235,8 +235,7 @@ class Model(ABC):
             budget: What may be spent.
         """
         self.check(domain)
-        nothing = np.zeros((0, len(domain.columns)), np.int64)
-        return transcript_of(nothing, domain, budget=budget, purpose=self.described, measure=self.measure)
+        return rehearsed(domain, budget, self.measure)
 
     def learned_from(self, stored: bytes, *, receipt: str, replayed: bool) -> Self:
         """A model of the same parameters from a stored transcript.
@@ -269,6 +268,11 @@ class Model(ABC):
         self._transcript, self.domain, self.receipt, self.replayed = other.transcript, other.domain, other.receipt, True
 
     # What was learned
+
+    @property
+    def has_learned(self) -> bool:
+        """Whether there is anything to predict with."""
+        return self._transcript is not None
 
     @property
     def transcript(self) -> Transcript:

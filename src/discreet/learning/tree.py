@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.answering.design import Partition, Split, SumMeasurer
+from discreet.answering.design import Deciding, Partition, Split, SumMeasurer
 from discreet.answering.domain import Bin, Column, Domain
 from discreet.answering.transcript import Transcript
 from discreet.exact import exact, read_count
@@ -85,6 +85,10 @@ class DecisionTree(Classifier):
                 sides[inside] = np.array(split.is_second, np.int64)[codes[inside, split.column]]
             leaf = 2 * leaf + sides
         return leaf
+
+    def deciding(self) -> Deciding:
+        likeliest = tuple(int(k) for k in self.chances.argmax(axis=1))
+        return Deciding(len(self.classes_), partition=self.partition, class_of_part=likeliest)
 
     def predict_proba(self, rows: Any) -> Floats:
         return self.chances[self._leaves(rows)]

@@ -1,0 +1,99 @@
+"""How well a model decides about protected rows: a noisy table of classes that were decided and that are true, and what follows from it."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from discreet.answering.design import Deciding, SumMeasurer
+from discreet.answering.domain import Domain
+from discreet.answering.run_release import RunRelease
+from discreet.errors import BadInput
+from discreet.exact import exact
+from discreet.learning.card import Card, Learned
+from discreet.learning.classifier import Classifier
+from discreet.learning.model import Floats
+from discreet.ledger.releases import rebuild
+from discreet.loss import Loss
+from discreet.mechanisms import Adaptive, Gaussian, Laplace
+
+PURPOSE = "evaluate"
+
+
+def check_same(model: Classifier, domain: Domain) -> None:
+    """Refuse rows that the model does not see as it saw those that it was learned from.
+
+    Args:
+        model: That has learned.
+        domain: What is public about the rows.
+    """
+    if model.domain.columns != domain.columns:
+        raise BadInput(
+            "These rows have other columns, values or bins than the model has learned.",
+            next_step="Evaluate on a source with the same columns, under the catalog that it was learned under.",
+        )
+
+
+def measure(measurer: SumMeasurer, *, deciding: Deciding, label: str) -> None:
+    """The one look of an evaluation.
+
+    Args:
+        measurer: Of the rows.
+        deciding: What the model decides.
+        label: The column of true classes.
+    """
+    measurer.confusion(deciding, label, measurer.confusion_noise(deciding, label, measurer.left))
+
+
+class Evaluation(RunRelease, kind=PURPOSE):
+    """Noisy counts: a row for each class that is decided, a column for each that is true; and accuracy, precision and recall with their ±."""
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """In order."""
+        return self.domain.column(self.purpose["label"]).labels
+
+    @cached_property
+    def matrix(self) -> Any:
+        """The counts, which may be negative."""
+        return self.transcript.steps[0].outcome.reshape(len(self.classes), -1)
+
+    @property
+    def deviation(self) -> float:
+        """Of the noise of each count."""
+        noise = rebuild(self.transcript.steps[0].about["paid"])
+        if isinstance(noise, Gaussian):
+            return math.sqrt(float(exact(noise.variance)))
+        return math.sqrt(2) * float(noise.scale) if isinstance(noise, Laplace) else math.inf
+
+    @property
+    def accuracy(self) -> Learned:
+        """The share of rows that are decided rightly."""
+        return self._share("accuracy", np.eye(len(self.classes)), np.ones_like(self.matrix))
+
+    def _share(self, name: str, inside: Floats, whole: Floats) -> Learned:
+        """Of the counts in `whole`, the share of those in `inside`; its deviation to first order."""
+        total = max(float((self.matrix * whole).sum()), self.deviation, 1.0)
+        share = min(max(float((self.matrix * inside).sum()) / total, 0.0), 1.0)
+        moved = math.sqrt(float(((inside - share * whole) ** 2).sum()))
+        return Learned(name, share, self.deviation * moved / total)
+
+    def card(self) -> Card:
+        """All shares and counts, each with its ±."""
+        count = len(self.classes)
+        shares = [self.accuracy]
+        for k, label in enumerate(self.classes):
+            one, decided, true = np.zeros((3, count, count))
+            one[k, k], decided[k, :], true[:, k] = 1, 1, 1
+            shares += [self._share(f"precision of {label}", one, decided), self._share(f"recall of {label}", one, true)]
+        counts = [
+            Learned(f"{said} where it is {label}", float(self.matrix[a, b]), self.deviation)
+            for a, said in enumerate(self.classes)
+            for b, label in enumerate(self.classes)
+        ]
+        budget = self.budget
+        loss = Loss(budget.epsilon_at(1e-6), 1e-6) if isinstance(budget, Adaptive) else Loss(budget.pure_epsilon)
+        return Card(loss=loss, replayed=self.replayed, receipt=self.receipt, learned=(*shares, *counts), remarks=())
