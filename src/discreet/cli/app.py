@@ -74,6 +74,16 @@ COMMANDS = {
         summary="Count many things at once, so that all agree.",
         example="""discreet tabulate "SELECT ward = 'ER' AS is_er, cost > 500 AS is_dear FROM visits" --marginals 2 --rho 0.01 --name dear""",
     ),
+    "learn": Late(
+        "learning:learn",
+        summary="Learn a model of people's rows: every number with its ±.",
+        example="discreet learn visits --model tree --target ward --feature cost:16 --count 2 --rho 0.01 --name wards",
+    ),
+    "evaluate": Late(
+        "learning:evaluate",
+        summary="Count how often a model is right, with noise.",
+        example="discreet evaluate wards visits --rho 0.01",
+    ),
     "releases": Late(
         "synthesizing:list_releases", summary="List what was made under a name.", example="discreet releases"
     ),

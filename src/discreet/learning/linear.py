@@ -30,7 +30,7 @@ class Line:
 
     @classmethod
     def through(cls, products: NoisyProducts, target: int, *, ridge: float) -> Line:
-        """Least squares with eigenvalues that are at least twice what noise alone would give.
+        """Least squares with eigenvalues that are at least three halves of the most that noise alone gives.
 
         The covariance is G⁻¹(σ²(1 + |w|²)I + σ²(wwᵀ - diag w²) + s²G)G⁻¹: noise of the target's products, noise of the others', and how the
         population's rows were drawn.
@@ -44,7 +44,7 @@ class Line:
         kept = np.array([place for place in range(design.width) if place != target])
         among, towards = products.matrix[np.ix_(kept, kept)], products.matrix[kept, target]
         values, vectors = np.linalg.eigh(among)
-        least = 2 * noise * math.sqrt(len(kept))
+        least = 3 * noise * math.sqrt(len(kept))
         inverse = (vectors / np.maximum(values + ridge, max(least, 1e-9))) @ vectors.T
         weights = inverse @ towards
         left_over = products.matrix[target, target] - 2 * weights @ towards + weights @ among @ weights

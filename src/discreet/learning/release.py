@@ -30,6 +30,21 @@ _OF_ALL = ("kind", "model", "columns", "target")
 class ModelRelease(RunRelease, kind=PURPOSE):
     """A model that was learned from protected rows."""
 
+    @classmethod
+    def of(cls, model: Model, *, name: str | None) -> ModelRelease:
+        """A model that has learned, as a release.
+
+        Args:
+            model: That a curator has learned.
+            name: What it is looked up by.
+        """
+        return cls(model.transcript.encoded(), name=name, receipt=model.receipt, replayed=model.replayed)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What it was made of, in JSON."""
+        return {**super().facts, "model": self.purpose["model"]}
+
     @cached_property
     def model(self) -> Model:
         """The model, ready to predict."""
