@@ -24,6 +24,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import psycopg
+import pytest
 from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 from scipy import stats
@@ -39,6 +40,7 @@ from tests.attacks.test_linking import MEDALLIONS, name_every_taxi
 from tests.checks import FALSE_ALARM, _binned, children_share_no_noise
 from tests.commands import run_apart
 from tests.laws import Law, exp_of, gaussian_law, laplace_law
+from tests.learning.worlds import covered
 from tests.ledger.asking import open_ledger
 from tests.ledger.test_crashes import STEPS, check_books, exit_at, kill_under_load
 from tests.ledger.test_races import UNITS, race
@@ -89,6 +91,7 @@ THROWN = 400
 GUESSES = 100
 GUESSED = ("differencing", "averaging", "homogeneity", "background", "intersection", "sampling", "auditing", "lowbits", "timing", "name-and-shame")  # fmt: skip
 """Attacks that guess a bit: the suite plays too few of them at epsilon 1 to break the bound by being right."""
+LEARNED = 300
 
 
 def follows(draw: Callable[[int, RandomBits], np.ndarray], law: Law) -> str:
@@ -347,6 +350,7 @@ def soaks(ledgers: dict[str, Callable[[], str]]) -> Iterator[tuple[str, str, Cal
     yield f"service: {SERVER_KILLS} kill -9 under 8 clients", "none", server_kills
     yield f"synthetic data: kill -9 at every step of {EXITS} runs", "none", synthesis_kills
     yield f"sessions: kill -9 at every step of {4 * EXITS} of them", "none", session_kills
+    yield f"learning: {LEARNED} runs at three sizes and two prices, 95 % intervals", "runs", models_cover
     yield f"synthetic data: {AUDITED:,} runs of aim a side, a person known but for being there", "audit", audited
     yield "service: every attack of strangers, larger", "none", strangers
     yield (
@@ -378,6 +382,18 @@ def randomizers() -> str:
 def audited() -> str:
     """What the suite runs thirty times."""
     return f"told apart by {test_audit.check(AUDITED):.2f} standard deviations, mu is {test_audit.MU:.2f}"
+
+
+def models_cover() -> str:
+    """The population's coefficients of a line, and those of a logistic fit without noise."""
+    shares = []
+    with pytest.MonkeyPatch.context() as patch:
+        for kind, least in (("linear", 0.93), ("logistic", 0.92)):
+            for count, epsilon in itertools.product((1_000, 5_000, 20_000), (0.3, 1)):
+                share = covered(kind, runs=LEARNED, count=count, epsilon=epsilon, patch=patch)
+                shares.append(f"{kind} {count:,} at {epsilon}: {share:.3f}")
+                assert least <= share <= 0.97, shares[-1]
+    return "; ".join(shares)
 
 
 def whole_demo() -> str:

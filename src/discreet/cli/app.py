@@ -77,12 +77,12 @@ COMMANDS = {
     "learn": Late(
         "learning:learn",
         summary="Learn a model of people's rows: every number with its ±.",
-        example="discreet learn visits --model tree --target ward --feature cost:16 --count 2 --rho 0.01 --name wards",
+        example="""discreet learn "SELECT ward = 'ER' AS is_er, cost > 500 AS is_dear FROM visits" --model bayes --target is_dear --feature is_er --rho 0.01 --name model""",
     ),
     "evaluate": Late(
         "learning:evaluate",
         summary="Count how often a model is right, with noise.",
-        example="discreet evaluate wards visits --rho 0.01",
+        example="""discreet evaluate model "SELECT ward = 'ER' AS is_er, cost > 500 AS is_dear FROM visits" --rho 0.01""",
     ),
     "releases": Late(
         "synthesizing:list_releases", summary="List what was made under a name.", example="discreet releases"
