@@ -123,21 +123,38 @@ class LogisticRegression(Classifier):
     def _deviation(
         self, steps: Steps, products: NoisyProducts, weights: Floats, noise: float, turned: Floats
     ) -> Floats:
-        """The error along each eigenvector follows e ← (1 - h/c)e - ξ/c, pass by pass, with curvature h about its minimum.
-
-        What is left of the way from 0 after all passes is added to it.
+        """Noise, to first order about weights that are shortened by what noise alone adds to the spread of scores; and what is left of the way from 0
+        after all passes.
         """
+        mean = products.matrix[0] / products.rows
+        spread = products.matrix / products.rows - np.outer(mean, mean)
+        roughly = steps.vectors @ self._covariance(steps, _curvature(products, weights)[0], noise) @ steps.vectors.T
+        scores = max(float(weights @ spread @ weights), 1e-9)
+        truly = max(scores - max(float((spread * roughly).sum()), 0.0), scores / 16)
+        curvature, level = _curvature(products, weights * math.sqrt(truly / scores))
         half = (self.passes + 1) // 2
-        kept = 1 - _variance(products, weights) * steps.values / steps.curvature
-        powers = kept[:, None] ** np.arange(self.passes + 1)
-        of_noise = np.zeros(len(kept))
+        kept = (1 - level * steps.values / steps.curvature)[:, None] ** np.arange(
+            self.passes - half + 1, self.passes + 1
+        )
+        left = np.clip(kept.mean(axis=1), 0, 0.9)
+        missing = left / (1 - left) * (weights @ steps.vectors)
+        whole = turned @ steps.vectors
+        noisy = ((whole @ self._covariance(steps, curvature, noise)) * whole).sum(axis=1)
+        return np.sqrt(np.maximum(noisy + (whole**2) @ missing**2, 0))
+
+    def _covariance(self, steps: Steps, curvature: Floats, noise: float) -> Floats:
+        """Along the eigenvectors: the error follows e ← (I - PH)e - Pξ, pass by pass, and the mean of the last passes is taken of it."""
+        half = (self.passes + 1) // 2
+        stepped = np.eye(len(steps.values)) - (steps.vectors.T @ curvature @ steps.vectors) / steps.curvature[:, None]
+        powers = [np.eye(len(stepped))]
+        for _ in range(self.passes):
+            powers.append(powers[-1] @ stepped)
+        covariance = np.eye(len(stepped)) / (12 * WEIGHTS**2 * half)
         for drawn in range(self.passes):
             ends = [end for end in range(self.passes - half + 1, self.passes + 1) if end > drawn]
-            of_noise += (sum(powers[:, end - 1 - drawn] for end in ends) / half) ** 2
-        variance = of_noise * (noise / steps.curvature) ** 2 + 1 / (12 * WEIGHTS**2 * half)
-        left = np.clip(powers[:, self.passes - half + 1 :].mean(axis=1), 0, 0.9)
-        missing = left / (1 - left) * (weights @ steps.vectors)
-        return np.sqrt(np.maximum(((turned @ steps.vectors) ** 2) @ (variance + missing**2), 0))
+            moved = sum(powers[end - 1 - drawn] for end in ends) / half * (noise / steps.curvature)
+            covariance += moved @ moved.T
+        return covariance
 
     @property
     def learned(self) -> list[Learned]:
@@ -208,11 +225,22 @@ def _noise_of(step: Step) -> float:
     return math.sqrt(float(exact(noise.variance))) / (WHOLE * SCALE)
 
 
-def _variance(products: NoisyProducts, weights: Floats) -> float:
-    """The mean of p(1 - p) over rows whose scores have the mean and the variance that the products say, as normal scores have it."""
-    mean = products.matrix[0] / products.rows
-    centred = products.matrix / products.rows - np.outer(mean, mean)
-    spread = math.sqrt(max(float(weights @ centred @ weights), 0.0))
-    points, shares = np.polynomial.hermite_e.hermegauss(32)
-    chance = 1 / (1 + np.exp(-np.clip(float(weights @ mean) + spread * points, -30, 30)))
-    return float((shares * chance * (1 - chance)).sum() / shares.sum())
+def _curvature(products: NoisyProducts, weights: Floats) -> tuple[Floats, float]:
+    """The sum of p(1 - p) x xᵀ, as normal rows of the mean and covariance that the products say have it; and the mean of p(1 - p).
+
+    With v = p(1 - p) of a normal score, E[vξ] = E[v']Σw and E[vξξᵀ] = E[v]Σ + E[v'']ΣwwᵀΣ (Stein).
+    """
+    rows, mean = products.rows, products.matrix[0] / products.rows
+    spread = products.matrix / rows - np.outer(mean, mean)
+    along = spread @ weights
+    width = math.sqrt(max(float(weights @ along), 1e-9))
+    points, shares = np.polynomial.hermite_e.hermegauss(48)
+    chance = 1 / (1 + np.exp(-np.clip(float(weights @ mean) + width * points, -30, 30)))
+    variance, shares = chance * (1 - chance), shares / shares.sum()
+    level, slope, bend = (
+        float((shares * variance * form).sum()) for form in (1, points / width, (points**2 - 1) / width**2)
+    )
+    mixed = slope * np.outer(mean, along)
+    curved = level * (spread + np.outer(mean, mean)) + mixed + mixed.T + bend * np.outer(along, along)
+    values, vectors = np.linalg.eigh(curved)
+    return rows * (vectors * np.maximum(values, 0)) @ vectors.T, level
