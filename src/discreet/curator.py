@@ -38,7 +38,7 @@ from discreet.mechanisms.base import least
 from discreet.sessions.curating import OpensSessions
 from discreet.sessions.session import Session
 from discreet.sql import Table
-from discreet.sql.text import Parameters
+from discreet.sql.text import Parameters, wording
 from discreet.synthetic.curating import MakesSynthetic
 from discreet.workloads.curating import AnswersWorkloads
 
@@ -188,7 +188,7 @@ class Curator(MakesSynthetic, AnswersWorkloads, LearnsModels, OpensSessions, Fin
         details = {"delta": delta, "mechanism": mechanism, "parameters": parameters, "taken_back": taken_back}
         with self._planning(analyst, taken_back):
             plan = self._priced(sql, epsilon=epsilon, within=within, confidence=confidence, **details)
-            wanted = self._release(plan, label or str(sql))
+            wanted = self._release(plan, label or wording(str(sql)))
             if asking is not None and asking.limit is not None:
                 asking.limit.check(plan)
         paid = self._pipeline.answer(wanted, analyst=analyst, request_id=request_id, asking=asking)
@@ -266,7 +266,10 @@ class Curator(MakesSynthetic, AnswersWorkloads, LearnsModels, OpensSessions, Fin
         details = {"delta": delta, "mechanism": mechanism, "parameters": parameters}
         with self._planning(analyst, None):
             plan = self._priced(sql, epsilon=epsilon, within=within, confidence=confidence, **details)
-        earlier = self.ledger.paid_under_earlier_format(str(sql), question_format=FORMAT, data_version=self.version)
+        earlier = any(  # of which the first releases kept the comments too
+            self.ledger.paid_under_earlier_format(words, question_format=FORMAT, data_version=self.version)
+            for words in {str(sql), wording(str(sql))}
+        )
         wanted = self._release(plan, str(sql))
         charged = self._pipeline.would_charge(wanted, analyst=analyst)
         return explained(
@@ -344,7 +347,7 @@ class Curator(MakesSynthetic, AnswersWorkloads, LearnsModels, OpensSessions, Fin
         taken_back = None if asking is None else asking.taken_back
         with self._planning(analyst, taken_back):
             plan = self.plan(sql, epsilon=epsilon, parameters=parameters, taken_back=taken_back)
-        wanted = self._watchable(plan, threshold, run, str(sql))
+        wanted = self._watchable(plan, threshold, run, wording(str(sql)))
         return begin(
             wanted, self._pipeline, version=self.version, analyst=analyst, request_id=request_id, asking=asking
         )
@@ -371,7 +374,7 @@ class Curator(MakesSynthetic, AnswersWorkloads, LearnsModels, OpensSessions, Fin
         """
         with self._planning(analyst, None):
             plan = self.plan(sql, epsilon=epsilon, parameters=parameters)
-        wanted = self._watchable(plan, threshold, run, str(sql))
+        wanted = self._watchable(plan, threshold, run, wording(str(sql)))
         return resume(wanted, self._pipeline, version=self.version, analyst=analyst)
 
     def _watchable(self, plan: Plan, threshold: Number, run: int, label: str) -> Watchable:

@@ -2,10 +2,13 @@
 
 import datetime
 import hashlib
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from discreet.accounting import open_filter
+from discreet.answering.books import balances, history
 from discreet.errors import (
     AccountFrozen,
     BadInput,
@@ -17,6 +20,7 @@ from discreet.errors import (
 )
 from discreet.ledger import Request, verify
 from discreet.mechanisms import Gaussian, Laplace, PartitionSelection
+from discreet.store import open_store
 from tests.ledger.asking import a_ledger, a_request, ask, open_ledger
 
 
@@ -345,3 +349,44 @@ def test_an_account_that_holds_a_gaussian_cannot_become_pure(where):
     ask(ledger, Request(id="1", question="1", releases=(Gaussian.for_rho(sensitivity=1, rho=0.1),)))
     with pytest.raises(BadInput):
         ledger.open_account(open_filter(5))
+
+
+def test_who_looks_waits_for_no_writer_and_sees_what_was_committed(where):
+    ledger = a_ledger(where)
+    ask(ledger, a_request(1))
+    elsewhere = open_store(where)
+    with (
+        elsewhere.transaction(),
+        ledger._store._writers.queue,
+    ):  # the lock of the database, and the line of this process
+        running, account, (charge,) = ledger.latest()
+        assert (running.head, account.spent.epsilon) == (ledger.head(), 0.01)
+        assert ledger.entry(charge.seq) == ledger.history()[charge.seq - 1] == charge
+        assert ledger.is_paid(a_request(1))
+        assert ledger.would_charge(a_request(2)) == {"dataset": True, "analyst:alice": True}
+        assert ledger.recalled(a_request(1)).receipt == charge.hash
+        assert [past.number for past in history(ledger, None)] == [charge.seq]
+        assert [balance.account for balance in balances(ledger, "alice")] == ["dataset", "alice"]
+    elsewhere.close()
+
+
+def test_looking_and_charging_at_once_never_disagree(where):
+    ledger, ended = a_ledger(where), threading.Event()
+
+    def look():
+        while not ended.is_set():
+            running, account, latest = ledger.latest()
+            assert running.accounts["dataset"].total == account.total
+            assert tuple(entry.seq for entry in reversed(latest)) == running.latest
+            ledger.recalled(a_request(1))
+
+    with ThreadPoolExecutor() as threads:
+        lookers = [threads.submit(look) for _ in range(3)]
+        try:
+            for number in range(40):
+                ask(ledger, a_request(number))
+        finally:
+            ended.set()
+    for looker in lookers:
+        looker.result()
+    assert verify(ledger).sound

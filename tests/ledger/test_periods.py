@@ -261,6 +261,6 @@ def test_verification_prices_each_period_by_itself(where):
     """An entry, sealed as only who holds the secret can, that charges more than was left in its month."""
     books = Books(where)
     books.ask(0.75)
-    charge = books.ledger.charges(limit=1)[0]
+    ((charge, _),) = books.ledger.charges(limit=1)
     forge(books.ledger, "charge", {**charge.body, "request": "forged", "question": "forged"})
     assert any("granted above a cap" in problem for problem in verify(books.opened()).problems)

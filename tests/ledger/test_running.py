@@ -258,9 +258,9 @@ def test_rows_of_older_books_get_the_entries_that_charged_them(tmp_path):
     with ledger._store.transaction() as t:
         assert sorted(seq for (seq,) in t.run("SELECT charged FROM ledger_questions")) == [3, 6, 8]
         assert sorted(seq for (seq,) in t.run("SELECT charged FROM ledger_paid")) == [3, 6, 8]
-    assert [entry.seq for entry in ledger.charges(limit=2)] == [8, 6]
-    assert [entry.seq for entry in ledger.charges(analyst="alice", limit=9)] == [6, 3]
-    assert [entry.seq for entry in ledger.charges(analyst="alice", before=6, limit=9)] == [3]
+    assert [entry.seq for entry, _ in ledger.charges(limit=2)] == [8, 6]
+    assert [entry.seq for entry, _ in ledger.charges(analyst="alice", limit=9)] == [6, 3]
+    assert [entry.seq for entry, _ in ledger.charges(analyst="alice", before=6, limit=9)] == [3]
 
 
 def test_the_totals_of_the_card_and_the_bill_are_those_of_the_history(where):

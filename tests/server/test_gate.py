@@ -93,6 +93,19 @@ def test_an_address_in_a_trailer_is_not_believed(proxied):
     assert seen[429] > 10, seen
 
 
+# What is shown to everybody
+
+
+def test_the_card_is_made_once_for_many(door, monkeypatch):
+    made, card = [], door.curator.card
+    monkeypatch.setattr(type(door.curator), "card", lambda _: made.append(1) or card())
+    monkeypatch.setattr("discreet.server.shown._LASTS", 3600.0)
+    with client_of(door.app) as client:
+        seen = {client.get("/v1/transparency").json()["dataset"] for _ in range(20)}
+    assert seen == {door.curator.dataset}
+    assert len(made) <= 2, "once more where the first look found entries that this process had not seen"
+
+
 # The event loop
 
 
@@ -111,7 +124,7 @@ def touched(monkeypatch):
 
         monkeypatch.setattr(kind, name, call)
 
-    for name in ("transaction", "snapshot", "scrub"):
+    for name in ("transaction", "reading", "snapshot", "scrub"):
         watched(Store, name)
     watched(GroupCommit, "run")
     return seen

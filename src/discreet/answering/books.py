@@ -56,7 +56,7 @@ def history(ledger: Ledger, analyst: str | None, *, before: int | None = None, l
             next_step="Ask for less at a time, and for what came before by the number of the last.",
         )
     charges = ledger.charges(analyst=analyst, before=before, limit=limit)
-    return [_release(entry, tell=True) for entry in charges]
+    return [_release(entry, worded=worded, tell=True) for entry, worded in charges]
 
 
 def asked(ledger: Ledger, analyst: str | None) -> Asked:
@@ -68,18 +68,19 @@ def asked(ledger: Ledger, analyst: str | None) -> Asked:
     return Asked(sum(each.questions for each in counts), sum(each.free for each in counts))
 
 
-def _release(entry: Entry, *, tell: bool) -> PastRelease:
-    """A charge as people may see it; `tell` also the text and who asked."""
-    cost = _cost(tuple(rebuild(release) for release in entry.body["releases"]))
+def _release(entry: Entry, *, worded: Entry, tell: bool) -> PastRelease:
+    """A charge as people may see it, with the entry that has its words and its price; `tell` also the text and who asked."""
+    releases = worded.body["releases"]
+    cost = _cost(tuple(map(rebuild, releases)))
     return PastRelease(
         time=entry.time,
-        mechanisms=tuple(sorted({release["mechanism"] for release in entry.body["releases"]})),
+        mechanisms=tuple(sorted({release["mechanism"] for release in releases})),
         epsilon=cost.pure_epsilon if math.isfinite(cost.pure_epsilon) else None,
         rho=cost.rho,
         delta=float(cost.delta),
         replayed=not entry.body["accounts"],
         receipt=entry.hash,
-        sql=entry.body["label"] if tell else None,
+        sql=worded.body["label"] if tell else None,
         analyst=entry.body["analyst"] if tell else None,
         paid_by=tuple(map(holder, entry.body["accounts"])) if tell else (),
         number=entry.seq,
@@ -94,9 +95,8 @@ def _cost(releases: tuple[Mechanism, ...]) -> Composed:
 
 def card(ledger: Ledger, catalog: Catalog, *, dataset: str, version: int) -> Card:
     """Public: no question's text and nobody's name."""
-    account, running = ledger.account(), ledger.running()
+    running, account, latest = ledger.latest()
     units = {table.unit.column for table in catalog.tables.values() if table.unit is not None}
-    latest = [ledger.entry(number) for number in reversed(running.latest)]
     return Card(
         dataset=dataset,
         data_version=version,
@@ -106,7 +106,7 @@ def card(ledger: Ledger, catalog: Catalog, *, dataset: str, version: int) -> Car
         spent=account.spent,
         in_words=Loss(account.cap.epsilon, account.cap.delta).in_words(),
         totals=tuple(_totals(names, released) for names, released in sorted(running.released.items())),
-        releases=tuple(_release(entry, tell=False) for entry in latest if entry is not None),
+        releases=tuple(_release(entry, worded=entry, tell=False) for entry in latest),
         head=f"{running.head.seq}:{running.head.hash}" if running.head else "0:",
         renewal=renewal_of(account),
         published=tuple(PublishedRelease(name, release.time) for name, release in sorted(running.published.items())),

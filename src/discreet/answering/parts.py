@@ -26,7 +26,7 @@ from discreet.mechanisms import Adaptive
 from discreet.mechanisms.adaptive import AdaptiveBudget
 from discreet.sql import Table
 from discreet.sql.people import Found, plan_rows
-from discreet.sql.text import Parameters
+from discreet.sql.text import Parameters, wording
 
 Made = TypeVar("Made", bound=RunRelease)
 
@@ -125,7 +125,7 @@ class CuratorPart(Told, ABC):
         )
         self._engine.bind_rows(rows.question)
         domain = domain_of(rows, self.declared.neighbours)
-        return Basis(rows, domain, budget, self.version, str(source), name)
+        return Basis(rows, domain, budget, self.version, wording(str(source)), name)
 
     def _planned(self, run: TableRun, analyst: str | None) -> dict[str, Any]:
         """What every `RunPlan` says of a run."""

@@ -228,6 +228,8 @@ _IN_WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
 
 def _about(entry: Entry) -> str:
     body = entry.body
+    if entry.kind == "charge" and "of" in body:
+        return f"entry {body['of']} asked again by {body['analyst'] or 'the owner'}, paid by nobody"
     if entry.kind == "charge":
         names = ", ".join(release["mechanism"] for release in body["releases"])
         payers = ", ".join(map(holder, body["accounts"])) or "nobody"

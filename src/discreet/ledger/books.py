@@ -44,7 +44,7 @@ class Books:
         """What tells these books from all others, wherever they are and however that is spelt: the hash of their first entry, which is
         salted. Empty while nothing is in them.
         """
-        with self._store.transaction() as t:
+        with self._store.reading() as t:
             first = chain.entry_at(t, 1)
         return self.writer.seals.check(first).hash if first else ""
 
@@ -78,7 +78,7 @@ class Books:
 
     def is_paid(self, request: Request) -> bool:
         """Whether a question would cost its asker nothing: it is answered, and they have paid for it."""
-        with self._store.transaction() as t:
+        with self._store.reading() as t:
             return questions.is_free(t, request.key, request.analyst)
 
     def would_charge(self, request: Request) -> dict[str, bool]:
@@ -111,7 +111,7 @@ class Books:
             running = self.running()
             if running.version == data_version and min(running.formats, default=question_format) >= question_format:
                 return False
-            with self._store.transaction() as t:
+            with self._store.reading() as t:
                 self._paid_before[known] = formats.paid_before(
                     t, question_format=question_format, data_version=data_version
                 )
@@ -179,29 +179,41 @@ class Books:
 
     def head(self) -> Entry | None:
         """The last entry: its number and hash, noted elsewhere, make a later truncation visible."""
-        with self._store.transaction() as t:
+        with self._store.reading() as t:
             return chain.last_entry(t)
+
+    @property
+    def known_head(self) -> Entry | None:
+        """The last entry that this process has seen: nothing is looked up."""
+        known = self.writer.known
+        return None if known is None else known.head
 
     def entry(self, seq: int) -> Entry | None:
         """One entry by its number; None where the books do not go so far."""
         with self.writer.reading() as draft:
-            entry, head = chain.entry_at(draft.t, seq), draft.running.head
-            if entry is None and head is not None and 1 <= seq <= head.seq:
-                draft.seals.refuse(f"Entry {seq} is missing")
-            return entry and draft.seals.check(entry)
+            head = draft.running.head
+            return _entry(draft, seq) if head is not None and 1 <= seq <= head.seq else None
+
+    def latest(self) -> tuple[RunningBooks, Account, list[Entry]]:
+        """What the chain adds up to, the dataset's account, and the last charges that somebody paid, newest first: all at one moment."""
+        with self.writer.reading() as draft:
+            paid = [_entry(draft, number) for number in reversed(draft.running.latest)]
+            return draft.running, draft.account(DATASET), paid
 
     def history(self, *, last: int | None = None, before: int | None = None) -> list[Entry]:
         """Entries in order, or the last few of them; with `before`, of those with smaller numbers. They are told as they are."""
-        with self._store.transaction() as t:
+        with self._store.reading() as t:
             if last is None or last < 0:
                 return list(chain.entries_after(t, 0))
             return chain.last_entries(t, last, before=before)
 
-    def charges(self, *, analyst: str | None = None, before: int | None = None, limit: int) -> list[Entry]:
-        """The last `limit` charges, newest first: of one analyst or of all, and with numbers below `before`."""
+    def charges(
+        self, *, analyst: str | None = None, before: int | None = None, limit: int
+    ) -> list[tuple[Entry, Entry]]:
+        """The last `limit` charges, newest first: of one analyst or of all, and with numbers below `before`; each with the entry that has its words."""
         with self.writer.reading() as draft:
             charges = chain.charges_before(draft.t, before, analyst=analyst, limit=limit)
-            return [draft.seals.check(entry) for entry in charges]
+            return [(draft.seals.check(entry), questions.worded(draft, entry)) for entry in charges]
 
     def charges_with(self, receipt: str) -> list[Entry]:
         """The charge that a receipt stands for, if it is in the books."""
@@ -210,8 +222,14 @@ class Books:
 
     def running(self) -> RunningBooks:
         """What the chain adds up to: for reading, and not to be changed."""
-        with self._store.transaction() as t:
-            return self.writer.followed(t)
+        with self.writer.reading() as draft:
+            return draft.running
+
+
+def _entry(draft: Draft, seq: int) -> Entry:
+    """An entry that there must be."""
+    entry = chain.entry_at(draft.t, seq)
+    return draft.seals.refuse(f"Entry {seq} is missing") if entry is None else draft.seals.check(entry)
 
 
 def _published_answer(draft: Draft, name: str) -> bytes:

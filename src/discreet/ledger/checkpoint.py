@@ -26,7 +26,7 @@ from discreet.store import Transaction
 
 EVERY = 500
 """Entries from one to the next: as many as are followed again when the books are opened."""
-_FORMAT = 7
+_FORMAT = 8
 
 
 class Checkpoints:
@@ -85,6 +85,7 @@ def _facts(running: RunningBooks) -> dict[str, Any]:
         "begun": running.begun,
         "formats": list(running.formats.items()),
         "asked": [(name, asked.questions, asked.free) for name, asked in running.asked.items()],
+        "repeats": running.repeats,
         "released": [
             (names, released.times, released.cost.pure, released.cost.rho, released.cost.delta)
             for names, released in running.released.items()
@@ -115,6 +116,7 @@ def _running(facts: dict[str, Any], running: RunningBooks) -> RunningBooks:
     running.version, running.begun = facts["version"], facts["begun"]
     running.formats = dict(facts["formats"])
     running.asked = {name: Asked(questions, free) for name, questions, free in facts["asked"]}
+    running.repeats = facts["repeats"]
     running.released = {
         tuple(names): Released(times, Charge(pure, rho, delta)) for names, times, pure, rho, delta in facts["released"]
     }

@@ -201,8 +201,10 @@ class Ledger(Books):
                 chain.damaged("A request counts as made and was not paid for.")
             is_first = standing.requested is None and standing.asked is None
             receipt = "" if is_first else questions.receipt_of(draft, standing)
-            if standing.requested is None:
-                charge = self._charge(draft, request, unpaid)
+            if standing.requested is None and (
+                unpaid or is_first or questions.has_room_for_repeat(draft, request.analyst)
+            ):
+                charge = self._charge(draft, request, unpaid) if unpaid else questions.repeat(draft, request, standing)
                 receipt = receipt or charge.hash
             stored = questions.stored_answer(draft, standing)
             if stored is not None:

@@ -14,8 +14,11 @@ from discreet.ledger import chain
 from discreet.ledger.accounts import DATASET, analyst_account
 from discreet.ledger.draft import Draft
 from discreet.ledger.entries import Entry
+from discreet.ledger.requests import Request
 from discreet.store import Transaction
 
+REPEATS_A_DAY = 1_000
+"""Entries of one analyst that charge nobody. Beyond them what is paid for is answered without one."""
 _NO_ENTRY = 0
 _NOT_CHARGED = "A question counts as paid without an entry that says so."
 
@@ -83,6 +86,31 @@ def _charge_at(draft: Draft, known: Standing, number: Any) -> Entry:
     if charge is None or draft.seals.check(charge).kind != "charge" or charge.body["question"] != known.question:
         chain.damaged(_NOT_CHARGED)
     return charge
+
+
+def has_room_for_repeat(draft: Draft, analyst: str | None) -> bool:
+    """Whether one more repeat is written down today; what costs nothing must not fill a disk."""
+    repeats = draft.running.repeats if draft.running.day == draft.today else {}
+    return repeats.get(analyst or "", 0) < REPEATS_A_DAY
+
+
+def repeat(draft: Draft, request: Request, known: Standing) -> Entry:
+    """Write down that somebody asked what is paid for: words and price are in the entry that it refers to."""
+    first = _charge_at(draft, known, known.charged if known.asked is None else known.asked)
+    facts: dict[str, Any] = {"accounts": [], "analyst": request.analyst, "request": request.id, "question": request.key}
+    entry = draft.append("charge", {**facts, "format": request.format, "of": first.body.get("of", first.seq)})
+    mark_paid(draft, entry)
+    return entry
+
+
+def worded(draft: Draft, charge: Entry) -> Entry:
+    """The entry that has the words and the price of a charge: itself, or the one that a repeat refers to."""
+    if "of" not in charge.body:
+        return charge
+    first = chain.entry_at(draft.t, charge.body["of"])
+    if first is None or draft.seals.check(first).body.get("question") != charge.body["question"]:
+        chain.damaged("A question was asked again that is not there any more.")
+    return first
 
 
 def mark_paid(draft: Draft, charge: Entry) -> None:

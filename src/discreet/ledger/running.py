@@ -71,6 +71,8 @@ class RunningBooks:
     """In this data version: the number of the last charge in each format."""
     asked: dict[str, Asked] = field(default_factory=dict)
     """By analyst; the owner's under no name."""
+    repeats: dict[str, int] = field(default_factory=dict)
+    """On this day, by analyst: entries that charged nobody."""
     released: dict[tuple[str, ...], Released] = field(default_factory=dict)
     """By the mechanisms of a release, where somebody paid for it."""
     latest: tuple[int, ...] = ()
@@ -109,6 +111,7 @@ class RunningBooks:
             priced_before=set(self.priced_before),
             formats=dict(self.formats),
             asked=dict(self.asked),
+            repeats=dict(self.repeats),
             released=dict(self.released),
             units=dict(self.units),
             declared=set(self.declared),
@@ -130,7 +133,8 @@ class RunningBooks:
         self.head = entry
         self.begun = self.begun or entry.time
         try:
-            self.day = max(self.day, clock.day_of(entry.time))
+            if (day := clock.day_of(entry.time)) > self.day:
+                self.day, self.repeats = day, {}
             return list(self._apply(entry))
         except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError, DiscreetError):
             return [f"entry {entry.seq} cannot be read"]
@@ -264,7 +268,9 @@ class RunningBooks:
 
     def _charge(self, entry: Entry) -> Iterable[str]:
         body = entry.body
-        releases = [rebuild(release) for release in body["releases"]]
+        releases = [rebuild(release) for release in ([] if "of" in body else body["releases"])]
+        if "of" in body and body["accounts"]:
+            yield f"entry {entry.seq} charged for what it calls a repeat"
         for name in body["accounts"]:
             if name not in self.accounts:
                 yield f"entry {entry.seq} charged an account that was not open"
@@ -311,7 +317,9 @@ class RunningBooks:
         self.formats[formats.format_of(entry)] = entry.seq
         asked = self.asked.get(body["analyst"] or "", Asked())
         self.asked[body["analyst"] or ""] = Asked(asked.questions + 1, asked.free + free)
-        if not free:
+        if free:
+            self.repeats[body["analyst"] or ""] = self.repeats.get(body["analyst"] or "", 0) + 1
+        else:
             names = tuple(sorted({release["mechanism"] for release in body["releases"]}))
             known = self.released.get(names, Released())
             self.released[names] = Released(known.times + 1, known.cost + Charge.of(releases))

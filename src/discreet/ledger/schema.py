@@ -54,7 +54,7 @@ SCHEMA = [
     ALTER TABLE ledger_accounts ADD COLUMN earlier TEXT;
     """,
     "",  # the tables stay; entries may say whom prices are about, which catalog answers and whose account is closed
-    "",  # the tables stay; entries may say whom the catalog lists, beside the cap that it declares
+    "",  # the tables stay; entries may say whom the catalog lists, and repeats refer to the entry that has their words
     # a step waits, under a seal of its own, until what it brought about leaves: then its entry is written
     """
     ALTER TABLE ledger_steps ADD COLUMN note TEXT;

@@ -72,6 +72,8 @@ class Tables:
             due.append(analyst_account(analyst))
         if body["accounts"] != due:
             yield f"entry {seq} did not charge the accounts that had to pay"
+        if "of" in body and not self._has_words(body["of"], question):
+            yield f"entry {seq} repeats a question that was not asked"
         made = self._t.run(
             "SELECT question, receipt FROM ledger_requests WHERE analyst = ? AND request = ?", analyst, body["request"]
         )
@@ -80,6 +82,16 @@ class Tables:
         self._counted["COUNT(*) FROM ledger_questions"] += dataset == seq
         self._counted["COUNT(*) FROM ledger_paid"] += own == seq
         self._counted["COUNT(*) FROM ledger_requests"] += 1
+
+    def _has_words(self, number: Any, question: str) -> bool:
+        """Whether an entry is a charge with the words of a question."""
+        first = chain.entry_at(self._t, number) if isinstance(number, int) else None
+        return (
+            first is not None
+            and first.kind == "charge"
+            and first.body["question"] == question
+            and "label" in first.body
+        )
 
     def _answer(self, entry: Entry) -> Iterable[str]:
         try:

@@ -22,8 +22,8 @@ T = TypeVar("T")
 class Writer:
     """What every change of the books goes through.
 
-    The running books are only ever touched inside a transaction, which one thread at a time is in, and are replaced,
-    not changed: what was handed out stays as it was.
+    The running books are replaced, not changed: what was handed out stays as it was. They are always those of entries that are committed,
+    so whoever takes them before a look at the database begins finds all of these entries there.
     """
 
     def __init__(self, store: Store, *, anchor: Anchor, secret: bytes | None, clock: Clock) -> None:
@@ -38,18 +38,22 @@ class Writer:
         """Run a job, with whatever others are waiting to write, and wait for the disk."""
         return self._together.run(job)
 
+    @property
+    def known(self) -> RunningBooks | None:
+        """The running books as this process has seen them last, without a look at the database."""
+        return self._running
+
     @contextmanager
     def reading(self) -> Iterator[Draft]:
-        """The books at the last entry, to look something up in them."""
-        with self._store.transaction() as t:
-            yield self._draft(t, self.followed(t))
+        """The books at the last entry, to look something up in them: no writer waits for it."""
+        known = self._running
+        with self._store.reading() as t:
+            yield self._draft(t, self._followed(t, known))
 
-    def followed(self, t: Transaction) -> RunningBooks:
-        """The running books at the last entry: from the checkpoint on at first, later from where they were."""
+    def _followed(self, t: Transaction, known: RunningBooks | None) -> RunningBooks:
+        """The running books at the last entry: from the checkpoint on at first, later from what was known before the transaction began."""
         self.seals.check_unbroken()
-        if self._running is None:
-            self._running = self._checkpoints.read(t) or RunningBooks()
-        self._running = caught_up(t, self._running, self.seals)
+        self._running = caught_up(t, known or self._checkpoints.read(t) or RunningBooks(), self.seals)
         return self._running
 
     @contextmanager
@@ -77,7 +81,7 @@ class Writer:
     def _begin(self, t: Transaction) -> Draft:
         self.seals.needed_key()
         self._anchor.check(partial(chain.hash_at, t))
-        return self._draft(t, self.followed(t).fork())
+        return self._draft(t, self._followed(t, self._running).fork())
 
     def _end(self, draft: Draft) -> None:
         self._checkpoints.write_if_due(draft.t, draft.running)

@@ -36,6 +36,7 @@ from discreet.server.routing import SharedRoute
 from discreet.server.saved import SavedQuestions
 from discreet.server.service import Service, came_through_the_gate, service_of
 from discreet.server.sessions import Sessions
+from discreet.server.shown import Shown
 from discreet.store import open_store
 
 
@@ -94,6 +95,10 @@ def create_app(
     app.include_router(auditors.routes)
     app.include_router(collecting.routes)
     app.include_router(attacking.routes)
+    app.state.card = Shown(
+        lambda: bytes(JSONResponse(facts_of(service.curator.card())).body),
+        mark=lambda: (service.curator, service.curator.ledger.known_head),
+    )
     app.get("/v1/transparency")(card)
     app.get("/metrics", response_class=PlainTextResponse)(metrics)
     _add_health(app, current, Health(curator.ledger.check_writable))
@@ -137,9 +142,10 @@ def _waiting(share: CapacityLimiter) -> int:
     return share.statistics().tasks_waiting
 
 
-def card(request: Request) -> Response:
+async def card(request: Request) -> Response:
     """For everybody: what is protected, how strongly, what was released, what is left, the ledger's head."""
-    return JSONResponse(facts_of(service_of(request).curator.card()))
+    shown: Shown = request.app.state.card
+    return Response(await shown.content(), media_type="application/json")
 
 
 def metrics(request: Request) -> str:

@@ -85,7 +85,7 @@ class SavedQuestions:
     def seen_by(self, holder: Holder, *, after: str | None = None) -> list[Saved]:
         """So many (`PAGE`) of one's own and of those that others share, newest first; or those that come after the one of that number."""
         last = _FIRST if after is None else self._place_of(holder, after)
-        with self._store.transaction() as t:
+        with self._store.reading() as t:
             rows = t.run(
                 f"SELECT {_COLUMNS} FROM saved_questions WHERE (({_MINE}) OR shared = 1) "  # noqa: S608
                 "AND (time < ? OR (time = ? AND number > ?)) ORDER BY time DESC, number LIMIT ?",
@@ -101,7 +101,7 @@ class SavedQuestions:
         """One that the holder may see, and what `POST /v1/ask` takes; one that is not shared looks like none."""
         rows: list[Row] = []
         if _NUMBER.fullmatch(number):
-            with self._store.transaction() as t:
+            with self._store.reading() as t:
                 rows = t.run(f"SELECT {_COLUMNS}, question FROM saved_questions WHERE number = ?", number)  # noqa: S608
         saved = _saved(rows[0][:-1]) if rows else None
         if saved is None or not (saved.shared or saved.is_of(holder)):

@@ -26,6 +26,8 @@ Query: TypeAlias = exp.Select | exp.SetOperation
 
 _DIALECT = sqlglot.Dialect.get_or_raise("duckdb")
 _LONGEST = 20_000
+_PADDING = re.compile(r"--|/\*|\s{100}")
+"""Where a comment may begin, or a gap that is wider than anybody indents."""
 _NUMBER = re.compile(r"(\d{1,30}\.?\d{0,30}|\.\d{1,30})([eE][+-]?\d{1,2})?")
 _WHOLE = {"max_groups_contributed", "max_rows_contributed", "max_rows_per_group"}
 _KNOWN = ("epsilon", "delta", "privacy_unit_column", "mechanism", *sorted(_WHOLE))
@@ -77,6 +79,22 @@ def read_text(sql: str, parameters: Parameters = ()) -> Text:
                 "A number in the question is too long or too large.", next_step="Write it with fewer digits."
             )
     return Text(query, options)
+
+
+def wording(sql: str) -> str:
+    """A question as it is written down for people: without comments and without wide gaps, neither of which asks anything."""
+    if _PADDING.search(sql) is None:
+        return sql
+    try:
+        tokens = _DIALECT.tokenize(sql)
+    except sqlglot.errors.SqlglotError:
+        return sql  # which nobody will answer
+    words = [sql[tokens[0].start : tokens[0].end + 1]] if tokens else []
+    for token, following in itertools.pairwise(tokens):
+        gap = sql[token.end + 1 : following.start]
+        padding = _PADDING.search(gap) is not None
+        words += [("\n" if "\n" in gap else " ") if padding else gap, sql[following.start : following.end + 1]]
+    return "".join(words)
 
 
 def written(name: str) -> str:

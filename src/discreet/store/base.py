@@ -42,37 +42,60 @@ class Transaction(ABC):
         """How a member of a JSON column is said in SQL: as text, NULL where there is none."""
 
 
+class _Line:
+    """A connection, and the threads that queue for it."""
+
+    def __init__(self) -> None:
+        self.queue = threading.Lock()
+        self.connection: Any = None
+
+
 class Store(ABC):
     """A database, used from any number of threads and processes.
 
     A transaction has the database's one writer lock from its first statement to its commit, so that what it read is
     still true when it writes. (Reading first and locking later loses charges: with the default settings of the usual
-    tools, 160 of 200.) As there is one writer at a time, a process needs only one connection; its threads queue for it.
+    tools, 160 of 200.) As there is one writer at a time, a process needs only one connection to write; its threads queue
+    for it. Whoever only looks has another, and neither waits for a writer nor keeps one waiting.
     """
 
     blob_type: str
 
     def __init__(self) -> None:
-        self._inherited: list[Any] = []
-        self._begin_process(None)
+        self._inherited: list[_Line] = []
+        self._begin_process()
 
-    def _begin_process(self, inherited: Any) -> None:
-        """Open nothing yet. A connection that came over a fork is neither used nor closed: it is the parent's."""
-        self._inherited.append(inherited)
-        self._process, self._queue = os.getpid(), threading.Lock()
-        self._connection: Any = None
+    def _begin_process(self) -> None:
+        """Open nothing yet. Connections that came over a fork are neither used nor closed: they are the parent's."""
+        self._process, self._writers, self._readers = os.getpid(), _Line(), _Line()
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
         """Everything inside, or nothing; on disk when it returns."""
+        self._see_to_process()
+        with self._on(self._writers, self._begin) as t:
+            yield t
+
+    @contextmanager
+    def reading(self) -> Iterator[Transaction]:
+        """All as it is at one moment, for a look: without the writer lock. What was committed before it begins is in it."""
+        self._see_to_process()
+        with self._on(self._readers, self._begin_reading) as t:
+            yield t
+
+    def _see_to_process(self) -> None:
         if self._process != os.getpid():
-            self._begin_process(self._connection)
-        with self._queue:
+            self._inherited += [self._writers, self._readers]
+            self._begin_process()
+
+    @contextmanager
+    def _on(self, line: _Line, begin: Callable[[Any], Transaction]) -> Iterator[Transaction]:
+        with line.queue:
             try:
-                self._connection = self._connection or self._connect()
-                transaction = self._begin(self._connection)
+                line.connection = line.connection or self._connect()
+                transaction = begin(line.connection)
             except self.errors():
-                self._drop()
+                self._drop(line)
                 raise unavailable() from None
             try:
                 yield transaction
@@ -81,7 +104,7 @@ class Store(ABC):
                 with suppress(*self.errors()):
                     transaction.run("ROLLBACK")
                 if isinstance(error, self.errors()):
-                    self._drop()
+                    self._drop(line)
                     raise unavailable() from None
                 raise
 
@@ -110,10 +133,10 @@ class Store(ABC):
         """Leave nothing on disk of what was deleted, as far as nobody is reading it; the next call takes up the rest."""
         with self.transaction():
             pass  # so that there is a connection of this process
-        with self._queue:
-            if self._connection is not None:
+        with self._writers.queue:
+            if self._writers.connection is not None:
                 with suppress(*self.errors()):
-                    self._scrub(self._connection)
+                    self._scrub(self._writers.connection)
 
     @abstractmethod
     def _scrub(self, connection: Any) -> None:
@@ -135,25 +158,27 @@ class Store(ABC):
     def errors(self) -> tuple[type[Exception], ...]:
         """What the driver raises."""
 
-    def _drop(self) -> None:
-        connection, self._connection = self._connection, None
+    def _drop(self, line: _Line) -> None:
+        connection, line.connection = line.connection, None
         if connection is not None:
             with suppress(*self.errors()):
                 connection.close()
 
     def __del__(self, own_process: Callable[[], int] = os.getpid) -> None:  # bound now: at exit `os` may be gone
         if getattr(self, "_process", None) == own_process():
-            self._drop()
+            for line in (self._writers, self._readers):
+                self._drop(line)
 
     @abstractmethod
     def copy_to(self, place: str) -> None:
         """A copy of the whole database at one moment, in a new file; refused where the database has tools of its own for it."""
 
     def close(self) -> None:
-        """Let go of the connection; the next transaction opens another."""
+        """Let go of the connections; the next transaction opens another."""
         if self._process == os.getpid():
-            with self._queue:
-                self._drop()
+            for line in (self._readers, self._writers):
+                with line.queue:
+                    self._drop(line)
 
     def has(self, component: str) -> bool:
         """Whether a component's tables are here already."""

@@ -88,6 +88,12 @@ class SQLiteStore(Store):
         with self.transaction() if self._path == _MEMORY else super().snapshot() as t:
             yield t
 
+    @contextmanager
+    def reading(self) -> Iterator[Transaction]:
+        """The same for a look."""
+        with self.transaction() if self._path == _MEMORY else super().reading() as t:
+            yield t
+
     def _begin_reading(self, connection: sqlite3.Connection) -> Transaction:
         connection.execute("BEGIN")
         return _SQLiteTransaction(connection)

@@ -3,7 +3,7 @@ import { $, accountName, call, day, fill, mechanismWords, told, withWords } from
 
 // For machines, not for people: where it came from stands in a column of its own, and proofs and salts say nothing.
 const HIDDEN = new Set(["by", "proof", "salt", "format", "prices", "request", "question", "sha256"]);
-const NAMES = { accounts: "paid by", analyst: "asked by", releases: "by", label: "" };
+const NAMES = { accounts: "paid by", analyst: "asked by", releases: "by", label: "", of: "asks again entry" };
 const cut = (text) => (text.length > 200 ? `${text.slice(0, 200)} …` : text);
 
 function shown(name, value) {
