@@ -1,6 +1,7 @@
 """The gate: what is no head says nothing, the event loop waits for no database, and strangers are counted wherever they knock."""
 
 import asyncio
+import contextlib
 import re
 import socket
 import sqlite3
@@ -11,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
+from discreet.accounting import open_filter
 from discreet.local import Client, Task
 from discreet.samples import write_clinic
 from discreet.server import bytes_of
@@ -18,6 +20,7 @@ from discreet.server.app import create_app
 from discreet.server.keys import KeyBook
 from discreet.server.limits import Limits
 from discreet.server.roles import ROUTES
+from discreet.server.telemetry import Telemetry
 from discreet.store import Store
 from discreet.store.together import GroupCommit
 from tests.opening import begin_books, open_curator
@@ -33,12 +36,12 @@ ELSEWHERE = "203.0.113.5"
 class Door:
     """A service in this process."""
 
-    def __init__(self, folder, **limits):
+    def __init__(self, folder, *, rate=1e6, **limits):
         config = write_clinic(folder, patients=20, visits=50)
         self.ledger = begin_books(config)
         self.book, self.curator = KeyBook.open(self.ledger), open_curator(config)
         self.key = {"Authorization": f"Bearer {self.book.create('olga', role='owner')}"}
-        self.app = create_app(self.curator, self.book, class_ms=0, rate=1e6, config=config, limits=Limits(**limits))
+        self.app = create_app(self.curator, self.book, class_ms=0, rate=rate, config=config, limits=Limits(**limits))
 
     def close(self):
         self.curator.close()
@@ -91,6 +94,50 @@ def test_an_address_in_a_trailer_is_not_believed(proxied):
     with ThreadPoolExecutor(20) as threads:
         seen = Counter(threads.map(knock, range(20)))
     assert seen[429] > 10, seen
+
+
+# Who is refused
+
+
+@pytest.mark.usefixtures("_clock_stands_still")
+def test_who_is_refused_with_a_key_is_slowed_down_like_a_stranger_and_nobody_else_is(tmp_path, monkeypatch):
+    monkeypatch.setattr("discreet.server.gate._SLOWED", 0.0)
+    door = Door(tmp_path, rate=5, public_rate=3)
+    mallory, anna = (door.book.create(name, role="metrics") for name in ("mallory", "anna"))
+    door.book._ledger.open_account(open_filter(1), analyst="bob")
+    removed = door.book.create("bob")
+    door.book._ledger.record(lambda _: [("close", {"account": "analyst:bob"})], by="catalog")
+    assert len(door.book.all()) == 4  # and has read on
+
+    with contextlib.closing(door), client_of(door.app) as client:
+
+        def refused(key, times):
+            answers = [client.get("/v1/keys", headers={"Authorization": f"Bearer {key}"}) for _ in range(times)]
+            return Counter((answer.status_code, answer.headers.get("connection")) for answer in answers)
+
+        assert refused(mallory, 40) == {(403, None): 20, (429, "close"): 20}
+        assert refused(anna, 5) == {(403, None): 5}
+        assert refused(removed, 20) == {(403, None): 6, (429, "close"): 14}
+
+
+def test_nobody_fills_the_log(caplog):
+    telemetry = Telemetry()
+
+    async def noted():
+        for _ in range(1_000):
+            telemetry.note("/v1/keys", 401, holder=None, code="no-access")
+            telemetry.note("/v1/keys", 403, holder="key 1", code="forbidden")
+        telemetry.note("/v1/keys", 200, holder="key 2", code=None)
+        await asyncio.sleep(0)
+
+    with caplog.at_level("INFO", logger="discreet.server"):
+        asyncio.run(noted())
+    seconds = 2  # that it may have taken
+    text = "\n".join(record.getMessage() for record in caplog.records)
+    assert text.count('"status": 401') <= 50 * seconds
+    assert text.count('"status": 403') <= 100 * seconds
+    assert text.count('"status": 200') == 1
+    assert 'status="403"} 1000' in telemetry.text()
 
 
 # What is shown to everybody

@@ -75,6 +75,7 @@ def create_app(
         Sessions(keys),
         guard,
         Guard(rate=known.public_rate, at_once=known.public_at_once),
+        Guard(rate=2 * rate, at_once=known.connections),
         Questions(current, guard=guard, hours=hours),
         CollectorBooks.of(curator.declared),
         SavedQuestions(open_store(curator.declared.ledger)),

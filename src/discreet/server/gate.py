@@ -15,7 +15,7 @@ from fastapi import Response
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from discreet.errors import Forbidden, NoAccess, TooMany, UnknownAccount
+from discreet.errors import NoAccess, TooMany, UnknownAccount
 from discreet.server.connections import Connection, connection_of
 from discreet.server.guard import Guard
 from discreet.server.incoming import LimitedRequest
@@ -76,17 +76,17 @@ class Gate:
 
     async def _admit(self, request: LimitedRequest, route: str, counted: ExitStack) -> None:
         """By the keys that are known. Nothing is read for anybody else before they count as a stranger, who may not try keys without end."""
-        is_up_to_date = self._service.keys.is_up_to_date
+        is_up_to_date, problem = self._service.keys.is_up_to_date, None
         try:
             admit(request, route)
         except (NoAccess, UnknownAccount) as error:
-            if not isinstance(error, (Forbidden, UnknownAccount)):
-                await self._as_stranger(request, counted)
-            if is_up_to_date:
-                raise
+            problem = error
+        await self._as_caller(request, counted)
         if not is_up_to_date:
             await self._catch_up()
             admit(request, route)
+        elif problem is not None:
+            raise problem
 
     async def _catch_up(self) -> None:
         """Read who has keys: once, for all who wait for it."""
@@ -104,13 +104,24 @@ class Gate:
     async def _as_stranger(self, request: LimitedRequest, counted: ExitStack) -> None:
         await self._within(self._service.strangers, request, counted)
 
-    async def _within(self, guard: Guard, request: LimitedRequest, counted: ExitStack) -> None:
-        place = address_of(request)
+    async def _as_caller(self, request: LimitedRequest, counted: ExitStack) -> None:
+        """Whatever comes of a request counts against its key or user; against the address where neither opens anything."""
+        holder = request.scope["state"].get("holder")
+        if holder is None:
+            await self._as_stranger(request, counted)
+        else:
+            await self._within(self._service.callers, request, counted, who=holder)
+
+    async def _within(
+        self, guard: Guard, request: LimitedRequest, counted: ExitStack, *, who: str | None = None
+    ) -> None:
+        """`who` is counted, if it is not the address."""
+        counts_as = who or address_of(request)
         try:
-            counted.enter_context(guard.admit(place))
+            counted.enter_context(guard.admit(counts_as))
         except TooMany:
             request.state.hang_up = True
-            with suppress(TooMany), self._service.slowed.admit(place):  # through a proxy too
+            with suppress(TooMany), self._service.slowed.admit(counts_as):  # through a proxy too
                 await _slowed(connection_of(request))
             raise
 

@@ -47,6 +47,8 @@ class Service:
     """Of analysts, by name."""
     strangers: Guard
     """Of those without a key, by address."""
+    callers: Guard
+    """Of those with a key, by its number: all that they come for, answered or refused."""
     questions: Questions
     collections: CollectorBooks
     saved: SavedQuestions

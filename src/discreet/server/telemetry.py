@@ -11,8 +11,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 _LOG = logging.getLogger("discreet.server")
-_MOST_LINES = 50
-"""A second, of requests without a key: who has none shall not fill a disk with them. All are counted."""
+_MOST_LINES, _MOST_LINES_EACH = 50, 100
+"""A second, of all requests without a key, and of those with one: nobody shall fill a disk with them. All are counted."""
 
 
 class Telemetry:
@@ -22,7 +22,8 @@ class Telemetry:
         self._requests: Counter[tuple[str, int]] = Counter()
         self._refusals: Counter[str] = Counter()
         self._gauges: dict[str, tuple[str, Callable[[], int]]] = {}
-        self._second, self._lines = 0.0, 0
+        self._second = 0.0
+        self._lines: Counter[str | None] = Counter()
         self._unwritten: list[str] = []
 
     def gauge(self, name: str, meaning: str, read: Callable[[], int]) -> None:
@@ -34,7 +35,7 @@ class Telemetry:
         self._requests[route, status] += 1
         if code is not None:
             self._refusals[code] += 1
-        if holder is None and not self._has_room():
+        if not self._has_room(holder):
             return
         now = datetime.now(UTC).isoformat(timespec="seconds")
         facts = {"time": now, "route": route, "status": status, "key": holder, "code": code}
@@ -47,12 +48,12 @@ class Telemetry:
         lines, self._unwritten = self._unwritten, []
         _LOG.info("\n".join(lines))
 
-    def _has_room(self) -> bool:
+    def _has_room(self, holder: str | None) -> bool:
         now = time.monotonic()
         if now >= self._second + 1:
-            self._second, self._lines = now, 0
-        self._lines += 1
-        return self._lines <= _MOST_LINES
+            self._second, self._lines = now, Counter()
+        self._lines[holder] += 1
+        return self._lines[holder] <= (_MOST_LINES if holder is None else _MOST_LINES_EACH)
 
     def text(self) -> str:
         """All of them."""
