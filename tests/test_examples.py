@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
-DRAWING = ["auction", "liars", "rumours", "traffic"]
+DRAWING = ["auction", "learning", "liars", "rumours", "traffic"]
 
 
 @pytest.mark.parametrize("name", DRAWING)

@@ -27,6 +27,9 @@ class Line:
     """Of the whole vector, those that predict."""
     weights: Floats
     covariance: Floats
+    sums: Floats
+    """Of those places over all rows, noisy."""
+    noise: float
 
     @classmethod
     def through(cls, products: NoisyProducts, target: int, *, ridge: float) -> Line:
@@ -53,7 +56,8 @@ class Line:
         noisy = noise**2 * (
             (1 + weights @ weights) * np.eye(len(kept)) + np.outer(weights, weights) - np.diag(weights**2)
         )
-        return cls(tuple(kept.tolist()), weights, inverse @ (noisy + drawn) @ inverse)
+        covariance = inverse @ (noisy + drawn) @ inverse
+        return cls(tuple(kept.tolist()), weights, covariance, products.matrix[0, kept], noise)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -133,7 +137,7 @@ class LinearRegression(Model):
     @property
     def learned(self) -> list[Learned]:
         design = design_of(self.features, self.domain)
-        turned = to_original(design, self.domain)
+        turned = to_original(design, self.domain, self.line.sums, self.line.noise)
         middle, half = self._half
         values = half * turned @ self.line.weights
         values[0] += middle
@@ -143,7 +147,9 @@ class LinearRegression(Model):
 
     @property
     def remarks(self) -> list[str]:
-        return ["± is around the coefficients of the population that the rows were drawn from"]
+        return [
+            "± is around the coefficients of the population that the rows were drawn from; cells are differences from their mean over rows"
+        ]
 
     @property
     def coef_(self) -> Floats:

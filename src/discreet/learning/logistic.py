@@ -71,6 +71,8 @@ class LogisticRegression(Classifier):
     passes: int = 10
     weights: Floats = field(init=False)
     deviations: Floats = field(init=False)
+    turned: Floats = field(init=False)
+    """The matrix from weights of scaled columns to those that are shown."""
 
     needs_rho = True
 
@@ -110,14 +112,12 @@ class LogisticRegression(Classifier):
         design, _ = self._design(domain)
         products = NoisyProducts.of(design, transcript)
         steps = Steps.of(products, classes=domain.column(self.target).size)
+        self.turned = to_original(design, domain, products.matrix[0], products.deviation)
         passes = transcript.steps[1:]
         last = passes[-((len(passes) + 1) // 2) :]
         self.weights = np.mean([_after(steps, step) for step in last], axis=0)
         self.deviations = np.stack(
-            [
-                self._deviation(steps, products, row, _noise_of(passes[0]), to_original(design, domain))
-                for row in self.weights
-            ]
+            [self._deviation(steps, products, row, _noise_of(passes[0]), self.turned) for row in self.weights]
         )
 
     def _deviation(
@@ -159,19 +159,18 @@ class LogisticRegression(Classifier):
     @property
     def learned(self) -> list[Learned]:
         design, _ = self._design(self.domain)
-        turned = to_original(design, self.domain)
         names = ["intercept", *place_names(design, self.domain)[1:]]
         whose = [""] if len(self.weights) == 1 else [f"{label}: " for label in self.classes_]
         return [
             Learned(f"{prefix}{name}", value, deviation)
             for prefix, row, off in zip(whose, self.weights, self.deviations, strict=True)
-            for name, value, deviation in zip(names, (turned @ row).tolist(), off.tolist(), strict=True)
+            for name, value, deviation in zip(names, (self.turned @ row).tolist(), off.tolist(), strict=True)
         ]
 
     @property
     def remarks(self) -> list[str]:
         return [
-            "± is around the weights of the same fit without noise; of cells, around their difference from the mean cell"
+            "± is around the weights of the same fit without noise; of cells, around their difference from their mean over rows"
         ]
 
     @property

@@ -141,12 +141,14 @@ def end_name(end: Fraction | date) -> str:
     return str(end) if isinstance(end, date) else f"{float(end):g}"
 
 
-def to_original(design: Design, domain: Domain) -> Floats:
-    """The matrix that turns weights of a scaled vector into weights of columns as they are, and cells into differences from their mean.
+def to_original(design: Design, domain: Domain, sums: Floats, noise: float) -> Floats:
+    """The matrix that turns weights of a scaled vector into weights of columns as they are, and cells into differences from their mean over rows.
 
     Args:
         design: The scaled vector.
         domain: With the labels of its columns.
+        sums: Of the vector over all rows, noisy: how many rows each cell has.
+        noise: The deviation of theirs; a cell that it hides counts for nothing in a mean.
     """
     turned = np.eye(design.width)
     for attribute, block in zip(design.attributes, design.blocks, strict=True):
@@ -155,6 +157,8 @@ def to_original(design: Design, domain: Domain) -> Floats:
             turned[block, block] = 2 / (high - low)
             turned[0, block] = -(high + low) / (high - low)
         else:
-            turned[block, block] -= 1 / attribute.width
-            turned[0, block] = 1 / attribute.width
+            rows = np.where(sums[block] > 2 * noise, sums[block], 0.0)
+            shares = rows / rows.sum() if rows.any() else np.full(attribute.width, 1 / attribute.width)
+            turned[block, block] -= shares
+            turned[0, block] = shares
     return turned

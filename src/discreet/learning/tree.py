@@ -144,6 +144,6 @@ def _chances(counts: Floats, noise: float) -> tuple[Floats, Floats]:
         kept = np.maximum(inside, 0) + 1e-9
         total = max(float(kept.sum()), deviation)
         chances[leaf] = kept / kept.sum()
-        others = (chances[leaf] ** 2).sum() - chances[leaf] ** 2
+        others = (counts.shape[1] - 1) * chances[leaf] ** 2
         deviations[leaf] = deviation / total * np.sqrt((1 - chances[leaf]) ** 2 + others)
     return chances, deviations
