@@ -9,7 +9,7 @@ import pytest
 
 from discreet.accounting import Account
 from discreet.answering.domain import Bin
-from discreet.errors import BadData, BadInput, BudgetExceeded, NeedsDelta, NeedsValues
+from discreet.errors import BadData, BadInput, BudgetExceeded, NeedsDelta, NeedsValues, TooLarge
 from discreet.learning import (
     PCA,
     Category,
@@ -146,6 +146,12 @@ def test_an_account_pays_once_before_anything_is_drawn_and_refuses_what_it_canno
         NaiveBayes(features=[Number("z", 0, 1)], classes=[0, 1], epsilon=1).fit(rows, classes)
     with pytest.raises(BadInput):
         KMeans(features=[Category("k", [1, 2])], epsilon=1).fit({"k": [1]})
+    with pytest.raises(TooLarge):
+        DecisionTree(features=[Category("a", range(3_000))], classes=[0, 1], epsilon=1).fit(rows, classes)
+    with pytest.raises(TooLarge):
+        KMeans(features=[Number(name, -1, 1, bins=64) for name in "abc"], epsilon=1).fit(rows)
+    with pytest.raises(TooLarge):
+        Moments(features=[Category("a", range(3_000))], **PRICE).fit(rows)
     with pytest.raises(BadInput):
         _ = NaiveBayes(features=FEATURES, classes=[0, 1], epsilon=1).transcript
 

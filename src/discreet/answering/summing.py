@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -119,11 +121,7 @@ class Summing(Measuring):
         if not fits or mechanism.size != len(candidates) or (mechanism.monotone and not self._is_monotone):
             raise BadInput("This choice is not among these splits.", next_step="Make it with `split_choice`.")
         asked = about(
-            "splits",
-            paid=mechanism,
-            label=label,
-            candidates=_plain(candidates),
-            partition=[_plain(level) for level in partition],
+            "splits", paid=mechanism, label=label, candidates=_digest(candidates), partition=_digest(*partition)
         )
 
         def drawn() -> Counts:
@@ -152,7 +150,7 @@ class Summing(Measuring):
     def parts(self, partition: Partition, label: str, mechanism: Gaussian | Laplace) -> Counts:
         shape = (2 ** len(partition), self.domain.column(label).size)
         self._check_counts(mechanism, shape)
-        asked = about("parts", paid=mechanism, label=label, partition=[_plain(level) for level in partition])
+        asked = about("parts", paid=mechanism, label=label, partition=_digest(*partition))
 
         def drawn() -> Counts:
             counts = self._exact_parts(partition, self.domain.names.index(label))
@@ -220,5 +218,7 @@ class Summing(Measuring):
             raise BadInput("This noise is not for these sums.", next_step="Make it with the measurer.")
 
 
-def _plain(splits: Sequence[Split]) -> list[list[object]]:
-    return [[split.column, "".join("01"[side] for side in split.is_second)] for split in splits]
+def _digest(*levels: Sequence[Split]) -> str:
+    """What splits are, in short: they follow from public facts and earlier outcomes."""
+    written = [[split.column, "".join("01"[side] for side in split.is_second)] for level in levels for split in level]
+    return hashlib.sha256(json.dumps(written).encode()).hexdigest()

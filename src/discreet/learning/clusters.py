@@ -12,7 +12,7 @@ from discreet.answering.design import SumMeasurer
 from discreet.answering.domain import Domain
 from discreet.answering.measurer import Measured
 from discreet.answering.transcript import Transcript, looks_in
-from discreet.errors import BadInput
+from discreet.errors import BadInput, TooLarge
 from discreet.exact import read_count
 from discreet.learning.card import Learned
 from discreet.learning.features import (
@@ -31,7 +31,7 @@ from discreet.learning.model import Floats, Model
 
 CELLS = 4096
 """Of the histogram, where nobody says how many bins."""
-MOST_COLUMNS = 6
+MOST_COLUMNS, MOST_CELLS, MOST_CLUSTERS = 6, 2**16, 64
 _ROUNDS, _STARTS = 100, 12
 _GOLDEN = (math.sqrt(5) - 1) / 2
 
@@ -53,7 +53,7 @@ class KMeans(Model):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        read_count(self.clusters, name="clusters", most=CELLS)
+        read_count(self.clusters, name="clusters", most=MOST_CLUSTERS)
 
     def _settings(self) -> dict[str, Any]:
         return {"clusters": self.clusters}
@@ -76,7 +76,10 @@ class KMeans(Model):
             raise BadInput(
                 f"Clusters are of at most {MOST_COLUMNS} numbers.", next_step="Choose fewer, such as components."
             )
-        domain.check(domain.names)
+        if domain.cells(domain.names) > MOST_CELLS:
+            raise TooLarge(
+                f"The histogram would have more than {MOST_CELLS:,} cells.", next_step="Ask for fewer bins or columns."
+            )
 
     def measure(self, measurer: SumMeasurer) -> None:
         names = measurer.domain.names

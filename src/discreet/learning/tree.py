@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from discreet.answering.design import Deciding, Partition, Split, SumMeasurer
+from discreet.answering.design import MOST_CELLS, Deciding, Partition, Split, SumMeasurer
 from discreet.answering.domain import Bin, Column, Domain
 from discreet.answering.transcript import Transcript
+from discreet.errors import TooLarge
 from discreet.exact import exact, read_count
 from discreet.learning.card import Learned
 from discreet.learning.classifier import Classifier
@@ -48,6 +49,15 @@ class DecisionTree(Classifier):
 
     def _settings(self) -> dict[str, Any]:
         return {"depth": self.depth}
+
+    def check(self, domain: Domain) -> None:
+        super().check(domain)
+        codes = sum(domain.column(name_of(feature)).size for feature in self.features)
+        if codes > MOST_CELLS:
+            raise TooLarge(
+                f"The columns of this tree have {codes:,} values together, more than {MOST_CELLS:,}.",
+                next_step="Leave columns out, or ask for fewer bins.",
+            )
 
     def work(self, domain: Domain) -> int:
         return (self.depth + 1) * len(domain.columns)
