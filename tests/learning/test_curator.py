@@ -144,8 +144,9 @@ def test_an_evaluation_counts_what_the_model_decides_and_is_paid_for_once(kind):
         expected = np.zeros((2, 2))
         for decided, true in zip(model.predict(rows), rows["died"], strict=True):
             expected[int(decided), int(true)] += 1
-        assert np.abs(found.matrix - expected).max() <= 3
-        assert found.accuracy.value == pytest.approx(np.trace(expected) / expected.sum(), abs=0.003)
+        close = int((np.abs(model.predict_proba(rows)[:, 1] - 0.5) < 0.01).sum())  # which a place of a grid may decide
+        assert np.abs(found.matrix - expected).max() <= 3 + close
+        assert found.accuracy.value == pytest.approx(np.trace(expected) / expected.sum(), abs=0.003 + close / 2_940)
         spent = curator.budget()
         again = curator.evaluate(model, "visits", rho=500)
         assert again.replayed
