@@ -1,6 +1,7 @@
 // An answer: as a chart, a table, Python and files; and what it cost. An answer to another question than the one in the editor is marked old.
 import { drawBars, drawLine, redrawn } from "./chart.js";
-import { $, day, epsilonText, fill, HERE, make, number, plain, plusMinus, request, told } from "./dom.js";
+import { $, day, epsilonText, fill, HERE, make, number, plain, plusMinus, request } from "./dom.js";
+import { download } from "./files.js";
 import { pythonOf } from "./questions.js";
 
 const VIEWS = ["chart", "table", "python", "download"];
@@ -39,7 +40,9 @@ export function showAnswer(answer, { cost, question, files }) {
   table(answer, noisy);
   redrawn($("chart"), () => chart(answer, noisy, keys));
   $("python").textContent = pythonOf(question, HERE);
-  $("files").replaceChildren(...Object.entries(FILES).map(([ending, [name, kind, about]]) => download(ending, name, about, () => files(kind))));
+  $("files").replaceChildren(
+    ...Object.entries(FILES).map(([ending, [name, kind, about]]) => download(`answer.${ending}`, name, about, () => files(kind), { refused: $("files-told") })),
+  );
   $("files-columns").textContent = noisy.length ? `Numbers are plain; each measure has three columns: ${noisy[0]}, ${noisy[0]}_low, ${noisy[0]}_high.` : "";
   if (!noisy.length) choose("table");
 }
@@ -112,23 +115,6 @@ function overTime(answer, measures, [time, ...others]) {
     drawLine($("chart"), { title: other ? `${name}: ${other}` : name, points, range: whole[name], high: panels.length > 2 ? 180 : 240 });
   }
   return named.size > MOST_PANELS ? `The first ${MOST_PANELS} of ${named.size} series; the table has them all.` : "";
-}
-
-function download(ending, name, about, ask) {
-  const line = make("li"),
-    link = make("button", name, { type: "button", class: "plain" });
-  link.addEventListener("click", async () => {
-    $("files-told").textContent = "";
-    try {
-      const url = URL.createObjectURL(await (await ask()).blob());
-      make("a", "", { download: `answer.${ending}`, href: url }).click();
-      setTimeout(() => URL.revokeObjectURL(url), 10_000);
-    } catch (error) {
-      $("files-told").textContent = told(error);
-    }
-  });
-  line.append(link, " ", make("span", about, { class: "quiet" }));
-  return line;
 }
 
 // Files of a question that was asked before: looked up, so that nothing is written into the books.

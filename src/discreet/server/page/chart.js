@@ -124,6 +124,38 @@ export function drawLine(box, { title, points, wide = box.clientWidth, high = 24
   return svg;
 }
 
+// A square for every two columns, as strong as its bound is wide; pairs: { columns, within, share, is_measured }. A frame says that the pair was measured.
+export function drawPairs(box, { names, pairs, wide = box.clientWidth }) {
+  const room = Math.max(wide, 280),
+    left = Math.min(150, room * 0.3, 16 + 7.8 * Math.max(...names.map((name) => name.length)));
+  const cell = Math.max(36, Math.min(64, (room - left - 40) / names.length)),
+    high = left + cell * names.length + 6;
+  const svg = canvas(left + cell * names.length + 40, high, `How far off every two of ${many(names.length, "column")} are at most; the same as a table below`);
+  svg.style.width = `${left + cell * names.length + 40}px`;
+  names.forEach((name, i) => {
+    const middle = left + cell * (i + 0.5),
+      words = cut(name, Math.floor((left - 12) / 7.6));
+    put(svg, "text", { x: left - 8, y: middle + 4.5, "text-anchor": "end" }, words);
+    put(svg, "text", { transform: `translate(${middle + 4} ${left - 8}) rotate(-60)` }, words);
+  });
+  for (const { columns, within, share, is_measured: isMeasured } of pairs) {
+    const [one, other] = columns.map((name) => names.indexOf(name)),
+      shown = Math.min(2, share);
+    for (const [across, down] of [
+      [one, other],
+      [other, one],
+    ]) {
+      const [x, y] = [left + cell * across, left + cell * down],
+        group = put(svg, "g", { class: isMeasured ? "pair measured" : "pair" });
+      put(group, "title", {}, `${columns.join(" × ")}: off by at most ${number(within, within)} rows`);
+      put(group, "rect", { x: x + 1.5, y: y + 1.5, width: cell - 3, height: cell - 3, "fill-opacity": (0.06 + 0.22 * shown).toFixed(2) });
+      put(group, "text", { x: x + cell / 2, y: y + cell / 2 + 4.5, "text-anchor": "middle" }, `${(100 * shown).toFixed(0)}${share > 2 ? "+" : ""}`);
+    }
+  }
+  box.append(svg);
+  return svg;
+}
+
 // What was left of a budget, charge by charge; steps: { at, left, label }, in order of time, the last is now.
 export function drawBurn(box, { steps, cap, wide = box.clientWidth, high = 190 }) {
   const room = Math.max(wide, 280),

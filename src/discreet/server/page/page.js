@@ -7,10 +7,20 @@ import { offerPrinting, showCard } from "./card.js";
 import { showCollect } from "./collect.js";
 import { $ } from "./dom.js";
 import { offerOwner, showOwner } from "./owner.js";
+import { offerPublishing, showPublish } from "./publish.js";
 import { followLink, offerSignIn, pageFor, signedIn } from "./signin.js";
 
 const PUBLIC = ["transparency", "collect"];
-const TITLES = { ask: "Ask", budget: "Budget", collect: "Collect", attacks: "Attacks", transparency: "Transparency", books: "Books", owner: "Owner" };
+const TITLES = {
+  ask: "Ask",
+  budget: "Budget",
+  collect: "Collect",
+  attacks: "Attacks",
+  publish: "Publish",
+  transparency: "Transparency",
+  books: "Books",
+  owner: "Owner",
+};
 
 async function go() {
   await followLink();
@@ -39,6 +49,7 @@ async function go() {
   if (page === "budget") await showBudget(role);
   if (page === "collect") await showCollect();
   if (page === "attacks") await showAttacks(part);
+  if (page === "publish") await showPublish(part, role);
   if (page === "transparency") await showCard();
   if (page === "books") await showBooks();
   if (page === "owner") await showOwner(part, role);
@@ -54,6 +65,7 @@ const arrive = () =>
 offerSignIn(arrive);
 offerAsking();
 offerOwner();
+offerPublishing();
 offerPrinting();
 addEventListener("hashchange", arrive);
 arrive();

@@ -1,0 +1,215 @@
+// Publish: synthetic data of people's rows. What it shall be made of, what that costs before it is paid, and the way to what was made.
+import { balance } from "./budget.js";
+import { $, accountName, call, epsilonText, lines, make, many, short, told, withWords } from "./dom.js";
+import { quoted } from "./questions.js";
+import { showRelease } from "./release.js";
+
+const PATIENCE = 250,
+  LATER = 3000;
+const PASSING = [0, 429, 503]; // the price is asked for again by itself
+const WORDS = { planned: "Planned; the price is being written down", paid: "Paid; making the release", "asked before": "Asked before; looking it up" };
+const FIELDS = ["table", "sql", "width", "unit", "epsilon", "delta", "rho", "name"];
+const state = { tables: null, sizes: {}, role: "", named: "", turn: 0, timer: 0, making: false, refused: null };
+
+const at = (name) => $(`publish-${name}`);
+const value = (name) => at(name).value.trim();
+const isSelect = () => value("table") === "";
+const columnBoxes = () => [...at("columns").querySelectorAll("input")];
+const columnNames = () =>
+  columnBoxes()
+    .filter((box) => box.checked)
+    .map((box) => box.value);
+
+function source() {
+  if (isSelect()) return value("sql");
+  const names = columnNames();
+  return names.length ? `SELECT ${names.map(quoted).join(", ")} FROM ${quoted(value("table"))}` : "";
+}
+
+// What the server is asked for; null while something is missing.
+function wanted() {
+  const prices = value("unit") === "rho" ? ["rho"] : ["epsilon", "delta"];
+  const price = Object.fromEntries(prices.filter((name) => value(name)).map((name) => [name, Number(value(name))]));
+  const isWhole = source() && price[prices[0]] > 0 && Object.values(price).every(Number.isFinite) && Number.isInteger(Number(value("width")));
+  return isWhole ? { source: source(), workload: Number(value("width")), ...price } : null;
+}
+
+export async function showPublish(name, role) {
+  state.role = role;
+  const release = name ? decodeURIComponent(name) : null;
+  at("new").hidden = Boolean(release);
+  at("release").hidden = !release;
+  await list();
+  if (release) {
+    await showRelease(release, role, list);
+    return;
+  }
+  const [{ tables }, { accounts }] = await Promise.all([call("/v1/catalog"), call("/v1/budget")]);
+  offerTables(
+    tables.filter((table) => !table.public),
+    accounts,
+  );
+  await price();
+}
+
+function offerTables(tables, accounts) {
+  if (JSON.stringify(tables) === JSON.stringify(state.tables)) return; // what was chosen stays
+  state.tables = tables;
+  at("table").replaceChildren(...tables.map((table) => make("option", table.name, { value: table.name })), make("option", "a SELECT of mine", { value: "" }));
+  if (!accounts.some((account) => account.cap.delta)) at("delta").value = ""; // there, epsilon alone is the price
+  showTable();
+}
+
+async function list() {
+  const [{ releases }, { published }] = await Promise.all([call("/v1/releases"), call("/v1/transparency")]);
+  const shown = new Set(published.map((one) => one.name));
+  at("none").hidden = releases.length > 0;
+  at("list").replaceChildren(
+    ...releases.map((name) => {
+      const item = make("li");
+      item.append(make("a", name, { href: `#publish/${encodeURIComponent(name)}` }), " ", make("small", shown.has(name) ? "published" : ""));
+      return item;
+    }),
+  );
+}
+
+// Columns
+
+const hasPublicValues = (column) => Boolean(column.values) || column.type === "boolean" || (column.lower !== null && column.upper !== null);
+
+// The columns of the chosen table; those whose values are public are taken.
+function showTable() {
+  const table = state.tables.find((each) => each.name === value("table"));
+  at("sql-line").hidden = !isSelect();
+  at("columns").hidden = isSelect();
+  state.sizes = {};
+  for (const label of at("columns").querySelectorAll("label")) label.remove();
+  if (!table) return;
+  const columns = table.columns.filter((column) => column.name !== table.person);
+  at("columns").append(
+    ...columns.map((column) => {
+      const label = make("label"),
+        box = make("input", "", { type: "checkbox", value: column.name });
+      box.checked = hasPublicValues(column);
+      const size = make("small", box.checked ? column.type : `${column.type}, its values are not public`, { class: "quiet" });
+      label.append(box, " ", column.name, " ", size);
+      return label;
+    }),
+  );
+  if (!value("name") || value("name") === state.named) at("name").value = state.named = `${table.name}-${new Date().getFullYear()}`;
+}
+
+function showSizes(sizes) {
+  Object.assign(state.sizes, sizes);
+  for (const box of columnBoxes())
+    if (state.sizes[box.value]) box.parentElement.querySelector("small").textContent = many(state.sizes[box.value], "value or bin", "values or bins");
+}
+
+// The price
+
+function changed() {
+  at("prices-epsilon").hidden = value("unit") === "rho";
+  at("prices-rho").hidden = value("unit") !== "rho";
+  clearTimeout(state.timer);
+  state.timer = setTimeout(price, PATIENCE);
+  state.refused = null;
+  at("told").textContent = "";
+  at("go").disabled = true; // until the price of what now stands there is known
+}
+
+function offer(words, { small = "", notes = [], can = false } = {}) {
+  at("price").textContent = words;
+  at("small").textContent = small;
+  at("notes").replaceChildren(...notes.map((note) => make("li", note)));
+  at("go").disabled = !can || state.making;
+}
+
+async function price() {
+  clearTimeout(state.timer);
+  const mine = ++state.turn,
+    body = wanted();
+  if (!body) {
+    offer("", { small: "Its price appears here before anything is paid: choose columns, and what it may cost." });
+    return;
+  }
+  try {
+    const plan = await withWords(at("progress"), "Working out the price", () => call("/v1/synthesize", { method: "POST", body: { ...body, dry: true } }));
+    if (mine !== state.turn) return;
+    showOffer(plan, body);
+  } catch (error) {
+    if (mine !== state.turn) return;
+    offer("", { small: "It has no price as it stands." });
+    refuse(error);
+    if (PASSING.includes(error.status)) state.timer = setTimeout(changed, LATER);
+  }
+}
+
+function showOffer(plan, body) {
+  showSizes(plan.columns);
+  const words = body.rho ? `ρ\u00a0${short(body.rho)}` : `${epsilonText(body.epsilon)}${body.delta ? `, δ\u00a0${body.delta}` : ` and no δ`}`;
+  const accounts = Object.entries(plan.charged),
+    tooPoor = accounts.filter(([, allows]) => !allows).map(([name]) => accountName(name));
+  const payers = accounts.map(([name]) => accountName(name)).join(", ");
+  const sizes = Object.entries(plan.columns).map(([name, size]) => `${name} ${size.toLocaleString("en")}`);
+  const about = [`${many(plan.tables, "table")} of ${many(body.workload, "column")} shall be good`, ...(isSelect() ? [sizes.join(", ")] : [])].join(" · ");
+  const isFree = plan.asked_before || !accounts.length;
+  offer(isFree ? "free: asked before" : words, {
+    small: isFree ? about : `${body.rho ? "" : `ρ ${short(plan.rho)} · `}paid by ${payers} · ${about}`,
+    notes: plan.notes,
+    can: !tooPoor.length,
+  });
+  if (tooPoor.length && !state.refused)
+    refuse({ message: `This is more than is left: ${tooPoor.join(", ")}.`, next_step: "Take a lower price, or ask the owner to raise the cap." });
+}
+
+// A refusal stays until something is changed.
+function refuse(error) {
+  state.refused = error;
+  at("told").textContent = told(error);
+}
+
+// Making it
+
+async function begin(event) {
+  event.preventDefault();
+  if (state.making || at("go").disabled) return;
+  const body = { ...wanted(), name: value("name") },
+    id = crypto.randomUUID(),
+    address = location.hash,
+    begun = Date.now();
+  let words = "Planning",
+    facts = null;
+  const clock = setInterval(() => progress(`${words} … ${Math.round((Date.now() - begun) / 1000)} s`), 1000);
+  state.making = at("go").disabled = true;
+  at("told").textContent = "";
+  at("stop").onclick = () => call(`/v1/ask/${id}`, { method: "DELETE" });
+  progress(words);
+  try {
+    await lines("/v1/synthesize", { method: "POST", body, headers: { "Idempotency-Key": id } }, (line) => {
+      if (line.error) throw Object.assign(new Error(line.error.message), line.error);
+      words = WORDS[line.state] ?? words;
+      if (!line.state) facts = line;
+    });
+  } catch (error) {
+    refuse(error);
+  } finally {
+    clearInterval(clock);
+    state.making = false;
+    progress("");
+  }
+  await balance();
+  if (facts && location.hash === address)
+    location.hash = `publish/${encodeURIComponent(facts.name)}`; // not under somebody who has gone elsewhere
+  else await price();
+}
+
+function progress(words) {
+  at("progress").textContent = words;
+  at("stop").hidden = !words;
+}
+
+export function offerPublishing() {
+  at("table").addEventListener("change", showTable);
+  for (const name of [...FIELDS, "columns"]) at(name).addEventListener("input", changed);
+  at("form").addEventListener("submit", begin);
+}
