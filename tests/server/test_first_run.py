@@ -80,7 +80,7 @@ def test_two_commands_lead_from_a_file_to_an_answer_on_the_page(browser, tmp_pat
         page.fill("#sql", second_question)
         expect(page.locator("#answer-old")).to_be_visible()
         ask_what_is_there(page)
-        for tab in ("ask", "budget", "transparency", "collect", "books", "owner"):
+        for tab in ("ask", "budget", "publish", "transparency", "collect", "books", "owner"):
             page.click(f"header nav a[href='#{tab}']")
             expect(page.locator(f"#{tab}")).to_be_visible()
             check_accessible(page)

@@ -75,7 +75,8 @@ async function list() {
 
 // Columns
 
-const hasPublicValues = (column) => Boolean(column.values) || column.type === "boolean" || (column.lower !== null && column.upper !== null);
+const hasPublicValues = (column) =>
+  Boolean(column.values) || column.type === "boolean" || (column.type !== "timestamp" && column.lower !== null && column.upper !== null);
 
 // The columns of the chosen table; those whose values are public are taken.
 function showTable() {
@@ -96,6 +97,7 @@ function showTable() {
       return label;
     }),
   );
+  at("width").value = Math.max(1, Math.min(2, columnNames().length)); // pairs, where there are any
   if (!value("name") || value("name") === state.named) at("name").value = state.named = `${table.name}-${new Date().getFullYear()}`;
 }
 
