@@ -7,9 +7,13 @@ import { showRelease } from "./release.js";
 const PATIENCE = 250,
   LATER = 3000;
 const PASSING = [0, 429, 503]; // the price is asked for again by itself
-const WORDS = { planned: "Planned; the price is being written down", paid: "Paid; making the release", "asked before": "Asked before; looking it up" };
+const WORDS = {
+  planned: "Planned; the price is being written down",
+  paid: "Paid; it comes at a time that was fixed beforehand",
+  "asked before": "Asked before; looking it up",
+};
 const FIELDS = ["table", "sql", "width", "unit", "epsilon", "delta", "rho", "name"];
-const state = { tables: null, sizes: {}, role: "", named: "", turn: 0, timer: 0, making: false, refused: null };
+const state = { tables: null, sizes: {}, named: "", turn: 0, timer: 0, making: false, hasPrice: true };
 
 const at = (name) => $(`publish-${name}`);
 const value = (name) => at(name).value.trim();
@@ -34,9 +38,16 @@ function wanted() {
   return isWhole ? { source: source(), workload: Number(value("width")), ...price } : null;
 }
 
+function decoded(name) {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name; // typed by hand
+  }
+}
+
 export async function showPublish(name, role) {
-  state.role = role;
-  const release = name ? decodeURIComponent(name) : null;
+  const release = name ? decoded(name) : null;
   at("new").hidden = Boolean(release);
   at("release").hidden = !release;
   await list();
@@ -114,9 +125,13 @@ function changed() {
   at("prices-rho").hidden = value("unit") !== "rho";
   clearTimeout(state.timer);
   state.timer = setTimeout(price, PATIENCE);
-  state.refused = null;
-  at("told").textContent = "";
+  clearTold();
   at("go").disabled = true; // until the price of what now stands there is known
+}
+
+function clearTold() {
+  state.hasPrice = true;
+  at("told").textContent = "";
 }
 
 function offer(words, { small = "", notes = [], can = false } = {}) {
@@ -137,11 +152,12 @@ async function price() {
   try {
     const plan = await withWords(at("progress"), "Working out the price", () => call("/v1/synthesize", { method: "POST", body: { ...body, dry: true } }));
     if (mine !== state.turn) return;
+    if (!state.hasPrice) clearTold(); // what was refused has a price now
     showOffer(plan, body);
   } catch (error) {
     if (mine !== state.turn) return;
     offer("", { small: "It has no price as it stands." });
-    refuse(error);
+    refuse(error, { hasPrice: false });
     if (PASSING.includes(error.status)) state.timer = setTimeout(changed, LATER);
   }
 }
@@ -160,13 +176,16 @@ function showOffer(plan, body) {
     notes: plan.notes,
     can: !tooPoor.length,
   });
-  if (tooPoor.length && !state.refused)
-    refuse({ message: `This is more than is left: ${tooPoor.join(", ")}.`, next_step: "Take a lower price, or ask the owner to raise the cap." });
+  if (tooPoor.length)
+    refuse(
+      { message: `This is more than is left: ${tooPoor.join(", ")}.`, next_step: "Take a lower price, or ask the owner to raise the cap." },
+      { hasPrice: false },
+    );
 }
 
-// A refusal stays until something is changed.
-function refuse(error) {
-  state.refused = error;
+// A refusal stays until something is changed; one of the price, until it has one.
+function refuse(error, { hasPrice = true } = {}) {
+  state.hasPrice = hasPrice;
   at("told").textContent = told(error);
 }
 
@@ -183,7 +202,7 @@ async function begin(event) {
     facts = null;
   const clock = setInterval(() => progress(`${words} … ${Math.round((Date.now() - begun) / 1000)} s`), 1000);
   state.making = at("go").disabled = true;
-  at("told").textContent = "";
+  clearTold();
   at("stop").onclick = () => call(`/v1/ask/${id}`, { method: "DELETE" });
   progress(words);
   try {
@@ -192,6 +211,7 @@ async function begin(event) {
       words = WORDS[line.state] ?? words;
       if (!line.state) facts = line;
     });
+    if (!facts) refuse({ message: "The connection ended before it came.", next_step: "Make it again: nothing is paid twice." });
   } catch (error) {
     refuse(error);
   } finally {

@@ -27,6 +27,7 @@ export async function showRelease(name, role, changed) {
     at("quality").hidden = !report;
     if (report) showQuality(report);
     showFiles(name, Boolean(report));
+    at("head").focus();
     await offerPublication(name, role, changed);
   } catch (error) {
     if (mine === turn) at("told").textContent = told(error);
