@@ -1,6 +1,7 @@
 """Models on rows at hand: what they learn, what it costs, how far off they say they are, and what they refuse."""
 
 import math
+from datetime import date
 
 import numpy as np
 import pandas as pd
@@ -156,9 +157,21 @@ def test_an_account_pays_once_before_anything_is_drawn_and_refuses_what_it_canno
         _ = NaiveBayes(features=FEATURES, classes=[0, 1], epsilon=1).transcript
 
 
+class Raises:
+    """A value that nobody can read."""
+
+    def __float__(self):
+        raise RuntimeError("a cell")
+
+    def __hash__(self):
+        raise RuntimeError("a cell")
+
+
 def test_a_rows_codes_depend_on_that_row_alone_and_nothing_is_refused_for_what_it_holds():
     line, bins = column_of(Number("a", 0, 8), bins=None), column_of(Number("a", 0, 8, bins=4), bins=None)
     odd = [0, 8, -1e300, 1e300, float("nan"), None, "text", 10**400, 2.0, 3.999]
+    assert codes_in(bins, [pd.NaT, Raises(), date(1, 1, 3)]).tolist() == [4, 4, 1]
+    assert codes_in(column_of(Category("k", ["x"]), bins=None), [Raises(), pd.NaT, "x"]).tolist() == [1, 1, 0]
     assert codes_in(bins, odd).tolist() == [0, 3, 0, 3, 4, 4, 4, 4, 1, 1]
     on_line = np.array(positions(line))[codes_in(line, odd)]
     assert on_line.tolist()[:7] == [-1024, 1024, -1024, 1024, 0, 0, 0]

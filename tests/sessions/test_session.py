@@ -20,6 +20,7 @@ from discreet.errors import (
     ScaleOutOfRange,
     SessionEnded,
     TooLarge,
+    TooMany,
     UnknownName,
     UnknownSession,
 )
@@ -163,8 +164,34 @@ def test_a_frozen_analyst_hears_nothing_again():
         curator.ledger.freeze("alice")
         with pytest.raises(AccountFrozen):
             session.answer({"ward": "A"})
+        with pytest.raises(AccountFrozen):
+            curator.session(ROWS, rho=0.05, questions=5, analyst="alice")
         curator.ledger.freeze("alice", frozen=False)
         assert session.answer({"ward": "A"}) == told
+
+
+def test_a_full_house_lets_go_of_ones_own_or_of_what_is_not_used_and_else_refuses(monkeypatch):
+    """Opening again costs an alarm: so nobody has others' sessions closed by opening their own."""
+    with a_curator() as curator:
+        curator.limit_sessions(each=2, most=3)
+
+        def opened(name, analyst):
+            return curator.session(ROWS, rho=0.01, questions=5, name=name, analyst=analyst, workload=1)
+
+        theirs = [opened(name, "alice") for name in ("a", "b")]
+        mine = [opened("m0", None)]
+        mine.append(opened("m1", None))  # for which the first of mine is let go
+        assert [session.is_open for session in (*theirs, *mine)] == [True, True, False, True]
+        curator.limit_sessions(each=2, most=2)
+        mine[1].close()
+        with pytest.raises(TooMany):
+            opened("m2", None)
+        monkeypatch.setattr("discreet.sessions.curating.UNUSED", -1.0)
+        assert opened("m2", None).is_open
+        assert [session.is_open for session in theirs] == [False, True]
+        third = opened("c", "alice")
+        assert third.is_open
+        assert not theirs[1].is_open
 
 
 @pytest.mark.parametrize(("text", "price"), [(WIDE, {"rho": 0.05}), (WIDE.replace("delta = 1e-6", ""), {"epsilon": 1})])

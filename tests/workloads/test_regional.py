@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 
 from discreet import workloads
+from discreet.answering.looking import FreeLook
 from discreet.answering.transcript import about
 from discreet.catalog import parse_catalog
 from discreet.errors import BadCatalog, BadInput, BudgetExceeded, DiscreetError, TooLarge, UnknownName
@@ -60,9 +61,9 @@ table = "{table}"
 """
 
 
-def a_curator(*details, geo=GEO, **more):
+def a_curator(*details, geo=GEO, people=PEOPLE, **more):
     area = geo.append_column("area", pa.array([1.0] * len(geo)))
-    return open_curator(catalog=parse_catalog(catalog(*details, **more)), frames={"people": PEOPLE, "blocks": area})
+    return open_curator(catalog=parse_catalog(catalog(*details, **more)), frames={"people": people, "blocks": area})
 
 
 def exact(level, sex=None):
@@ -116,13 +117,13 @@ def test_every_count_is_a_row_with_its_region_and_cell():
     assert sum(row["count"] for row in rows if row["level"] == "county") == made.table("all").sum()
 
 
-INVARIANT = 'levels = ["state", "county", "block"]\ninvariant = "state"'
+INVARIANT = 'levels = ["state", "county", "block"]\ninvariant = "state"\nof = "people"'
 
 
 def test_totals_that_the_owner_declares_are_exact_in_every_release_and_told_on_the_card_and_in_the_entry():
     with a_curator(INVARIANT, neighbours="replace-one") as curator:
         made = curator.tabulate(ROWS, tree="geo", rho=0.001, analyst="alice")
-        assert curator.card().invariants == ("totals of state, in geo",)
+        assert curator.card().invariants == ("totals of people by state, in geo",)
         assert curator.catalog().trees[0]["invariant"] == "state"
         assert "totals of state exact" in curator.history(limit=1)[0].sql
         assert verify(curator.ledger).sound
@@ -135,11 +136,48 @@ def test_totals_that_the_owner_declares_are_exact_in_every_release_and_told_on_t
     assert (made.table("block").sum(axis=1) != 0).any()
 
 
+WHOLE = ["SELECT block, sex FROM people", "SELECT block, sex = 'F' AS woman FROM people", "people"]
+CHOSEN = [
+    *WHOLE,
+    "SELECT sex, block FROM people WHERE sex = 'F'",
+    "SELECT CASE WHEN sex = 'F' THEN '0-0-0' ELSE '1-0-0' END AS block, sex FROM people WHERE person = 17",
+    "SELECT CASE WHEN sex = 'F' THEN '0-0-0' ELSE '1-0-0' END AS block, sex FROM people",
+    'SELECT sex AS "BLOCK", block AS place FROM people',
+    "SELECT block, sex FROM people LIMIT 5",
+]
+
+
+def free_outcomes(source, sex_of_17):
+    """What is told for nothing about rows that whoever asks has chosen."""
+    sexes = PEOPLE["sex"].to_pylist()
+    people = PEOPLE.set_column(1, "sex", pa.array([*sexes[:17], sex_of_17, *sexes[18:]], pa.string()))
+    with a_curator(INVARIANT, neighbours="replace-one", people=people) as curator:
+        try:
+            made = curator.tabulate(source, tree="geo", rho=1e-6, analyst="alice")
+        except DiscreetError as refusal:
+            return refusal.code
+        return [step.outcome.tolist() for step in made.transcript.steps if step.about["paid"] is None]
+
+
+@pytest.mark.parametrize("source", CHOSEN)
+def test_no_rows_that_an_analyst_chooses_are_counted_exactly(source):
+    """Neighbours that agree on every declared total agree on everything that is free, whatever is asked for: also where a value is undeclared, so that
+    a row counts in no table of the run.
+    """
+    outcomes = [free_outcomes(source, sex) for sex in ("F", "M", "X", None)]
+    assert outcomes[1:] == outcomes[:-1]
+    assert source not in WHOLE or len(outcomes[0]) == 1
+
+
 @pytest.mark.parametrize(
     ("tree", "more"),
     [
         (INVARIANT, {}),  # add-remove
         ('levels = ["state"]\ninvariant = "town"', {"neighbours": "replace-one"}),
+        ('levels = ["state", "block"]\ninvariant = "state"', {"neighbours": "replace-one"}),
+        ('levels = ["state", "block"]\ninvariant = "state"\nof = "blocks"', {"neighbours": "replace-one"}),
+        ('levels = ["state"]\ninvariant = "state"\nof = "people"', {"neighbours": "replace-one"}),
+        ('levels = ["state", "block"]\nof = "people"', {"neighbours": "replace-one"}),
         ('levels = ["state", "state"]', {}),
         ('levels = ["all", "state"]', {}),
         ('levels = ["town"]', {}),
@@ -191,7 +229,8 @@ def test_a_measurer_gives_exact_sums_only_where_its_run_was_made_for_them(neighb
     measurer = measuring(rows, domain)
     with pytest.raises(BadInput, match="owner"):
         measurer.invariant(("a",), totals)
-    measurer._run.invariant = about("invariant", paid=None, columns=("a",), combination=totals.described)
+    asked = about("invariant", paid=None, columns=("a",), combination=totals.described)
+    measurer._run.invariant = FreeLook(asked, lambda: np.bincount([n % 20 for n in range(50)]))
     for other in (Regions(tree, 2, 1), Regions(tree, 3, 1)):
         with pytest.raises(BadInput, match="owner"):
             measurer.invariant(("a",), other)

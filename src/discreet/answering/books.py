@@ -111,7 +111,9 @@ def card(ledger: Ledger, catalog: Catalog, *, dataset: str, version: int) -> Car
         renewal=renewal_of(account),
         published=tuple(PublishedRelease(name, release.time) for name, release in sorted(running.published.items())),
         invariants=tuple(
-            f"totals of {tree.invariant}, in {tree.name}" for tree in catalog.trees.values() if tree.invariant
+            f"totals of {tree.of} by {tree.invariant}, in {tree.name}"
+            for tree in catalog.trees.values()
+            if tree.invariant
         ),
     )
 

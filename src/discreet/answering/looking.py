@@ -6,6 +6,7 @@ import copy
 import math
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -19,6 +20,17 @@ from discreet.mechanisms import Mechanism
 from discreet.mechanisms.adaptive import Meter
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class FreeLook:
+    """The one look that the owner has declared to be published as it is: what it is about, and exact counts of rows that the owner has named."""
+
+    asked: Mapping[str, object]
+    counts: Callable[[], Counts]
+
+    def __repr__(self) -> str:
+        return "FreeLook(hidden)"
+
+
 class Run:
     """What all measurers of one run share: the meter, the steps of before and of now, the one look that the owner declared to be free, and until
     when further looks are taken.
@@ -29,7 +41,7 @@ class Run:
         meter: Meter,
         store: Steps,
         *,
-        invariant: Mapping[str, object] | None = None,
+        invariant: FreeLook | None = None,
         until: float = math.inf,
     ) -> None:
         self.meter, self._store, self.invariant, self._until = meter, store, invariant, until

@@ -96,13 +96,15 @@ class Measuring:
 
     def invariant(self, columns: Columns, combination: Combination) -> Counts:
         asked = about("invariant", paid=None, columns=columns, combination=combination.described)
+        declared = self._run.invariant
         # Where a person comes or goes, no two neighbours agree on a sum, and nothing would be promised to anybody.
-        if self.domain.neighbours is Neighbours.ADD_REMOVE or asked != self._run.invariant or self._groups:
+        if self.domain.neighbours is Neighbours.ADD_REMOVE or declared is None or asked != declared.asked:
             raise BadInput(
                 "Only what the owner declares is published as it is.", next_step="Declare it in the catalog."
             )
+        # Not of the rows of this run: those are chosen by whoever asks, and would make an exact count of anything.
         return self._run.look(
-            asked, paid=None, drawn=lambda: combination.combined(self._exact(columns).reshape(-1))
+            asked, paid=None, drawn=lambda: combination.combined(declared.counts().reshape(-1))
         ).outcome
 
     def _check_combination(self, columns: Columns, combination: Combination, mechanism: Gaussian | Laplace) -> None:

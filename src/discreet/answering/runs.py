@@ -15,7 +15,7 @@ from discreet.answering.design import SumMeasurer
 from discreet.answering.domain import Bin, Column, Domain, described
 from discreet.answering.effort import LOOKS, seconds_of_tables
 from discreet.answering.guarding import described as described_question
-from discreet.answering.looking import Run
+from discreet.answering.looking import FreeLook, Run
 from discreet.answering.measurer import Conjunction, Counts, Measurer
 from discreet.answering.pipeline import PLACES, Desk
 from discreet.answering.summing import Summing
@@ -43,6 +43,14 @@ def _column(coded: CodedColumn) -> Column:
 
 
 @dataclass(frozen=True, slots=True)
+class Invariant:
+    """Exact sums over the one column of rows that the owner has named. Nothing of it is chosen by whoever asks."""
+
+    asked: Mapping[str, object]
+    rows: PeoplesRows
+
+
+@dataclass(frozen=True, slots=True)
 class TableRun:
     """What the pipeline releases: `measure` looks, through a measurer of `rows`, until the budget is spent or it has enough.
 
@@ -57,7 +65,7 @@ class TableRun:
     version: int
     label: str
     name: str | None = None
-    invariant: Mapping[str, object] | None = None
+    invariant: Invariant | None = None
     """What the owner has declared to be published as it is: the one look that nothing is paid for."""
     looks: int = LOOKS
     """How many tables are counted, about."""
@@ -70,7 +78,7 @@ class TableRun:
 
     @property
     def questions(self) -> tuple[Question, ...]:
-        return (self.rows.question,)
+        return (self.rows.question,) if self.invariant is None else (self.rows.question, self.invariant.rows.question)
 
     @property
     def digest(self) -> str:
@@ -78,15 +86,16 @@ class TableRun:
         purpose: Json = dict(self.purpose)
         budget: Json = describe(self.budget)
         domain: Json = described(self.domain)
-        return digest(
-            {
-                "version": self.version,
-                "domain": domain,
-                "tables": question_tree(self.rows.question),
-                "purpose": purpose,
-                "budget": budget,
-            }
-        )
+        facts: dict[str, Json] = {
+            "version": self.version,
+            "domain": domain,
+            "tables": question_tree(self.rows.question),
+            "purpose": purpose,
+            "budget": budget,
+        }
+        if self.invariant is not None:
+            facts["invariant"] = question_tree(self.invariant.rows.question)
+        return digest(facts)
 
     @property
     def seconds(self) -> float:
@@ -95,11 +104,21 @@ class TableRun:
     def made(self, desk: Desk) -> bytes:
         """The transcript: steps of before, and those that were still to be drawn."""
         until = time.monotonic() + max(_LEAST_TIME, _TIMES_EXPECTED * self.seconds)
-        run = Run(Meter(self.budget, desk.bits), desk.steps, invariant=self.invariant, until=until)
+        run = Run(Meter(self.budget, desk.bits), desk.steps, invariant=self._free_look(desk), until=until)
         with desk.engine.tables(self.rows.question, taken_back=desk.stopped, sharing=PLACES) as tables:
             self.measure(Summing(self.domain, tables, run))
         facts = {"purpose": self.purpose, "domain": described(self.domain), "budget": describe(self.budget)}
         return Transcript(facts, tuple(run.steps)).encoded()
+
+    def _free_look(self, desk: Desk) -> FreeLook | None:
+        if (declared := self.invariant) is None:
+            return None
+
+        def counts() -> Counts:
+            with desk.engine.tables(declared.rows.question, taken_back=desk.stopped, sharing=PLACES) as tables:
+                return tables.table((0,))
+
+        return FreeLook(declared.asked, counts)
 
     def begun(self, desk: Desk) -> Underway:
         """The same rows and steps, for a run that goes on from call to call; its rows are held until it is closed."""
@@ -168,7 +187,7 @@ class Basis:
         *,
         purpose: Mapping[str, object],
         measure: Callable[[SumMeasurer], None],
-        invariant: Mapping[str, object] | None = None,
+        invariant: Invariant | None = None,
         looks: int = LOOKS,
         computing: float = 0.0,
     ) -> TableRun:

@@ -152,6 +152,8 @@ class Regions:
     levels: tuple[str, ...]
     invariant: str | None = None
     """The level whose regions' totals are published as they are, outside of any epsilon: the promise is then between people of one region."""
+    of: str | None = None
+    """The protected table whose rows these totals count: all of them, by its own column of the last level."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,13 @@ def facts_of(catalog: Catalog) -> list[dict[str, Any]]:
 def trees_of(catalog: Catalog) -> list[dict[str, Any]]:
     """Trees of regions, with what of them is published as it is."""
     return [
-        {"name": tree.name, "table": tree.table, "levels": list(tree.levels), "invariant": tree.invariant}
+        {
+            "name": tree.name,
+            "table": tree.table,
+            "levels": list(tree.levels),
+            "invariant": tree.invariant,
+            "of": tree.of,
+        }
         for tree in catalog.trees.values()
     ]
 

@@ -1,4 +1,4 @@
-"""Trees of regions in a catalog, read strictly: [trees.geo] table = "blocks", levels = ["state", "county", "block"], invariant = "state"."""
+"""Trees of regions in a catalog, read strictly: [trees.geo] table = "blocks", levels = ["state", "county", "block"], invariant = "state", of = "people"."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from discreet.catalog.model import Regions, Table, Type
 from discreet.errors import BadCatalog
 from discreet.loss import Neighbours
 
-KEYS = {"table", "levels", "invariant"}
+KEYS = {"table", "levels", "invariant", "of"}
 WHOLE = "all"
 """What the level above all columns is called."""
 
@@ -49,4 +49,14 @@ def read_tree(
             "promises nothing under add-remove, where no two neighbours agree on it",
             'Write neighbours = "replace-one", or leave it out.',
         )
-    return Regions(name, table.name, tuple(levels), invariant)
+    people = tables.get(str(facts.get("of")))
+    is_counted = people is not None and not people.is_public and levels[-1] in people.columns
+    if invariant is not None and not is_counted:  # so that nobody else decides which rows are counted exactly
+        raise wrong(
+            f"{path}.of",
+            f"names no protected table with a column {levels[-1]}, whose rows the invariant counts",
+            'Write of = "people" beside it.',
+        )
+    if invariant is None and "of" in facts:
+        raise wrong(f"{path}.of", "says whose rows an invariant counts, and there is none", "Leave it out.")
+    return Regions(name, table.name, tuple(levels), invariant, people.name if people is not None else None)

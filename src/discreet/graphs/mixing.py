@@ -140,7 +140,7 @@ def _counted(graph: Graph, values: tuple[Hashable, ...], most: int | None) -> In
 def _place(place: dict[Hashable, int], value: object) -> int:
     try:
         return place.get(value, -1)
-    except TypeError:
+    except Exception:  # noqa: BLE001  what cannot be hashed is no value, whatever it raises
         return -1
 
 

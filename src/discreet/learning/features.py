@@ -221,7 +221,7 @@ def _whole_places(values: Integers, places: Mapping[int, int], other: int) -> In
 def _place(places: Mapping[Any, int], item: Any, other: int) -> int:
     try:
         return places.get(item, other)
-    except TypeError:  # what cannot be hashed is no value
+    except Exception:  # noqa: BLE001  what cannot be hashed is no value, whatever it raises
         return other
 
 
@@ -246,11 +246,10 @@ def numbers_in(values: Any) -> NDArray[np.float64]:
 
 
 def _float(item: Any) -> float:
-    if isinstance(item, date):
-        return float(item.toordinal())
+    """A missing date (`NaT`) is a date, too, and says nothing: whatever one value does, nobody's row is refused."""
     if isinstance(item, str | bytes):
         return math.nan
     try:
-        return float(item)
-    except (TypeError, ValueError, OverflowError):
+        return float(item.toordinal() if isinstance(item, date) else item)
+    except Exception:  # noqa: BLE001  not only what numbers are known to raise
         return math.nan

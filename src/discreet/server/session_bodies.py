@@ -57,10 +57,9 @@ class NewSession(Run):
 
     def asked_of(self, curator: Curator, *, analyst: str | None, request_id: str, asking: Asking) -> Said:
         """Opened and paid for, or found as it is."""
+        curator.limit_sessions(each=_EACH, most=_MOST_OPEN)
         session = curator.session(self.source, analyst=analyst, request_id=request_id, asking=asking, **self._details)
-        said = Said(facts_of(session.facts), session.replayed)
-        curator.keep_few(analyst=analyst, each=_EACH, most=_MOST_OPEN)
-        return said
+        return Said(facts_of(session.facts), session.replayed)
 
     def explained_by(self, curator: Curator, *, analyst: str | None) -> SessionPlan:
         """What it would cost and promise."""

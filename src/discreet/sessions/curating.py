@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Unpack
 
 from discreet.answering.finding import FindsReleases
 from discreet.answering.pipeline import Asking
 from discreet.answering.run_options import check_options
-from discreet.errors import UnknownSession
+from discreet.errors import TooMany, UnknownSession
 from discreet.sessions.asking import ALARMS, SessionOptions, Wish, opening_of
 from discreet.sessions.face import SessionPlan, SessionsFace
 from discreet.sessions.session import Opening, Session
 from discreet.sql import Table
+
+UNUSED = 600.0
+"""Seconds after which a session may be let go for somebody else's."""
 
 
 class OpensSessions(FindsReleases, SessionsFace):
@@ -19,6 +23,7 @@ class OpensSessions(FindsReleases, SessionsFace):
 
     _sessions: dict[str, Session]
     """Those that are open, by their ids."""
+    _each, _most = sys.maxsize, sys.maxsize
 
     def session(
         self,
@@ -38,8 +43,10 @@ class OpensSessions(FindsReleases, SessionsFace):
         """
         told = asking or Asking()
         opening = self._opening(source, questions, wanted, analyst, told)
+        self.ledger.check_open(analyst)
         session = self._sessions.get(opening.id)
         if session is None or not session.is_open:
+            self._make_room(analyst)
             session = Session(opening, self._pipeline, request_id=request_id, asking=told)
             self._sessions.pop(opening.id, None)
             self._sessions[opening.id] = session
@@ -81,17 +88,26 @@ class OpensSessions(FindsReleases, SessionsFace):
             )
         return session
 
-    def keep_few(self, *, analyst: str | None, each: int, most: int) -> None:
-        """Let go of the sessions that were opened first: of an analyst's until `each` are left, and of all until `most` are.
+    def limit_sessions(self, *, each: int, most: int) -> None:
+        """Say how many sessions may be open from now on.
 
         Args:
-            analyst: Who asks; nobody is the owner at hand.
-            each: How many of one analyst stay open.
-            most: How many stay open in all.
+            each: How many of one analyst stay open: for another, the first of them is let go.
+            most: How many stay open in all: for another, one is let go that nobody has used for long, or it is refused.
         """
-        all_of_them = list(self._sessions.values())
+        self._each, self._most = each, most
+
+    def _make_room(self, analyst: str | None) -> None:
+        """To be opened again costs a session an alarm: so nobody has others' sessions let go that are in use."""
+        all_of_them = [session for session in self._sessions.values() if session.is_open]
         theirs = [session for session in all_of_them if session.analyst == analyst]
-        for session in {*theirs[:-each], *all_of_them[:-most]}:
+        leaving = theirs[: max(0, len(theirs) + 1 - self._each)]
+        if len(all_of_them) - len(leaving) >= self._most:
+            unused = [session for session in all_of_them if session.unused > UNUSED]
+            if not unused and not theirs:
+                raise TooMany("All places for sessions are taken.", next_step="Wait some minutes, and open it then.")
+            leaving = [*leaving, max(unused or theirs, key=lambda session: session.unused)]
+        for session in leaving:
             self._sessions.pop(session.id, None)
             session.close()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Self
@@ -87,6 +88,7 @@ class Session(SessionFace):
         self._opening, self._pipeline, self._lock = opening, pipeline, threading.Lock()
         self._reading = Reading(opening.run.domain)
         self._course: Course | None = None
+        self._used = time.monotonic()
         self._steps = self._begin(asking, request_id)
         reservation = self._steps.reservation
         self.receipt, self.replayed = reservation.receipt, not reservation.charged
@@ -106,6 +108,11 @@ class Session(SessionFace):
     def id(self) -> str:
         """The same whenever it is opened again; also of one that is closed."""
         return self._opening.id
+
+    @property
+    def unused(self) -> float:
+        """Seconds since somebody last asked in it."""
+        return time.monotonic() - self._used
 
     @property
     def analyst(self) -> str | None:
@@ -146,6 +153,7 @@ class Session(SessionFace):
         """
         questions = [self._reading.conjunction(query, most_cells=most_cells) for query in queries]
         told = asking or Asking()
+        self._used = time.monotonic()
         with self._lock:
             self._pipeline.ledger.check_open(self.analyst)
             for _ in range(_TIMES_OVERTAKEN):

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Unpack
 
+from discreet.algebra.relations import Compute, Relation, Scan
 from discreet.answering.parts import CuratorPart
 from discreet.answering.pipeline import Asking
 from discreet.answering.run_options import RunOptions, check_options
@@ -14,6 +15,7 @@ from discreet.answering.runs import TableRun
 from discreet.errors import BadInput, UnknownName
 from discreet.figures import CONFIDENCE
 from discreet.sql import Table
+from discreet.sql.people import Found, PeoplesRows, columns_question, plan_rows
 from discreet.workloads.choosing import Plan
 from discreet.workloads.face import PlannedQueries, TablesFace, TablesPlan, TablesRelease
 from discreet.workloads.regional import Geography, RegionalRelease, planned, regional, widths
@@ -102,7 +104,9 @@ class AnswersWorkloads(CuratorPart, TablesFace):
         return _Asked(run, TabulatedRelease, plan.strategy.name, lambda: plan.typical_error, lambda: _errors(plan))
 
     def _by_region(self, source: str | Table, tree: str, options: RunOptions, name: str | None) -> _Asked:
-        """Totals are published as they are only where the owner has declared so in the catalog: nobody else can ask for it."""
+        """Totals are published as they are only where the owner has declared so in the catalog, and only of the rows that the owner has named:
+        neither is for others to choose. Tables of other rows than all of those are made without.
+        """
         declared = self.declared.trees.get(tree)
         if declared is None:
             known = ", ".join(self.declared.trees) or "none"
@@ -111,12 +115,28 @@ class AnswersWorkloads(CuratorPart, TablesFace):
         place = geography.smallest
         regions = {place: tuple(geography.names[place])}
         basis = self._basis(source, options, name=name, found=regions).led_by(place)
-        plan = planned(basis.domain, basis.budget, geography, declared.invariant)
-        run = regional(basis, plan, geography, tree=tree)
+        invariant = declared.invariant if _has_all_rows_of(declared.of, basis.rows.question.rows) else None
+        plan = planned(basis.domain, basis.budget, geography, invariant)
+        counted = None if invariant is None or declared.of is None else self._counted(declared.of, place, regions)
+        run = regional(basis, plan, geography, tree=tree, counted=counted)
         others = basis.domain.names[1:]
         return _Asked(
             run, RegionalRelease, "top-down", lambda: _typical_error(plan), lambda: _errors_by_level(plan, others)
         )
+
+    def _counted(self, table: str, place: str, regions: Found) -> PeoplesRows:
+        """All rows of a table by their region: a question of ours, in which nothing is an analyst's."""
+        text = columns_question(table, [place], self.declared)
+        rows = plan_rows(text, self.declared, self._engine, found=regions, today=self.ledger.data_day())
+        self._engine.bind_rows(rows.question)
+        return rows
+
+
+def _has_all_rows_of(table: str | None, rows: Relation) -> bool:
+    """Whether rows are those of a table, with other columns perhaps. It decides how good counts are and not what is published: that is the same for all."""
+    while isinstance(rows, Compute):
+        rows = rows.rows
+    return isinstance(rows, Scan) and rows.table.name == table
 
 
 def _errors(plan: Plan) -> tuple[PlannedQueries, ...]:

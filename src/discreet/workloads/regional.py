@@ -15,7 +15,7 @@ import pyarrow as pa
 from discreet.answering.domain import MOST_CELLS, Columns, Domain, label_text
 from discreet.answering.measurer import Measurer
 from discreet.answering.run_release import RunRelease
-from discreet.answering.runs import Basis, TableRun
+from discreet.answering.runs import Basis, Invariant, TableRun
 from discreet.answering.transcript import about
 from discreet.catalog import Regions as DeclaredTree
 from discreet.catalog import Table, Type
@@ -26,6 +26,7 @@ from discreet.figures import CONFIDENCE
 from discreet.mechanisms.adaptive import AdaptiveBudget
 from discreet.mechanisms.combining import Integers
 from discreet.sql.facts import PublicFacts
+from discreet.sql.people import PeoplesRows
 from discreet.workloads.choosing import width_at
 from discreet.workloads.geography import Regions, Tree
 from discreet.workloads.tabulating import different, price_of
@@ -110,7 +111,9 @@ def planned(domain: Domain, budget: AdaptiveBudget, geography: Geography, invari
     return TopDown.of(geography.tree, cells=cells, invariant=invariant, **price_of(domain, budget))
 
 
-def regional(basis: Basis, plan: TopDown, geography: Geography, *, tree: str) -> TableRun:
+def regional(
+    basis: Basis, plan: TopDown, geography: Geography, *, tree: str, counted: PeoplesRows | None = None
+) -> TableRun:
     """The run that measures tables of all regions. Nothing is read.
 
     Args:
@@ -118,13 +121,16 @@ def regional(basis: Basis, plan: TopDown, geography: Geography, *, tree: str) ->
         plan: Over their domain.
         geography: Of that column.
         tree: What it is called in the catalog.
+        counted: The rows that the owner has named, in the one column of regions: of those invariants are totals.
     """
     names = [[level, list(values)] for level, values in geography.names.items()]
     sizes = [list(level) for level in zip(plan.tree.names, plan.tree.sizes, strict=True)]
     purpose = {"kind": PURPOSE, "tree": tree, "levels": sizes, "regions": names, "invariant": plan.invariant}
     what = f"tables by {tree}" if plan.invariant is None else f"tables by {tree}, totals of {plan.invariant} exact,"
     place, totals = basis.domain.names[:1], _totals(plan)
-    declared = None if totals is None else about("invariant", paid=None, columns=place, combination=totals.described)
+    declared = None
+    if totals is not None and counted is not None:
+        declared = Invariant(about("invariant", paid=None, columns=place, combination=totals.described), counted)
     return basis.run(
         what, purpose=purpose, measure=partial(_measure, plan=plan, columns=basis.domain.names), invariant=declared
     )
