@@ -72,6 +72,24 @@ def test_two_clients_and_two_threads_of_one_process_share_them_too(tmp_path):
     assert refused == ["cap-reached"] * 5
 
 
+def test_a_store_that_is_replaced_while_it_is_opened_is_read_as_it_was(tmp_path, monkeypatch):
+    place = tmp_path / "device.json"
+    Client(task(lifetime=2), store=place).report("😀")
+    honest = os.fstat
+
+    def replaced_meanwhile(number):
+        place.with_name("newer").write_bytes(place.read_bytes())
+        place.with_name("newer").replace(place)
+        return honest(number)
+
+    monkeypatch.setattr(os, "fstat", replaced_meanwhile)
+    assert Client(task(lifetime=2), store=place).reports == 1
+    place.with_name("second").hardlink_to(place)
+    monkeypatch.undo()
+    with pytest.raises(ClientRefused, match="second name"):
+        Client(task(lifetime=2), store=place)
+
+
 def test_a_device_that_is_killed_has_counted_and_kept_what_it_said(tmp_path):
     (tmp_path / "task.json").write_text(task(lifetime=500).to_json())
     endless = REPORT.replace("range(20)", "range(500)").replace("store=store", "store=store, budget=1000")

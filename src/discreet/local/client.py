@@ -1176,7 +1176,8 @@ class FileStore(Store):
     def read(self) -> dict[str, Any]:
         try:
             with self._path.open(encoding="utf-8") as file:
-                is_one = os.fstat(file.fileno()).st_nlink == 1  # by a second name the store before a report would stay
+                # By a second name the store before a report would stay; one that was replaced while it was opened has none any more.
+                is_one = os.fstat(file.fileno()).st_nlink <= 1
                 book: dict[str, Any] = json.load(file)
             if is_one and book["version"] == _STORE_VERSION:
                 return book
