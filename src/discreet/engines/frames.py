@@ -13,11 +13,16 @@ from discreet.catalog import Table, Type
 
 _NUMBERS = (Type.INTEGER, Type.REAL)
 _EXACT = 2**53
+_LONGEST = {"s": 9 * 10**12, "ms": 9 * 10**15}
+"""Ticks of a unit, either way, whose microseconds are within 64 bits."""
 
 
 def as_arrow(frame: Any, table: Table) -> Any:
-    """A pandas frame as Arrow; any other kind of frame has types of its own, and stays as it is."""
-    if type(frame).__module__.partition(".")[0] != "pandas":
+    """A pandas frame as Arrow; any other kind of frame has types of its own, and stays as it is, but for cells that would make it unreadable."""
+    kind = type(frame).__module__.partition(".")[0]
+    if kind in ("pyarrow", "polars"):
+        return _readable(frame.to_arrow() if kind == "polars" and hasattr(frame, "to_arrow") else frame)
+    if kind != "pandas":
         return frame
     import pyarrow as pa  # noqa: PLC0415
 
@@ -29,6 +34,44 @@ def as_arrow(frame: Any, table: Table) -> Any:
             for name in frame.columns
         }
     )
+
+
+def _readable(frame: Any) -> Any:
+    """The same table, where the engine would refuse all of it for one cell that it cannot read: such a cell is missing."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    if not isinstance(frame, pa.Table):
+        return frame
+    return pa.table([_readable_column(column) for column in frame.columns], names=frame.column_names)
+
+
+def _readable_column(column: Any) -> Any:
+    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    kind = column.type
+    if pa.types.is_duration(kind):  # which no declared type can hold
+        return pa.chunked_array([pa.nulls(len(column), pa.string())])
+    if pa.types.is_timestamp(kind):
+        most = _LONGEST.get(kind.unit)
+        if most is None:
+            return column
+        ticks = column.cast(pa.int64())
+        inside = pc.and_(pc.less_equal(ticks, most), pc.greater_equal(ticks, -most))
+        return pc.if_else(inside, column, pa.scalar(None, kind))
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        try:
+            column.validate(full=True)
+        except pa.ArrowInvalid:
+            return pa.chunked_array([pa.array(map(_decoded, column.cast(pa.large_binary()).to_pylist()), pa.string())])
+    return column
+
+
+def _decoded(cell: bytes | None) -> str | None:
+    try:
+        return None if cell is None else cell.decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def _keeps_its_type(dtype: Any, name: str, table: Table) -> bool:
