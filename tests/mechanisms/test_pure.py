@@ -84,3 +84,12 @@ def test_every_pure_mechanism_is_priced_by_it_and_the_exponential_one_for_less()
     assert Exponential(sensitivity=1, epsilon=1, size=2).rho == 0.125
     sampled = Subsampled(RandomizedResponse(epsilon=1), 0.1)
     assert sampled.rho == pytest.approx(float(pure_rho(Fraction(sampled.pure_epsilon))))
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 0.7, 3])
+def test_sigma_of_laplace_is_its_standard_deviation_or_a_hair_more(epsilon):
+    mechanism = Laplace(sensitivity=1, epsilon=epsilon)
+    ratio = math.exp(-epsilon)
+    exactly = math.sqrt(2 * ratio) / (1 - ratio)
+    assert exactly <= mechanism.sigma
+    assert mechanism.sigma**2 <= exactly**2 + 0.5

@@ -104,7 +104,7 @@ def _share(beta: float) -> str:
     return f"in {100 * (1 - beta):g} of 100 answers"
 
 
-def _noise(promise: Promise, *, l1: int, l2_squared: int, size: int = 1) -> Mechanism:
+def _noise(promise: Promise, *, l1: int, l2_squared: int, size: int = 1) -> Gaussian | Laplace:
     """The additive noise that the guarantee buys: Laplace where it is pure, else Gauss."""
     if promise.pure:
         return Laplace(sensitivity=l1, epsilon=promise.epsilon, size=size)
@@ -220,7 +220,6 @@ def _subset_sums(promise: Promise, people: int, beta: float) -> Iterator[Limit]:
 def _means(promise: Promise, people: int, columns: int) -> Limit:
     """Fingerprinting: means that are close carry traces of everybody, and a guarantee limits each trace."""
     noise = _noise(promise, l1=2 * columns, l2_squared=4 * columns)
-    spread = noise.sigma if isinstance(noise, Gaussian) else math.sqrt(2) * float(noise.scale)  # type: ignore[attr-defined]  # Laplace
     return Limit(
         task=f"{columns:,} means of values −1 and 1",
         unit="root mean square error of a mean",
@@ -229,7 +228,7 @@ def _means(promise: Promise, people: int, columns: int) -> Limit:
         neighbours=_REPLACE,
         formula="max over k ≤ n of (k/n)(B − √(2/3k)), cB + B² = 1/3 − 8kδ, c = k√((e^2ρ − 1)/d) or k(e^ε − 1)/√d",
         source="fingerprinting: Bun, Ullman, Vadhan 2014; Dwork et al. 2015",
-        achieved=(_named(noise, min(1.0, spread / people)),),
+        achieved=(_named(noise, min(1.0, noise.sigma / people)),),
     )
 
 

@@ -49,12 +49,13 @@ class Guarding:
         for question in questions:
             check_question(question, self._domain)
         if self.is_over:
-            raise BadInput("This guard is over.", next_step="Begin another with `watch`.")
+            raise _over()
 
         def drawn() -> Counts:
-            assert self._watch is not None  # noqa: S101  it would be over
+            if (watch := self._watch) is None:
+                raise _over()
             for at, question in enumerate(questions):
-                if self._watch.is_above(abs(GRID * self._exactly(question) - int(estimates[at]))):
+                if watch.is_above(abs(GRID * self._exactly(question) - int(estimates[at]))):
                     return np.array([at, *estimates])
             return np.array([-1, *estimates])
 
@@ -63,6 +64,10 @@ class Guarding:
         first = int(self._run.look(asked, paid=None, drawn=drawn).outcome[0])
         self._is_over = first >= 0
         return first if self._is_over else None
+
+
+def _over() -> BadInput:
+    return BadInput("This guard is over.", next_step="Begin another with `watch`.")
 
 
 def check_question(question: Conjunction, domain: Domain) -> None:

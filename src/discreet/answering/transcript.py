@@ -59,13 +59,15 @@ class Step:
         """The table that was asked for."""
         values = self.outcome.reshape(self.about["shape"])
         groups = {name: tuple(codes) for name, codes in self.about["groups"].items()}
-        return Measured(tuple(self.about["columns"]), values, self._noise(), groups)
+        return Measured(tuple(self.about["columns"]), values, self.noise, groups)
 
     def small_database(self) -> SmallDatabase:
         """The small database that was asked for."""
         return SmallDatabase(tuple(self.outcome.tolist()), self.about["rows_each"], self._choice())
 
-    def _noise(self) -> Gaussian | Laplace:
+    @property
+    def noise(self) -> Gaussian | Laplace:
+        """What was added to each number of the outcome."""
         if self.about["paid"]["mechanism"] == "Laplace":
             return rebuild_as(Laplace, self.about["paid"])
         return rebuild_as(Gaussian, self.about["paid"])

@@ -12,13 +12,11 @@ from discreet.answering.design import Deciding, SumMeasurer
 from discreet.answering.domain import Domain
 from discreet.answering.run_release import RunRelease
 from discreet.errors import BadInput
-from discreet.exact import exact
 from discreet.learning.card import Card, Learned
 from discreet.learning.classifier import Classifier
 from discreet.learning.model import Floats
-from discreet.ledger.releases import rebuild
 from discreet.loss import Loss
-from discreet.mechanisms import Adaptive, Gaussian, Laplace
+from discreet.mechanisms import Adaptive
 
 PURPOSE = "evaluate"
 
@@ -64,10 +62,7 @@ class Evaluation(RunRelease, kind=PURPOSE):
     @property
     def deviation(self) -> float:
         """Of the noise of each count."""
-        noise = rebuild(self.transcript.steps[0].about["paid"])
-        if isinstance(noise, Gaussian):
-            return math.sqrt(float(exact(noise.variance)))
-        return math.sqrt(2) * float(noise.scale) if isinstance(noise, Laplace) else math.inf
+        return self.transcript.steps[0].noise.sigma
 
     @property
     def accuracy(self) -> Learned:

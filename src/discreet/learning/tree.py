@@ -13,14 +13,12 @@ from discreet.answering.design import MOST_CELLS, Deciding, Partition, Split, Su
 from discreet.answering.domain import Bin, Column, Domain
 from discreet.answering.transcript import Transcript
 from discreet.errors import TooLarge
-from discreet.exact import exact, read_count
+from discreet.exact import read_count
 from discreet.learning.card import Learned
 from discreet.learning.classifier import Classifier
 from discreet.learning.features import is_numeric, name_of
 from discreet.learning.model import Floats
 from discreet.learning.moments import end_name, label_name
-from discreet.ledger.releases import rebuild
-from discreet.mechanisms import Gaussian
 
 MOST_DEPTH = 8
 
@@ -80,10 +78,8 @@ class DecisionTree(Classifier):
         candidates = self._candidates(domain)
         *levels, leaves = transcript.steps
         self.partition = tuple(tuple(candidates[at] for at in step.outcome) for step in levels)
-        noise = rebuild(leaves.about["paid"])
-        variance = float(exact(noise.variance)) if isinstance(noise, Gaussian) else 2 * float(noise.scale) ** 2  # type: ignore[attr-defined]  # Laplace
         counts = leaves.outcome.reshape(2**self.depth, -1).astype(np.float64)
-        self.chances, self.deviations = _chances(counts, math.sqrt(variance))
+        self.chances, self.deviations = _chances(counts, leaves.noise.sigma)
 
     def _leaves(self, rows: Any) -> Any:
         codes = self.codes(rows)

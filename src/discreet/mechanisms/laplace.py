@@ -45,6 +45,11 @@ class Laplace(SolvedForEpsilon):
     def scale(self) -> Fraction:
         return _scale(self.sensitivity, self.epsilon)
 
+    @property
+    def sigma(self) -> float:
+        """About the standard deviation; the discrete one is a hair smaller."""
+        return math.sqrt(2) * float(self.scale)
+
     def _renyi(self, order: float) -> float:
         """For one number the exact curve of the discrete distribution; for vectors the bound of any pure mechanism."""
         bound = curves.pure_renyi(self.pure_epsilon, order)
