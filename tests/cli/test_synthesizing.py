@@ -30,6 +30,7 @@ def test_a_dry_run_tells_price_columns_and_what_many_rows_do_and_spends_nothing(
     for part in ("ward: 3", "sex: 2", "age: 10", "3 shall be good", "2 rows of one person", "noise is 2 times", "no pure epsilon", "ρ 0.015", "dataset",
                  "nothing was spent"):  # fmt: skip
         assert part in told
+    assert not [line for line in told.splitlines() if line != line.rstrip()]
     facts = json.loads(run("synth", "visits", *PRICE, "--dry-run", "--json"))
     assert facts["columns"] == {"ward": 3, "sex": 2, "age": 10}
     assert not facts["asked_before"]

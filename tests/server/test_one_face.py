@@ -33,9 +33,8 @@ FACES = {
 }
 METHODS = list(FACES)
 SURFACE = [name for name in vars(Shown) if not name.startswith("_") or name == "_repr_html_"]
-NEAR_ONLY = {"analyst", "asking", "discover", "label"}
-"""Whom a question is for is in the key of a client; how it is taken back is in the connection; the books call it by its text; values are found
-by who can wait for two answers."""
+NEAR_ONLY = {"analyst", "asking", "label"}
+"""Whom a question is for is in the key of a client; how it is taken back is in the connection; the books call it by its text."""
 WARDS = "SELECT ward, COUNT(*) AS n, AVG(cost) AS m FROM visits GROUP BY ward"
 
 

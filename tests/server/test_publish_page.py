@@ -36,6 +36,8 @@ def opened(browser, served, key, **details):
     page.goto(served.url)
     sign_in(page, key)
     page.click("nav a[href='#publish']")
+    expect(page.locator("#publish-epsilon")).to_have_value("")  # nothing has a price that nobody named
+    page.fill("#publish-epsilon", "0.5")
     expect(page.locator("#publish-price")).to_contain_text("ε")
     yield page
     assert complaints == []
@@ -57,9 +59,16 @@ def downloaded(page, name):
 def made(browser, served):
     """What an analyst has chosen, after a refusal, and paid for."""
     with opened(browser, served, served.alice) as page:
-        expect(page.locator("#publish-columns label", has_text="zip")).to_contain_text("not public")
+        expect(page.locator("#publish-columns div", has_text="zip")).to_contain_text("not public")
+        page.check("#publish-columns input[value='zip']")
+        expect(page.locator("#publish-small")).to_contain_text("what finding the values of zip may cost")
+        page.fill("#publish-columns div:has(input[value='zip']) [data-kind='found']", "0.2")
+        page.fill("#publish-columns div:has(input[value='age']) [data-kind='bins']", "16")
+        expect(page.locator("#publish-price")).to_contain_text("and ε\u00a00.2 to find the values of zip")
+        expect(page.locator("#publish-columns div", has_text="age")).to_contain_text("16 values or bins")
+        expect(page.locator("#publish-columns div", has_text="zip")).to_contain_text("as many as are found")
         page.select_option("#publish-table", "visits")
-        expect(page.locator("#publish-columns label", has_text="cost")).to_contain_text("32 values or bins")
+        expect(page.locator("#publish-columns div", has_text="cost")).to_contain_text("32 values or bins")
         expect(page.locator("#publish-notes")).to_contain_text("20 rows")
         page.fill("#publish-epsilon", "50")
         expect(page.locator("#publish-told")).to_contain_text("more than is left: alice")
@@ -102,6 +111,9 @@ def test_a_refused_select_and_a_taken_name_are_told_until_something_changes_and_
     expect(made.locator("#publish-told")).to_contain_text("not public: zip")
     made.fill("#publish-sql", "SELECT sex, age FROM patients")
     expect(made.locator("#publish-small")).to_contain_text("sex 2, age 111")
+    made.fill("#publish-bins", "age 20")
+    expect(made.locator("#publish-small")).to_contain_text("sex 2, age 20")
+    made.fill("#publish-bins", "")
     expect(made.locator("#publish-told")).to_be_empty()
     made.select_option("#publish-unit", "rho")
     made.fill("#publish-rho", "0.01")
@@ -116,7 +128,13 @@ def test_a_refused_select_and_a_taken_name_are_told_until_something_changes_and_
 def test_the_owner_publishes_on_a_phone_and_then_everybody_has_it(browser, served, made):
     place = httpx.URL(served.url).join(f"/v1/published/{NAME.replace('%', '%25').replace('?', '%3F')}")
     assert httpx.get(place, timeout=PATIENCE).status_code == 404
-    with opened(browser, served, served.owner, viewport={"width": 390, "height": 844}, color_scheme="dark") as page:
+    with opened(browser, served, served.owner, viewport={"width": 1100, "height": 844}, color_scheme="dark") as page:
+        lines = page.evaluate(
+            "[...document.querySelectorAll('header nav a')].map((tab) => tab.getBoundingClientRect().top)"
+        )
+        assert len(lines) == 9
+        assert len(set(lines)) == 1
+        page.set_viewport_size({"width": 390, "height": 844})
         page.click("#publish-list a")
         page.click("#release-published button:text-is('Publish')")
         expect(page.locator("#release-published")).to_contain_text("for good")

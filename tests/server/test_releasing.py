@@ -111,7 +111,8 @@ def test_what_is_refused_is_refused_by_name_before_it_is_paid_for(server, made):
         ({"workload": 1}, "name-taken"),
         ({"rho": 1e4, "name": "dear"}, "budget-exceeded"),
         ({"name": "a/b"}, "bad-input"),
-        ({"discover": {"zip": 0.1}}, "bad-input"),
+        ({"discover": {"zip": 0.1}}, "unknown-name"),
+        ({"discover": {"sex": 0}}, "bad-input"),
         ({"name": None}, "bad-input"),
     ):
         refused = send(server, {**WANTED, **change})
@@ -278,3 +279,17 @@ def test_a_model_is_fitted_once_for_many_requests_and_few_are_kept(release_bytes
 @pytest.fixture(scope="module")
 def release_bytes(server, made):
     return read_release(get(server, "/patients-2026", Accept=MEDIA_TYPE).content)[0]
+
+
+def test_values_that_nobody_declared_are_found_from_afar_for_a_price_that_was_told_before(server):
+    asked = {"source": "SELECT zip, sex FROM patients", "rho": 0.02, "workload": 1, "discover": {"zip": 5}}
+    with discreet.connect(server.url, key=server.owner) as far:
+        before = far.budget()[0].spent.epsilon
+        plan = far.plan_synthesis(**asked)
+        assert (plan.finding, plan.columns) == ({"zip": 5.0}, {"sex": 2})
+        assert far.budget()[0].spent.epsilon == before
+        release = far.synthesize(**asked)
+        assert set(release.sample(50)["zip"].to_pylist()) <= set(release.domain.column("zip").labels)
+        assert far.budget()[0].spent.epsilon > before + 5
+        again = far.plan_synthesis(**asked)
+        assert (again.finding, again.asked_before) == ({}, True)

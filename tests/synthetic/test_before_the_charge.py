@@ -73,6 +73,23 @@ def test_values_are_not_found_for_a_price_where_the_rest_is_refused(asked, error
         assert [entry for entry in curator.ledger.history() if entry.kind == "charge"] == []
 
 
+def test_a_plan_tells_what_finding_values_costs_beside_the_rest_and_whether_caps_allow_both():
+    with a_curator() as curator:
+        plan = curator.plan_synthesis(**NOTES, analyst="eve")
+        assert (plan.columns, plan.finding, plan.asked_before) == ({"sex": 2}, {"note": 1.0}, False)
+        assert any("the values of note" in note for note in plan.notes)
+        assert all(plan.charged.values())
+        dear = curator.plan_synthesis(**{**NOTES, "discover": {"note": 3, "sex": 3}}, analyst="eve")
+        assert not all(dear.charged.values())
+        with pytest.raises(UnknownName):
+            curator.plan_synthesis(**{**NOTES, "discover": {"nothing": 1}})
+        assert [entry for entry in curator.ledger.history() if entry.kind == "charge"] == []
+        curator.synthesize(**NOTES, analyst="eve")
+        after = curator.plan_synthesis(**NOTES, analyst="eve")
+        assert (after.finding, after.asked_before, after.charged) == ({}, True, {})
+        assert set(after.columns) == {"note", "sex"}
+
+
 def test_days_that_were_found_are_days_and_whoever_takes_it_back_pays_for_no_values():
     with a_curator() as curator:
         made = curator.synthesize("SELECT day, sex FROM t", rho=0.05, workload=2, discover={"day": 1}, analyst="eve")

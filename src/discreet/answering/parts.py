@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -127,15 +127,15 @@ class CuratorPart(Told, ABC):
         domain = domain_of(rows, self.declared.neighbours)
         return Basis(rows, domain, budget, self.version, wording(str(source)), name)
 
-    def _planned(self, run: TableRun, analyst: str | None) -> dict[str, Any]:
-        """What every `RunPlan` says of a run."""
-        charged = self._pipeline.would_charge(run, analyst=analyst)
+    def _planned(self, run: TableRun, analyst: str | None, *, before: Sequence[SqlRelease] = ()) -> dict[str, Any]:
+        """What every `RunPlan` says of a run, and of questions that come before it and are still to be paid for."""
+        charged = self._pipeline.would_charge(*before, run, analyst=analyst)
         return {
             "columns": {column.name: column.size for column in run.domain.columns},
             "rows_per_person": run.domain.rows_per_person,
             "rho": run.budget.rho,
             "epsilon": pure_epsilon(run.budget),
-            "asked_before": self._pipeline.is_paid(run, analyst=analyst),
+            "asked_before": not before and self._pipeline.is_paid(run, analyst=analyst),
             "charged": {holder(account): allowed for account, allowed in charged.items()},
             "notes": (*run.rows.notes, *_notes(run)),
         }

@@ -271,9 +271,13 @@ class Pipeline:
         """Whether a release would cost nothing: public, or answered and paid for before."""
         return not wanted.releases or self.ledger.is_paid(_request(wanted, analyst, None))
 
-    def would_charge(self, wanted: Releasable, *, analyst: str | None) -> dict[str, bool]:
-        """The accounts that a release would be charged to, each with whether its cap allows it now."""
-        return self.ledger.would_charge(_request(wanted, analyst, None)) if wanted.releases else {}
+    def would_charge(self, *wanted: Releasable, analyst: str | None) -> dict[str, bool]:
+        """The accounts that releases, to be paid for one after another, would be charged to, each with whether its cap allows all of them now."""
+        priced = [each for each in wanted if each.releases]
+        if not priced:
+            return {}
+        together = tuple(release for each in priced for release in each.releases)
+        return self.ledger.would_charge(replace(_request(priced[0], analyst, None), releases=together))
 
     def check_name(self, wanted: Releasable, *, analyst: str | None) -> None:
         """Refuse a release whose name is taken, before anything is paid for."""
@@ -282,11 +286,7 @@ class Pipeline:
     def check_caps(self, wanted: Sequence[Releasable], *, analyst: str | None) -> None:
         """Refuse several releases, to be paid for one after another, that the caps do not allow together."""
         unpaid = [each for each in wanted if not self.is_paid(each, analyst=analyst)]
-        together = tuple(release for each in unpaid for release in each.releases)
-        if not together:
-            return
-        request = replace(_request(unpaid[0], analyst, None), releases=together)
-        if not all(self.ledger.would_charge(request).values()):
+        if not all(self.would_charge(*unpaid, analyst=analyst).values()):
             raise BudgetExceeded(
                 "All of this together would bring an account above its cap. Nothing was charged.",
                 next_step="Ask for smaller prices, or ask the owner to raise the cap.",

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.padding import Padding
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
@@ -46,7 +48,23 @@ def indented(text: str | Text, *, by: int = len(INDENT), style: str = "") -> Pad
     return Padding(text if isinstance(text, Text) else Text(text), (0, 0, 0, by), style=style, expand=False)
 
 
-def labelled(facts: dict[str, list[str]]) -> Table:
+@dataclass(frozen=True, slots=True)
+class _WithoutBlanks:
+    """The same without blanks at the ends of its lines: cells of a table are filled up to the widest."""
+
+    inside: RenderableType
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for line in console.render_lines(self.inside, options, pad=False):
+            while line and not line[-1].text.strip():
+                line.pop()
+            if line:
+                line[-1] = Segment(line[-1].text.rstrip(), line[-1].style)
+            yield from line
+            yield Segment.line()
+
+
+def labelled(facts: dict[str, list[str]]) -> RenderableType:
     """What is said about something: the label once, dim, and its lines beside it."""
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column(width=0)
@@ -55,7 +73,7 @@ def labelled(facts: dict[str, list[str]]) -> Table:
     for label, lines in facts.items():
         for number, line in enumerate(lines):
             grid.add_row("", "" if number else label, Text(line))
-    return grid
+    return _WithoutBlanks(grid)
 
 
 def beside(parts: Sequence[Text], width: int) -> Text:

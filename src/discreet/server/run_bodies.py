@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
+from discreet.answering.domain import MOST_COLUMNS
 from discreet.answering.wire import read_parameters
 from discreet.curator import Asking, Curator
 from discreet.server.bodies import Parameter, Positive, Share, WithoutNulls
@@ -51,6 +52,8 @@ class Synthesis(Run):
     )
     workload: Annotated[int, Field(ge=1, le=1000)] | Annotated[list[list[str]], Field(max_length=10_000)] = 3
     method: str = "aim"
+    discover: Annotated[dict[str, Positive], Field(max_length=MOST_COLUMNS)] | None = None
+    """Columns whose values are not declared, each with the epsilon that finding them may cost."""
 
     def asked_of(self, curator: Curator, *, analyst: str | None, request_id: str, asking: Asking) -> SyntheticRelease:
         """The release."""
@@ -63,7 +66,7 @@ class Synthesis(Run):
 
     @property
     def _details(self) -> dict[str, Any]:
-        return {**self.options, "workload": self.workload, "method": self.method}
+        return {**self.options, "workload": self.workload, "method": self.method, "discover": self.discover}
 
 
 class Queries(WithoutNulls):

@@ -12,7 +12,7 @@ from discreet.answering.domain import Columns, Domain
 from discreet.answering.run_options import RunOptions
 from discreet.answering.runs import Basis, TableRun
 from discreet.errors import BadInput, TooLarge
-from discreet.exact import read_count
+from discreet.exact import Number, read_count
 from discreet.synthetic.affording import check_affordable, work_of
 from discreet.synthetic.candidates import check_number, number_of
 from discreet.synthetic.methods import Method
@@ -32,6 +32,10 @@ class SynthesisOptions(RunOptions, total=False):
         "All tables over so many columns (3), or tables by the names of their columns: what the rows shall be good at.",
     ]
     method: Annotated[str, 'By its name; "aim" unless another is named.']
+    discover: Annotated[
+        Mapping[str, Number] | None,
+        "Columns whose values are not declared, each with the epsilon that finding them may cost, beside the price of the rest.",
+    ]
 
 
 def tables_wanted(workload: Wanted, domain: Domain) -> dict[Columns, int]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 from discreet.answering.answer import Answer
 from discreet.answering.parts import CuratorPart
-from discreet.answering.pipeline import Asking
+from discreet.answering.pipeline import Asking, SqlRelease
 from discreet.answering.run_options import check_options
 from discreet.answering.runs import TableRun
 from discreet.errors import NotAnswered
@@ -38,7 +38,6 @@ class MakesSynthetic(CuratorPart, SyntheticFace):
         self,
         source: str | Table,
         *,
-        discover: Mapping[str, Number] | None = None,
         name: str | None = None,
         analyst: str | None = None,
         request_id: str | None = None,
@@ -48,15 +47,10 @@ class MakesSynthetic(CuratorPart, SyntheticFace):
         """Synthetic rows of a table, or of a SELECT that yields people's rows: paid for once, and resumed where a crash left it.
 
         Args:
-            discover: Columns whose values are not declared, each with the epsilon that finding them may cost, beside the price of the rest.
             analyst: Who asks; nobody is the owner at hand.
             asking: How it can be taken back.
         """
-        parameters = wanted.get("parameters", ())
-        findings = [
-            _Finding(values_question(str(source), column, self.declared), column, share, parameters)
-            for column, share in (discover or {}).items()
-        ]
+        findings = self._findings(source, wanted)
         values = {finding.column: self._found_before(finding, analyst) for finding in findings}
         wait = None if asking is None else asking.taken_back
         with self._planning(analyst, wait):
@@ -76,9 +70,27 @@ class MakesSynthetic(CuratorPart, SyntheticFace):
         Args:
             analyst: Who asks; nobody is the owner at hand.
         """
+        findings = self._findings(source, wanted)
+        values = {finding.column: self._found_before(finding, analyst) for finding in findings}
         with self._planning(analyst, None):
-            run = self._synthesis(source, wanted)
-        return SynthesisPlan(tables=len(tables_of(run.purpose)), **self._planned(run, analyst))
+            run = self._synthesis(source, wanted, found=values)
+        unknown = [finding for finding in findings if values[finding.column] is None]
+        facts = self._planned(run, analyst, before=self._questions(unknown))
+        sizes = {name: size for name, size in facts["columns"].items() if name.lower() not in _names(unknown)}
+        notes = (*facts["notes"], *(_note(finding) for finding in unknown))
+        return SynthesisPlan(
+            tables=len(tables_of(run.purpose)),
+            finding={finding.column: float(finding.epsilon) for finding in unknown},
+            **{**facts, "columns": sizes, "notes": notes},
+        )
+
+    def _findings(self, source: str | Table, wanted: SynthesisOptions) -> list[_Finding]:
+        """The questions that come before the run."""
+        parameters = wanted.get("parameters", ())
+        return [
+            _Finding(values_question(str(source), column, self.declared), column, share, parameters)
+            for column, share in (wanted.get("discover") or {}).items()
+        ]
 
     def _synthesis(
         self, source: str | Table, wanted: SynthesisOptions, *, name: str | None = None, found: Found | None = None
@@ -103,8 +115,12 @@ class MakesSynthetic(CuratorPart, SyntheticFace):
         if asking is not None:
             asking.leaving(run.seconds)
         self._pipeline.check_name(run, analyst=analyst)
+        self._pipeline.check_caps([run, *self._questions(findings)], analyst=analyst)
+
+    def _questions(self, findings: Iterable[_Finding]) -> list[SqlRelease]:
+        """Findings as the pipeline takes them."""
         plans = [self.plan(finding.sql, epsilon=finding.epsilon, parameters=finding.parameters) for finding in findings]
-        self._pipeline.check_caps([run, *(self._release(plan, "") for plan in plans)], analyst=analyst)
+        return [self._release(plan, "") for plan in plans]
 
     def _found(self, finding: _Finding, analyst: str | None, asking: Asking | None) -> tuple[Any, ...]:
         """The values of a column that enough people have, selected privately: a question of its own, and free when it is asked again."""
@@ -117,6 +133,17 @@ class MakesSynthetic(CuratorPart, SyntheticFace):
             label=f"values of {finding.column}, for synthetic data",
         )
         return _values_in(answer)
+
+
+def _names(findings: Iterable[_Finding]) -> set[str]:
+    return {finding.column.lower() for finding in findings}
+
+
+def _note(finding: _Finding) -> str:
+    return (
+        f"the values of {finding.column} are found first, for epsilon {float(finding.epsilon):g} beside the price; rows whose value too few people "
+        "have count in no table"
+    )
 
 
 def _values_in(answer: Answer) -> tuple[Any, ...]:

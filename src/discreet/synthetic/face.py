@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol, Unpack
 
@@ -18,6 +19,8 @@ class SynthesisPlan(RunPlan):
 
     tables: int
     """How many shall be good."""
+    finding: Mapping[str, float]
+    """Columns whose values are to be found first, each with the epsilon of that, beside the price: how many they have is not known yet."""
 
 
 class SyntheticFace(Told, Protocol):

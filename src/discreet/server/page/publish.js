@@ -1,7 +1,7 @@
 // Publish: synthetic data of people's rows. What it shall be made of, what that costs before it is paid, and the way to what was made.
 import { balance } from "./budget.js";
+import { columnCount, details, isSelect, showColumns, showSizes, source } from "./columns.js";
 import { $, accountName, call, epsilonText, lines, make, many, short, told, withWords } from "./dom.js";
-import { quoted } from "./questions.js";
 import { showRelease } from "./release.js";
 
 const PATIENCE = 250,
@@ -12,30 +12,19 @@ const WORDS = {
   paid: "Paid; it comes at a time that was fixed beforehand",
   "asked before": "Asked before; looking it up",
 };
-const FIELDS = ["table", "sql", "width", "unit", "epsilon", "delta", "rho", "name"];
-const state = { tables: null, sizes: {}, named: "", turn: 0, timer: 0, making: false, hasPrice: true };
+const FIELDS = ["table", "sql", "bins", "found", "width", "unit", "epsilon", "delta", "rho", "name"];
+const NOTHING = "Its price appears here before anything is paid: choose columns, and what it may cost.";
+const state = { tables: null, named: "", turn: 0, timer: 0, making: false, hasPrice: true };
 
 const at = (name) => $(`publish-${name}`);
 const value = (name) => at(name).value.trim();
-const isSelect = () => value("table") === "";
-const columnBoxes = () => [...at("columns").querySelectorAll("input")];
-const columnNames = () =>
-  columnBoxes()
-    .filter((box) => box.checked)
-    .map((box) => box.value);
 
-function source() {
-  if (isSelect()) return value("sql");
-  const names = columnNames();
-  return names.length ? `SELECT ${names.map(quoted).join(", ")} FROM ${quoted(value("table"))}` : "";
-}
-
-// What the server is asked for; null while something is missing.
+// What the server is asked for; or what is missing.
 function wanted() {
   const prices = value("unit") === "rho" ? ["rho"] : ["epsilon", "delta"];
   const price = Object.fromEntries(prices.filter((name) => value(name)).map((name) => [name, Number(value(name))]));
   const isWhole = source() && price[prices[0]] > 0 && Object.values(price).every(Number.isFinite) && Number.isInteger(Number(value("width")));
-  return isWhole ? { source: source(), workload: Number(value("width")), ...price } : null;
+  return isWhole ? { source: source(), workload: Number(value("width")), ...price, ...details() } : { missing: NOTHING };
 }
 
 function decoded(name) {
@@ -84,38 +73,12 @@ async function list() {
   );
 }
 
-// Columns
-
-const hasPublicValues = (column) =>
-  Boolean(column.values) || column.type === "boolean" || (column.type !== "timestamp" && column.lower !== null && column.upper !== null);
-
-// The columns of the chosen table; those whose values are public are taken.
 function showTable() {
   const table = state.tables.find((each) => each.name === value("table"));
-  at("sql-line").hidden = !isSelect();
-  at("columns").hidden = isSelect();
-  state.sizes = {};
-  for (const label of at("columns").querySelectorAll("label")) label.remove();
+  showColumns(table);
   if (!table) return;
-  const columns = table.columns.filter((column) => column.name !== table.person);
-  at("columns").append(
-    ...columns.map((column) => {
-      const label = make("label"),
-        box = make("input", "", { type: "checkbox", value: column.name });
-      box.checked = hasPublicValues(column);
-      const size = make("small", box.checked ? column.type : `${column.type}, its values are not public`, { class: "quiet" });
-      label.append(box, " ", column.name, " ", size);
-      return label;
-    }),
-  );
-  at("width").value = Math.max(1, Math.min(2, columnNames().length)); // pairs, where there are any
+  at("width").value = Math.max(1, Math.min(2, columnCount())); // pairs, where there are any
   if (!value("name") || value("name") === state.named) at("name").value = state.named = `${table.name}-${new Date().getFullYear()}`;
-}
-
-function showSizes(sizes) {
-  Object.assign(state.sizes, sizes);
-  for (const box of columnBoxes())
-    if (state.sizes[box.value]) box.parentElement.querySelector("small").textContent = many(state.sizes[box.value], "value or bin", "values or bins");
 }
 
 // The price
@@ -145,8 +108,8 @@ async function price() {
   clearTimeout(state.timer);
   const mine = ++state.turn,
     body = wanted();
-  if (!body) {
-    offer("", { small: "Its price appears here before anything is paid: choose columns, and what it may cost." });
+  if (body.missing) {
+    offer("", { small: body.missing });
     return;
   }
   try {
@@ -163,15 +126,16 @@ async function price() {
 }
 
 function showOffer(plan, body) {
-  showSizes(plan.columns);
-  const words = body.rho ? `ρ\u00a0${short(body.rho)}` : `${epsilonText(body.epsilon)}${body.delta ? `, δ\u00a0${body.delta}` : ` and no δ`}`;
+  showSizes(plan.columns, plan.finding);
+  const price = body.rho ? `ρ\u00a0${short(body.rho)}` : `${epsilonText(body.epsilon)}${body.delta ? `, δ\u00a0${body.delta}` : ` and no δ`}`;
+  const found = Object.entries(plan.finding).map(([name, epsilon]) => `, and ${epsilonText(epsilon)} to find the values of ${name}`);
   const accounts = Object.entries(plan.charged),
     tooPoor = accounts.filter(([, allows]) => !allows).map(([name]) => accountName(name));
   const payers = accounts.map(([name]) => accountName(name)).join(", ");
   const sizes = Object.entries(plan.columns).map(([name, size]) => `${name} ${size.toLocaleString("en")}`);
   const about = [`${many(plan.tables, "table")} of ${many(body.workload, "column")} shall be good`, ...(isSelect() ? [sizes.join(", ")] : [])].join(" · ");
   const isFree = plan.asked_before || !accounts.length;
-  offer(isFree ? "free: asked before" : words, {
+  offer(isFree ? "free: asked before" : price + found.join(""), {
     small: isFree ? about : `${body.rho ? "" : `ρ ${short(plan.rho)} · `}paid by ${payers} · ${about}`,
     notes: plan.notes,
     can: !tooPoor.length,
