@@ -219,6 +219,15 @@ class Deciding:
     partition: Partition = ()
     class_of_part: tuple[int, ...] = ()
 
+    def __post_init__(self) -> None:
+        by_score = len(self.scores) == self.classes and not self.partition and not self.class_of_part
+        by_part = not self.scores and len(self.class_of_part) == 2 ** len(self.partition)
+        if not (by_score or by_part) or not all(0 <= decided < self.classes for decided in self.class_of_part):
+            raise BadInput(
+                "A model decides by a score for each class, or by a class for each part.",
+                next_step="Evaluate it as it was learned.",
+            )
+
     @property
     def described(self) -> str:
         """What it is, in short: two that are described alike are the same."""

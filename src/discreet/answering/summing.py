@@ -10,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.answering.design import IMPURITY, SCALE, Deciding, Design, impurity
+from discreet.answering.fits import check_partition, check_scores, check_splits
 from discreet.answering.measurer import Counts
 from discreet.answering.measuring import Measuring, whole_units
 from discreet.answering.transcript import about
@@ -120,6 +121,8 @@ class Summing(Measuring):
         fits = isinstance(mechanism, kind) and exact(mechanism.sensitivity) >= self._split_moves
         if not fits or mechanism.size != len(candidates) or (mechanism.monotone and not self._is_monotone):
             raise BadInput("This choice is not among these splits.", next_step="Make it with `split_choice`.")
+        check_partition(self.domain, partition)
+        check_splits(self.domain, candidates)
         asked = about(
             "splits", paid=mechanism, label=label, candidates=_digest(candidates), partition=_digest(*partition)
         )
@@ -150,6 +153,7 @@ class Summing(Measuring):
     def parts(self, partition: Partition, label: str, mechanism: Gaussian | Laplace) -> Counts:
         shape = (2 ** len(partition), self.domain.column(label).size)
         self._check_counts(mechanism, shape)
+        check_partition(self.domain, partition)
         asked = about("parts", paid=mechanism, label=label, partition=_digest(*partition))
 
         def drawn() -> Counts:
@@ -172,6 +176,8 @@ class Summing(Measuring):
     def confusion(self, deciding: Deciding, label: str, mechanism: Gaussian | Laplace) -> Counts:
         shape = (deciding.classes, self.domain.column(label).size)
         self._check_counts(mechanism, shape)
+        check_partition(self.domain, deciding.partition)
+        check_scores(self.domain, deciding.scores)
         asked = about("confusion", paid=mechanism, label=label, deciding=deciding.described)
 
         def drawn() -> Counts:
