@@ -90,3 +90,20 @@ def test_the_answer_of_a_survey_covers_those_who_stay_away(monkeypatch):
     nobody = FairQuery(budget=1).ask([True, False], [10**6, 10**6])
     assert nobody.interval(0.95) == (0, 2)
     assert nobody.loss.epsilon == 0
+
+
+ODD = [np.array([1, 1]), "yes", 1j, math.nan, math.inf, 10**400, [1], None]
+
+
+@pytest.mark.parametrize("yes", [True, 1, 1.0, np.True_, np.int64(1), np.float64(1)])
+def test_a_yes_is_a_yes_whatever_type_holds_it_and_nobodys_answer_stops_a_survey(yes, monkeypatch):
+    counted = []
+    for answers in (
+        [True, False] * 50,
+        [yes, False] * 50,
+        np.array([yes, 0] * 50),
+        [*[yes, False] * 42, *[yes] * 8, *ODD],
+    ):
+        monkeypatch.setattr(survey, "_bits", SeededBits("survey"))
+        counted.append(FairQuery(budget=10**6).ask(answers, [1] * 100).value)
+    assert len(counted) == counted.count(counted[0])

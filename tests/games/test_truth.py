@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections import Counter
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -149,6 +150,35 @@ def test_points_of_ballots():
     ballots = [(0, 1, 2), (2, 1, 0), (2, 0, 1), (0, 0, 0), (1,)]
     assert borda(3, epsilon=1).scores(ballots).tolist() == [3, 2, 4]
     assert plurality(3, epsilon=1).scores(ballots).tolist() == [1, 0, 2]
+
+
+ODD = [
+    None,
+    3,
+    math.nan,
+    "01",
+    (0, None),
+    (0, None, 1),
+    ("a", 1),
+    {0, 1},
+    np.array(0),
+    np.array([[0, 1], [1, 0]]),
+    [0, [1]],
+    (0j, 1),
+]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=repr)
+def test_nobodys_report_decides_whether_there_is_an_election_or_a_facility(odd):
+    assert plurality(2, epsilon=1).scores([(0, 1), odd, (1, 0), (1, 0)]).tolist() == [1, 2]
+    choice = FacilityLocation(places=3, epsilon=1).choice
+    known = [0, 2, 2]
+    assert choice.scores([*known, odd]).tolist() == choice.scores(known).tolist()
+
+
+def test_a_ballot_counts_whatever_its_numbers_are_written_in():
+    ballots = [(0, 1), [0.0, 1.0], (False, True), np.array([0, 1]), np.array([0.0, 1.0]), (np.int8(0), Fraction(1))]
+    assert plurality(2, epsilon=1).scores(ballots).tolist() == [len(ballots), 0]
     assert borda(3, epsilon=1).mechanism.sensitivity == 2
 
 

@@ -19,6 +19,7 @@ from discreet.exact import Number, read_count, read_epsilon
 from discreet.games.choosing import Choice, Lottery, Mixture, Reports
 from discreet.loss import Neighbours
 from discreet.mechanisms import Exponential
+from discreet.mechanisms.reading import whole_number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +83,7 @@ class FacilityLocation:
 
     def _scores(self, reports: Reports) -> NDArray[np.int64]:
         """Minus everybody's way to the nearer of two places; who reports no place counts nowhere."""
-        there = np.array([place for place in reports if place in range(self.places)], np.int64)
+        named = [whole_number(report) for report in reports]
+        there = np.array([place for place in named if place is not None and 0 <= place < self.places], np.int64)
         ways = [np.minimum(abs(there - first), abs(there - second)).sum() for first, second in self.outcomes]
         return -np.array(ways, np.int64)

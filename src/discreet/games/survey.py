@@ -9,13 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy as np
-
 from discreet.errors import BadData, BadInput
 from discreet.exact import Number, exact, finite, read_level
 from discreet.loss import Loss
 from discreet.mechanisms import Laplace
 from discreet.mechanisms.bounded import Account
+from discreet.mechanisms.reading import read_items, whole_number
 from discreet.mechanisms.statistic import Statistic
 from discreet.noise import SYSTEM_BITS
 
@@ -82,12 +81,13 @@ class FairQuery:
         """How many of all people have the property. Its ± covers those who do not take part: half of them are counted.
 
         Args:
-            answers: Whether each person has the property; of those who do not take part it is not looked at.
+            answers: Whether each person has the property: True and 1 are a yes, anything else is a no, so that nobody's answer decides whether there
+                is a survey. Of those who do not take part it is not looked at.
             costs: What each person asks for a unit of epsilon.
             account: What pays for it in epsilon; nothing is drawn unless it does.
         """
-        bought = self.buy(costs)
-        if len(answers) != len(costs):
+        bought, said = self.buy(costs), read_items(answers)
+        if len(said) != len(costs):
             raise BadData("There is one answer for each cost.", next_step="Give as many answers as costs.")
         middle, everybody = Fraction(bought.missing, 2), Fraction(len(costs))
         if not bought.people:
@@ -95,7 +95,7 @@ class FairQuery:
         mechanism = Laplace(sensitivity=1, epsilon=bought.epsilon)
         if account is not None:
             account.charge([mechanism])
-        count = mechanism.release(sum(map(_says_yes, (answers[person] for person in bought.people))), _bits)
+        count = mechanism.release(sum(whole_number(said[person]) == 1 for person in bought.people), _bits)
         value = count + middle
 
         def around(level: Fraction) -> tuple[Fraction, Fraction]:
@@ -103,8 +103,3 @@ class FairQuery:
             return value - width, value + width
 
         return Statistic.within(value, Loss(mechanism.pure_epsilon), around, bounds=(Fraction(0), everybody))
-
-
-def _says_yes(answer: object) -> bool:
-    """True and 1; anything else is a no, so that nobody's answer decides whether there is a survey."""
-    return isinstance(answer, int | np.bool_) and answer == 1

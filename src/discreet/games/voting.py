@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,6 +11,7 @@ from discreet.exact import Number, read_count
 from discreet.games.choosing import Choice, Reports
 from discreet.loss import Neighbours, read_neighbours
 from discreet.mechanisms import PermuteAndFlip
+from discreet.mechanisms.reading import whole_number
 
 
 def plurality(candidates: int, *, epsilon: Number, neighbours: Neighbours | str = Neighbours.ADD_REMOVE) -> Choice:
@@ -47,9 +50,17 @@ def _by_points(points: list[int], epsilon: Number, neighbours: Neighbours | str)
     def scores(ballots: Reports) -> NDArray[np.int64]:
         total = np.zeros(len(points), np.int64)
         for ballot in ballots:
+            named = _candidates_on(ballot)
             # A ballot that is not all candidates counts nowhere: nobody's ballot may decide whether there is an election.
-            if sorted(ballot) == list(range(len(points))):
-                total[list(ballot)] += points
+            if len(named) == len(points) and set(named) == set(range(len(points))):
+                total[np.array(named, np.int64)] += points
         return total
 
     return Choice(mechanism=mechanism, scores=scores, neighbours=relation)
+
+
+def _candidates_on(ballot: object) -> list[int | None]:
+    """In order, None for what is none; nobody is on what is no ballot."""
+    if not isinstance(ballot, Sequence) and not (isinstance(ballot, np.ndarray) and ballot.ndim):
+        return []
+    return [whole_number(item) for item in ballot]

@@ -61,6 +61,19 @@ def read_items(values: object) -> Sequence[Hashable]:
     return _sequence(values)
 
 
+def whole_number(item: object) -> int | None:
+    """One person's value as a whole number, whatever type holds it; None for everything else, and nothing is ever raised.
+
+    Args:
+        item: Anything.
+    """
+    try:
+        number = _number(item)
+        return None if number is None or number != int(number) else int(number)
+    except Exception:  # noqa: BLE001  any object may be there, and none of them may stop the others; infinity has no integer
+        return None
+
+
 def _of_array(array: NDArray[Any], low: Fraction, high: Fraction) -> Numbers:
     """By the type of the array, which changes the speed and not the numbers."""
     kind = _flat(array).dtype.kind
