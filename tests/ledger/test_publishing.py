@@ -53,9 +53,29 @@ def test_a_name_is_published_once_and_means_one_release(where):
     assert len(ledger.history()) == entries + 1
 
 
+def test_nobodys_release_is_published_in_place_of_anothers_because_they_gave_it_the_same_name(where):
+    ledger = finished(where)
+    entries = len(ledger.history())
+    for books in (ledger, open_ledger(where)):
+        with pytest.raises(NameTaken, match="Several analysts"):
+            books.publish("visits")
+    assert len(ledger.history()) == entries
+    ledger.finish(ledger.reserve(a_run(3, name="visits", analyst=None)), b"owner")
+    ledger.publish("visits")  # their own
+    assert ledger.published_answer("visits") == b"owner"
+
+
+def test_who_has_the_same_release_under_the_same_name_is_published_as_one(where):
+    ledger = finished(where)
+    for analyst in ("alice", "bob"):
+        ledger.finish(ledger.reserve(a_run(4, name="shared", analyst=analyst)), b"of both")
+    ledger.publish("shared")
+    assert ledger.published_answer("shared") == b"of both"
+
+
 def test_a_checkpoint_knows_what_is_published(where):
     ledger = finished(where)
-    ledger.publish("visits")
+    ledger.publish("visits", analyst="alice")
     for number in range(EVERY):
         ledger.freeze("eve", frozen=number % 2 == 0)
     again = open_ledger(where)

@@ -143,7 +143,7 @@ class Books:
             return sorted(stored | naming.published(draft).keys())
 
     def named_answer(self, name: str, *, analyst: str | None) -> bytes:
-        """What was stored under a name that an analyst gave; for the owner their own, or else the first that anybody gave. Else what is published."""
+        """What was stored under a name that an analyst gave; for the owner their own, or else that of the first analyst by name. Else what is published."""
         with self.writer.reading() as draft:
             draft.check_open(analyst)
             question = naming.given(draft, analyst).get(name)

@@ -178,7 +178,7 @@ class Ledger(Books):
         self.writer.write(job)
 
     def publish(self, name: str, *, analyst: str | None = None, by: str = AT_HAND) -> None:
-        """Show a finished release to all from now on, by the name that an analyst (None: anybody, or the owner) gave it. It stays shown."""
+        """Show a finished release to all from now on, by the name that an analyst (None: the owner, or the one who did) gave it. It stays shown."""
         self.record(lambda draft: naming.publication(draft, name, analyst), by=by)
 
     # Questions

@@ -38,12 +38,11 @@ def _names(draft: Draft, request: Request) -> Mapping[str, str]:
 
 
 def given(draft: Draft, analyst: str | None) -> dict[str, str]:
-    """Names and the keys that they mean: an analyst's own; for the owner everybody's, their own before others'."""
+    """Names and the keys that they mean: an analyst's own; for the owner everybody's, their own before others', and of others in the order of their names."""
     named = draft.running.named
     if analyst is not None:
         return dict(named.get(analyst, {}))
-    everybodys = {name: question for names in reversed(named.values()) for name, question in names.items()}
-    return {**everybodys, **named.get("", {})}
+    return {name: question for whose in sorted(named, reverse=True) for name, question in named[whose].items()}
 
 
 def published(draft: Draft) -> dict[str, str]:
@@ -56,7 +55,17 @@ def publication(draft: Draft, name: str, analyst: str | None) -> Iterator[tuple[
     question, known = given(draft, analyst).get(name), published(draft).get(name)
     if question is None:
         raise NotAnswered("There is no finished release of this name.", next_step="See which there are.")
+    if analyst is None and _is_of_several(draft, name):
+        raise NameTaken(
+            "Several analysts gave this name to different releases.", next_step="Say whose of them is to be published."
+        )
     if known not in (None, question):
         raise NameTaken("Another release was published under this name.", next_step="Give it another name first.")
     if known is None:
         yield PUBLISH, {"name": name, "question": question}
+
+
+def _is_of_several(draft: Draft, name: str) -> bool:
+    """Whether who has the name cannot be told from it: then nobody's release goes out in place of another's because they gave it the same name."""
+    named = draft.running.named
+    return name not in named.get("", {}) and len({names[name] for names in named.values() if name in names}) > 1
