@@ -181,9 +181,11 @@ class RemoteCurator(SyntheticFace, TablesFace, SessionsFace, CuratorFace):
         body = _run_body(source, {**wanted, "name": name})
         return SyntheticRelease(**self._saved("POST", "/v1/synthesize", json=body, headers=_named(request_id)))
 
-    def plan_synthesis(self, source: str | Table, **wanted: Unpack[SynthesisOptions]) -> SynthesisPlan:
-        """What `synthesize` would make and cost, or its refusal. Spends nothing."""
-        body = _run_body(source, {**wanted, "dry": True})
+    def plan_synthesis(
+        self, source: str | Table, *, rows_about: int | None = None, **wanted: Unpack[SynthesisOptions]
+    ) -> SynthesisPlan:
+        """What `synthesize` would make and cost, and how exact it would be; or its refusal. Spends nothing."""
+        body = _run_body(source, {**wanted, "rows_about": rows_about, "dry": True})
         return read_facts(SynthesisPlan, _checked(self._send("POST", "/v1/synthesize", json=body)))
 
     def tabulate(

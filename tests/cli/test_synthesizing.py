@@ -31,7 +31,10 @@ def test_a_dry_run_tells_price_columns_and_what_many_rows_do_and_spends_nothing(
                  "nothing was spent"):  # fmt: skip
         assert part in told
     assert not [line for line in told.splitlines() if line != line.rstrip()]
-    facts = json.loads(run("synth", "visits", *PRICE, "--dry-run", "--json"))
+    for part in ("about 1,000,000 rows", "ward: ± ", "2 columns: 3 of 3 tables can be measured", "nothing is promised"):
+        assert part in told
+    facts = json.loads(run("synth", "visits", *PRICE, "--dry-run", "--rows-about", 1200, "--json"))
+    assert facts["predicted"]["rows_about"] == 1200
     assert facts["columns"] == {"ward": 3, "sex": 2, "age": 10}
     assert not facts["asked_before"]
     assert "cannot pay it" in run("synth", "visits", "--rho", 50, "--dry-run")
@@ -58,6 +61,7 @@ def test_rows_are_written_paid_for_once_and_listed_for_who_paid(run, clinic, tmp
     ("words", "refusal"),
     [
         (("visits", "--rho", 0.01, "--out", "rows.txt"), "bad-input"),
+        (("visits", "--rho", 0.01, "--rows-about", 1200), "bad-input"),
         (("visits", "--rho", 0.01, "--out", "discreet.csv"), "bad-input"),
         (("visits", "--rho", 0.01, "--out", "no/rows.csv"), "bad-input"),
         (("visits", "--rho", 0.01, "--report", "report.pdf"), "bad-input"),

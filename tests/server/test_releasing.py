@@ -67,6 +67,8 @@ def test_a_dry_run_says_the_price_and_spends_nothing(server):
     plan = send(server, {**WANTED, "dry": True}).json()
     assert (plan["columns"]["sex"], plan["tables"], plan["rho"]) == (2, 1, 0.02)
     assert set(plan["charged"]) == {"dataset", "alice"}
+    assert {column["column"] for column in plan["predicted"]["columns"]} == {"sex", "age"}
+    assert plan["predicted"]["tables"][0]["width"] == 2
     assert spent(server) == before
 
 
@@ -108,6 +110,7 @@ def test_what_is_refused_is_refused_by_name_before_it_is_paid_for(server, made):
         ({"source": "SELECT sex FROM none"}, "unknown-name"),
         ({"epsilon": 1.0}, "bad-input"),
         ({"workload": 9}, "bad-input"),
+        ({"rows_about": 500}, "bad-input"),
         ({"workload": 1}, "name-taken"),
         ({"rho": 1e4, "name": "dear"}, "budget-exceeded"),
         ({"name": "a/b"}, "bad-input"),
@@ -176,6 +179,10 @@ def test_synthetic_data_is_planned_made_found_and_the_same_wherever_it_is_asked_
     wanted = {"rho": 0.02, "workload": [("sex", "age")], "bins": {"age": 8}, "parameters": {"least": 20}}
     plan = face.plan_synthesis(ROWS, **wanted)
     assert (plan.columns, plan.tables, plan.rho) == ({"sex": 2, "age": 8}, 1, 0.02)
+    assert [column.column for column in plan.predicted.columns] == ["sex", "age"]
+    fewer = face.plan_synthesis(ROWS, rows_about=50_000, **wanted).predicted
+    assert fewer.rows_about == 50_000
+    assert fewer.tables[0].least_error > plan.predicted.tables[0].least_error
     assert set(plan.charged) <= {"dataset", "alice"}
     made = face.synthesize(ROWS, name="grown", **wanted)
     again = face.release("grown")

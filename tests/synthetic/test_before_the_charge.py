@@ -77,6 +77,7 @@ def test_a_plan_tells_what_finding_values_costs_beside_the_rest_and_whether_caps
     with a_curator() as curator:
         plan = curator.plan_synthesis(**NOTES, analyst="eve")
         assert (plan.columns, plan.finding, plan.asked_before) == ({"sex": 2}, {"note": 1.0}, False)
+        assert plan.predicted is None
         assert any("the values of note" in note for note in plan.notes)
         assert all(plan.charged.values())
         dear = curator.plan_synthesis(**{**NOTES, "discover": {"note": 3, "sex": 3}}, analyst="eve")
@@ -87,6 +88,7 @@ def test_a_plan_tells_what_finding_values_costs_beside_the_rest_and_whether_caps
         curator.synthesize(**NOTES, analyst="eve")
         after = curator.plan_synthesis(**NOTES, analyst="eve")
         assert (after.finding, after.asked_before, after.charged) == ({}, True, {})
+        assert len(after.predicted.columns) == 2
         assert set(after.columns) == {"note", "sex"}
 
 

@@ -128,6 +128,7 @@ def test_what_it_would_cost_is_said_without_spending_or_reading(monkeypatch):
         assert set(plan.charged.values()) == {True}
         assert any("2 rows" in note for note in plan.notes)
         assert any("Gaussian" in note for note in plan.notes)
+        assert plan.predicted.rows_about == 10**6  # what a catalog says that says nothing
         assert curator.budget()[0].spent.epsilon == 0
         monkeypatch.undo()
         curator.synthesize(ROWS, epsilon=1, delta=1e-9, workload=2, analyst="alice")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 
 from discreet.accounting.conversions import rho_of_epsilon
-from discreet.answering.domain import Domain
+from discreet.answering.domain import Columns, Domain
 from discreet.answering.measurer import GRID
 from discreet.errors import BadInput, NeedsDelta
-from discreet.exact import Number, read_delta, read_epsilon
+from discreet.exact import UNIT, Number, exact, read_delta, read_epsilon, units_down
 from discreet.mechanisms import AboveThreshold, Adaptive, Gaussian, Laplace, PureAdaptive
 from discreet.mechanisms.adaptive import AdaptiveBudget
 
@@ -38,6 +38,19 @@ def budget_of(
             "An epsilon needs a delta here, at which it is converted to rho.", next_step="Give delta=1e-9, or a rho."
         )
     return Adaptive(rho=rho_of_epsilon(float(read_epsilon(epsilon)), delta=float(read_delta(delta))))
+
+
+def whole_units(share: Number) -> Fraction:
+    """A share as budgets count it, rounded down."""
+    return Fraction(units_down(exact(share)), UNIT)
+
+
+def table_noise(budget: AdaptiveBudget, domain: Domain, columns: Columns, share: Number) -> Gaussian | Laplace:
+    """The mechanism that measures the table over some columns for so much."""
+    size, amount = domain.cells(domain.check(columns)), whole_units(share)
+    if isinstance(budget, PureAdaptive):
+        return Laplace(sensitivity=domain.l1, epsilon=amount, size=size)
+    return Gaussian.for_rho(sensitivity=domain.l2, rho=amount, size=size)
 
 
 def count_noise(budget: AdaptiveBudget, domain: Domain, share: Fraction) -> Gaussian | Laplace:

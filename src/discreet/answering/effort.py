@@ -58,6 +58,11 @@ def seconds_of_tables(question: Question, *, looks: int, computing: float) -> fl
     return (SAFETY * (_CHARGE + coded + looking + computing * 1e9) + of_one_person(question)) / 1e9
 
 
+def declared_rows(question: Question) -> int:
+    """How many rows it reads, roughly and at most, by the sizes that the owner declares."""
+    return round(_relation(question.rows)[0])
+
+
 def seconds_of_counts(question: Question, *, tables: int, counts: int, cells: float, steps: int) -> float:
     """The same of single counts of these rows, which are coded already: `tables` are counted anew, `cells` are those of all tables that
     counts are taken from, one after another, and `steps` are stored.

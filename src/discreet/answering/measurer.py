@@ -126,8 +126,8 @@ class Guard(Protocol):
         """
 
 
-class Measurer(Protocol):
-    """Exact tables behind a budget. All amounts are in its unit: rho, or epsilon where `is_pure`."""
+class TableMeasurer(Protocol):
+    """Tables behind a budget: exact ones of people, or those of a rehearsal. All amounts are in its unit: rho, or epsilon where `is_pure`."""
 
     @property
     def domain(self) -> Domain:
@@ -157,6 +157,10 @@ class Measurer(Protocol):
 
     def noisy(self, columns: Columns, mechanism: Gaussian | Laplace) -> Measured:
         """The table over some columns with noise. `()` is the number of rows, which is private."""
+
+
+class Measurer(TableMeasurer, Protocol):
+    """Exact tables behind a budget, and all that can be seen of them."""
 
     def combined(self, columns: Columns, combination: Combination, mechanism: Gaussian | Laplace) -> Counts:
         """What is kept of whole-number combinations of a table's counts with noise, whose sensitivity is for them."""

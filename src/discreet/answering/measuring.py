@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.answering.budgets import table_noise, whole_units
 from discreet.answering.domain import Columns, Domain
 from discreet.answering.guarding import Guarding, check_question, described
 from discreet.answering.looking import Run
@@ -16,7 +17,7 @@ from discreet.answering.measurer import GRID, Conjunction, Counts, Groups, Look,
 from discreet.answering.small import cells_at, largest_differences, length_of, sequences
 from discreet.answering.transcript import about, looks_in
 from discreet.errors import BadData, BadInput
-from discreet.exact import UNIT, Number, exact, read_count, units_down
+from discreet.exact import Number, exact, read_count
 from discreet.loss import Neighbours
 from discreet.mechanisms import AboveThreshold, Exponential, Gaussian, Laplace, PureAdaptive
 from discreet.mechanisms.combining import Combination
@@ -65,11 +66,7 @@ class Measuring:
     # Tables
 
     def noise(self, columns: Columns, share: Fraction) -> Gaussian | Laplace:
-        size = self.domain.cells(self.domain.check(columns))
-        amount = whole_units(share)
-        if self.is_pure:
-            return Laplace(sensitivity=self.domain.l1, epsilon=amount, size=size)
-        return Gaussian.for_rho(sensitivity=self.domain.l2, rho=amount, size=size)
+        return table_noise(self._run.meter.budget, self.domain, columns, share)
 
     def noisy(self, columns: Columns, mechanism: Gaussian | Laplace) -> Measured:
         self._check_noise(columns, mechanism)
@@ -261,11 +258,6 @@ class Measuring:
             for name in {*groups, *self._groups}
         }
         return Measuring(coarser, tables, self._run, both)
-
-
-def whole_units(share: Fraction) -> Fraction:
-    """A share as budgets count it, rounded down."""
-    return Fraction(units_down(exact(share)), UNIT)
 
 
 def _check_integers(values: Counts, shape: tuple[int, ...]) -> None:

@@ -9,10 +9,11 @@ from fractions import Fraction
 
 import numpy as np
 
+from discreet.answering.budgets import whole_units
 from discreet.answering.design import IMPURITY, SCALE, Deciding, Design, impurity
 from discreet.answering.fits import check_partition, check_scores, check_splits
 from discreet.answering.measurer import Counts
-from discreet.answering.measuring import Measuring, whole_units
+from discreet.answering.measuring import Measuring
 from discreet.answering.transcript import about
 from discreet.engines.residuals import Partition, Residuals, Score, Split
 from discreet.errors import BadInput

@@ -26,10 +26,12 @@ from discreet.cli.runs import (
     tell_made,
 )
 from discreet.curator import Asking, Curator
-from discreet.figures import CONFIDENCE, amount
+from discreet.errors import BadInput
+from discreet.figures import CONFIDENCE, amount, plus_minus
 from discreet.opening import open_curator
 from discreet.synthetic.asking import Wanted
 from discreet.synthetic.files import KINDS, write_rows
+from discreet.synthetic.predicting import Predicted
 from discreet.synthetic.registry import METHODS
 from discreet.synthetic.report import html_report
 
@@ -49,6 +51,10 @@ Publish = Annotated[
     str | None,
     typer.Option("--publish", help="Show this release to all; with --analyst, the one that they gave this name."),
 ]
+RowsAbout = Annotated[
+    int | None,
+    typer.Option("--rows-about", min=1, help="With --dry-run: how many rows there are, if not what the catalog says."),
+]
 Rows = Annotated[int | None, typer.Option("-n", min=0, help="How many rows; about as many as there are, unless said.")]
 
 
@@ -65,11 +71,14 @@ def synth(
     rows: Rows = None,
     report: Report = None,
     dry_run: DryRun = False,
+    rows_about: RowsAbout = None,
     analyst: AnalystOption = None,
     config: ConfigOption = CATALOG,
     as_json: JsonOption = False,
 ) -> None:
     """Make synthetic rows: pays once, goes on where a crash left it, and is free when it is asked for again."""
+    if rows_about is not None and not dry_run:
+        raise BadInput("--rows-about is assumed before anything is made.", next_step="Give --dry-run, too.")
     check_file(out, option="--out", kinds=KINDS)
     check_file(report, option="--report", kinds=("html",))
     price = {"epsilon": epsilon, "delta": delta, "rho": rho}
@@ -78,11 +87,12 @@ def synth(
         if not dry_run:
             _make(curator, source, {**details, "name": name}, _Files(out, rows, report), as_json=as_json)
             return
-        plan = curator.plan_synthesis(source, **details)
+        plan = curator.plan_synthesis(source, rows_about=rows_about, **details)
     if as_json:
         print_json(asdict(plan))
     else:
-        show_plan(plan, {"tables": [f"{plan.tables:,} shall be good"]})
+        exactness = [] if plan.predicted is None else _exactness(plan.predicted)
+        show_plan(plan, {"tables": [f"{plan.tables:,} shall be good"], "exactness": exactness})
 
 
 def list_releases(
@@ -106,6 +116,25 @@ def list_releases(
         return
     for name in names:
         typer.echo(name)
+
+
+def _exactness(predicted: Predicted) -> list[str]:
+    """How exact it will be, a line for each column and each width of tables."""
+    lines = [
+        f"if there are about {predicted.rows_about:,} rows; errors are all differences together, as a share of them"
+    ]
+    lines += [
+        f"{column.column}: {plus_minus(0, column.within)} a count, error {amount(column.error)}"
+        for column in predicted.columns
+        if column.within is not None and column.error is not None
+    ]
+    for tables in predicted.tables:
+        line = f"{tables.width} columns: {tables.measurable:,} of {tables.tables:,} tables can be measured"
+        if tables.least_error is not None and tables.most_error is not None:
+            errors = f"error {amount(tables.least_error)} … {amount(tables.most_error)}"
+            line += f", {plus_minus(0, tables.within)} a count, {errors}{' where chosen' * tables.is_chosen}"
+        lines.append(line)
+    return [*lines, predicted.otherwise]
 
 
 @dataclass(frozen=True, slots=True)

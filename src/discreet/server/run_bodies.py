@@ -11,6 +11,7 @@ from discreet.answering.wire import read_parameters
 from discreet.curator import Asking, Curator
 from discreet.server.bodies import Parameter, Positive, Share, WithoutNulls
 from discreet.synthetic.face import SynthesisPlan
+from discreet.synthetic.predicting import MOST_ROWS
 from discreet.synthetic.release import SyntheticRelease
 from discreet.workloads.describing import rebuilt
 from discreet.workloads.face import TablesPlan, TablesRelease
@@ -54,6 +55,15 @@ class Synthesis(Run):
     method: str = "aim"
     discover: Annotated[dict[str, Positive], Field(max_length=MOST_COLUMNS)] | None = None
     """Columns whose values are not declared, each with the epsilon that finding them may cost."""
+    rows_about: Annotated[int, Field(ge=1, le=MOST_ROWS)] | None = None
+    """How many rows a dry run takes there to be, where the catalog does not say it well."""
+
+    @model_validator(mode="after")
+    def _is_assumed_before(self) -> Synthesis:
+        if self.rows_about is not None and not self.dry:
+            message = "rows_about is for a dry run"
+            raise ValueError(message)
+        return self
 
     def asked_of(self, curator: Curator, *, analyst: str | None, request_id: str, asking: Asking) -> SyntheticRelease:
         """The release."""
@@ -61,8 +71,8 @@ class Synthesis(Run):
         return curator.synthesize(self.source, analyst=analyst, request_id=request_id, asking=asking, **details)
 
     def explained_by(self, curator: Curator, *, analyst: str | None) -> SynthesisPlan:
-        """What it would be made of and cost."""
-        return curator.plan_synthesis(self.source, analyst=analyst, **self._details)
+        """What it would be made of and cost, and how exact it would be."""
+        return curator.plan_synthesis(self.source, analyst=analyst, rows_about=self.rows_about, **self._details)
 
     @property
     def _details(self) -> dict[str, Any]:

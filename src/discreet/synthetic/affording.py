@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 
+from discreet.answering.budgets import table_noise, whole_units
 from discreet.answering.domain import Columns, Domain
 from discreet.answering.measurer import GRID
 from discreet.errors import BadInput, ScaleOutOfRange, TooLarge
-from discreet.exact import UNIT, units_down
-from discreet.mechanisms import Exponential, Gaussian, Laplace, PureAdaptive
+from discreet.mechanisms import Exponential
 from discreet.mechanisms.adaptive import AdaptiveBudget
 from discreet.synthetic.candidates import LARGEST_WEIGHT
 from discreet.synthetic.methods import Method
@@ -63,27 +62,16 @@ def check_affordable(method: Method, domain: Domain, wanted: Mapping[Columns, in
         wanted: Tables with their weights.
         budget: All of it.
     """
-    least = _whole(budget.amount * method.least_share(domain, wanted))
+    least = whole_units(budget.amount * method.least_share(domain, wanted))
     cells = sum(domain.shape(domain.names))
     try:
-        _noise(domain, budget, least)
+        table_noise(budget, domain, (), least)
         Exponential(sensitivity=GRID * LARGEST_WEIGHT * domain.l1, epsilon=budget.epsilon_of_choice(least), size=2)
-        total = _noise(domain, budget, _whole(budget.amount / (FOR_ROWS * cells)))
+        total = table_noise(budget, domain, (), budget.amount / (FOR_ROWS * cells)).sigma
     except (BadInput, ScaleOutOfRange):
         raise _too_small() from None
     if 8 * math.sqrt(cells) * total > MOST_NOISE:
         raise _too_small()
-
-
-def _whole(share: Fraction) -> Fraction:
-    return Fraction(units_down(share), UNIT)
-
-
-def _noise(domain: Domain, budget: AdaptiveBudget, share: Fraction) -> float:
-    """The standard deviation in a cell."""
-    if isinstance(budget, PureAdaptive):
-        return math.sqrt(2) * float(Laplace(sensitivity=domain.l1, epsilon=share).scale)
-    return math.sqrt(float(Gaussian.for_rho(sensitivity=domain.l2, rho=share).variance))
 
 
 def _too_small() -> ScaleOutOfRange:

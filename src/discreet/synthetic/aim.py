@@ -14,7 +14,8 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.answering.domain import Columns, Domain
-from discreet.answering.measurer import Measured, Measurer
+from discreet.answering.measurer import Measured, Measurer, TableMeasurer
+from discreet.mechanisms import Gaussian, Laplace
 from discreet.synthetic.candidates import fitting_in, telling, weighted
 from discreet.synthetic.first import measure_each
 from discreet.synthetic.model import OfTables, Start, noise_in_a_cell
@@ -49,6 +50,21 @@ class Aim(OfTables):
             measurer: Through which rows are seen.
             wanted: Tables the model shall be good at, with their weights.
         """
+        if share := self._alone(measurer):
+            Rounds(measurer, self.weights(measurer.domain, wanted), share, self.least_group).run()
+
+    def rehearse(self, measurer: TableMeasurer, wanted: Mapping[Columns, int]) -> Gaussian | Laplace | None:  # noqa: ARG002
+        """Every column alone. The noise of the first round, if there are any: later ones are as dear, or dearer.
+
+        Args:
+            measurer: Of a rehearsal.
+            wanted: Makes no difference here.
+        """
+        share = self._alone(measurer)
+        return measurer.noise((), share * MEASURING) if share else None
+
+    def _alone(self, measurer: TableMeasurer) -> Fraction:
+        """Measure every column alone. What the first round may spend: nothing, if there is to be none."""
         measure_each(measurer, measurer.budget * FIRST)
         domain = measurer.domain
         rho = float(measurer.budget) ** 2 / 2 if measurer.is_pure else float(measurer.budget)
@@ -57,12 +73,12 @@ class Aim(OfTables):
         alone = Fraction(math.isqrt(10**6 * LEAST_SIGNAL // signal), 1000)
         if alone > MOST_ALONE or len(domain.columns) == 1:
             measure_each(measurer, measurer.left)
-            return
+            return Fraction(0)
         if alone > FIRST:
             measure_each(measurer, measurer.budget * (alone - FIRST))
         rounds = min(max(math.isqrt(signal) // 8, ROUNDS_PER_COLUMN[0]), ROUNDS_PER_COLUMN[-1])
         columns = max(len(telling(domain, domain.names)), 1)
-        Rounds(measurer, self.weights(domain, wanted), measurer.left / (rounds * columns), self.least_group).run()
+        return measurer.left / (rounds * columns)
 
     def rounds(self, domain: Domain) -> int:
         """Half of the most that there can be: rounds become dearer where they teach little.

@@ -88,6 +88,17 @@ def within_limits(weights: Mapping[Columns, int]) -> dict[Columns, int]:
     return {columns: -(-weight * LARGEST_WEIGHT // largest) for columns, weight in weights.items()}
 
 
+def is_drowned(cells: int, noise: float, rows: float) -> bool:
+    """Whether noise is larger than what a table can say: no two tables of so many rows are further apart than twice these.
+
+    Args:
+        cells: Of the table.
+        noise: The expected size of the noise in a cell.
+        rows: How many rows there are, about.
+    """
+    return cells * noise > 2 * rows
+
+
 def fitting_in(
     candidates: Iterable[Numbers],
     sizes: tuple[int, ...],
@@ -104,7 +115,7 @@ def fitting_in(
         sizes: How many codes each column has.
         measured: Tables that the model has already.
         noise: The expected size of the noise in a cell.
-        rows: How many rows there are, about. Noise above twice that drowns any table.
+        rows: How many rows there are, about.
         cells: How many numbers the model may have.
     """
     around = neighbours_of(measured, len(sizes))
@@ -112,7 +123,7 @@ def fitting_in(
     kept = []
     for columns in candidates:
         shape = [sizes[column] for column in columns]
-        if min(shape) == 1 or math.prod(shape) * noise > 2 * rows:  # a column of one code says nothing
+        if min(shape) == 1 or is_drowned(math.prod(shape), noise, rows):  # a column of one code says nothing
             continue
         mask = mask_of(columns)
         joined = tuple(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 from discreet.answering.answer import Answer
+from discreet.answering.effort import declared_rows
 from discreet.answering.parts import CuratorPart
 from discreet.answering.pipeline import Asking, SqlRelease
 from discreet.answering.run_options import check_options
@@ -16,8 +17,9 @@ from discreet.exact import Number
 from discreet.sql import Table
 from discreet.sql.people import Found, values_question
 from discreet.sql.text import Parameters
-from discreet.synthetic.asking import SynthesisOptions, synthesis, tables_of
+from discreet.synthetic.asking import SynthesisOptions, method_named, synthesis, tables_of
 from discreet.synthetic.face import SynthesisPlan, SyntheticFace
+from discreet.synthetic.predicting import Predicted, predicted
 from discreet.synthetic.release import SyntheticRelease
 
 
@@ -63,9 +65,14 @@ class MakesSynthetic(CuratorPart, SyntheticFace):
         return self._made(SyntheticRelease, run, analyst=analyst, request_id=request_id, asking=asking)
 
     def plan_synthesis(
-        self, source: str | Table, *, analyst: str | None = None, **wanted: Unpack[SynthesisOptions]
+        self,
+        source: str | Table,
+        *,
+        rows_about: int | None = None,
+        analyst: str | None = None,
+        **wanted: Unpack[SynthesisOptions],
     ) -> SynthesisPlan:
-        """What `synthesize` would make and cost, or its refusal. Spends nothing and looks at no protected row.
+        """What `synthesize` would make and cost, and how exact it would be; or its refusal. Spends nothing and looks at no protected row.
 
         Args:
             analyst: Who asks; nobody is the owner at hand.
@@ -74,12 +81,14 @@ class MakesSynthetic(CuratorPart, SyntheticFace):
         values = {finding.column: self._found_before(finding, analyst) for finding in findings}
         with self._planning(analyst, None):
             run = self._synthesis(source, wanted, found=values)
-        unknown = [finding for finding in findings if values[finding.column] is None]
+            unknown = [finding for finding in findings if values[finding.column] is None]
+            exactly = None if unknown else _predicted(run, rows_about)
         facts = self._planned(run, analyst, before=self._questions(unknown))
         sizes = {name: size for name, size in facts["columns"].items() if name.lower() not in _names(unknown)}
         notes = (*facts["notes"], *(_note(finding) for finding in unknown))
         return SynthesisPlan(
             tables=len(tables_of(run.purpose)),
+            predicted=exactly,
             finding={finding.column: float(finding.epsilon) for finding in unknown},
             **{**facts, "columns": sizes, "notes": notes},
         )
@@ -144,6 +153,12 @@ def _note(finding: _Finding) -> str:
         f"the values of {finding.column} are found first, for epsilon {float(finding.epsilon):g} beside the price; rows whose value too few people "
         "have count in no table"
     )
+
+
+def _predicted(run: TableRun, rows_about: int | None) -> Predicted:
+    """How exact a run will be, on as many rows as its owner declares, unless others are assumed."""
+    rows = declared_rows(run.rows.question) if rows_about is None else rows_about
+    return predicted(method_named(run.purpose["method"]), run.domain, tables_of(run.purpose), run.budget, rows)
 
 
 def _values_in(answer: Answer) -> tuple[Any, ...]:

@@ -10,6 +10,7 @@ from discreet.answering.parts import RunPlan
 from discreet.documenting import Told
 from discreet.sql.builder import Table
 from discreet.synthetic.asking import SynthesisOptions
+from discreet.synthetic.predicting import Predicted
 from discreet.synthetic.release import SyntheticRelease
 
 
@@ -21,6 +22,8 @@ class SynthesisPlan(RunPlan):
     """How many shall be good."""
     finding: Mapping[str, float]
     """Columns whose values are to be found first, each with the epsilon of that, beside the price: how many they have is not known yet."""
+    predicted: Predicted | None = None
+    """How exact it will be, as far as that is known; None where values of columns are to be found first."""
 
 
 class SyntheticFace(Told, Protocol):
@@ -43,10 +46,13 @@ class SyntheticFace(Told, Protocol):
             **wanted: A price, and what the rows shall be good at.
         """
 
-    def plan_synthesis(self, source: str | Table, **wanted: Unpack[SynthesisOptions]) -> SynthesisPlan:
-        """What `synthesize` would make and cost, or its refusal. Spends nothing and looks at no protected row.
+    def plan_synthesis(
+        self, source: str | Table, *, rows_about: int | None = None, **wanted: Unpack[SynthesisOptions]
+    ) -> SynthesisPlan:
+        """What `synthesize` would make and cost, and how exact it would be; or its refusal. Spends nothing and looks at no protected row.
 
         Args:
             source: A table's name, or a SELECT of rows.
+            rows_about: How many rows there are taken to be, where the catalog's `rows_about` does not say it well.
             **wanted: A price, and what the rows shall be good at.
         """

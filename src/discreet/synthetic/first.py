@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from discreet.answering.measurer import Measurer
+from discreet.answering.measurer import TableMeasurer
 
 
-def power_of_share(measurer: Measurer) -> float:
+def power_of_share(measurer: TableMeasurer) -> float:
     """The power of a table's cells that its share is in proportion to, for the least error added up over all cells of all tables.
 
     A table of n cells that gets rho has an error of n / sqrt(rho): least at rho in proportion to n^(2/3); for a pure epsilon at n^(1/2).
@@ -18,7 +18,7 @@ def power_of_share(measurer: Measurer) -> float:
     return 1 / 2 if measurer.is_pure else 2 / 3
 
 
-def measure_each(measurer: Measurer, amount: Fraction) -> None:
+def measure_each(measurer: TableMeasurer, amount: Fraction) -> None:
     """Measure every column alone, for an amount that is shared so that the expected error, added up over all cells, is least.
 
     Args:

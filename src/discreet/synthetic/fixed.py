@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from discreet.answering.domain import Columns, Domain
-from discreet.answering.measurer import Measurer
+from discreet.answering.measurer import TableMeasurer
 from discreet.errors import TooLarge
 from discreet.synthetic.first import power_of_share
 from discreet.synthetic.model import OfTables, numbers_of
@@ -44,7 +44,7 @@ class Fixed(OfTables):
         cells = sum(weight * domain.cells(columns) for columns, weight in wanted.items())
         return Fraction(1, 2 * (cells + sum(domain.shape(domain.names))))
 
-    def measure(self, measurer: Measurer, wanted: Mapping[Columns, int]) -> None:
+    def measure(self, measurer: TableMeasurer, wanted: Mapping[Columns, int]) -> None:
         """Spend the budget on the wanted tables, shared so that the expected error, weighted and added up over all cells, is least.
 
         Args:
@@ -61,3 +61,12 @@ class Fixed(OfTables):
         )
         for columns, share in zip(weights, shares, strict=True):
             measurer.noisy(columns, measurer.noise(columns, share))
+
+    def rehearse(self, measurer: TableMeasurer, wanted: Mapping[Columns, int]) -> None:
+        """All looks: nothing is chosen.
+
+        Args:
+            measurer: Of a rehearsal.
+            wanted: Tables with their weights.
+        """
+        self.measure(measurer, wanted)

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.answering.domain import Columns, Domain
-from discreet.answering.measurer import Look, Measurer
+from discreet.answering.measurer import Look, Measurer, TableMeasurer
+from discreet.mechanisms import Gaussian, Laplace
 from discreet.noise import RandomBits
 
 
@@ -54,6 +55,11 @@ class Method(Protocol):
 
     def measure(self, measurer: Measurer, wanted: Mapping[Columns, int]) -> None:
         """Spend the budget on looks. `wanted` are the tables that the model shall be good at, with their weights."""
+
+    def rehearse(self, measurer: TableMeasurer, wanted: Mapping[Columns, int]) -> Gaussian | Laplace | None:
+        """Take those looks of `measure` that come before any choice. The noise of the first table that is chosen, whose cells have no less than
+        those of later ones; None where none is.
+        """
 
     def weights(self, domain: Domain, wanted: Mapping[Columns, int]) -> dict[Columns, int]:
         """The tables that may be chosen, and how much each counts; none, where nothing is chosen."""

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.answering.domain import MOST_COUNTED, Columns, Domain
-from discreet.answering.measurer import Chosen, Groups, Look, Measured
+from discreet.answering.measurer import Chosen, Groups, Look, Measured, TableMeasurer
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.noise import RandomBits
 from discreet.synthetic.beliefs import Beliefs, Table, spread
@@ -272,6 +272,15 @@ class OfTables:
             cells: How many cells they have together.
         """
         return self.rounds(domain) * (candidates * _CANDIDATE + cells * _CELL)
+
+    def rehearse(self, measurer: TableMeasurer, wanted: Mapping[Columns, int]) -> Gaussian | Laplace | None:  # noqa: ARG002
+        """Looks that no choice comes before: none, unless a method says otherwise.
+
+        Args:
+            measurer: Of a rehearsal.
+            wanted: Tables with their weights.
+        """
+        return None
 
     def weights(self, domain: Domain, wanted: Mapping[Columns, int]) -> dict[Columns, int]:  # noqa: ARG002
         """What may be chosen, and how much each counts; nothing, where nothing is chosen.

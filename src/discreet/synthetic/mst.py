@@ -11,7 +11,8 @@ from fractions import Fraction
 from itertools import combinations
 
 from discreet.answering.domain import Columns, Domain
-from discreet.answering.measurer import Measurer
+from discreet.answering.measurer import Measurer, TableMeasurer
+from discreet.mechanisms import Gaussian, Laplace
 from discreet.synthetic.candidates import check_number
 from discreet.synthetic.first import measure_each
 from discreet.synthetic.model import OfTables, Start, noise_in_a_cell
@@ -32,25 +33,38 @@ class Mst(OfTables):
         """
         check_number(math.comb(len(domain.columns), 2))
 
-    def measure(self, measurer: Measurer, wanted: Mapping[Columns, int]) -> None:  # noqa: ARG002
+    def measure(self, measurer: Measurer, wanted: Mapping[Columns, int]) -> None:
         """Spend the budget on columns and on the pairs of a tree.
 
         Args:
             measurer: Through which rows are seen.
             wanted: Makes no difference here: every column is kept near to those it depends on.
         """
-        pairs = len(measurer.domain.columns) - 1
-        measure_each(measurer, measurer.budget / 3 if pairs else measurer.left)
-        if not pairs:
+        noise = self.rehearse(measurer, wanted)
+        if noise is None:
             return
-        choosing, measuring = measurer.shares([1, 1])
-        noise = noise_in_a_cell(measurer.noise(measurer.domain.names[:1], measuring / pairs))
-        groups = Start.of(measurer.domain, measurer.looks).groups(self.least_group * noise)
+        pairs = len(measurer.domain.columns) - 1
+        choosing, _ = measurer.shares([1, 1])
+        groups = Start.of(measurer.domain, measurer.looks).groups(self.least_group * noise_in_a_cell(noise))
         progress = Progress(measurer.domain, measurer.looks, groups)
         coarse = measurer.merged(groups) if groups else measurer
         chosen = self._spanning(coarse, progress, choosing / pairs)
         for columns, share in zip(chosen, coarse.shares([1] * pairs), strict=True):
             coarse.noisy(columns, coarse.noise(columns, share))
+
+    def rehearse(self, measurer: TableMeasurer, wanted: Mapping[Columns, int]) -> Gaussian | Laplace | None:  # noqa: ARG002
+        """Every column alone. The noise of a pair, if there are any.
+
+        Args:
+            measurer: Of the run, or of a rehearsal.
+            wanted: Makes no difference here.
+        """
+        pairs = len(measurer.domain.columns) - 1
+        measure_each(measurer, measurer.budget / 3 if pairs else measurer.left)
+        if not pairs:
+            return None
+        _, measuring = measurer.shares([1, 1])
+        return measurer.noise(measurer.domain.names[:1], measuring / pairs)
 
     def _spanning(self, measurer: Measurer, progress: Progress, share: Fraction) -> list[Columns]:
         """Kruskal's algorithm with noisy choices: pairs that join two parts, one after another."""

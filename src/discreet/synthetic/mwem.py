@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from discreet.answering.domain import Columns, Domain
-from discreet.answering.measurer import Measurer
+from discreet.answering.measurer import Measurer, TableMeasurer
+from discreet.mechanisms import Gaussian, Laplace
 from discreet.synthetic.candidates import fitting_in, within_limits
 from discreet.synthetic.model import OfTables, numbers_of
 from discreet.synthetic.progress import Progress
@@ -32,11 +33,11 @@ class Mwem(OfTables):
             wanted: Tables the model shall be good at, with their weights.
         """
         domain = measurer.domain
-        measurer.noisy((), measurer.noise((), measurer.budget * FOR_ROWS))
+        self.rehearse(measurer, wanted)
         progress = Progress(domain, measurer.looks, {})
         weights = self.weights(domain, wanted)
         names = {numbers_of(domain, columns): columns for columns in weights}
-        halves = measurer.shares([1] * (2 * self.rounds(domain)))
+        halves = self._halves(measurer)
         for choosing, measuring in zip(halves[0::2], halves[1::2], strict=True):
             candidates = fitting_in(
                 names, progress.sizes, progress.fit.evidence, noise=0.0, rows=progress.rows, cells=MOST_CELLS
@@ -48,6 +49,20 @@ class Mwem(OfTables):
             choice = measurer.choice(listed.values(), choosing)
             chosen = measurer.worst(estimates, listed, dict.fromkeys(estimates, 0), choice)
             progress.take(measurer.noisy(chosen, measurer.noise(chosen, measuring)))
+
+    def rehearse(self, measurer: TableMeasurer, wanted: Mapping[Columns, int]) -> Gaussian | Laplace:  # noqa: ARG002
+        """The number of rows. The noise of every round.
+
+        Args:
+            measurer: Of the run, or of a rehearsal.
+            wanted: Makes no difference here.
+        """
+        measurer.noisy((), measurer.noise((), measurer.budget * FOR_ROWS))
+        return measurer.noise((), self._halves(measurer)[1])
+
+    def _halves(self, measurer: TableMeasurer) -> list[Fraction]:
+        """What choices and tables get, in turn."""
+        return measurer.shares([1] * (2 * self.rounds(measurer.domain)))
 
     def rounds(self, domain: Domain) -> int:
         """Twice as many as there are columns.

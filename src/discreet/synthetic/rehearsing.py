@@ -1,0 +1,97 @@
+"""A measurer of rows that nobody has: what a method looks at whatever the data are, and what noise that will have, before anything is paid or read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TypeAlias
+
+import numpy as np
+
+from discreet.answering.budgets import table_noise
+from discreet.answering.domain import Columns, Domain
+from discreet.answering.measurer import Look, Measured
+from discreet.exact import Number
+from discreet.mechanisms import Gaussian, Laplace, PureAdaptive
+from discreet.mechanisms.adaptive import AdaptiveBudget, Meter
+
+Noise: TypeAlias = Gaussian | Laplace
+
+
+class Rehearsal:
+    """So many rows, spread evenly over all codes, and without noise; what is measured is paid for as in a run.
+
+    Args:
+        domain: What is public.
+        budget: What would be paid.
+        rows: How many there are.
+    """
+
+    def __init__(self, domain: Domain, budget: AdaptiveBudget, rows: int) -> None:
+        self.domain, self.rows = domain, rows
+        self._meter, self._looks = Meter(budget), list[Measured]()
+
+    @property
+    def is_pure(self) -> bool:
+        """Whether noise is Laplace's."""
+        return isinstance(self._meter.budget, PureAdaptive)
+
+    @property
+    def budget(self) -> Fraction:
+        """All that would be paid."""
+        return self._meter.budget.amount
+
+    @property
+    def left(self) -> Fraction:
+        """What is left of it."""
+        return self._meter.left
+
+    @property
+    def looks(self) -> tuple[Look, ...]:
+        """All tables so far."""
+        return tuple(self._looks)
+
+    @property
+    def tables(self) -> dict[Columns, list[Noise]]:
+        """The noise of each table, as often as it was measured."""
+        tables: dict[Columns, list[Noise]] = {}
+        for look in self._looks:
+            tables.setdefault(look.columns, []).append(look.mechanism)
+        return tables
+
+    def shares(self, weights: Sequence[Number], *, of: Number | None = None) -> list[Fraction]:
+        """Parts of an amount.
+
+        Args:
+            weights: In proportion to these.
+            of: The amount; what is left, if none is given.
+        """
+        return self._meter.shares(weights, of=self.left if of is None else of)
+
+    def noise(self, columns: Columns, share: Fraction) -> Noise:
+        """The noise that so much buys.
+
+        Args:
+            columns: Of a table.
+            share: Of the budget.
+        """
+        return table_noise(self._meter.budget, self.domain, columns, share)
+
+    def noisy(self, columns: Columns, mechanism: Noise) -> Measured:
+        """The table of rows that are spread evenly.
+
+        Args:
+            columns: Of the table.
+            mechanism: That would be paid for.
+        """
+        self._meter.pay(mechanism)
+        shape = self.domain.shape(columns)
+        each, over = divmod(self.rows, math.prod(shape))
+        values = np.broadcast_to(np.int64(each), shape)  # takes no room, however many cells there are
+        if len(columns) <= 1:
+            values = values.copy()
+            values.flat[0] += over
+        look = Measured(columns, values, mechanism)
+        self._looks.append(look)
+        return look
