@@ -25,6 +25,7 @@ from discreet.learning import (
     NaiveBayes,
     Number,
 )
+from discreet.learning.deciding import Decider
 from discreet.ledger import verify
 from discreet.opening import open_curator
 from tests.learning.dying import ASKED, learn
@@ -211,10 +212,60 @@ def test_what_is_refused_is_refused_before_anything_is_charged_or_read(model, so
     with a_curator() as curator:
         monkeypatch.setattr(curator._engine, "tables", lambda *_, **__: pytest.fail("rows were read"))
         if refusal is None:
-            monkeypatch.setattr("discreet.learning.curating.MOST_WORK", 100)
+            monkeypatch.setattr("discreet.learning.affording.MOST_COLUMNS", 100)
             refusal = TooLarge
         with pytest.raises(refusal):
             curator.learn(model, source, **price)
+        assert curator.budget()[0].spent.epsilon == 0
+
+
+def test_a_plan_draws_nothing_solves_nothing_and_reads_nothing(monkeypatch):
+    """Whoever may ask for a price may ask as often as they like: it must be cheap however wide the model is."""
+    classifiers = [model for model in MODELS if isinstance(model, LogisticRegression | NaiveBayes | DecisionTree)]
+    with a_curator() as curator:
+        learned = [curator.learn(model, "visits", rho=0.01) for model in classifiers]
+        decided = [Decider.of(model) for model in learned]
+        for place in ("Gaussian.release", "Laplace.release", "Exponential.release", "PermuteAndFlip.release"):
+            monkeypatch.setattr(f"discreet.mechanisms.{place}", lambda *_: pytest.fail("something was drawn"))
+        monkeypatch.setattr(np.linalg, "eigh", lambda *_: pytest.fail("something was solved"))
+        monkeypatch.setattr(curator._engine, "tables", lambda *_, **__: pytest.fail("rows were read"))
+        before = curator.budget()
+        for model in MODELS:
+            plan = curator.plan_learning(model, "visits", epsilon=1)
+            assert all(look.norm > 0 and look.within > 0 and look.numbers > 0 for look in plan.looks)
+        for decider in decided:
+            assert curator.plan_decider(decider, "visits", epsilon=1).looks[0].what == "confusion"
+        assert curator.budget() == before
+
+
+def test_the_noise_of_a_plan_is_what_one_person_can_move():
+    """In rows, of columns that are scaled: the norms of the proofs."""
+    with a_curator(most=3) as curator:
+        products, *passes = curator.plan_learning(MODELS[0], "visits", rho=0.1).looks
+        assert len(passes) == 10
+        assert products.norm == pytest.approx(
+            3 * 5**0.5, rel=1e-6
+        )  # a number and a column of cells: 3 pairs, 2 squares
+        assert {round(each.norm, 6) for each in passes} == {round(3 * 3**0.5, 6)}  # no residual is above 1
+        (table,) = curator.plan_learning(KMeans(features=["age"]), "visits", rho=0.1).looks
+        assert table.norm == 3
+
+
+@pytest.mark.parametrize("bound", ["MOST_COLUMNS", "MOST_NUMBERS"])
+def test_a_model_that_would_take_too_long_or_too_much_memory_is_refused_before_it_is_paid_for(bound, monkeypatch):
+    with a_curator() as curator:
+        model = LogisticRegression(target="died", features=["age", "ward", Number("cost", bins=9)])
+        plan = curator.plan_learning(model, "visits", rho=0.1)
+        numbers = sum(look.numbers for look in plan.looks)
+        columns = 1 + 3 + 3 + 10 * 3  # how many rows; a number by all columns; tables of two columns of cells; passes
+        exactly = {"MOST_COLUMNS": columns, "MOST_NUMBERS": numbers}[bound]
+        monkeypatch.setattr(f"discreet.learning.affording.{bound}", exactly)
+        curator.plan_learning(model, "visits", rho=0.1)
+        monkeypatch.setattr(f"discreet.learning.affording.{bound}", exactly - 1)
+        with pytest.raises(TooLarge):
+            curator.plan_learning(model, "visits", rho=0.1)
+        with pytest.raises(TooLarge):
+            curator.learn(model, "visits", rho=0.1)
         assert curator.budget()[0].spent.epsilon == 0
 
 

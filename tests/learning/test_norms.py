@@ -231,6 +231,6 @@ def test_a_level_of_splits_is_paid_for_once_whatever_the_number_of_parts():
     second = tuple(measurer.splits((first,), splits(), "y", choice))
     assert len(second) == 2
     assert measurer.left == Fraction(1, 2)
-    counts = measurer.parts((first, second), "y", measurer.parts_noise((first, second), "y", Fraction(1, 2)))
+    counts = measurer.parts((first, second), "y", measurer.parts_noise(2, "y", Fraction(1, 2)))
     assert counts.shape == (4, 3)
     assert measurer.left == 0

@@ -18,6 +18,7 @@ from discreet.answering.shown import Shown
 from discreet.client import RemoteAnswer, RemoteCurator
 from discreet.curator import Curator
 from discreet.errors import BadEpsilon, BudgetExceeded, DiscreetError, JoinsPeople, NoAccess, Unreachable
+from discreet.learning.face import LearningFace
 from discreet.ledger.accounts import opened
 from discreet.sessions.face import SessionsFace
 from discreet.synthetic.face import SyntheticFace
@@ -27,7 +28,7 @@ from tests.server.conftest import free_port
 
 FACES = {
     name: kind
-    for kind in (face.CuratorFace, SyntheticFace, TablesFace, SessionsFace)
+    for kind in (face.CuratorFace, SyntheticFace, TablesFace, LearningFace, SessionsFace)
     for name in vars(kind)
     if not name.startswith("_")
 }
@@ -56,6 +57,7 @@ def returned(kind, method):
 def test_the_face_is_what_an_analyst_can_do():
     assert {"ask", "explain", "watch", "budget", "history", "catalog", "card", "release", "releases"} <= set(METHODS)
     assert {"synthesize", "plan_synthesis", "tabulate", "plan_tables", "session", "plan_session"} <= set(METHODS)
+    assert {"learn", "plan_learning", "evaluate", "plan_evaluation"} <= set(METHODS)
     assert {"columns", "rows", "half_widths", "intervals", "notes", "to_arrow", "to_pandas", "to_polars"} <= set(
         SURFACE
     )

@@ -47,13 +47,13 @@ def transcript_of(
     )
 
 
-def rehearsed(domain: Domain, budget: AdaptiveBudget, measure: Callable[[SumMeasurer], None]) -> Transcript:
-    """All looks at no rows: whatever would be refused is refused now, before anything is charged.
+def of_nobody(domain: Domain, budget: AdaptiveBudget) -> tuple[SumMeasurer, Meter]:
+    """A measurer of no rows, and the meter that it pays from: for noise that is known before anything is drawn.
 
     Args:
         domain: What is public about the rows.
         budget: What may be spent.
-        measure: Looks until it has enough.
     """
-    nothing = np.zeros((0, len(domain.columns)), np.int64)
-    return transcript_of(nothing, domain, budget=budget, purpose={}, measure=measure)
+    nothing, meter = np.zeros((0, len(domain.columns)), np.int64), Meter(budget)
+    tables = CodedArray(nothing, domain.shape(domain.names)).tables()
+    return Summing(domain, tables, Run(meter, NoSteps())), meter

@@ -266,8 +266,8 @@ class SumMeasurer(Measurer, Protocol):
     def confusion_noise(self, deciding: Deciding, label: str, share: Fraction) -> Gaussian | Laplace:
         """The mechanism of that, for so much. Nothing is spent."""
 
-    def parts_noise(self, partition: Partition, label: str, share: Fraction) -> Gaussian | Laplace:
-        """The mechanism of that, for so much. Nothing is spent."""
+    def parts_noise(self, levels: int, label: str, share: Fraction) -> Gaussian | Laplace:
+        """The mechanism of `parts` after so many levels of splits, for so much. Nothing is spent."""
 
 
 __all__ = ["Attribute", "Deciding", "Design", "Partition", "Score", "Split", "SumMeasurer"]

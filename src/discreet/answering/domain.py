@@ -178,7 +178,7 @@ def label_text(label: Any) -> str:
 def described(domain: Domain) -> dict[str, Any]:
     """A domain as JSON that says all of it."""
     columns = [
-        {"name": column.name, "ordered": column.is_ordered, "labels": [_plain(label) for label in column.labels]}
+        {"name": column.name, "ordered": column.is_ordered, "labels": [plain(label) for label in column.labels]}
         for column in domain.columns
     ]
     return {"columns": columns, "rows_per_person": domain.rows_per_person, "neighbours": domain.neighbours.value}
@@ -193,15 +193,15 @@ def rebuilt(facts: Mapping[str, Any]) -> Domain:
     return Domain(columns, facts["rows_per_person"], Neighbours(facts["neighbours"]))
 
 
-def _plain(label: Any) -> Any:
-    """Values of JSON's own stand for themselves; others are a list of what they are and their text."""
+def plain(label: Any) -> Any:
+    """A label as JSON has it. Values of JSON's own stand for themselves; others are a list of what they are and their text."""
     match label:
         case None | bool() | int() | str():
             return label
         case float():
             return ["real", label.hex()]
         case Bin():
-            return ["bin", _plain(label.lower), _plain(label.upper), label.is_whole]
+            return ["bin", plain(label.lower), plain(label.upper), label.is_whole]
         case datetime():
             return ["timestamp", label.isoformat()]
         case date():

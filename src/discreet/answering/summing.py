@@ -148,8 +148,8 @@ class Summing(Measuring):
             scores.append(np.array(own, np.int64))
         return scores
 
-    def parts_noise(self, partition: Partition, label: str, share: Fraction) -> Gaussian | Laplace:
-        return self._count_noise((2 ** len(partition), self.domain.column(label).size), share)
+    def parts_noise(self, levels: int, label: str, share: Fraction) -> Gaussian | Laplace:
+        return self._count_noise((2**levels, self.domain.column(label).size), share)
 
     def parts(self, partition: Partition, label: str, mechanism: Gaussian | Laplace) -> Counts:
         shape = (2 ** len(partition), self.domain.column(label).size)

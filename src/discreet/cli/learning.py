@@ -93,6 +93,7 @@ def evaluate(
     delta: Delta = None,
     rho: Rho = None,
     name: Name = None,
+    dry_run: DryRun = False,
     analyst: AnalystOption = None,
     config: ConfigOption = CATALOG,
     as_json: JsonOption = False,
@@ -105,6 +106,9 @@ def evaluate(
             raise BadRelease(
                 "This release is no model of classes.", next_step="Name one: `discreet releases` lists them."
             )
+        if dry_run:
+            _show(curator.plan_evaluation(release.model, source, analyst=analyst, **price), as_json=as_json)
+            return
         found = curator.evaluate(release.model, source, name=name, analyst=analyst, **price)
     _tell(found, f"{model} is right about {100 * found.accuracy.value:.3g} % of rows", found.card(), as_json=as_json)
 
@@ -135,7 +139,13 @@ def _show(plan: LearningPlan, *, as_json: bool) -> None:
         print_json(asdict(plan))
         return
     show_plan(
-        plan, {"looks": [f"{look.what}: {look.numbers:,} numbers, each ± {amount(look.within)}" for look in plan.looks]}
+        plan,
+        {
+            "looks": [
+                f"{look.what}: {look.numbers:,} numbers, each ± {amount(look.within)}; a person moves them by at most {amount(look.norm)}"
+                for look in plan.looks
+            ]
+        },
     )
 
 

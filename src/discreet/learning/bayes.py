@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 
 from discreet.answering.design import Deciding, SumMeasurer
-from discreet.answering.domain import Domain
+from discreet.answering.domain import Columns, Domain
 from discreet.answering.measurer import Measured
 from discreet.answering.transcript import Transcript, looks_in
 from discreet.learning.card import Learned
 from discreet.learning.classifier import Classifier
 from discreet.learning.features import name_of
+from discreet.learning.looks import NoisyLook
 from discreet.learning.model import Floats
 from discreet.learning.moments import label_name
+from discreet.mechanisms import Gaussian, Laplace
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -33,16 +35,23 @@ class NaiveBayes(Classifier):
 
     bins = 16
 
+    def _tables(self, domain: Domain) -> list[Columns]:
+        return [domain.ordered((name_of(feature), self.target)) for feature in self.features]
+
+    def looks(self, measurer: SumMeasurer) -> list[NoisyLook[Gaussian | Laplace]]:
+        tables = self._tables(measurer.domain)
+        shares = measurer.shares([1] * len(tables))
+        noises = [measurer.noise(columns, share) for columns, share in zip(tables, shares, strict=True)]
+        return [NoisyLook("table", noise.size, noise) for noise in noises]
+
     def measure(self, measurer: SumMeasurer) -> None:
-        names = [name_of(feature) for feature in self.features]
-        for name, share in zip(names, measurer.shares([1] * len(names)), strict=True):
-            columns = measurer.domain.ordered((name, self.target))
-            measurer.noisy(columns, measurer.noise(columns, share))
+        for columns, look in zip(self._tables(measurer.domain), self.looks(measurer), strict=True):
+            measurer.noisy(columns, look.noise)
 
     def check(self, domain: Domain) -> None:
         super().check(domain)
-        for feature in self.features:
-            domain.check(domain.ordered((name_of(feature), self.target)))
+        for columns in self._tables(domain):
+            domain.check(columns)
 
     def conclude(self, _domain: Domain, transcript: Transcript) -> None:
         tables = [look for look in looks_in(transcript.steps) if isinstance(look, Measured)]

@@ -27,7 +27,9 @@ from discreet.learning.features import (
     name_of,
     numbers_in,
 )
+from discreet.learning.looks import NoisyLook
 from discreet.learning.model import Floats, Model
+from discreet.mechanisms import Gaussian, Laplace
 
 CELLS = 4096
 """Of the histogram, where nobody says how many bins."""
@@ -81,9 +83,13 @@ class KMeans(Model):
                 f"The histogram would have more than {MOST_CELLS:,} cells.", next_step="Ask for fewer bins or columns."
             )
 
+    def looks(self, measurer: SumMeasurer) -> list[NoisyLook[Gaussian | Laplace]]:
+        noise = measurer.noise(measurer.domain.names, measurer.left)
+        return [NoisyLook("table", noise.size, noise)]
+
     def measure(self, measurer: SumMeasurer) -> None:
-        names = measurer.domain.names
-        measurer.noisy(names, measurer.noise(names, measurer.left))
+        (look,) = self.looks(measurer)
+        measurer.noisy(measurer.domain.names, look.noise)
 
     def conclude(self, domain: Domain, transcript: Transcript) -> None:
         (table,) = (look for look in looks_in(transcript.steps) if isinstance(look, Measured))

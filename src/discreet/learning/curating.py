@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Unpack
+from typing import Any, Unpack
 
-from discreet.answering.at_hand import rehearsed
+from discreet.answering.at_hand import of_nobody
 from discreet.answering.parts import CuratorPart
 from discreet.answering.pipeline import Asking
 from discreet.answering.run_options import RunOptions, check_options
 from discreet.answering.runs import Basis, TableRun
-from discreet.answering.transcript import Step, Transcript
-from discreet.errors import BadInput, TooLarge
+from discreet.errors import TooLarge
 from discreet.figures import CONFIDENCE
+from discreet.learning.affording import MOST_COLUMNS, afforded, paid_for
 from discreet.learning.classifier import Classifier
+from discreet.learning.deciding import Decider
 from discreet.learning.evaluating import PURPOSE as EVALUATE
-from discreet.learning.evaluating import Evaluation, check_same, measure
+from discreet.learning.evaluating import Evaluation, measure
 from discreet.learning.face import Kind, LearningFace, LearningOptions, LearningPlan, PlannedLook
-from discreet.learning.features import check_undeclared, name_of
+from discreet.learning.features import name_of
+from discreet.learning.looks import NoisyLook
 from discreet.learning.model import Model
 from discreet.learning.release import ModelRelease
-from discreet.ledger.releases import rebuild
+from discreet.learning.wanted import check_wanted
+from discreet.mechanisms.adaptive import AdaptiveBudget
 from discreet.sql import Table
 from discreet.sql.people import columns_question
-
-MOST_WORK = 800
-"""Columns that the passes of a model go over, one after another: within the time that a run is given."""
 
 
 class LearnsModels(CuratorPart, LearningFace):
@@ -48,10 +49,36 @@ class LearnsModels(CuratorPart, LearningFace):
             analyst: Who asks; nobody is the owner at hand.
             asking: How it can be taken back.
         """
+        made = self.learned_release(
+            model, source, name=name, analyst=analyst, request_id=request_id, asking=asking, **price
+        )
+        return model.learned_from(made.stored, receipt=made.receipt, replayed=made.replayed)
+
+    def learned_release(
+        self,
+        model: Model,
+        source: str | Table,
+        *,
+        name: str | None = None,
+        analyst: str | None = None,
+        request_id: str | None = None,
+        asking: Asking | None = None,
+        **price: Unpack[LearningOptions],
+    ) -> ModelRelease:
+        """The same, as what was drawn: the model is worked out where it is wanted, which may take longer than drawing it.
+
+        Args:
+            model: What to learn, by the names of columns.
+            source: A table's name, or a SELECT of rows.
+            name: What the release is looked up by.
+            analyst: Who asks; nobody is the owner at hand.
+            request_id: A name for this call: repeated under it, it is paid for once.
+            asking: How it can be taken back.
+            **price: What it may cost.
+        """
         with self._planning(analyst, None if asking is None else asking.taken_back):
             run, _ = self._learning(model, source, price, name=name)
-        made = self._made(ModelRelease, run, analyst=analyst, request_id=request_id, asking=asking)
-        return model.learned_from(made.stored, receipt=made.receipt, replayed=made.replayed)
+        return self._made(ModelRelease, run, analyst=analyst, request_id=request_id, asking=asking)
 
     def plan_learning(
         self, model: Model, source: str | Table, *, analyst: str | None = None, **price: Unpack[LearningOptions]
@@ -62,34 +89,41 @@ class LearnsModels(CuratorPart, LearningFace):
             analyst: Who asks; nobody is the owner at hand.
         """
         with self._planning(analyst, None):
-            run, rehearsal = self._learning(model, source, price)
-        return LearningPlan(looks=tuple(map(_planned_look, rehearsal.steps)), **self._planned(run, analyst))
+            run, looks = self._learning(model, source, price)
+        return LearningPlan(looks=tuple(map(_planned_look, looks)), **self._planned(run, analyst))
 
     def _learning(
         self, model: Model, source: str | Table, price: LearningOptions, *, name: str | None = None
-    ) -> tuple[TableRun, Transcript]:
-        """The run, and its looks at nobody's rows: whatever would be refused is refused before anything is charged."""
-        _check(model)
-        basis = self._rows_for(model, source, price, name)
-        if model.work(basis.domain) > MOST_WORK:
-            raise TooLarge(
-                "The passes of this model would take too long.", next_step="Ask for fewer passes, classes or columns."
-            )
-        rehearsal = model.rehearse(basis.domain, basis.budget)
-        return basis.run(type(model).__name__, purpose=model.described, measure=model.measure), rehearsal
+    ) -> tuple[TableRun, list[NoisyLook[Any]]]:
+        """The run, and its looks with their noise: whatever would be refused is refused before anything is charged."""
+        check_wanted(model)
+        names = [name_of(feature) for feature in model.wanted]
+        bins = {name_of(feature): count for feature in model.wanted if (count := model.bins_in(feature)) is not None}
+        basis = self._rows_for(model.budget, names, bins, source, price, label=model.label, name=name)
+        looks, work = afforded(model, basis.domain, basis.budget)
+        what, purpose = type(model).__name__, model.described
+        run = basis.run(what, purpose=purpose, measure=model.measure, looks=work.columns, computing=work.seconds)
+        return run, looks
 
-    def _rows_for(self, model: Model, source: str | Table, price: LearningOptions, name: str | None) -> Basis:
+    def _rows_for(
+        self,
+        budget_of: Callable[..., AdaptiveBudget],
+        columns: Sequence[str],
+        bins: Mapping[str, int],
+        source: str | Table,
+        price: LearningOptions,
+        *,
+        label: str | None,
+        name: str | None,
+    ) -> Basis:
         """The columns of a model as codes, and the budget that was named."""
         check_options(price, LearningOptions)
-        named = [name_of(feature) for feature in model.wanted]
-        text = columns_question(str(source), named, self.declared)
-        bins = {name_of(feature): count for feature in model.wanted if (count := model.bins_in(feature)) is not None}
+        text = columns_question(str(source), columns, self.declared)
         cap = self.declared.cap.cap.delta
         delta = price.get("delta") or (cap if price.get("rho") is None and cap else None)
-        kind = Model if model.has_learned else type(model)
-        budget = kind.budget(epsilon=price.get("epsilon"), delta=delta, rho=price.get("rho"), is_pure=not cap)
+        budget = budget_of(epsilon=price.get("epsilon"), delta=delta, rho=price.get("rho"), is_pure=not cap)
         options: RunOptions = {"bins": bins, "parameters": price.get("parameters", ())}
-        return self._basis(text, options, required=model.label, budget=budget, name=name)
+        return self._basis(text, options, required=label, budget=budget, name=name)
 
     def evaluate(
         self,
@@ -108,34 +142,80 @@ class LearnsModels(CuratorPart, LearningFace):
             analyst: Who asks; nobody is the owner at hand.
             asking: How it can be taken back.
         """
-        if not isinstance(model, Classifier) or not model.has_learned:
-            raise BadInput(
-                "What is evaluated is a model of classes that has learned.", next_step="Let the curator learn it first."
-            )
+        decider = Decider.of(model)
+        return self.evaluate_decider(
+            decider, source, name=name, analyst=analyst, request_id=request_id, asking=asking, **price
+        )
+
+    def evaluate_decider(
+        self,
+        decider: Decider,
+        source: str | Table,
+        *,
+        name: str | None = None,
+        analyst: str | None = None,
+        request_id: str | None = None,
+        asking: Asking | None = None,
+        **price: Unpack[LearningOptions],
+    ) -> Evaluation:
+        """The same of what a model decides, wherever the model is.
+
+        Args:
+            decider: What it decides about rows of which columns.
+            source: A table's name, or a SELECT of rows with the same columns.
+            name: What the release is looked up by.
+            analyst: Who asks; nobody is the owner at hand.
+            request_id: A name for this call: repeated under it, it is paid for once.
+            asking: How it can be taken back.
+            **price: What it may cost.
+        """
         with self._planning(analyst, None if asking is None else asking.taken_back):
-            basis = self._rows_for(model, source, price, name)
-            check_same(model, basis.domain)
-            deciding = model.deciding()
-            look = partial(measure, deciding=deciding, label=model.target)
-            rehearsed(basis.domain, basis.budget, look)
-            purpose = {"kind": EVALUATE, "label": model.target, "deciding": deciding.described}
-            run = basis.run(f"evaluation of {type(model).__name__}", purpose=purpose, measure=look)
+            run, _ = self._evaluation(decider, source, price, name=name)
         return self._made(Evaluation, run, analyst=analyst, request_id=request_id, asking=asking)
 
+    def plan_evaluation(
+        self, model: Classifier, source: str | Table, *, analyst: str | None = None, **price: Unpack[LearningOptions]
+    ) -> LearningPlan:
+        """What `evaluate` would count, how exactly, and what it would cost, or its refusal. Nothing is read and nothing is spent.
 
-def _check(model: object) -> None:
-    if not isinstance(model, Model):
-        raise BadInput(
-            "A model is needed here.", next_step='Give one, such as NaiveBayes(target="died", features=["age"]).'
-        )
-    if (model.epsilon, model.delta, model.rho) != (None, None, None):
-        raise BadInput("A curator is told the price beside the model.", next_step="Give epsilon to `learn` alone.")
-    if isinstance(model, Classifier) and model.classes is not None:
-        raise BadInput("The catalog says which classes there are.", next_step="Leave classes out.")
-    for feature in model.wanted:
-        check_undeclared(feature)
+        Args:
+            analyst: Who asks; nobody is the owner at hand.
+        """
+        return self.plan_decider(Decider.of(model), source, analyst=analyst, **price)
+
+    def plan_decider(
+        self, decider: Decider, source: str | Table, *, analyst: str | None = None, **price: Unpack[LearningOptions]
+    ) -> LearningPlan:
+        """The same of what a model decides, wherever the model is.
+
+        Args:
+            decider: What it decides about rows of which columns.
+            source: A table's name, or a SELECT of rows with the same columns.
+            analyst: Who asks; nobody is the owner at hand.
+            **price: What it may cost.
+        """
+        with self._planning(analyst, None):
+            run, look = self._evaluation(decider, source, price)
+        return LearningPlan(looks=(_planned_look(look),), **self._planned(run, analyst))
+
+    def _evaluation(
+        self, decider: Decider, source: str | Table, price: LearningOptions, *, name: str | None = None
+    ) -> tuple[TableRun, NoisyLook[Any]]:
+        label, deciding, columns = decider.target, decider.deciding, [*decider.columns, decider.target]
+        basis = self._rows_for(Model.budget, columns, decider.bins, source, price, label=label, name=name)
+        decider.check(basis.domain)
+        looked_over = deciding.classes * len(columns)
+        if looked_over > MOST_COLUMNS:
+            raise TooLarge("This evaluation would take too long.", next_step="Evaluate a model of fewer columns.")
+        measurer, meter = of_nobody(basis.domain, basis.budget)
+        noise = measurer.confusion_noise(deciding, label, measurer.left)
+        look = NoisyLook("confusion", noise.size, noise)
+        seconds = paid_for([look], meter).seconds
+        purpose = {"kind": EVALUATE, "label": label, "deciding": deciding.described}
+        draw, what = partial(measure, deciding=deciding, label=label), f"evaluation of {decider.model}"
+        return basis.run(what, purpose=purpose, measure=draw, looks=looked_over, computing=seconds), look
 
 
-def _planned_look(step: Step) -> PlannedLook:
-    mechanism = rebuild(step.about["paid"])
-    return PlannedLook(step.kind, step.outcome.size, float(mechanism.error(CONFIDENCE)))
+def _planned_look(look: NoisyLook[Any]) -> PlannedLook:
+    norm, within = float(look.noise.sensitivity), float(look.noise.error(CONFIDENCE))
+    return PlannedLook(look.what, look.numbers, norm / look.unit, within / look.unit)

@@ -9,30 +9,15 @@ from typing import Any
 import numpy as np
 
 from discreet.answering.design import Deciding, SumMeasurer
-from discreet.answering.domain import Domain
+from discreet.answering.domain import plain
 from discreet.answering.run_release import RunRelease
-from discreet.errors import BadInput
+from discreet.figures import CONFIDENCE
 from discreet.learning.card import Card, Learned
-from discreet.learning.classifier import Classifier
 from discreet.learning.model import Floats
 from discreet.loss import Loss
 from discreet.mechanisms import Adaptive
 
 PURPOSE = "evaluate"
-
-
-def check_same(model: Classifier, domain: Domain) -> None:
-    """Refuse rows that the model does not see as it saw those that it was learned from.
-
-    Args:
-        model: That has learned.
-        domain: What is public about the rows.
-    """
-    if model.domain.columns != domain.columns:
-        raise BadInput(
-            "These rows have other columns, values or bins than the model has learned.",
-            next_step="Evaluate on a source with the same columns, under the catalog that it was learned under.",
-        )
 
 
 def measure(measurer: SumMeasurer, *, deciding: Deciding, label: str) -> None:
@@ -53,6 +38,14 @@ class Evaluation(RunRelease, kind=PURPOSE):
     def classes(self) -> tuple[Any, ...]:
         """In order."""
         return self.domain.column(self.purpose["label"]).labels
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What it was made of, and what was counted, in JSON."""
+        (width,) = (row["value"] for row in self.card().half_widths(CONFIDENCE)[:1])
+        accuracy = {"value": self.accuracy.value, "within": width}
+        classes = [plain(label) for label in self.classes]
+        return {**super().facts, "classes": classes, "matrix": self.matrix.tolist(), "accuracy": accuracy}
 
     @cached_property
     def matrix(self) -> Any:

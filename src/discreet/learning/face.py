@@ -34,8 +34,10 @@ class PlannedLook:
 
     what: str
     numbers: int
+    norm: float
+    """How far one person can move all of them together: in rows, of columns that are scaled from -1 to 1."""
     within: float
-    """No number is further off in 95 % of all releases, in the units that are added up."""
+    """No number is further off in 95 % of all releases, in the same unit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,5 +94,14 @@ class LearningFace(Told, Protocol):
             source: A table's name, or a SELECT of rows with the same columns.
             name: What the release is looked up by.
             request_id: A name for this call: repeated under it, it is paid for once.
+            **price: What it may cost.
+        """
+
+    def plan_evaluation(self, model: Classifier, source: str | Table, **price: Unpack[LearningOptions]) -> LearningPlan:
+        """What `evaluate` would count, how exactly, and what it would cost, or its refusal. Nothing is read and nothing is spent.
+
+        Args:
+            model: That a curator has learned.
+            source: A table's name, or a SELECT of rows with the same columns.
             **price: What it may cost.
         """

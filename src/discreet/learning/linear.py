@@ -15,8 +15,10 @@ from discreet.errors import BadInput
 from discreet.exact import Number, read_sensitivity
 from discreet.learning.card import Learned
 from discreet.learning.features import Feature, column_of, ends_of, name_of
+from discreet.learning.looks import NoisyLook, Work, work_of_products
 from discreet.learning.model import Floats, Model
-from discreet.learning.moments import Moments, NoisyProducts, design_of, place_names, to_original
+from discreet.learning.moments import Moments, NoisyProducts, design_of, look_at_products, place_names, to_original
+from discreet.mechanisms import Gaussian
 
 
 @dataclass(frozen=True)
@@ -97,9 +99,15 @@ class LinearRegression(Model):
                 next_step="Name a column of numbers without bins, or use LogisticRegression.",
             )
 
+    def work(self, domain: Domain) -> Work:
+        return work_of_products(design_of(self.wanted, domain))
+
+    def looks(self, measurer: SumMeasurer) -> list[NoisyLook[Gaussian]]:
+        return [look_at_products(design_of(self.wanted, measurer.domain), measurer, measurer.left)]
+
     def measure(self, measurer: SumMeasurer) -> None:
-        design = design_of(self.wanted, measurer.domain)
-        measurer.products(design, measurer.products_noise(design, measurer.left))
+        (look,) = self.looks(measurer)
+        measurer.products(design_of(self.wanted, measurer.domain), look.noise)
 
     def conclude(self, domain: Domain, transcript: Transcript) -> None:
         products = NoisyProducts.of(design_of(self.wanted, domain), transcript)

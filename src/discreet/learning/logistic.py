@@ -15,14 +15,17 @@ from discreet.exact import exact, read_count
 from discreet.learning.card import Learned
 from discreet.learning.classifier import Classifier
 from discreet.learning.linear import tables_of
+from discreet.learning.looks import NoisyLook, Work, work_of_products
 from discreet.learning.model import Floats
-from discreet.learning.moments import NoisyProducts, design_of, place_names, to_original
+from discreet.learning.moments import NoisyProducts, design_of, look_at_products, place_names, to_original
 from discreet.ledger.releases import rebuild_as
 from discreet.mechanisms import Gaussian
 
 PRODUCTS_SHARE = 3
 """Tenths of the price that the products get; the passes share the rest."""
 MOST_PASSES = 100
+_STEP = 1e-9
+"""Seconds for the third power of the width: the curvature that steps are made by."""
 
 
 @dataclass(frozen=True)
@@ -87,25 +90,31 @@ class LogisticRegression(Classifier):
         super().check(domain)
         design_of(self.features, domain)
 
-    def work(self, domain: Domain) -> int:
+    def work(self, domain: Domain) -> Work:
         design, count = self._design(domain)
-        return (self.passes * count + 1) * len(design.attributes)
+        passes = Work(self.passes * count * len(design.attributes), _STEP * design.width**3)
+        return work_of_products(design) + passes
 
     def _design(self, domain: Domain) -> tuple[Design, int]:
         """What it sees, and how many rows of weights there are: one for two classes."""
         classes = domain.column(self.target).size
         return design_of(self.features, domain), 1 if classes == 2 else classes
 
+    def looks(self, measurer: SumMeasurer) -> list[NoisyLook[Gaussian]]:
+        design, count = self._design(measurer.domain)
+        first, each, *_ = measurer.shares([PRODUCTS_SHARE * self.passes, *[10 - PRODUCTS_SHARE] * self.passes])
+        noise = measurer.gradient_noise(design, self.target, count, each)
+        a_pass = NoisyLook("pass", count * design.width, noise, WHOLE * SCALE)
+        return [look_at_products(design, measurer, first), *[a_pass] * self.passes]
+
     def measure(self, measurer: SumMeasurer) -> None:
         design, count = self._design(measurer.domain)
-        first, *each = measurer.shares([PRODUCTS_SHARE * self.passes, *[10 - PRODUCTS_SHARE] * self.passes])
-        noise = measurer.products_noise(design, first)
-        outcome = measurer.products(design, noise)
-        steps = Steps.of(_products(design, outcome, noise), classes=measurer.domain.column(self.target).size)
+        first, *passes = self.looks(measurer)
+        outcome = measurer.products(design, first.noise)
+        steps = Steps.of(_products(design, outcome, first.noise), classes=measurer.domain.column(self.target).size)
         weights = np.zeros((count, design.width), np.int64)
-        for share in each:
-            noise = measurer.gradient_noise(design, self.target, count, share)
-            gradient = measurer.gradient(design, self.target, weights, noise)
+        for look in passes:
+            gradient = measurer.gradient(design, self.target, weights, look.noise)
             weights = on_weights(steps.after(weights / WEIGHTS, gradient / (WHOLE * SCALE)))
 
     def conclude(self, domain: Domain, transcript: Transcript) -> None:

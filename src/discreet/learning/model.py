@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting.account import Account
-from discreet.answering.at_hand import rehearsed, transcript_of
+from discreet.answering.at_hand import transcript_of
 from discreet.answering.budgets import budget_of
 from discreet.answering.design import SumMeasurer
 from discreet.answering.domain import Domain, rebuilt
@@ -37,6 +37,7 @@ from discreet.learning.features import (
     described,
     name_of,
 )
+from discreet.learning.looks import NoisyLook, Work
 from discreet.ledger.releases import rebuild_as
 from discreet.loss import Loss, Neighbours, read_neighbours
 from discreet.mechanisms import Adaptive
@@ -121,13 +122,13 @@ class Model(ABC):
             return None
         return (feature.bins if isinstance(feature, Number) else None) or self.bins or MOST_BINS
 
-    def work(self, domain: Domain) -> int:
-        """How many columns its passes go over, one after another: beside tables, what takes an engine longest.
+    def work(self, domain: Domain) -> Work:
+        """What its looks take an engine, and what is computed between them.
 
         Args:
             domain: What is public about the rows.
         """
-        return len(domain.columns)
+        return Work(len(domain.columns))
 
     @abstractmethod
     def check(self, domain: Domain) -> None:
@@ -138,8 +139,16 @@ class Model(ABC):
         """
 
     @abstractmethod
+    def looks(self, measurer: SumMeasurer) -> list[NoisyLook[Any]]:
+        """What every look will be and its noise, from public facts alone: nothing is drawn.
+
+        Args:
+            measurer: Of the rows, or of nobody's.
+        """
+
+    @abstractmethod
     def measure(self, measurer: SumMeasurer) -> None:
-        """Every look, in order; each depends on public facts and earlier outcomes alone.
+        """Every look, in order, with the noise that `looks` says; each depends on public facts and earlier outcomes alone.
 
         Args:
             measurer: Of the rows.
@@ -226,16 +235,6 @@ class Model(ABC):
             raise BadData("Columns have different lengths.", next_step="Give one value of each column for every row.")
         stacked = np.stack(codes, axis=1)
         return stacked[(stacked >= 0).all(axis=1)]
-
-    def rehearse(self, domain: Domain, budget: AdaptiveBudget) -> Transcript:
-        """All looks at no rows: whatever would be refused is refused now, before anything is charged.
-
-        Args:
-            domain: What is public about the rows.
-            budget: What may be spent.
-        """
-        self.check(domain)
-        return rehearsed(domain, budget, self.measure)
 
     def learned_from(self, stored: bytes, *, receipt: str, replayed: bool) -> Self:
         """A model of the same parameters from a stored transcript.

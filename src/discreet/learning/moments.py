@@ -16,6 +16,7 @@ from discreet.answering.transcript import Transcript
 from discreet.exact import exact
 from discreet.learning.card import Learned
 from discreet.learning.features import Feature, attribute_of, ends_of, name_of
+from discreet.learning.looks import NoisyLook, Work, work_of_products
 from discreet.learning.model import Floats, Model
 from discreet.ledger.releases import rebuild_as
 from discreet.mechanisms import Gaussian
@@ -29,6 +30,17 @@ def design_of(features: Sequence[Feature], domain: Domain) -> Design:
         domain: What is public about them.
     """
     return Design(tuple(attribute_of(feature, domain.column(name_of(feature))) for feature in features))
+
+
+def look_at_products(design: Design, measurer: SumMeasurer, share: Fraction) -> NoisyLook[Gaussian]:
+    """The look at all products, for so much of a budget.
+
+    Args:
+        design: What is measured.
+        measurer: Of the rows, or of nobody's.
+        share: Of the budget.
+    """
+    return NoisyLook("products", design.products[0].size, measurer.products_noise(design, share), SCALE**2)
 
 
 @dataclass(frozen=True)
@@ -71,9 +83,15 @@ class Moments(Model):
     def check(self, domain: Domain) -> None:
         design_of(self.wanted, domain)
 
+    def work(self, domain: Domain) -> Work:
+        return work_of_products(design_of(self.wanted, domain))
+
+    def looks(self, measurer: SumMeasurer) -> list[NoisyLook[Gaussian]]:
+        return [look_at_products(design_of(self.wanted, measurer.domain), measurer, measurer.left)]
+
     def measure(self, measurer: SumMeasurer) -> None:
-        design = design_of(self.wanted, measurer.domain)
-        measurer.products(design, measurer.products_noise(design, measurer.left))
+        (look,) = self.looks(measurer)
+        measurer.products(design_of(self.wanted, measurer.domain), look.noise)
 
     def conclude(self, domain: Domain, transcript: Transcript) -> None:
         self.products = NoisyProducts.of(design_of(self.wanted, domain), transcript)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -51,14 +52,23 @@ class ModelRelease(RunRelease, kind=PURPOSE):
         return model_of(self.purpose).learned_from(self.stored, receipt=self.receipt, replayed=self.replayed)
 
 
+def settings_in(purpose: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of a model beside its columns, numbers as they are.
+
+    Args:
+        purpose: As `Model.described` says it.
+    """
+    settings = {name: value for name, value in purpose.items() if name not in _OF_ALL}
+    return settings | {name: Fraction(text) for name, text in settings.items() if isinstance(text, str)}
+
+
 def model_of(purpose: dict[str, Any]) -> Model:
     """The model that a purpose describes; it has learned nothing yet.
 
     Args:
         purpose: As `Model.described` says it.
     """
-    settings: dict[str, Any] = {name: value for name, value in purpose.items() if name not in _OF_ALL}
-    settings |= {name: Fraction(text) for name, text in settings.items() if isinstance(text, str)}
+    settings = settings_in(purpose)
     kind, columns = MODELS.get(str(purpose["model"])), purpose["columns"]
     if kind is None or not isinstance(columns, list):
         raise BadRelease(

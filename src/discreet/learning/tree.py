@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from discreet.answering.design import MOST_CELLS, Deciding, Partition, Split, SumMeasurer
+from discreet.answering.design import IMPURITY, MOST_CELLS, Deciding, Partition, Split, SumMeasurer
 from discreet.answering.domain import Bin, Column, Domain
 from discreet.answering.transcript import Transcript
 from discreet.errors import TooLarge
@@ -17,10 +17,15 @@ from discreet.exact import read_count
 from discreet.learning.card import Learned
 from discreet.learning.classifier import Classifier
 from discreet.learning.features import is_numeric, name_of
+from discreet.learning.looks import NoisyLook, Work
 from discreet.learning.model import Floats
 from discreet.learning.moments import end_name, label_name
+from discreet.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip
 
 MOST_DEPTH = 8
+_SCORED = 4e-5
+"""Seconds for the score of a question in a leaf, and in all parts above it."""
+Choice: TypeAlias = Exponential | PermuteAndFlip
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -57,22 +62,37 @@ class DecisionTree(Classifier):
                 next_step="Leave columns out, or ask for fewer bins.",
             )
 
-    def work(self, domain: Domain) -> int:
-        return (self.depth + 1) * len(domain.columns)
+    def work(self, domain: Domain) -> Work:
+        scored = 2**self.depth * self._questions(domain)
+        return Work((self.depth + 1) * len(domain.columns), _SCORED * scored)
+
+    def _questions(self, domain: Domain) -> int:
+        return sum(len(_firsts(domain.column(name_of(feature)))) for feature in self.features)
 
     def _candidates(self, domain: Domain) -> list[Split]:
         columns = [(domain.names.index(name_of(feature)), domain.column(name_of(feature))) for feature in self.features]
         return [Split(place, sides) for place, column in columns for sides in _sides(column)]
 
-    def measure(self, measurer: SumMeasurer) -> None:
-        candidates = self._candidates(measurer.domain)
+    def _noises(self, measurer: SumMeasurer) -> tuple[list[Choice], Gaussian | Laplace]:
+        """Of the choice at each level, and of the counts in leaves."""
         weights = [2 * self.depth + level for level in range(self.depth)]  # deeper, splits are harder to tell apart
         *levels, leaves = measurer.shares([*weights, sum(weights) / 3])
+        count = self._questions(measurer.domain)
+        choices = [measurer.split_choice(count, share) for share in levels]
+        return choices, measurer.parts_noise(self.depth, self.target, leaves)
+
+    def looks(self, measurer: SumMeasurer) -> list[NoisyLook[Any]]:
+        choices, leaves = self._noises(measurer)
+        levels = [NoisyLook("splits", 2**level, choice, IMPURITY) for level, choice in enumerate(choices)]
+        return [*levels, NoisyLook("parts", leaves.size, leaves)]
+
+    def measure(self, measurer: SumMeasurer) -> None:
+        candidates = self._candidates(measurer.domain)
+        choices, leaves = self._noises(measurer)
         chosen: Partition = ()
-        for share in levels:
-            choice = measurer.split_choice(len(candidates), share)
+        for choice in choices:
             chosen = (*chosen, tuple(measurer.splits(chosen, candidates, self.target, choice)))
-        measurer.parts(chosen, self.target, measurer.parts_noise(chosen, self.target, leaves))
+        measurer.parts(chosen, self.target, leaves)
 
     def conclude(self, domain: Domain, transcript: Transcript) -> None:
         candidates = self._candidates(domain)
@@ -117,13 +137,21 @@ class DecisionTree(Classifier):
         return ", ".join(parts)
 
 
+def _numbers(column: Column) -> int:
+    """How many codes are of numbers, and not of NULL."""
+    return sum(label is not None for label in column.labels)
+
+
+def _firsts(column: Column) -> range:
+    """The first code that each question about a column is answered with yes for."""
+    return range(1, _numbers(column)) if is_numeric(column) else range(column.size)
+
+
 def _sides(column: Column) -> Iterator[tuple[bool, ...]]:
     """Of numbers, whether they are beyond each end of a bin; of others, whether they are each value. NULL is beyond nothing."""
-    if not is_numeric(column):
-        yield from (tuple(code == other for code in range(column.size)) for other in range(column.size))
-        return
-    numbers = sum(label is not None for label in column.labels)
-    yield from (tuple(first <= code < numbers for code in range(column.size)) for first in range(1, numbers))
+    for first in _firsts(column):
+        beyond = _numbers(column) if is_numeric(column) else first + 1
+        yield tuple(first <= code < beyond for code in range(column.size))
 
 
 def _question(column: Column, split: Split) -> str:

@@ -1,4 +1,4 @@
-"""Routes for synthetic data and tables: have them made, look them up, and draw rows."""
+"""Routes for runs over people's rows: have synthetic data, tables, models and evaluations made, look them up, and draw rows."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from discreet.server.answered import NAME, answered
 from discreet.server.bodies import in_document
 from discreet.server.bytes_of import CSV, JSON, PARQUET, TABLES, Form, document, sent, written_as
 from discreet.server.incoming import LimitedRequest
+from discreet.server.learning_bodies import Evaluating, Learning
 from discreet.server.recent import RecentReleases
 from discreet.server.refusals import RESPONSES
 from discreet.server.routing import SharedRoute
@@ -53,7 +54,26 @@ async def tabulate(request: LimitedRequest) -> Response:
     return await _run(request, await request.read(Tabulation))
 
 
-async def _run(request: Request, wanted: Synthesis | Tabulation) -> Response:
+@routes.post("/learn", openapi_extra={**in_document(Learning), "parameters": [NAME]})
+async def learn(request: LimitedRequest) -> Response:
+    """Learn a model of people's rows: pays once before the first look, goes on where a crash left it. With `dry`, say what it would look at, how
+    exactly, and what it would cost.
+
+    Told and sent as what `/v1/synthesize` makes; nothing is told of its passes while they run.
+    """
+    return await _run(request, await request.read(Learning))
+
+
+@routes.post("/evaluate", openapi_extra={**in_document(Evaluating), "parameters": [NAME]})
+async def evaluate(request: LimitedRequest) -> Response:
+    """Count how often what a model decides is right about people's rows: pays once. With `dry`, say how exactly, and what it would cost.
+
+    Told and sent as what `/v1/synthesize` makes.
+    """
+    return await _run(request, await request.read(Evaluating))
+
+
+async def _run(request: Request, wanted: Synthesis | Tabulation | Learning | Evaluating) -> Response:
     service, holder = service_of(request), holder_of(request)
     service.check_dataset(wanted.dataset)
     if wanted.dry:
@@ -152,5 +172,5 @@ def _quality(release: RunRelease, file: WaitingAnswer, *, level: float, is_page:
 def _fitted(release: RunRelease, recent: RecentReleases) -> SyntheticRelease:
     """The release with a model that may be there already."""
     if not isinstance(release, SyntheticRelease):
-        raise BadInput("This release has tables and no rows.", next_step="Take it as application/vnd.discreet.release.")
+        raise BadInput("This release has no synthetic rows.", next_step="Take it as application/vnd.discreet.release.")
     return recent.the_same_as(release)

@@ -26,6 +26,8 @@ ROUTES = {
     "GET /v1/saved/{number}/answer": "owner analyst",
     "POST /v1/synthesize": "owner analyst",
     "POST /v1/tabulate": "owner analyst",
+    "POST /v1/learn": "owner analyst",
+    "POST /v1/evaluate": "owner analyst",
     "POST /v1/sessions": "owner analyst",
     "POST /v1/sessions/{name}/answers": "owner analyst",
     "GET /v1/releases": "owner analyst",

@@ -21,15 +21,14 @@ _STRICT = ConfigDict(extra="forbid", strict=True)
 _Numbers = Annotated[list[Annotated[float, Field(allow_inf_nan=False)]], Field(max_length=100_000)]
 
 
-class Run(WithoutNulls):
-    """What every run takes."""
+class PaidRun(WithoutNulls):
+    """What every run takes: whose rows, one price, and a name."""
 
     source: Annotated[str, Field(min_length=1, max_length=20_000)]
     """A table, or a SELECT that yields people's rows."""
     epsilon: Positive | None = None
     delta: Share | None = None
     rho: Positive | None = None
-    bins: dict[str, int] | None = None
     name: Annotated[str, Field(max_length=200, pattern=r"^\w[^/]*$")] | None = None
     """What it is looked up by: one part of an address."""
     parameters: dict[str, Parameter] | list[Parameter] | None = None
@@ -38,10 +37,21 @@ class Run(WithoutNulls):
     """Say what it would cost, and spend nothing."""
 
     @property
+    def price(self) -> dict[str, Any]:
+        """What it may cost, and what the source takes."""
+        price = {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho}
+        return {**price, "parameters": read_parameters(self.parameters or ())}
+
+
+class Run(PaidRun):
+    """The same of a run over tables."""
+
+    bins: dict[str, int] | None = None
+
+    @property
     def options(self) -> dict[str, Any]:
         """A price, and how rows become codes."""
-        price = {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho}
-        return {**price, "bins": self.bins, "parameters": read_parameters(self.parameters or ())}
+        return {**self.price, "bins": self.bins}
 
 
 class Synthesis(Run):
