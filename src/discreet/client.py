@@ -30,7 +30,9 @@ from discreet.learning.classifier import Classifier
 from discreet.learning.deciding import Decider
 from discreet.learning.evaluating import Evaluation
 from discreet.learning.face import Kind, LearningFace, LearningOptions, LearningPlan
+from discreet.learning.features import Feature
 from discreet.learning.model import Model
+from discreet.learning.moments import Moments
 from discreet.learning.wire import decider_facts, model_facts
 from discreet.loss import Loss
 from discreet.remote import RemoteAnswer, RemoteSession, RemoteWatch
@@ -228,6 +230,17 @@ class RemoteCurator(Caller, SyntheticFace, TablesFace, LearningFace, SessionsFac
         """What `learn` would look at and cost, or its refusal. Spends nothing."""
         body = run_body(source, {**price, "model": model_facts(model), "dry": True})
         return read_facts(LearningPlan, checked(self._send("POST", "/v1/learn", json=body)))
+
+    def moments(
+        self,
+        source: str | Table,
+        *columns: Feature,
+        name: str | None = None,
+        request_id: str | None = None,
+        **price: Unpack[LearningOptions],
+    ) -> Moments:
+        """How many rows there are, the sums of columns and of their products, in one release, from which lines and components follow for free."""
+        return self.learn(Moments(features=columns), source, name=name, request_id=request_id, **price)
 
     def evaluate(
         self,

@@ -106,6 +106,23 @@ def test_a_model_is_planned_learned_found_and_the_same_wherever_it_is_asked_for(
     assert repr(found.model.card().rows) == repr(learned.card().rows)
 
 
+def test_moments_give_a_line_for_every_column_and_components_for_one_price(face, drawn):
+    rows = "SELECT age, age / 2 AS half, sex FROM patients"
+    moments = face.moments(rows, "age", "half", Category("sex"), rho=2, name="moments")
+    assert drawn.setdefault("moments", moments.transcript.encoded()) == moments.transcript.encoded()
+    before = face.budget()
+    half = LinearRegression.from_moments(moments, "half")
+    assert half.coef_[0] == pytest.approx(0.5, abs=0.1)
+    assert LinearRegression.from_moments(moments, "age").coef_[0] == pytest.approx(2, abs=0.4)
+    along = PCA.from_moments(moments, components=1).components_[0]
+    assert along[0] == pytest.approx(along[1], abs=0.3)
+    assert face.moments(rows, "age", "half", Category("sex"), rho=2).replayed
+    assert face.budget() == before
+    with pytest.raises(DiscreetError) as caught:
+        face.moments(rows, rho=2)
+    assert caught.value.code == "bad-input"
+
+
 @pytest.mark.parametrize("model", CLASSIFIERS, ids=called)
 def test_an_evaluation_is_planned_made_found_and_the_same_wherever_it_is_asked_for(face, drawn, model):
     learned = face.learn(model, ROWS, rho=0.05, parameters=LEAST)

@@ -57,7 +57,7 @@ def returned(kind, method):
 def test_the_face_is_what_an_analyst_can_do():
     assert {"ask", "explain", "watch", "budget", "history", "catalog", "card", "release", "releases"} <= set(METHODS)
     assert {"synthesize", "plan_synthesis", "tabulate", "plan_tables", "session", "plan_session"} <= set(METHODS)
-    assert {"learn", "plan_learning", "evaluate", "plan_evaluation"} <= set(METHODS)
+    assert {"learn", "plan_learning", "moments", "evaluate", "plan_evaluation"} <= set(METHODS)
     assert {"columns", "rows", "half_widths", "intervals", "notes", "to_arrow", "to_pandas", "to_polars"} <= set(
         SURFACE
     )

@@ -19,9 +19,10 @@ from discreet.learning.deciding import Decider
 from discreet.learning.evaluating import PURPOSE as EVALUATE
 from discreet.learning.evaluating import Evaluation, measure
 from discreet.learning.face import Kind, LearningFace, LearningOptions, LearningPlan, PlannedLook
-from discreet.learning.features import name_of
+from discreet.learning.features import Feature, name_of
 from discreet.learning.looks import NoisyLook
 from discreet.learning.model import Model
+from discreet.learning.moments import Moments
 from discreet.learning.release import ModelRelease
 from discreet.learning.wanted import check_wanted
 from discreet.mechanisms.adaptive import AdaptiveBudget
@@ -91,6 +92,26 @@ class LearnsModels(CuratorPart, LearningFace):
         with self._planning(analyst, None):
             run, looks = self._learning(model, source, price)
         return LearningPlan(looks=tuple(map(_planned_look, looks)), **self._planned(run, analyst))
+
+    def moments(
+        self,
+        source: str | Table,
+        *columns: Feature,
+        name: str | None = None,
+        analyst: str | None = None,
+        request_id: str | None = None,
+        asking: Asking | None = None,
+        **price: Unpack[LearningOptions],
+    ) -> Moments:
+        """How many rows there are, the sums of columns and of their products, in one release: `LinearRegression.from_moments` for any of the
+        columns and `PCA.from_moments` cost nothing more.
+
+        Args:
+            analyst: Who asks; nobody is the owner at hand.
+            asking: How it can be taken back.
+        """
+        wanted = Moments(features=columns)
+        return self.learn(wanted, source, name=name, analyst=analyst, request_id=request_id, asking=asking, **price)
 
     def _learning(
         self, model: Model, source: str | Table, price: LearningOptions, *, name: str | None = None

@@ -10,7 +10,9 @@ from discreet.documenting import Told
 from discreet.exact import Number
 from discreet.learning.classifier import Classifier
 from discreet.learning.evaluating import Evaluation
+from discreet.learning.features import Feature
 from discreet.learning.model import Model
+from discreet.learning.moments import Moments
 from discreet.sql.builder import Table
 from discreet.sql.text import Parameters
 
@@ -75,6 +77,25 @@ class LearningFace(Told, Protocol):
         Args:
             model: What to learn.
             source: A table's name, or a SELECT of rows.
+            **price: What it may cost.
+        """
+
+    def moments(
+        self,
+        source: str | Table,
+        *columns: Feature,
+        name: str | None = None,
+        request_id: str | None = None,
+        **price: Unpack[LearningOptions],
+    ) -> Moments:
+        """How many rows there are, the sums of columns and of their products, in one release: `LinearRegression.from_moments` for any of the
+        columns and `PCA.from_moments` cost nothing more.
+
+        Args:
+            source: A table's name, or a SELECT of rows.
+            *columns: Their names; `Number("age", bins=16)` and `Category("ward")` say how they are seen.
+            name: What the release is looked up by.
+            request_id: A name for this call: repeated under it, it is paid for once.
             **price: What it may cost.
         """
 
