@@ -13,6 +13,7 @@ from benchmarks.peers.splits import (
     CLUSTERS,
     HOURS,
     LINEAR,
+    LINES,
     Adult,
     Columns,
     Figures,
@@ -62,7 +63,7 @@ def figures(adult: Adult, seeds: int) -> Figures:
 
     return {
         **over_splits(adult, seeds, classified),
-        **over_splits(adult, seeds, lines),
+        **over_splits(adult, seeds, lines, draws=LINES),
         **over_splits(adult, seeds, clusters),
     }
 

@@ -15,6 +15,7 @@ from benchmarks.peers.splits import (
     EPSILONS,
     HOURS,
     LINEAR,
+    LINES,
     Adult,
     Columns,
     Figures,
@@ -79,7 +80,7 @@ def figures(adult: Adult, seeds: int) -> Figures:
 
     return {
         **over_splits(adult, seeds, classified),
-        **over_splits(adult, seeds, lines),
+        **over_splits(adult, seeds, lines, draws=LINES),
         **over_splits(adult, seeds, clusters),
         "k-means without noise, inertia": [plain_inertia(adult)] * len(EPSILONS),
     }
