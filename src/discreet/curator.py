@@ -27,10 +27,11 @@ from discreet.answering.sizes import AnswerLimit
 from discreet.answering.watching import Watch, Watchable, begin, resume, watchable
 from discreet.answering.widths import width_of
 from discreet.catalog import Catalog
-from discreet.catalog.public import facts_of, trees_of
+from discreet.catalog.public import facts_of, graphs_of, trees_of
 from discreet.engines import Engine, Places
 from discreet.errors import BadInput, NotAnswered, ScaleOutOfRange, TooLarge
 from discreet.exact import Number, exact, read_sensitivity
+from discreet.graphs.curating import AnswersGraphs
 from discreet.learning.curating import LearnsModels
 from discreet.ledger import Ledger
 from discreet.loss import Loss
@@ -63,7 +64,7 @@ class Estimate(NamedTuple):
     answer: Answer
 
 
-class Curator(MakesSynthetic, AnswersWorkloads, LearnsModels, OpensSessions, FindsReleases, CuratorFace):
+class Curator(MakesSynthetic, AnswersWorkloads, LearnsModels, AnswersGraphs, OpensSessions, FindsReleases, CuratorFace):
     """Stands between a database and an analyst who may be hostile."""
 
     def __init__(
@@ -304,7 +305,10 @@ class Curator(MakesSynthetic, AnswersWorkloads, LearnsModels, OpensSessions, Fin
 
     def catalog(self) -> CatalogFacts:
         """What is public about the data."""
-        return CatalogFacts(self.dataset, self.version, tuple(facts_of(self.declared)), tuple(trees_of(self.declared)))
+        declared = self.declared
+        return CatalogFacts(
+            self.dataset, self.version, tuple(facts_of(declared)), tuple(trees_of(declared)), tuple(graphs_of(declared))
+        )
 
     def card(self) -> Card:
         """What was spent on what, for everybody."""

@@ -13,6 +13,7 @@ from discreet.catalog.warnings import warnings_of
 from discreet.errors import BadCatalog
 from discreet.loss import Neighbours
 from discreet.samples.clinic import CATALOG
+from tests.graphs.world import CATALOGS as NETWORKS
 
 
 def test_the_example_is_read_as_it_stands():
@@ -176,3 +177,54 @@ def test_lines_are_found_in_every_way_of_writing_a_key():
 def test_every_type_is_documented():
     page = (Path(__file__).parents[2] / "docs" / "catalog.md").read_text()
     assert all(f"`{kind.value}`" in page for kind in Type)
+
+
+@pytest.mark.parametrize("privacy", ["node", "edge"])
+def test_a_network_is_read_and_its_edges_are_no_table(privacy):
+    catalog = parse_catalog(NETWORKS[privacy])
+    graph = catalog.graphs["friends"]
+    assert (graph.nodes, graph.key, graph.edges.name, graph.ends, graph.privacy) == (
+        "people", "person", "friendships", ("a", "b"), privacy,
+    )  # fmt: skip
+    assert list(catalog.tables) == ["people"]
+    assert set(catalog.all_tables) == {"people", "friendships"}
+    assert not graph.edges.is_public
+    assert (graph.cap is None) == (privacy == "node")
+
+
+@pytest.mark.parametrize(
+    ("privacy", "found", "put", "named"),
+    [
+        ("node", 'privacy = "node"', 'privacy = "people"', "graphs.friends.privacy"),
+        ("node", 'nodes = "people"', 'nodes = "persons"', "graphs.friends.nodes"),
+        ("node", 'nodes = "people"', 'nodes = "friendships"', "graphs.friends.nodes"),
+        ("node", 'edges = "friendships"', 'edges = "enemies"', "graphs.friends.edges"),
+        ("node", 'ends = ["a", "b"]', 'ends = ["a", "a"]', "graphs.friends.ends"),
+        ("node", 'ends = ["a", "b"]', 'ends = ["a", "c"]', "graphs.friends.ends"),
+        ("node", 'columns.b = { type = "integer" }', 'columns.b = { type = "text" }', "graphs.friends.ends"),
+        ("node", "max_degree = 40", "max_degree = 0", "graphs.friends.max_degree"),
+        ("node", "max_degree = 40", "budget = { epsilon = 1 }", "graphs.friends.budget"),
+        ("node", "max_degree = 40", "most = 3", "graphs.friends.most"),
+        ("node", "rows_about = 1500", 'privacy_unit = "a"', "tables.friendships.privacy_unit"),
+        ("node", "rows_about = 1500", "public = true", "tables.friendships.public"),
+        ("node", 'privacy_unit = "person"', 'privacy_unit = "person"\nmax_rows = 2', "graphs.friends.nodes"),
+        ("node", 'privacy_unit = "person"\nrows_about = 300', "public = true", "graphs.friends.nodes"),
+        ("node", "[source]", 'neighbours = "replace-one"\n[source]', "graphs.friends.privacy"),
+        ("edge", "public = true", 'privacy_unit = "person"', "graphs.friends.nodes"),
+        ("edge", 'key = "person"', 'key = "somebody"', "graphs.friends.key"),
+        ("edge", 'key = "person"', "", "graphs.friends.key"),
+        ("edge", "budget = { epsilon = 1000 }", "", "graphs.friends.budget"),
+        ("edge", "budget = { epsilon = 1000 }", "budget = { epsilon = -1 }", "graphs.friends.budget"),
+        ("edge", "max_degree = 200", "per_node = 5", "graphs.friends.per_node"),
+    ],
+)  # fmt: skip
+def test_a_network_that_promises_nothing_sound_is_refused_by_its_key(privacy, found, put, named):
+    assert found in NETWORKS[privacy]
+    with pytest.raises(BadCatalog, match=named):
+        parse_catalog(NETWORKS[privacy].replace(found, put))
+
+
+def test_two_networks_do_not_share_their_edges():
+    again = NETWORKS["node"].partition("[graphs.friends]")[2]
+    with pytest.raises(BadCatalog, match="another graph"):
+        parse_catalog(f"{NETWORKS['node']}\n[graphs.again]{again}")

@@ -20,8 +20,8 @@ from tests.commands_page import PAGE, examples, page_with_commands
 LATE = {f"discreet {name}": late for name, late in COMMANDS.items()} | {
     f"discreet {group} {name}": late for group, (_, below) in GROUPS.items() for name, late in below.items()
 }
-ELSEWHERE = ("serve", "shuffle", "demo", "collect send", "attack run", "attack all")
-"""Commands that other tests run: they stay, need a server, or take long."""
+ELSEWHERE = ("serve", "shuffle", "demo", "graph", "collect send", "attack run", "attack all")
+"""Commands that other tests run: they stay, need a server or a network, or take long."""
 _METADATA = """\
 "":
   clinic:

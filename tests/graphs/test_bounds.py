@@ -1,15 +1,20 @@
 """What one person or one edge can move, by brute force over all graphs of five nodes."""
 
 import itertools
+import math
 import random
 from fractions import Fraction
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy import optimize
 
 from discreet.engines.graphs import ExactGraph
+from discreet.engines.pivoting import largest_value
 from discreet.engines.triangle_program import _GRID, _dual, _sums, _within_bounds, bounded_triangles
+from discreet.errors import OutOfTime
 from discreet.samples.friends import friendships
 
 NODES = 5
@@ -175,3 +180,40 @@ def test_triangles_and_common_neighbours_are_counted_as_by_hand():
         by_hand = sum({(a, b), (a, c), (b, c)} <= edges for a, b, c in itertools.combinations(range(NODES), 3))
         assert graph.triangles_and_local() == (by_hand, max(len(near[a] & near[b]) for a, b in PAIRS))
         assert len(graph.triangles()) == by_hand
+
+
+def _nothing(*_, **__):
+    raise ValueError
+
+
+def _a_lie(cost, *, b_ub, **_):
+    wrong = np.full(len(cost), 0.3)
+    return SimpleNamespace(x=wrong, ineqlin=SimpleNamespace(marginals=np.full(len(b_ub), -2.0)))
+
+
+@pytest.mark.parametrize("solver", [_nothing, _a_lie], ids=["fails", "lies"])
+def test_a_solver_that_lies_or_fails_changes_no_answer_beyond_rounding(solver, monkeypatch):
+    """Whatever the solver does, what is released is above f - 2 and at most f: the bound holds between any two ways."""
+    graphs = list(random_graphs(7, 0.7, 12))
+    for most in (1, 2, 4):
+        exact = [
+            bounded_triangles(read(edges, range(7), salt).triangles(), size=7, most=most) for edges, salt in graphs
+        ]
+        with monkeypatch.context() as patched:
+            patched.setattr(optimize, "linprog", solver)
+            for (edges, salt), told in zip(graphs, exact, strict=True):
+                triangles = read(edges, range(7), salt).triangles()
+                assert bounded_triangles(triangles, size=7, most=most) in (told, told + 1)
+                left = read(without(edges, 0), range(1, 7), salt).triangles()
+                fewer = bounded_triangles(left, size=6, most=most)
+                assert -1 <= told - fewer <= most + 1
+
+
+def test_pivots_give_the_value_of_five_friends_and_stop_when_time_is_up():
+    everybody = read(PAIRS, range(NODES)).triangles()
+    for most, value in ((1, Fraction(5, 3)), (2, Fraction(10, 3)), (4, Fraction(20, 3)), (6, 10)):
+        assert largest_value(everybody, np.full(NODES, most), until=math.inf) == value
+    with pytest.raises(OutOfTime):
+        largest_value(everybody, np.full(NODES, 1), until=0)
+    with pytest.raises(OutOfTime):
+        largest_value(np.tile(everybody, (300, 1)), np.full(NODES, 1), until=math.inf)

@@ -359,7 +359,7 @@ def test_who_looks_waits_for_no_writer_and_sees_what_was_committed(where):
         elsewhere.transaction(),
         ledger._store._writers.queue,
     ):  # the lock of the database, and the line of this process
-        running, account, (charge,) = ledger.latest()
+        running, (account,), (charge,) = ledger.latest()
         assert (running.head, account.spent.epsilon) == (ledger.head(), 0.01)
         assert ledger.entry(charge.seq) == ledger.history()[charge.seq - 1] == charge
         assert ledger.is_paid(a_request(1))
@@ -375,7 +375,7 @@ def test_looking_and_charging_at_once_never_disagree(where):
 
     def look():
         while not ended.is_set():
-            running, account, latest = ledger.latest()
+            running, (account,), latest = ledger.latest()
             assert running.accounts["dataset"].total == account.total
             assert tuple(entry.seq for entry in reversed(latest)) == running.latest
             ledger.recalled(a_request(1))

@@ -6,11 +6,21 @@ import math
 from functools import lru_cache
 
 from discreet.accounting import Composed
-from discreet.answering.facts import PAGE, Balance, Card, PastRelease, PublishedRelease, ReleaseTotals, Renewal
+from discreet.answering.facts import (
+    PAGE,
+    Balance,
+    Card,
+    EdgeBalance,
+    PastRelease,
+    PublishedRelease,
+    ReleaseTotals,
+    Renewal,
+)
 from discreet.catalog import Catalog
 from discreet.errors import BadInput
 from discreet.exact import UNIT
 from discreet.ledger import Account, Entry, Ledger
+from discreet.ledger.accounts import graph_of, is_of_edges
 from discreet.ledger.releases import rebuild
 from discreet.ledger.running import Asked, Released
 from discreet.loss import Loss
@@ -23,7 +33,13 @@ def balances(ledger: Ledger, analyst: str | None) -> list[Balance]:
     """The dataset's account and the analyst's; all of them for the owner."""
     return [
         Balance(
-            holder(account.name), account.cap, account.spent, account.frozen, account.filter.kind, renewal_of(account)
+            holder(account.name),
+            account.cap,
+            account.spent,
+            account.frozen,
+            account.filter.kind,
+            renewal_of(account),
+            unit="edge" if is_of_edges(account.name) else "person",
         )
         for account in ledger.accounts(analyst=analyst)
     ]
@@ -42,7 +58,7 @@ def renewal_of(account: Account) -> Renewal | None:
 
 def holder(account: str) -> str:
     """Whose an account is, as people say it."""
-    return account.removeprefix("analyst:")
+    return f"edges of {graph_of(account)}" if is_of_edges(account) else account.removeprefix("analyst:")
 
 
 def history(ledger: Ledger, analyst: str | None, *, before: int | None = None, limit: int = PAGE) -> list[PastRelease]:
@@ -84,6 +100,7 @@ def _release(entry: Entry, *, worded: Entry, tell: bool) -> PastRelease:
         analyst=entry.body["analyst"] if tell else None,
         paid_by=tuple(map(holder, entry.body["accounts"])) if tell else (),
         number=entry.seq,
+        unit=entry.body.get("unit", "person"),
     )
 
 
@@ -95,7 +112,7 @@ def _cost(releases: tuple[Mechanism, ...]) -> Composed:
 
 def card(ledger: Ledger, catalog: Catalog, *, dataset: str, version: int) -> Card:
     """Public: no question's text and nobody's name."""
-    running, account, latest = ledger.latest()
+    running, (account, *of_edges), latest = ledger.latest()
     units = {table.unit.column for table in catalog.tables.values() if table.unit is not None}
     return Card(
         dataset=dataset,
@@ -115,7 +132,13 @@ def card(ledger: Ledger, catalog: Catalog, *, dataset: str, version: int) -> Car
             for tree in catalog.trees.values()
             if tree.invariant
         ),
+        edges=tuple(map(_edges, of_edges)),
     )
+
+
+def _edges(account: Account) -> EdgeBalance:
+    bounded = f"about one edge: {account.cap.in_words()}; about somebody with k edges, k times epsilon {account.cap.epsilon:g}"
+    return EdgeBalance(graph_of(account.name), account.cap, account.spent, bounded)
 
 
 def _totals(mechanisms: tuple[str, ...], released: Released) -> ReleaseTotals:

@@ -15,6 +15,7 @@ from discreet.errors import BadInput, UnknownName
 from discreet.exact import exact
 from discreet.sql import Table
 from discreet.sql.builder import quote
+from discreet.sql.places import unknown_table
 
 _LOWEST, _HIGHEST = -10, 40
 _EDGES = [Fraction(2) ** power for power in range(_LOWEST, _HIGHEST + 1)]
@@ -39,6 +40,8 @@ def to_be_bounded(catalog: Catalog, table: str, column: str) -> Column:
     """The column, if it is one that bounds can be estimated for; refused otherwise, before anything is spent."""
     owned = catalog.tables.get(table)
     described = None if owned is None else owned.columns.get(column)
+    if table in catalog.edge_tables:
+        raise unknown_table(table, (), catalog)
     if owned is None or described is None:
         raise UnknownName(
             "There is no such table or column.", next_step="Use the names of the catalog, in its own spelling."

@@ -45,6 +45,8 @@ class Balance:
     frozen: bool
     kept_by: str
     renewal: Renewal | None = None
+    unit: str = "person"
+    """Whom it is about: what is spent on an edge protects nobody as a person, and adds up with nothing else."""
 
     def after(self, loss: Loss) -> float:
         """The epsilon that is left when so much more is spent, added up plainly."""
@@ -69,6 +71,8 @@ class PastRelease:
     """The accounts that were charged; like names and texts, not on the card."""
     number: int = 0
     """Of its entry in the books: what came before it is asked for by this."""
+    unit: str = "person"
+    """Whom its price is about: a person, or one edge of a network, where k edges of a person cost k times as much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +166,7 @@ class CatalogFacts:
     version: int
     tables: tuple[Mapping[str, Any], ...]
     trees: tuple[Mapping[str, Any], ...] = ()
+    graphs: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +175,16 @@ class PublishedRelease:
 
     name: str
     time: str
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeBalance:
+    """What may be and what was spent on one edge of a network; whoever has k edges there has k times that."""
+
+    graph: str
+    cap: Loss
+    spent: Loss
+    in_words: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +207,8 @@ class Card:
     published: tuple[PublishedRelease, ...] = ()
     invariants: tuple[str, ...] = ()
     """What the owner has declared to be published as it is, outside of any epsilon."""
+    edges: tuple[EdgeBalance, ...] = ()
+    """What was spent on edges of networks, beside what was spent on people: neither is in the other."""
 
 
 def facts_of(thing: Any) -> Any:

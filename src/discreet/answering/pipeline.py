@@ -126,6 +126,10 @@ class Releasable(Readable, Protocol):
     def name(self) -> str | None:
         """What it is looked up by later; most have none."""
 
+    @property
+    def edges_of(self) -> str | None:
+        """The network whose edges its price is about, one by one; None where it is about people."""
+
 
 @dataclass(frozen=True, slots=True)
 class Desk:
@@ -160,6 +164,10 @@ class SqlRelease:
 
     @property
     def name(self) -> str | None:
+        return None
+
+    @property
+    def edges_of(self) -> str | None:
         return None
 
     def made(self, desk: Desk) -> bytes:
@@ -394,5 +402,6 @@ def _request(wanted: Releasable, analyst: str | None, request_id: str | None) ->
         analyst=analyst,
         label=wanted.label,
         name=wanted.name,
+        graph=wanted.edges_of,
         format=FORMAT,
     )

@@ -30,6 +30,11 @@ _LEAST_TIME, _TIMES_EXPECTED = 60.0, 4
 """A run that is not made at one go after so many seconds, or so many times what it is expected to take, stops: others wait for its place."""
 
 
+def time_for(seconds: float) -> float:
+    """For how many seconds something is made at one go that is expected to take so many."""
+    return max(_LEAST_TIME, _TIMES_EXPECTED * seconds)
+
+
 def domain_of(rows: PeoplesRows, neighbours: Neighbours) -> Domain:
     """What is public about rows that are counted in tables."""
     return Domain(tuple(map(_column, rows.columns)), rows.question.limits.rows, neighbours)
@@ -77,6 +82,10 @@ class TableRun:
         return (self.budget,)
 
     @property
+    def edges_of(self) -> str | None:
+        return None
+
+    @property
     def questions(self) -> tuple[Question, ...]:
         return (self.rows.question,) if self.invariant is None else (self.rows.question, self.invariant.rows.question)
 
@@ -103,7 +112,7 @@ class TableRun:
 
     def made(self, desk: Desk) -> bytes:
         """The transcript: steps of before, and those that were still to be drawn."""
-        until = time.monotonic() + max(_LEAST_TIME, _TIMES_EXPECTED * self.seconds)
+        until = time.monotonic() + time_for(self.seconds)
         run = Run(Meter(self.budget, desk.bits), desk.steps, invariant=self._free_look(desk), until=until)
         with desk.engine.tables(self.rows.question, taken_back=desk.stopped, sharing=PLACES) as tables:
             self.measure(Summing(self.domain, tables, run))

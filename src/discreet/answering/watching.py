@@ -91,6 +91,10 @@ class Watchable:
     def name(self) -> str | None:
         return None
 
+    @property
+    def edges_of(self) -> str | None:
+        return None
+
     def made(self, desk: Desk) -> bytes:
         """The noisy threshold, drawn before any data is looked at, beside a salt: its hash goes into the chain, and a bare integer could be
         searched for.

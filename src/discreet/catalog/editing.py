@@ -37,7 +37,7 @@ def in_folder(text: str) -> str:
     named = {line for key, line in key_lines(text).items() if places.fullmatch(key)}
     edited = "\n".join(line for at, line in enumerate(text.split("\n"), start=1) if at not in named)
     catalog = parse_catalog(edited)
-    if catalog.source != "." or any(table.path for table in catalog.tables.values()):
+    if catalog.source != "." or any(table.path for table in catalog.all_tables.values()):
         raise BadCatalog(
             "The places of the data are written in a way that cannot be changed.",
             next_step="Write them on lines of their own, as path = … below [source].",

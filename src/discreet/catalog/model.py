@@ -103,6 +103,8 @@ class PrivacyUnit:
 
 
 EACH_ROW = PrivacyUnit("row", is_row=True)
+BOTH_ENDS = PrivacyUnit("both ends")
+"""Of a table of edges: no one column says whose a row is, and no SQL reads it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,6 +159,27 @@ class Regions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Network:
+    """An undirected network: declared nodes, and a table of edges that is asked through its verbs alone."""
+
+    name: str
+    nodes: str
+    """The table with a row for each node: of people with privacy of a node, public with privacy of an edge."""
+    key: str
+    """The column of it that names a node."""
+    edges: Table
+    ends: tuple[str, str]
+    privacy: str
+    """What is protected: "node", a person with all their edges, or "edge", one edge."""
+    max_degree: int | None = None
+    """The most edges of a person that count, from public knowledge."""
+    per_node: int | None = None
+    """The most triangles of a person that count, from public knowledge."""
+    cap: Filter | None = None
+    """What may be spent on an edge, in an account of its own; None where a person is protected, and [budget] pays."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Catalog:
     """All public facts of one dataset, with its budget."""
 
@@ -166,6 +189,7 @@ class Catalog:
     analysts: Mapping[str, Filter] = field(default_factory=dict)
     tables: Mapping[str, Table] = field(default_factory=dict)
     trees: Mapping[str, Regions] = field(default_factory=dict)
+    graphs: Mapping[str, Network] = field(default_factory=dict)
     neighbours: Neighbours = Neighbours.ADD_REMOVE
     snapshot: str | None = None
     anchor: str | None = None
@@ -180,6 +204,16 @@ class Catalog:
     """What the engine may use for one question."""
     sha256: str = field(default="", compare=False)
     """Of the file that it was read from; empty where there was none."""
+
+    @property
+    def edge_tables(self) -> dict[str, Table]:
+        """The tables of edges by name: none of `tables`, so that no question reaches them."""
+        return {graph.edges.name: graph.edges for graph in self.graphs.values()}
+
+    @property
+    def all_tables(self) -> dict[str, Table]:
+        """Everything that is read from the source, tables of edges too."""
+        return {**self.tables, **self.edge_tables}
 
 
 def default_delta(catalog: Catalog) -> Fraction | None:

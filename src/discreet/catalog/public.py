@@ -28,6 +28,22 @@ def trees_of(catalog: Catalog) -> list[dict[str, Any]]:
     ]
 
 
+def graphs_of(catalog: Catalog) -> list[dict[str, Any]]:
+    """Networks, with what of them is protected."""
+    return [
+        {
+            "name": graph.name,
+            "nodes": graph.nodes,
+            "edges": graph.edges.name,
+            "privacy": graph.privacy,
+            "max_degree": graph.max_degree,
+            "per_node": graph.per_node,
+            "attributes": [column.name for column in catalog.tables[graph.nodes].columns.values() if column.values],
+        }
+        for graph in catalog.graphs.values()
+    ]
+
+
 def _table(table: Table) -> dict[str, Any]:
     return {
         "name": table.name,

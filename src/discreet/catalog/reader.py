@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import re
 import tomllib
 from collections.abc import Mapping
@@ -14,13 +13,17 @@ from pathlib import Path
 from typing import Any
 
 from discreet.accounting import Filter, open_filter
+from discreet.catalog.graphs import KEYS as GRAPH_KEYS
+from discreet.catalog.graphs import check_edge_keys, named_edges, read_graph
 from discreet.catalog.lines import key_lines, line_of
 from discreet.catalog.model import (
+    BOTH_ENDS,
     EACH_ROW,
     LARGEST_STEP,
     ROWS_ABOUT,
     Catalog,
     Column,
+    Network,
     PrivacyUnit,
     Reference,
     Regions,
@@ -28,27 +31,20 @@ from discreet.catalog.model import (
     Type,
     Value,
 )
-from discreet.catalog.moments import in_utc
 from discreet.catalog.trees import KEYS, read_tree
+from discreet.catalog.values import PYTHON_TYPES, canonical, moment
 from discreet.errors import BadCatalog, DiscreetError
 from discreet.exact import finite, power_of_two_below
 from discreet.loss import Neighbours
 
-_LARGEST_REAL = 2**100
 VERSION = 1
 _MEMORY = ":memory:"
 _QUOTAS = (
     *("messages_a_day", "bytes_a_day", "numbers", "bytes_in_all"),
     *("messages_a_day_per_address", "slots_a_day_per_address"),
 )
-_PYTHON_TYPES: dict[Type, tuple[type, ...]] = {
-    Type.INTEGER: (int,),
-    Type.REAL: (int, float),
-    Type.TEXT: (str,),
-    Type.DATE: (date,),
-    Type.TIMESTAMP: (datetime,),
-    Type.BOOLEAN: (bool,),
-}
+_TABLE_KEYS = {"public", "people", "privacy_unit", "max_rows", "rows_about", "bounding", "path", "columns"}
+_BUDGET_KEYS = {"epsilon", "delta", "account", "renews"}
 
 
 def load_catalog(path: str | Path) -> Catalog:
@@ -116,6 +112,7 @@ class _Reader:
             "budget",
             "tables",
             "trees",
+            "graphs",
             "neighbours",
             "limits",
             "engine",
@@ -135,7 +132,10 @@ class _Reader:
         tables = self.section(document, "tables", allowed=set(), path="tables", needed=True)
         if len({name.lower() for name in tables}) < len(tables):
             raise self.wrong("tables", "has names that differ in case only", "Rename one of them.")
-        read = {name: self.table(name, facts) for name, facts in tables.items()}
+        graphs = self.section(document, "graphs", allowed=set(), path="graphs")
+        of_edges = named_edges(graphs, tables, self.wrong)
+        edges = {name: self.edges(name, tables[name]) for name in of_edges}
+        read = {name: self.table(name, facts) for name, facts in tables.items() if name not in of_edges}
         resolved = {name: self.with_path_to_person(read, table) for name, table in read.items()}
         self.check_people(resolved)
         self.check_list(resolved)
@@ -155,6 +155,7 @@ class _Reader:
             tables=resolved,
             neighbours=neighbours,
             trees={name: self.tree(name, trees, resolved, neighbours) for name in trees},
+            graphs={name: self.graph(name, graphs, resolved, edges, neighbours) for name in graphs},
             rows_per_person=self.whole(limits, "limits.rows_per_person", default=None),
             memory=self.memory(engine),
             seconds=self.whole(engine, "engine.seconds", default=60),
@@ -164,6 +165,20 @@ class _Reader:
         return read_tree(
             name, self.section(trees, name, allowed=KEYS, path=f"trees.{name}"), tables, neighbours, self.wrong
         )
+
+    def graph(
+        self,
+        name: str,
+        graphs: Mapping[str, Any],
+        tables: Mapping[str, Table],
+        edges: Mapping[str, Table],
+        neighbours: Neighbours,
+    ) -> Network:
+        path = f"graphs.{name}"
+        section = self.section(graphs, name, allowed=GRAPH_KEYS, path=path)
+        budget = self.section(section, "budget", allowed=_BUDGET_KEYS, path=f"{path}.budget")
+        cap = self.cap(budget, f"{path}.budget", delta=0.0) if "budget" in section else None
+        return read_graph(name, section, tables=tables, edges=edges, neighbours=neighbours, cap=cap, wrong=self.wrong)
 
     def whole(self, section: Mapping[str, Any], key: str, *, default: int | None) -> Any:
         given = section.get(key.rpartition(".")[2], default)
@@ -218,13 +233,12 @@ class _Reader:
         return given
 
     def budget(self, document: Mapping[str, Any]) -> tuple[Filter, dict[str, Filter]]:
-        keys = {"epsilon", "delta", "account", "renews"}
-        section = self.section(document, "budget", allowed=keys | {"analysts"}, path="budget", needed=True)
+        section = self.section(document, "budget", allowed=_BUDGET_KEYS | {"analysts"}, path="budget", needed=True)
         cap = self.cap(section, "budget", delta=0.0)
         analysts = self.section(section, "analysts", allowed=set(), path="budget.analysts")
         caps = {}
         for name in analysts:
-            own = self.section(analysts, name, allowed=keys, path=f"budget.analysts.{name}")
+            own = self.section(analysts, name, allowed=_BUDGET_KEYS, path=f"budget.analysts.{name}")
             caps[name] = self.cap(own, f"budget.analysts.{name}", delta=cap.cap.delta)
         return cap, caps
 
@@ -257,13 +271,29 @@ class _Reader:
             )
         return bool(lists)
 
-    def table(self, name: str, facts: Any) -> Table:
+    def edges(self, name: str, facts: Any) -> Table:
+        """A table of edges of a graph: nobody's one, and no table of questions."""
         path = f"tables.{name}"
-        allowed = {"public", "people", "privacy_unit", "max_rows", "rows_about", "bounding", "path", "columns"}
-        section = self.section({name: facts}, name, allowed=allowed, path=path)
+        section = self.section({name: facts}, name, allowed=_TABLE_KEYS, path=path)
+        check_edge_keys(path, section, self.wrong)
+        return Table(
+            name=name,
+            columns=self.columns(path, section),
+            unit=BOTH_ENDS,
+            rows_about=self.whole(section, f"{path}.rows_about", default=ROWS_ABOUT),
+            path=self.place(section, f"{path}.path", default=None),
+        )
+
+    def columns(self, path: str, section: Mapping[str, Any]) -> dict[str, Column]:
         columns = self.section(section, "columns", allowed=set(), path=f"{path}.columns")
         if len({column.lower() for column in columns}) < len(columns):
             raise self.wrong(f"{path}.columns", "has names that differ in case only", "Rename one of them.")
+        return {name: self.column(f"{path}.columns.{name}", name, about) for name, about in columns.items()}
+
+    def table(self, name: str, facts: Any) -> Table:
+        path = f"tables.{name}"
+        section = self.section({name: facts}, name, allowed=_TABLE_KEYS, path=path)
+        columns = self.columns(path, section)
         public = section.get("public", False)
         if public not in (True, False):
             raise self.wrong(f"{path}.public", "must be true or false", "Leave it out for protected tables.")
@@ -292,9 +322,7 @@ class _Reader:
             name=name,
             is_bounded_once=bounding == "snapshot",
             lists_people=self.people(path, section, unit),
-            columns={
-                column: self.column(f"{path}.columns.{column}", column, about) for column, about in columns.items()
-            },
+            columns=columns,
             unit=unit,
             max_rows=max_rows,
             rows_about=self.whole(section, f"{path}.rows_about", default=ROWS_ABOUT),
@@ -419,7 +447,7 @@ class _Reader:
         if kind is Type.DATE:
             good = all(type(end) is date for end in given)
         elif kind is Type.TIMESTAMP:
-            given = [_moment(end, at) for end, at in zip(given, (time.min, time.max), strict=True)]
+            given = [moment(end, at) for end, at in zip(given, (time.min, time.max), strict=True)]
             good = None not in given
         else:
             good = kind in (Type.INTEGER, Type.REAL) and all(finite(end) is not None for end in given)
@@ -433,14 +461,14 @@ class _Reader:
     def values(self, path: str, kind: Type, given: Any) -> tuple[Value, ...] | None:
         if given is None:
             return None
-        types = _PYTHON_TYPES[kind]
+        types = PYTHON_TYPES[kind]
         fits = isinstance(given, list) and all(
             isinstance(value, types)
             and isinstance(value, bool) == (kind is Type.BOOLEAN)
             and isinstance(value, datetime) == (kind is Type.TIMESTAMP)
             for value in given
         )
-        values = [_canonical(kind, value) for value in given] if fits else []
+        values = [canonical(kind, value) for value in given] if fits else []
         if not values or None in values or len(set(values)) != len(values):
             raise self.wrong(path, "has values that are empty, repeated or of another type", "List each value once.")
         return tuple(value for value in values if value is not None)
@@ -452,22 +480,3 @@ class _Reader:
         if step is None or step <= 0 or step != power_of_two_below(step):
             raise self.wrong(path, "has a granularity that is no power of two", "Give one such as 0.25, 1 or 1024.")
         return step
-
-
-def _moment(end: Any, at: time) -> datetime | None:
-    """An end as a timestamp, or as a day, which is whole: the lower one begins and the upper one ends with it."""
-    if type(end) is date:
-        return datetime.combine(end, at)
-    return in_utc(end) if isinstance(end, datetime) else None
-
-
-def _canonical(kind: Type, value: Any) -> Value | None:
-    """A declared value as rows have it: reals are doubles, without a negative zero; None for what no row can have."""
-    if kind is Type.REAL:
-        number = float(value) + 0.0 if abs(value) < _LARGEST_REAL else math.nan
-        return number if math.isfinite(number) else None
-    if kind is Type.INTEGER:
-        return value if abs(value) < 2**63 else None
-    if kind is Type.TIMESTAMP:
-        return in_utc(value)
-    return None if kind is Type.TEXT and "\0" in value else value

@@ -84,6 +84,11 @@ COMMANDS = {
         summary="Count how often a model is right, with noise.",
         example="""discreet evaluate model "SELECT ward = 'ER' AS is_er, cost > 500 AS is_dear FROM visits" --rho 0.01""",
     ),
+    "graph": Late(
+        "networking:graph",
+        summary="Ask about a network: edges, degrees, triangles, rumours.",
+        example="discreet graph friends triangles --epsilon 1",
+    ),
     "releases": Late(
         "synthesizing:list_releases", summary="List what was made under a name.", example="discreet releases"
     ),

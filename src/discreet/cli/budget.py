@@ -59,7 +59,7 @@ def show_bill(screen: Console, accounts: Sequence[Balance], questions: Sequence[
 
 
 def _account_table(accounts: Sequence[Balance]) -> Table:
-    table = plain_table("account", "", "ε spent", "of", "δ spent", "kept by", right=("ε spent", "of"))
+    table = plain_table("account", "", "ε spent", "of", "δ spent", "about", "kept by", right=("ε spent", "of"))
     for account in accounts:
         add_row(
             table,
@@ -68,6 +68,7 @@ def _account_table(accounts: Sequence[Balance]) -> Table:
             amount(account.spent.epsilon),
             amount(account.cap.epsilon),
             f"{amount(account.spent.delta)} of {amount(account.cap.delta)}" if account.cap.delta else "none",
+            f"one {account.unit}",
             account.kept_by,
         )
     return table
@@ -87,6 +88,7 @@ def _paid(question: PastRelease) -> Text:
     """Which question, when, by whom, and who paid how much for it."""
     when, who = question.time[:16].replace("T", " "), question.analyst or "owner"
     price = f"ρ {amount(question.rho)}" if question.epsilon is None else f"ε {amount(question.epsilon)}"
+    price += " for an edge" if question.unit == "edge" else ""
     payers = f"{price} paid by {', '.join(question.paid_by)}" if question.paid_by else "asked before: free"
     return printable(f"  {question.number:<3} {when}  {who}  {payers}")
 

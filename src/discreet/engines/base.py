@@ -8,8 +8,10 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from discreet.algebra.question import Question
+from discreet.catalog import Network
 from discreet.engines.exact_rows import ExactRows
 from discreet.engines.exact_tables import ExactTables
+from discreet.engines.graphs import ExactGraph
 from discreet.sql.facts import PublicFacts
 
 
@@ -32,6 +34,14 @@ class Engine(PublicFacts, Protocol):
 
         `taken_back` ends it; each statement has the seconds of a question, so many times where `sharing` read at the same time.
         """
+
+    def network(
+        self, graph: Network, *, attribute: str | None, taken_back: threading.Event, sharing: int = 1
+    ) -> ExactGraph:
+        """A network as whole numbers, with the group of each node by an attribute that has declared values. Called after the charge."""
+
+    def nodes_of(self, graph: Network) -> int:
+        """How many nodes a network has whose nodes are public: no protected row is read."""
 
     def take_back(self, question: threading.Event) -> None:
         """Stop reading for a question, now or when its turn comes; no other question is disturbed."""

@@ -19,12 +19,14 @@ from discreet.algebra.facts import Value
 from discreet.algebra.question import Kind, Question
 from discreet.algebra.relations import Relation
 from discreet.algebra.remembering import Remembering
-from discreet.catalog import Catalog, Table, Type
+from discreet.catalog import Catalog, Network, Table, Type
 from discreet.engines.binding import Binder
 from discreet.engines.dialects.duckdb import quoted
 from discreet.engines.exact_rows import ExactRows, Histogram, from_rows, whole
 from discreet.engines.exact_tables import ExactTables
+from discreet.engines.graphs import ExactGraph
 from discreet.engines.kernel import Grouping, Statement, coded_rows, groupings
+from discreet.engines.networks import number_of_nodes, read_network
 from discreet.engines.public import PublicTables
 from discreet.engines.snapshot import DATA, Snapshot, Tell, open_snapshot
 from discreet.engines.standing import Standing
@@ -63,6 +65,7 @@ class DuckEngine:
             self._binder.close()
             raise
         self._data = self._snapshot.connection
+        self._catalog = catalog
         self._people = _number_of_people(self._data, catalog)
         self._public = PublicTables(self._data, self._watch)
         self._cursors: list[duckdb.DuckDBPyConnection] = []
@@ -130,6 +133,23 @@ class DuckEngine:
             yield CodedRows(cursor, reading).of(statement, sizes)
         finally:
             cursor.close()
+
+    def network(
+        self, graph: Network, *, attribute: str | None, taken_back: threading.Event, sharing: int = 1
+    ) -> ExactGraph:
+        """A network as whole numbers. Called after the charge."""
+        cursor = self._data.cursor()
+        try:
+            with self._watch.one_limit(taken_back, sharing=sharing), self._watch.reading(cursor, taken_back):
+                if taken_back.is_set():
+                    raise _taken_back()
+                return read_network(cursor, self._catalog, graph, data=DATA, attribute=attribute)
+        finally:
+            cursor.close()
+
+    def nodes_of(self, graph: Network) -> int:
+        assert self._catalog.tables[graph.nodes].is_public  # noqa: S101  of others nobody counts them without noise
+        return number_of_nodes(self._data.cursor(), graph, data=DATA)
 
     def take_back(self, question: threading.Event) -> None:
         """Stop reading for a question, now or when its turn comes; no other question is disturbed."""

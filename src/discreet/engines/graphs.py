@@ -27,12 +27,14 @@ class ExactGraph:
     Args:
         size: How many nodes there are.
         ends: The edges as two columns, the lower number first, each edge once; in the order in which `projected` meets them.
-        labels: What each node is called, in the order of the numbers.
+        labels: What each node is called, in the order of the numbers; none where nobody asks for them.
+        groups: The number of each node's group, -1 for none; None where nobody asks for them.
     """
 
     size: int
     ends: Integers
-    labels: tuple[Hashable, ...]
+    labels: tuple[Hashable, ...] = ()
+    groups: Integers | None = None
     _known: dict[str, Any] = field(default_factory=dict, compare=False)
     """What was computed once."""
 

@@ -19,8 +19,9 @@ from typing import Any, TypeAlias
 import duckdb
 
 from discreet.algebra.steps import Steps
-from discreet.catalog import Catalog, Column, Table, Type
+from discreet.catalog import Catalog, Column, Network, Table, Type
 from discreet.engines.dialects.duckdb import TYPES, clamped, content, hashed, quoted, steps_of, string
+from discreet.engines.networks import copied
 from discreet.engines.reading import canonical_as_read, cast, exactly, person, within_bounds
 from discreet.engines.sources import attach, check_columns, detach, source_of, told_by_us, types_of
 from discreet.engines.spilling import Spill
@@ -175,8 +176,12 @@ def _locked(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
 def _digest(catalog: Catalog) -> str:
     """What of the catalog a snapshot depends on: a change there needs a new snapshot, not a new data version."""
     tables = [asdict(table) for table in catalog.tables.values()]
+    tables += [
+        {"graph": graph.name, "nodes": [graph.nodes, graph.key], "ends": graph.ends, "edges": asdict(graph.edges)}
+        for graph in catalog.graphs.values()
+    ]
     for table in tables:
-        del table["rows_about"]
+        table.get("edges", table).pop("rows_about")
     return hashlib.sha256(json.dumps(tables, default=str, sort_keys=True).encode()).hexdigest()
 
 
@@ -205,6 +210,10 @@ def _fill(
         tell(table.name, at, len(catalog.tables))
         with told_by_us(f"The source of {table.name}"):
             _copy(connection, door, table, secret)
+    for graph in catalog.graphs.values():
+        with told_by_us(f"The source of {graph.edges.name}"):
+            for statement in door.network(graph):
+                connection.execute(statement, {"salt": secret} if "$salt" in statement else None)
     detach(connection, catalog, frames)
 
 
@@ -219,12 +228,12 @@ class Door:
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, catalog: Catalog, frames: Mapping[str, Any]) -> None:
         self._catalog = catalog
-        self._sources = {table.name: source_of(catalog, table, frames) for table in catalog.tables.values()}
+        self._sources = {table.name: source_of(catalog, table, frames) for table in catalog.all_tables.values()}
         self._types = {}
         for name, source in self._sources.items():
             with told_by_us(f"The source of {name}"):
                 self._types[name] = types_of(connection, source)
-            check_columns(catalog.tables[name], self._types[name])
+            check_columns(catalog.all_tables[name], self._types[name])
 
     def public_rows(self, table: Table) -> str:
         rows = self._canonical(table, self._cast(table, {}), ())
@@ -250,6 +259,11 @@ class Door:
             for at in _unique(self._catalog, table)
         ]
         return f"SELECT *{''.join(numbers)} FROM ({ranked})" if numbers else ranked
+
+    def network(self, graph: Network) -> list[str]:
+        """What puts a network into the snapshot, after the table of its nodes."""
+        name = graph.edges.name
+        return copied(self._catalog, graph, data=DATA, source=self._sources[name], types=self._types[name])
 
     def _listed(self, table: Table) -> str:
         """Only rows of people whom the table of all people has, where there is one."""

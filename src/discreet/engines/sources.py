@@ -26,13 +26,13 @@ READABLE = (".parquet", ".csv", ".tsv")
 def attach(connection: duckdb.DuckDBPyConnection, catalog: Catalog, frames: Mapping[str, Any]) -> None:
     """Make the source visible to the connection that fills a snapshot."""
     for name, frame in frames.items():
-        if name not in catalog.tables:
+        if name not in catalog.all_tables:
             raise BadInput(
                 "A frame has a name that the catalog does not declare.",
                 next_step="Name frames as the catalog names tables.",
             )
         try:
-            connection.register(f"frame {name}", as_arrow(frame, catalog.tables[name]))
+            connection.register(f"frame {name}", as_arrow(frame, catalog.all_tables[name]))
         except (duckdb.Error, pa.ArrowException, ValueError, TypeError):  # their texts quote cells
             raise BadInput("A frame is of no known kind.", next_step="Give a pandas, polars or Arrow table.") from None
     if not frames and _is_database(catalog):
@@ -144,7 +144,7 @@ def files_of(catalog: Catalog) -> Iterator[tuple[str, Path]]:
     """All that rows are read from, each file behind the name of its table; a database, which names its tables itself, behind none."""
     if _is_database(catalog):
         yield "", Path(catalog.source)
-    for table in catalog.tables.values():
+    for table in catalog.all_tables.values():
         if table.path is not None or not _is_database(catalog):
             yield table.name, _file(catalog, table)
 

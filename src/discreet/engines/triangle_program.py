@@ -2,24 +2,31 @@
 
 Its value f moves by at most `most` when a node comes, goes or is replaced. A solver's floats prove nothing, so they are only a
 suggestion: a solution of the program and one of its dual are made of them in integers, and f lies between their values. What is
-released is the lower value rounded down; where both are within 1, as they must be, it is off from f by less than 2.
+released is the lower value rounded down; where both are within 1, it is off from f by less than 2. Where they are not, the program is
+solved by pivots in whole fractions, which needs no suggestion and always ends: there is an answer for every network, or no time for it.
 """
 
 from __future__ import annotations
 
+import math
+import time
+
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import EngineFailure
+from discreet.engines.pivoting import largest_value, out_of_time
 from discreet.optional import optional
 
 Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
 _GRID = 1 << 30
+_METHODS = ("highs", "highs-ipm")
+"""Of the solver, one after another."""
 ROUNDING = 1
 """How much further the released number can move than f: two whole numbers, each less than 2 below f."""
 
 
-def bounded_triangles(triangles: Integers, *, size: int, most: int) -> int:
+def bounded_triangles(triangles: Integers, *, size: int, most: int, until: float = math.inf) -> int:
     """The number of triangles of which each node is in at most `most`, fractions of triangles allowed, rounded down.
 
     One node more, less or in place of another moves it by at most `most` + `ROUNDING`.
@@ -28,6 +35,7 @@ def bounded_triangles(triangles: Integers, *, size: int, most: int) -> int:
         triangles: Three columns of nodes.
         size: How many nodes there are.
         most: In how many each may be.
+        until: When to give up, by the monotonic clock.
     """
     corners = np.bincount(triangles.ravel(), minlength=size)
     crowded = corners[triangles].max(axis=1, initial=0) > most
@@ -37,26 +45,35 @@ def bounded_triangles(triangles: Integers, *, size: int, most: int) -> int:
         return free
     used = np.bincount(triangles[~crowded].ravel(), minlength=size)
     room = most - used  # at least 0: a node of a free triangle is in at most `most` in all
-    x, y = _suggested(inside, room)
-    low, high = int(_within_bounds(inside, room, x).sum()), _dual(inside, room, y)
-    if high - low > _GRID:
-        raise EngineFailure(
-            "The linear program of the triangles was not solved closely enough.",
-            next_step="Take another bound on the triangles of a node.",
-        )
-    return free + low // _GRID
+    return free + _value(inside, room, until)
 
 
-def _suggested(triangles: Integers, room: Integers) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Values of the triangles and prices of the nodes, as the solver has them."""
+def _value(triangles: Integers, room: Integers, until: float) -> int:
+    """A whole number above f - 2, and at most f."""
+    for method in _METHODS:
+        if time.monotonic() > until:
+            raise out_of_time()
+        x, y = _suggested(triangles, room, method, until)
+        low, high = int(_within_bounds(triangles, room, x).sum()), _dual(triangles, room, y)
+        if high - low <= _GRID:
+            return low // _GRID
+    return math.floor(largest_value(triangles, room, until=until))
+
+
+def _suggested(triangles: Integers, room: Integers, method: str, until: float) -> tuple[Floats, Floats]:
+    """Values of the triangles and prices of the nodes, as the solver has them; whatever it does, they are only suggested."""
     sparse, optimize = optional("scipy.sparse"), optional("scipy.optimize")
     count = len(triangles)
     rows, columns = triangles.ravel(), np.repeat(np.arange(count), 3)
     matrix = sparse.csr_matrix((np.ones(rows.size), (rows, columns)), shape=(room.size, count))
-    solved = optimize.linprog(-np.ones(count), A_ub=matrix, b_ub=room.astype(np.float64), bounds=(0, 1), method="highs")
-    if solved.x is None:
-        return np.zeros(count), np.ones(room.size)
-    return np.asarray(solved.x), -np.asarray(solved.ineqlin.marginals)
+    limit = {} if math.isinf(until) else {"time_limit": max(0.0, until - time.monotonic())}
+    try:
+        solved = optimize.linprog(
+            -np.ones(count), A_ub=matrix, b_ub=room.astype(np.float64), bounds=(0, 1), method=method, options=limit
+        )
+        return np.asarray(solved.x, np.float64).reshape(count), -np.asarray(solved.ineqlin.marginals, np.float64)
+    except Exception:  # noqa: BLE001  it has none: what it could not do may hang on somebody's edges
+        return np.zeros(count), np.zeros(room.size)
 
 
 def _within_bounds(triangles: Integers, room: Integers, x: NDArray[np.float64]) -> Integers:

@@ -2,22 +2,71 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
+from discreet.engines.graphs import ExactGraph
 from discreet.exact import Number, read_epsilon
+from discreet.figures import CONFIDENCE
 from discreet.graphs.graph import Graph, GraphStatistic, Privacy, pay, read_graph, read_max_degree, read_privacy
+from discreet.graphs.question import Drawn, GraphQuestion, answered
 from discreet.loss import Loss
 from discreet.mechanisms import GeneralizedExponential, Laplace
 from discreet.mechanisms.bounded import Account
 from discreet.mechanisms.statistic import Statistic
-from discreet.noise import SYSTEM_BITS
+from discreet.noise import SYSTEM_BITS, RandomBits
 
 CUT = "edges beyond max_degree are left out, so it is too low rather than too high"
 DEGREES = tuple(2**power for power in range(17))
 """Bounds among which one is searched: public."""
 _bits = SYSTEM_BITS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EdgeCount(GraphQuestion[GraphStatistic]):
+    """How many edges there are; with node privacy, of those that bounding degrees leaves.
+
+    Args:
+        privacy: What is protected.
+        epsilon: How much may be learned about it.
+        max_degree: With node privacy, the most edges of a person that count; else None.
+    """
+
+    privacy: Privacy
+    epsilon: Fraction
+    max_degree: int | None
+
+    @property
+    def mechanisms(self) -> tuple[Laplace]:
+        return (Laplace(sensitivity=self.max_degree or 1, epsilon=self.epsilon),)
+
+    def drawn(self, network: ExactGraph, bits: RandomBits, *, until: float = math.inf) -> Drawn:  # noqa: ARG002  it takes no time
+        counted = network if self.max_degree is None else network.projected(self.max_degree)
+        return [self.mechanisms[0].release(len(counted.ends), bits)]
+
+    def told(self, drawn: Drawn) -> GraphStatistic:
+        (mechanism,), (noisy,) = self.mechanisms, drawn
+        released = with_error(mechanism, noisy, Loss(mechanism.pure_epsilon))
+        return GraphStatistic.of(released, privacy=self.privacy, bias=CUT if self.max_degree else "")
+
+    @property
+    def within(self) -> float:
+        return float(self.mechanisms[0].error(CONFIDENCE))
+
+
+def edge_count(*, privacy: Privacy, epsilon: Number, max_degree: int | None) -> EdgeCount:
+    """The question, checked.
+
+    Args:
+        privacy: What is protected.
+        epsilon: How much may be learned about it.
+        max_degree: Needed with node privacy; not looked at without.
+    """
+    most = None if privacy is Privacy.EDGE else read_max_degree(max_degree, privacy=privacy)
+    return EdgeCount(privacy=privacy, epsilon=read_epsilon(epsilon), max_degree=most)
 
 
 def edges(
@@ -37,15 +86,8 @@ def edges(
         max_degree: With node privacy: the most edges of a person that count, from public knowledge.
         account: What pays for it; nothing is drawn unless it does.
     """
-    kind, exact = read_privacy(privacy), read_graph(graph).exact
-    if kind is Privacy.EDGE:
-        mechanism, counted = Laplace(sensitivity=1, epsilon=epsilon), exact
-    else:
-        most = read_max_degree(max_degree, privacy=kind)
-        mechanism, counted = Laplace(sensitivity=most, epsilon=epsilon), exact.projected(most)
-    pay(account, [mechanism])
-    released = noisy_count(mechanism, len(counted.ends))
-    return GraphStatistic.of(released, privacy=kind, bias=CUT if kind is Privacy.NODE else "")
+    question = edge_count(privacy=read_privacy(privacy), epsilon=epsilon, max_degree=max_degree)
+    return answered(read_graph(graph).exact, question, account)
 
 
 def find_max_degree(graph: Graph, *, epsilon: Number, then: Number, account: Account | None = None) -> int:
@@ -64,16 +106,6 @@ def find_max_degree(graph: Graph, *, epsilon: Number, then: Number, account: Acc
     pay(account, [search])
     worth = [len(whole.projected(bound).ends) - int(bound / rest) for bound in DEGREES]
     return DEGREES[search.release(np.array(worth, np.int64), _bits)]
-
-
-def noisy_count(mechanism: Laplace, count: int) -> Statistic:
-    """A count with its noise and its ±.
-
-    Args:
-        mechanism: Whose noise it is.
-        count: Exact.
-    """
-    return with_error(mechanism, mechanism.release(count, _bits), Loss(mechanism.pure_epsilon))
 
 
 def with_error(mechanism: Laplace, noisy: int, loss: Loss) -> Statistic:

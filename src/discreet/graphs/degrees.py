@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.exact import Number, exact, read_count
+from discreet.engines.graphs import ExactGraph
+from discreet.exact import Number, exact, read_count, read_epsilon
+from discreet.figures import CONFIDENCE
 from discreet.graphs.counting import CUT
-from discreet.graphs.graph import Graph, Privacy, pay, read_graph, read_max_degree, read_privacy
+from discreet.graphs.graph import Graph, Privacy, read_graph, read_max_degree, read_privacy
+from discreet.graphs.question import Drawn, GraphQuestion, answered
 from discreet.loss import Loss
 from discreet.mechanisms import Laplace
 from discreet.mechanisms.bounded import Account
-from discreet.noise import SYSTEM_BITS
+from discreet.noise import RandomBits
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
-_bits = SYSTEM_BITS
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -62,8 +65,7 @@ class Degrees:
         Args:
             confidence: In which share of all releases, such as 0.95.
         """
-        missed = (1 - exact(confidence)) / len(self.noisy)
-        return self.mechanism.error(1 - missed)
+        return _error_of_all(self.mechanism, confidence)
 
     @property
     def counts(self) -> Integers:
@@ -122,6 +124,60 @@ class Degrees:
         return f"Degrees of about {self.size:,} nodes, mean {self.mean:.4g}, ε {self.loss.epsilon:.4g} for {whom}"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DegreeCounts(GraphQuestion[Degrees]):
+    """How many nodes have a degree of at most 0, 1, ..., `max_degree`.
+
+    Args:
+        privacy: What is protected.
+        epsilon: How much may be learned about it.
+        max_degree: The largest degree that is told apart; with node privacy, the most edges of a person that count.
+        size: How many nodes there are, with edge privacy; else None.
+    """
+
+    privacy: Privacy
+    epsilon: Fraction
+    max_degree: int
+    size: int | None
+
+    @property
+    def mechanisms(self) -> tuple[Laplace]:
+        """An edge moves these numbers by 2 in all, a person by max_degree + 1 once degrees are bounded."""
+        width = 2 if self.privacy is Privacy.EDGE else self.max_degree + 1
+        return (Laplace(sensitivity=width, epsilon=self.epsilon, size=self.max_degree + 1),)
+
+    def drawn(self, network: ExactGraph, bits: RandomBits, *, until: float = math.inf) -> Drawn:  # noqa: ARG002  it takes no time
+        counted = network if self.privacy is Privacy.EDGE else network.projected(self.max_degree)
+        noisy: list[int] = self.mechanisms[0].release(counted.at_most(self.max_degree), bits).tolist()
+        return noisy
+
+    def told(self, drawn: Drawn) -> Degrees:
+        noisy = np.array(drawn, np.int64)
+        ordered = _in_order(noisy, self.size)
+        size = int(ordered[-1]) if self.size is None else self.size
+        return Degrees(ordered, noisy, size, self.mechanisms[0], self.privacy)
+
+    @property
+    def within(self) -> float:
+        return float(_error_of_all(self.mechanisms[0], CONFIDENCE))
+
+
+def degree_counts(*, privacy: Privacy, epsilon: Number, max_degree: int | None, size: int | None) -> DegreeCounts:
+    """The question, checked.
+
+    Args:
+        privacy: What is protected.
+        epsilon: How much may be learned about it.
+        max_degree: Needed with node privacy; without, all degrees that there can be where it is left out.
+        size: How many nodes there are, where that is public.
+    """
+    most = None if privacy is Privacy.NODE or size is None else max(1, size - 1)
+    if max_degree is not None or most is None:
+        most = read_max_degree(max_degree, privacy=privacy)
+    nodes = size if privacy is Privacy.EDGE else None
+    return DegreeCounts(privacy=privacy, epsilon=read_epsilon(epsilon), max_degree=most, size=nodes)
+
+
 def degrees(
     graph: Graph,
     *,
@@ -132,8 +188,6 @@ def degrees(
 ) -> Degrees:
     """How many nodes have a degree of at most 0, 1, ..., `max_degree`.
 
-    An edge moves these numbers by 2 in all, a person by max_degree + 1 once degrees are bounded.
-
     Args:
         graph: The network.
         epsilon: How much may be learned about an edge, or about a person; there is no default.
@@ -142,20 +196,13 @@ def degrees(
         account: What pays for it; nothing is drawn unless it does.
     """
     kind, whole = read_privacy(privacy), read_graph(graph).exact
-    if kind is Privacy.EDGE:
-        most = max(1, whole.size - 1) if max_degree is None else read_max_degree(max_degree, privacy=kind)
-        mechanism = Laplace(sensitivity=2, epsilon=epsilon, size=most + 1)
-        counted = whole
-    else:
-        most = read_max_degree(max_degree, privacy=kind)
-        mechanism = Laplace(sensitivity=most + 1, epsilon=epsilon, size=most + 1)
-        counted = whole.projected(most)
-    pay(account, [mechanism])
-    noisy = mechanism.release(counted.at_most(most), _bits)
-    if kind is Privacy.EDGE:
-        return Degrees(_in_order(noisy, whole.size), noisy, whole.size, mechanism, kind)
-    ordered = _in_order(noisy, None)
-    return Degrees(ordered, noisy, int(ordered[-1]), mechanism, kind)
+    question = degree_counts(privacy=kind, epsilon=epsilon, max_degree=max_degree, size=whole.size)
+    return answered(whole, question, account)
+
+
+def _error_of_all(mechanism: Laplace, confidence: Number) -> int:
+    """How far off all numbers of a release may be, at once."""
+    return mechanism.error(1 - (1 - exact(confidence)) / mechanism.size)
 
 
 def _in_order(noisy: Integers, most: int | None) -> Integers:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.engines.graphs import ExactGraph
 from discreet.errors import BadInput
-from discreet.exact import Number, exact, read_level
+from discreet.exact import Number, read_epsilon, read_level
+from discreet.figures import CONFIDENCE
 from discreet.graphs.counting import CUT
-from discreet.graphs.graph import Graph, Privacy, pay, read_graph, read_max_degree, read_privacy
+from discreet.graphs.graph import Graph, Privacy, read_graph, read_max_degree, read_privacy
+from discreet.graphs.question import Drawn, GraphQuestion, answered
 from discreet.loss import Loss
 from discreet.mechanisms import Laplace
 from discreet.mechanisms.bounded import Account
@@ -21,7 +26,6 @@ from discreet.noise import SYSTEM_BITS, RandomBits
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 _DRAWS = 2000
-_bits = SYSTEM_BITS
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -89,6 +93,58 @@ class Mixing:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupEdges(GraphQuestion[Mixing]):
+    """How many edges there are between each two groups of nodes.
+
+    Args:
+        privacy: What is protected.
+        epsilon: How much may be learned about it.
+        groups: What they are called, in the order of the nodes' groups.
+        max_degree: With node privacy, the most edges of a person to any one group that count; else None.
+    """
+
+    privacy: Privacy
+    epsilon: Fraction
+    groups: tuple[Hashable, ...]
+    max_degree: int | None
+
+    @property
+    def mechanisms(self) -> tuple[Laplace]:
+        """Whoever comes has edges in the cells of their own group, one for each group, and moves each by max_degree at most."""
+        width = 1 if self.max_degree is None else len(self.groups) * self.max_degree
+        cells = len(self.groups) * (len(self.groups) + 1) // 2
+        return (Laplace(sensitivity=width, epsilon=self.epsilon, size=cells),)
+
+    def drawn(self, network: ExactGraph, bits: RandomBits, *, until: float = math.inf) -> Drawn:  # noqa: ARG002  it takes no time
+        counted = _counted(network, len(self.groups), self.max_degree)
+        noisy: list[int] = self.mechanisms[0].release(counted, bits).tolist()
+        return noisy
+
+    def told(self, drawn: Drawn) -> Mixing:
+        return Mixing(self.groups, np.array(drawn, np.int64), self.mechanisms[0], self.privacy)
+
+    @property
+    def within(self) -> float:
+        return float(self.mechanisms[0].error(CONFIDENCE))
+
+
+def group_edges(*, privacy: Privacy, epsilon: Number, groups: Sequence[Hashable], max_degree: int | None) -> GroupEdges:
+    """The question, checked.
+
+    Args:
+        privacy: What is protected.
+        epsilon: How much may be learned about it.
+        groups: Two or more.
+        max_degree: Needed with node privacy; not looked at without.
+    """
+    values = tuple(groups)
+    if len(values) < 2 or len(set(values)) < len(values):
+        raise BadInput("Two or more different groups are needed.", next_step='Give groups=["red", "blue"].')
+    most = None if privacy is Privacy.EDGE else read_max_degree(max_degree, privacy=privacy)
+    return GroupEdges(privacy=privacy, epsilon=read_epsilon(epsilon), groups=values, max_degree=most)
+
+
 def assortativity(
     graph: Graph,
     *,
@@ -111,28 +167,24 @@ def assortativity(
         max_degree: With node privacy: the most edges of a person to any one group that count.
         account: What pays for it; nothing is drawn unless it does.
     """
-    kind, whole, values = read_privacy(privacy), read_graph(graph), tuple(groups)
-    if len(values) < 2 or len(set(values)) < len(values):
-        raise BadInput("Two or more different groups are needed.", next_step='Give groups=["red", "blue"].')
-    most = None if kind is Privacy.EDGE else read_max_degree(max_degree, privacy=kind)
-    cells = len(values) * (len(values) + 1) // 2
-    # Whoever comes has edges in the cells of their own group, one for each group, and moves each by max_degree at most.
-    width = 1 if most is None else len(values) * most
-    mechanism = Laplace(sensitivity=width, epsilon=exact(epsilon), size=cells)
-    pay(account, [mechanism])
-    counted = _counted(whole, values, most)
-    return Mixing(values, mechanism.release(counted, _bits), mechanism, kind)
+    kind, whole = read_privacy(privacy), read_graph(graph)
+    question = group_edges(privacy=kind, epsilon=epsilon, groups=groups, max_degree=max_degree)
+    return answered(_grouped(whole, question.groups), question, account)
 
 
-def _counted(graph: Graph, values: tuple[Hashable, ...], most: int | None) -> Integers:
+def _grouped(graph: Graph, values: tuple[Hashable, ...]) -> ExactGraph:
+    """A network with the group of each node."""
     place = {value: i for i, value in enumerate(values)}
-    labels = graph.exact.labels
-    group = np.array([_place(place, graph.attributes.get(label)) for label in labels] or [-1], np.int64)
-    between = np.sort(group[graph.exact.ends], axis=1).reshape(-1, 2)
+    groups = [_place(place, graph.attributes.get(label)) for label in graph.exact.labels]
+    return replace(graph.exact, groups=np.array(groups, np.int64))
+
+
+def _counted(network: ExactGraph, groups: int, most: int | None) -> Integers:
+    assert network.groups is not None  # noqa: S101  asked of networks that were read with them
+    between = np.sort(network.groups[network.ends], axis=1).reshape(-1, 2)
     counts = []
-    for one, other in itertools.combinations_with_replacement(range(len(values)), 2):
-        chosen = (between[:, 0] == one) & (between[:, 1] == other)
-        part = graph.exact.among(chosen)
+    for one, other in itertools.combinations_with_replacement(range(groups), 2):
+        part = network.among((between[:, 0] == one) & (between[:, 1] == other))
         counts.append(len((part if most is None else part.projected(most)).ends))
     return np.array(counts, np.int64)
 

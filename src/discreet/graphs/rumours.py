@@ -36,6 +36,14 @@ class Rumour:
         return f"a rumour that passes {self.transmission:.3g} of edges reaches {100 * self.reach:.3g} of 100 people (threshold {self.threshold:.3g})"
 
 
+def read_transmission(value: object) -> float:
+    """A chance that an edge passes a rumour on."""
+    chance = finite(value)
+    if chance is None or not 0 <= chance <= 1:
+        raise BadInput("A transmission is a chance from 0 to 1.", next_step="Give transmission=0.2.")
+    return float(chance)
+
+
 def rumour(spread: Degrees, *, transmission: Number) -> Rumour:
     """Threshold and reach; free, because degrees were paid for.
 
@@ -45,10 +53,7 @@ def rumour(spread: Degrees, *, transmission: Number) -> Rumour:
         spread: Private degrees.
         transmission: The chance that an edge passes the rumour on, from 0 to 1.
     """
-    chance = finite(transmission)
-    if chance is None or not 0 <= chance <= 1:
-        raise BadInput("A transmission is a chance from 0 to 1.", next_step="Give transmission=0.2.")
-    passed = float(chance)
+    passed = read_transmission(transmission)
     counts = spread.counts.astype(np.float64)
     ks = np.arange(counts.size, dtype=np.float64)
     ends = float((counts * ks).sum())

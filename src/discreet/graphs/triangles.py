@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
-from discreet.engines.triangle_program import ROUNDING, Integers, bounded_triangles
+from discreet.engines.graphs import ExactGraph
+from discreet.engines.triangle_program import ROUNDING, bounded_triangles
 from discreet.exact import Number, read_count, read_epsilon, rounded_up
-from discreet.graphs.counting import noisy_count, with_error
-from discreet.graphs.degrees import degrees
-from discreet.graphs.graph import Graph, GraphStatistic, Privacy, pay, read_graph, read_max_degree, read_privacy
+from discreet.figures import CONFIDENCE
+from discreet.graphs.counting import with_error
+from discreet.graphs.degrees import DegreeCounts, Degrees, degree_counts
+from discreet.graphs.graph import Graph, GraphStatistic, Privacy, read_graph, read_privacy
+from discreet.graphs.question import Drawn, GraphQuestion, answered
 from discreet.loss import Loss
-from discreet.mechanisms import GeneralizedExponential, Ladder, Laplace, PureAdaptive
+from discreet.mechanisms import GeneralizedExponential, Ladder, Laplace, Mechanism, PureAdaptive
 from discreet.mechanisms.adaptive import Meter
 from discreet.mechanisms.bounded import Account
 from discreet.mechanisms.statistic import Statistic
-from discreet.noise import SYSTEM_BITS
-from discreet.optional import check_installed
+from discreet.noise import RandomBits
+from discreet.optional import optional
 
 _LOCAL_SHARE = Fraction(1, 10)
 """Of epsilon, for a noisy local sensitivity that the ladder's ± is computed from."""
@@ -27,7 +32,124 @@ BOUNDS = tuple(2**power for power in range(4, 17))
 """On the triangles of a person, among which one is searched: public."""
 _MOST_PER_NODE = 1 << 40
 _CUT = "triangles beyond per_node of a person are left out, so it is too low rather than too high"
-_bits = SYSTEM_BITS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TriangleLadder(GraphQuestion[GraphStatistic]):
+    """How many triangles there are, private for an edge: the ladder, and the local sensitivity with noise of its own, for the ± from the true one would tell it.
+
+    Args:
+        epsilon: How much may be learned about an edge.
+        size: How many nodes there are: public.
+    """
+
+    epsilon: Fraction
+    size: int
+
+    @property
+    def privacy(self) -> Privacy:  # type: ignore[override]  # always the same
+        return Privacy.EDGE
+
+    @property
+    def mechanisms(self) -> tuple[Ladder, Laplace]:
+        ladder = Ladder(epsilon=self.epsilon * (1 - _LOCAL_SHARE), most=max(0, self.size - 2))
+        return ladder, Laplace(sensitivity=1, epsilon=self.epsilon * _LOCAL_SHARE)
+
+    def drawn(self, network: ExactGraph, bits: RandomBits, *, until: float = math.inf) -> Drawn:  # noqa: ARG002  nothing here can be ended
+        ladder, width = self.mechanisms
+        count, local = network.triangles_and_local()
+        return [ladder.release((count, local), bits), width.release(local, bits)]
+
+    def told(self, drawn: Drawn) -> GraphStatistic:
+        (ladder, width), (noisy, noisy_local) = self.mechanisms, drawn
+        value = Fraction(noisy)
+
+        def around(level: Fraction) -> tuple[Fraction, Fraction]:
+            """Each of both may fail in half of the cases that are allowed to."""
+            half = 1 - (1 - level) / 2
+            reach = ladder.error_at(max(0, noisy_local + width.error(half)), half)
+            return max(Fraction(0), value - reach), max(Fraction(0), value + reach)
+
+        released = Statistic(float(max(value, Fraction(0))), Loss(rounded_up(self.epsilon)), around)
+        return GraphStatistic.of(released, privacy=Privacy.EDGE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TriangleProgram(GraphQuestion[GraphStatistic]):
+    """How many triangles there are of which nobody is in more than `per_node`, private for a person.
+
+    Args:
+        epsilon: How much may be learned about a person.
+        per_node: From public knowledge; None to have one found, for a quarter of epsilon.
+    """
+
+    epsilon: Fraction
+    per_node: int | None
+
+    @property
+    def privacy(self) -> Privacy:  # type: ignore[override]  # always the same
+        return Privacy.NODE
+
+    def check(self) -> None:
+        optional("scipy.optimize")  # before anything is looked at: whether it is needed would tell something
+
+    @property
+    def mechanisms(self) -> tuple[Mechanism, ...]:
+        if self.per_node is None:
+            return (PureAdaptive(epsilon=self.epsilon),)
+        return (_around_bound(self.per_node, self.epsilon),)
+
+    @property
+    def _shares(self) -> list[Fraction]:
+        meter = Meter(PureAdaptive(epsilon=self.epsilon))
+        return meter.shares([_SEARCH_SHARE, 1 - _SEARCH_SHARE], of=meter.left)
+
+    def drawn(self, network: ExactGraph, bits: RandomBits, *, until: float = math.inf) -> Drawn:
+        corners, size = network.triangles(), network.size
+        if self.per_node is not None:
+            count = bounded_triangles(corners, size=size, most=self.per_node, until=until)
+            return [_around_bound(self.per_node, self.epsilon).release(count, bits)]
+        meter, (first, rest) = Meter(PureAdaptive(epsilon=self.epsilon), bits), self._shares
+        search = GeneralizedExponential(sensitivities=tuple(bound + ROUNDING for bound in BOUNDS), epsilon=first)
+        counts = [bounded_triangles(corners, size=size, most=bound, until=until) for bound in BOUNDS]
+        worth = [count - int((bound + ROUNDING) / rest) for count, bound in zip(counts, BOUNDS, strict=True)]
+        chosen = int(meter.draw(search, np.array(worth, np.int64)))
+        return [chosen, meter.draw(_around_bound(BOUNDS[chosen], rest), counts[chosen])]
+
+    def told(self, drawn: Drawn) -> GraphStatistic:
+        loss = Loss(rounded_up(self.epsilon))
+        if self.per_node is not None:
+            mechanism, bias = _around_bound(self.per_node, self.epsilon), _CUT
+        else:
+            mechanism = _around_bound(BOUNDS[drawn[0]], self._shares[1])
+            bias = f"{_CUT} (per_node {BOUNDS[drawn[0]]:,} was found)"
+        return GraphStatistic.of(with_error(mechanism, drawn[-1], loss), privacy=Privacy.NODE, bias=bias)
+
+    @property
+    def within(self) -> float | None:
+        return None if self.per_node is None else float(_around_bound(self.per_node, self.epsilon).error(CONFIDENCE))
+
+
+def triangle_count(
+    *, privacy: Privacy, epsilon: Number, per_node: int | None, size: int | None
+) -> TriangleLadder | TriangleProgram:
+    """The question, checked.
+
+    Args:
+        privacy: What is protected.
+        epsilon: How much may be learned about it.
+        per_node: With node privacy: the most triangles of a person that count; found if it is left out.
+        size: How many nodes there are, where that is public.
+    """
+    exact = read_epsilon(epsilon)
+    if privacy is Privacy.EDGE and size is not None:
+        return TriangleLadder(epsilon=exact, size=size)
+    bound = None if per_node is None else read_count(per_node, name="per_node", most=_MOST_PER_NODE)
+    return TriangleProgram(epsilon=exact, per_node=bound)
+
+
+def _around_bound(most: int, epsilon: Fraction) -> Laplace:
+    return Laplace(sensitivity=most + ROUNDING, epsilon=epsilon)
 
 
 def triangles(
@@ -47,57 +169,76 @@ def triangles(
         per_node: With node privacy: the most triangles of a person that count, from public knowledge; searched for a quarter of epsilon if it is left out.
         account: What pays for it; nothing is drawn unless it does.
     """
-    kind, whole = read_privacy(privacy), read_graph(graph)
-    if kind is Privacy.EDGE:
-        return _by_ladder(whole, read_epsilon(epsilon), account)
-    return _by_program(whole, read_epsilon(epsilon), per_node, account)
+    kind, whole = read_privacy(privacy), read_graph(graph).exact
+    question = triangle_count(privacy=kind, epsilon=epsilon, per_node=per_node, size=whole.size)
+    return answered(whole, question, account)
 
 
-def _by_ladder(graph: Graph, epsilon: Fraction, account: Account | None) -> GraphStatistic:
-    """The ladder, and the local sensitivity with noise of its own: its ± from the true one would tell it."""
-    most = max(0, graph.exact.size - 2)
-    ladder = Ladder(epsilon=epsilon * (1 - _LOCAL_SHARE), most=most)
-    width = Laplace(sensitivity=1, epsilon=epsilon * _LOCAL_SHARE)
-    pay(account, [ladder, width])
-    count, local = graph.exact.triangles_and_local()
-    value, noisy_local = Fraction(ladder.release((count, local), _bits)), width.release(local, _bits)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClosedPaths(GraphQuestion[GraphStatistic]):
+    """The share of paths of two edges whose ends are connected, from triangles and degrees.
 
-    def around(level: Fraction) -> tuple[Fraction, Fraction]:
-        """Each of both may fail in half of the cases that are allowed to."""
-        half = 1 - (1 - level) / 2
-        reach = ladder.error_at(max(0, noisy_local + width.error(half)), half)
-        return max(Fraction(0), value - reach), max(Fraction(0), value + reach)
+    Args:
+        privacy: What is protected.
+        epsilon: How much may be learned about it: half of it by each.
+        max_degree: As for degrees.
+        per_node: As for triangles.
+        size: How many nodes there are, with edge privacy; else None.
+    """
 
-    released = Statistic(float(max(value, Fraction(0))), Loss(rounded_up(epsilon)), around)
-    return GraphStatistic.of(released, privacy=Privacy.EDGE)
+    privacy: Privacy
+    epsilon: Fraction
+    max_degree: int
+    per_node: int | None
+    size: int | None
+
+    @property
+    def closed(self) -> TriangleLadder | TriangleProgram:
+        """The question about triangles."""
+        return triangle_count(privacy=self.privacy, epsilon=self.epsilon / 2, per_node=self.per_node, size=self.size)
+
+    @property
+    def spread(self) -> DegreeCounts:
+        """The question about degrees."""
+        return degree_counts(privacy=self.privacy, epsilon=self.epsilon / 2, max_degree=self.max_degree, size=self.size)
+
+    def check(self) -> None:
+        self.closed.check()
+
+    @property
+    def mechanisms(self) -> tuple[Mechanism, ...]:
+        return self.closed.mechanisms + self.spread.mechanisms
+
+    def drawn(self, network: ExactGraph, bits: RandomBits, *, until: float = math.inf) -> Drawn:
+        return [*self.closed.drawn(network, bits, until=until), *self.spread.drawn(network, bits)]
+
+    def told(self, drawn: Drawn) -> GraphStatistic:
+        """Its ± goes from the fewest triangles over the most paths to the most over the fewest."""
+        ends = len(drawn) - self.max_degree - 1
+        closed, spread = self.closed.told(drawn[:ends]), self.spread.told(drawn[ends:])
+        bias = "; ".join(filter(None, (closed.bias, spread.bias)))
+        return GraphStatistic.of(_share(closed, spread, self.epsilon), privacy=self.privacy, bias=bias)
 
 
-def _by_program(graph: Graph, epsilon: Fraction, per_node: int | None, account: Account | None) -> GraphStatistic:
-    check_installed("scipy")  # before anything is looked at: whether it is needed would tell something
-    corners, size = graph.exact.triangles(), graph.exact.size
-    if per_node is not None:
-        most = read_count(per_node, name="per_node", most=_MOST_PER_NODE)
-        mechanism = Laplace(sensitivity=most + ROUNDING, epsilon=epsilon)
-        pay(account, [mechanism])
-        return GraphStatistic.of(
-            noisy_count(mechanism, bounded_triangles(corners, size=size, most=most)), privacy=Privacy.NODE, bias=_CUT
-        )
-    return _searched(corners, size, epsilon, account)
+def closed_paths(
+    *, privacy: Privacy, epsilon: Number, max_degree: int | None, per_node: int | None, size: int | None
+) -> ClosedPaths:
+    """The question, checked.
 
-
-def _searched(corners: Integers, size: int, epsilon: Fraction, account: Account | None) -> GraphStatistic:
-    """A bound is found, then triangles are counted with it. Both draws are charged before the first."""
-    budget = PureAdaptive(epsilon=epsilon)
-    meter = Meter(budget, _bits)
-    first, rest = meter.shares([_SEARCH_SHARE, 1 - _SEARCH_SHARE], of=meter.left)
-    search = GeneralizedExponential(sensitivities=tuple(bound + ROUNDING for bound in BOUNDS), epsilon=first)
-    pay(account, [budget])
-    counts = [bounded_triangles(corners, size=size, most=bound) for bound in BOUNDS]
-    worth = [count - int((bound + ROUNDING) / rest) for count, bound in zip(counts, BOUNDS, strict=True)]
-    chosen = meter.draw(search, np.array(worth, np.int64))
-    mechanism = Laplace(sensitivity=BOUNDS[chosen] + ROUNDING, epsilon=rest)
-    released = with_error(mechanism, meter.draw(mechanism, counts[chosen]), Loss(budget.pure_epsilon))
-    return GraphStatistic.of(released, privacy=Privacy.NODE, bias=f"{_CUT} (per_node {BOUNDS[chosen]:,} was found)")
+    Args:
+        privacy: What is protected.
+        epsilon: How much may be learned about it.
+        max_degree: As for degrees.
+        per_node: As for triangles.
+        size: How many nodes there are, where that is public.
+    """
+    half = read_epsilon(epsilon) / 2
+    spread = degree_counts(privacy=privacy, epsilon=half, max_degree=max_degree, size=size)
+    closed = triangle_count(privacy=privacy, epsilon=half, per_node=per_node, size=size)
+    bound = closed.per_node if isinstance(closed, TriangleProgram) else None
+    return ClosedPaths(
+        privacy=privacy, epsilon=2 * half, max_degree=spread.max_degree, per_node=bound, size=spread.size
+    )
 
 
 def clustering(
@@ -121,12 +262,12 @@ def clustering(
         per_node: With node privacy: the most triangles of a person that count.
         account: What pays for it; nothing is drawn unless it does.
     """
-    half, kind = read_epsilon(epsilon) / 2, read_privacy(privacy)
-    _check(kind, max_degree, per_node)
-    pay(account, [PureAdaptive(epsilon=2 * half)])
-    closed = triangles(graph, epsilon=half, privacy=kind, per_node=per_node)
-    spread = degrees(graph, epsilon=half, privacy=kind, max_degree=max_degree)
+    kind, whole = read_privacy(privacy), read_graph(graph).exact
+    question = closed_paths(privacy=kind, epsilon=epsilon, max_degree=max_degree, per_node=per_node, size=whole.size)
+    return answered(whole, question, account)
 
+
+def _share(closed: GraphStatistic, spread: Degrees, epsilon: Fraction) -> Statistic:
     def around(level: Fraction) -> tuple[Fraction, Fraction]:
         each = 1 - (1 - level) / 2
         few, many = closed.interval(each)
@@ -134,18 +275,7 @@ def clustering(
         return _ratio(few, most, without=0), _ratio(many, fewest, without=1)
 
     value = _ratio(closed.value, spread.stars(2), without=0)
-    released = Statistic.within(value, Loss(rounded_up(2 * half)), around, bounds=(Fraction(0), Fraction(1)))
-    return GraphStatistic.of(released, privacy=kind, bias="; ".join(filter(None, (closed.bias, spread.bias))))
-
-
-def _check(kind: Privacy, max_degree: int | None, per_node: int | None) -> None:
-    """Refuse before anything is paid for what would be refused after."""
-    if kind is Privacy.NODE:
-        check_installed("scipy")
-    if kind is Privacy.NODE or max_degree is not None:
-        read_max_degree(max_degree, privacy=kind)
-    if per_node is not None:
-        read_count(per_node, name="per_node", most=_MOST_PER_NODE)
+    return Statistic.within(value, Loss(rounded_up(epsilon)), around, bounds=(Fraction(0), Fraction(1)))
 
 
 def _ratio(triangles: float, paths: float, *, without: int) -> Fraction:

@@ -29,6 +29,29 @@ DATASET = "dataset"
 """The account that binds all analysts together, as if they colluded."""
 
 
+_EDGES = "edges:"
+
+
+def shared_account(graph: str | None) -> str:
+    """The account that binds all analysts together: of people, or of the edges of a network, which are protected one by one and not as people."""
+    return DATASET if graph is None else f"{_EDGES}{graph}"
+
+
+def is_shared(account: str) -> bool:
+    """Whether an account binds all analysts together."""
+    return account == DATASET or is_of_edges(account)
+
+
+def is_of_edges(account: str) -> bool:
+    """Whether an account counts what was spent on edges, and not on people."""
+    return account.startswith(_EDGES)
+
+
+def graph_of(account: str) -> str:
+    """The network whose edges an account is about."""
+    return account.removeprefix(_EDGES)
+
+
 def analyst_account(analyst: str) -> str:
     """The name of an analyst's own account."""
     return f"analyst:{analyst}"
@@ -122,7 +145,13 @@ class Account:
         return replace(self, total=total)
 
     def _exceeded(self) -> BudgetExceeded:
-        whose = "the dataset's account" if self.name == DATASET else "this account"
+        whose = "this account"
+        if is_shared(self.name):
+            whose = (
+                f"the account of the edges of {graph_of(self.name)}"
+                if is_of_edges(self.name)
+                else "the dataset's account"
+            )
         delta = f", delta {self.cap.delta:g}" if self.cap.delta else ""
         choices = ["Ask for a smaller epsilon", "repeat an earlier question (free)"]
         period = ""

@@ -8,7 +8,7 @@ from datetime import date, datetime
 
 from discreet.errors import NotAnswered, StoreUnavailable
 from discreet.ledger import chain, formats, naming, questions, steps, watches
-from discreet.ledger.accounts import DATASET, Account, analyst_account
+from discreet.ledger.accounts import DATASET, Account, analyst_account, is_of_edges
 from discreet.ledger.anchor import Anchor
 from discreet.ledger.clock import Clock
 from discreet.ledger.draft import Draft
@@ -58,10 +58,11 @@ class Books:
             return draft.account(DATASET if analyst is None else analyst_account(analyst))
 
     def accounts(self, *, analyst: str | None = None) -> list[Account]:
-        """The dataset's account first, then the analyst's, or all there are."""
+        """The dataset's account first, then those of edges, then the analyst's, or all there are."""
         with self.writer.reading() as draft:
-            rows = draft.accounts(*(() if analyst is None else (DATASET, analyst_account(analyst))))
-        return sorted(rows, key=lambda account: (account.name != DATASET, account.name))
+            of_edges = filter(is_of_edges, draft.running.accounts)
+            rows = draft.accounts(*(() if analyst is None else (DATASET, *of_edges, analyst_account(analyst))))
+        return sorted(rows, key=lambda account: (account.name != DATASET, not is_of_edges(account.name), account.name))
 
     # Data versions
 
@@ -79,12 +80,13 @@ class Books:
     def is_paid(self, request: Request) -> bool:
         """Whether a question would cost its asker nothing: it is answered, and they have paid for it."""
         with self._store.reading() as t:
-            return questions.is_free(t, request.key, request.analyst)
+            return questions.is_free(t, request.key, request.analyst, graph=request.graph)
 
     def would_charge(self, request: Request) -> dict[str, bool]:
         """The accounts that have not paid for a question yet, each with whether its cap allows it now. Charges nothing."""
         with self.writer.reading() as draft:
-            unpaid = questions.unpaid_accounts(draft, questions.standing(draft, request.key, request.analyst))
+            standing = questions.standing(draft, request.key, request.analyst)
+            unpaid = questions.unpaid_accounts(draft, standing, graph=request.graph)
             known = {account.name: account for account in draft.accounts(*unpaid)} if unpaid else {}
             return {name: name in known and known[name].allows(request.releases) for name in unpaid}
 
@@ -93,7 +95,7 @@ class Books:
         with self.writer.reading() as draft:
             draft.check_open(request.analyst)
             standing = questions.standing(draft, request.key, request.analyst)
-            unpaid = questions.unpaid_accounts(draft, standing)
+            unpaid = questions.unpaid_accounts(draft, standing, graph=request.graph)
             is_theirs = not unpaid and standing.asked is not None  # an owner pays nothing for what others paid for
             answer = questions.stored_answer(draft, standing) if is_theirs else None
             if answer is None:
@@ -194,11 +196,12 @@ class Books:
             head = draft.running.head
             return _entry(draft, seq) if head is not None and 1 <= seq <= head.seq else None
 
-    def latest(self) -> tuple[RunningBooks, Account, list[Entry]]:
-        """What the chain adds up to, the dataset's account, and the last charges that somebody paid, newest first: all at one moment."""
+    def latest(self) -> tuple[RunningBooks, list[Account], list[Entry]]:
+        """What the chain adds up to, the dataset's account and those of edges, and the last charges that somebody paid, newest first: all at one moment."""
         with self.writer.reading() as draft:
             paid = [_entry(draft, number) for number in reversed(draft.running.latest)]
-            return draft.running, draft.account(DATASET), paid
+            shared = [DATASET, *sorted(filter(is_of_edges, draft.running.accounts))]
+            return draft.running, [draft.account(name) for name in shared], paid
 
     def history(self, *, last: int | None = None, before: int | None = None) -> list[Entry]:
         """Entries in order, or the last few of them; with `before`, of those with smaller numbers. They are told as they are."""

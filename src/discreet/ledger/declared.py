@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.catalog import Catalog
 from discreet.errors import NoLedger
 from discreet.ledger import caps, promises
+from discreet.ledger.accounts import shared_account
 from discreet.ledger.caps import CATALOG
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.opening import closed_if_refused
@@ -62,6 +63,9 @@ def _news(draft: Draft, catalog: Catalog) -> Iterator[tuple[str, dict[str, Any]]
     yield from promises.units_in_news(draft, catalog)
     for analyst, cap in [(None, catalog.cap), *catalog.analysts.items()]:
         caps.state(draft, caps.account_for(analyst), cap, by=CATALOG)
+    for graph in catalog.graphs.values():
+        if graph.cap is not None:
+            caps.state(draft, shared_account(graph.name), graph.cap, by=CATALOG)
     yield from caps.listings(draft, catalog.analysts)
     yield from caps.closings(draft, catalog.analysts)
 

@@ -196,7 +196,7 @@ class Ledger(Books):
                     "This request id was used for another question.", next_step="Use a new id for a new question."
                 )
             naming.check(draft, request)
-            unpaid = questions.unpaid_accounts(draft, standing)
+            unpaid = questions.unpaid_accounts(draft, standing, graph=request.graph)
             if standing.requested is not None and unpaid:
                 chain.damaged("A request counts as made and was not paid for.")
             is_first = standing.requested is None and standing.asked is None
@@ -229,6 +229,7 @@ class Ledger(Books):
             "label": request.label,
             "releases": [describe(release) for release in request.releases],
             "prices": PRICES,
+            **questions.unit_of(request),
         }
         entry = draft.append("charge", body)
         for account in charged:

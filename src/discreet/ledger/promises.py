@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from discreet.catalog import Catalog, PrivacyUnit, Table
+from discreet.catalog import Catalog, Network, PrivacyUnit, Table
 from discreet.errors import WrongUnit
 
 if TYPE_CHECKING:
@@ -22,8 +22,10 @@ def check_units(known: Mapping[str, Mapping[str, Any]], catalog: Catalog) -> Non
 
     `known` is what the books say of each table. A table that they do not know may protect whomever it likes.
     """
-    for name in known.keys() & catalog.tables.keys():
-        before, now = known[name]["unit"], _unit(catalog.tables[name].unit)
+    units = {name: _unit(table.unit) for name, table in catalog.tables.items()}
+    units |= {graph.edges.name: _ends(graph) for graph in catalog.graphs.values()}
+    for name in sorted(known.keys() & units.keys()):
+        before, now = known[name]["unit"], units[name]
         if before != now:
             raise WrongUnit(
                 f"In these books {_in_words(before)} of {name} is protected, and in the catalog {_in_words(now)}: "
@@ -37,6 +39,7 @@ def units_in_news(draft: Draft, catalog: Catalog) -> Iterator[tuple[str, dict[st
     known = draft.running.units
     check_units(known, catalog)
     tables = {table.name: _promise(table) for table in catalog.tables.values() if not table.is_public}
+    tables |= {graph.edges.name: {"unit": _ends(graph)} for graph in catalog.graphs.values()}
     news = {name: promise for name, promise in tables.items() if known.get(name) != promise}
     if news:
         yield UNITS, {"tables": news}
@@ -51,7 +54,8 @@ def served_in_news(draft: Draft, catalog: Catalog) -> Iterator[tuple[str, dict[s
 def in_words(tables: Mapping[str, Mapping[str, Any]]) -> str:
     """An entry for people."""
     return "; ".join(
-        f"{_in_words(promise['unit'])} of {name}, at most {promise['max_rows']} rows"
+        f"{_in_words(promise['unit'])} of {name}"
+        + (f", at most {promise['max_rows']} rows" if "max_rows" in promise else "")
         for name, promise in tables.items()
     )
 
@@ -69,9 +73,16 @@ def _unit(unit: PrivacyUnit | None) -> dict[str, Any] | None:
     return {"column": unit.column, "path": path, "each_row": unit.is_row}
 
 
+def _ends(graph: Network) -> dict[str, Any]:
+    """What of a network's edges is protected."""
+    return {"graph": graph.privacy, "ends": list(graph.ends)}
+
+
 def _in_words(unit: Mapping[str, Any] | None) -> str:
     if unit is None:
         return "nobody"
+    if "graph" in unit:
+        return "each edge" if unit["graph"] == "edge" else "each person with all edges"
     if unit["each_row"]:
         return "each row"
     return f"each {' → '.join([step[0] for step in unit['path']] + [unit['column']])}"

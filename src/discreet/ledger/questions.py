@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.ledger import chain
-from discreet.ledger.accounts import DATASET, analyst_account
+from discreet.ledger.accounts import analyst_account, is_shared, shared_account
 from discreet.ledger.draft import Draft
 from discreet.ledger.entries import Entry
 from discreet.ledger.requests import Request
@@ -62,10 +62,14 @@ def standing(draft: Draft, question: str, analyst: str | None, *, request: str =
     )
 
 
-def unpaid_accounts(draft: Draft, known: Standing) -> list[str]:
-    """The accounts that have not paid for a question yet: the dataset's, and the analyst's own."""
-    unpaid = [] if _is_charged(draft, known, known.charged, DATASET) else [DATASET]
-    if known.analyst is not None:
+def unpaid_accounts(draft: Draft, known: Standing, *, graph: str | None = None) -> list[str]:
+    """The accounts that have not paid for a question yet: the dataset's, and the analyst's own.
+
+    For a question about the edges of a `graph` its own account alone: an analyst's counts what was spent on people.
+    """
+    shared = shared_account(graph)
+    unpaid = [] if _is_charged(draft, known, known.charged, shared) else [shared]
+    if known.analyst is not None and graph is None:
         own = analyst_account(known.analyst)
         unpaid += [] if _is_charged(draft, known, known.asked, own) else [own]
     return unpaid
@@ -98,9 +102,15 @@ def repeat(draft: Draft, request: Request, known: Standing) -> Entry:
     """Write down that somebody asked what is paid for: words and price are in the entry that it refers to."""
     first = _charge_at(draft, known, known.charged if known.asked is None else known.asked)
     facts: dict[str, Any] = {"accounts": [], "analyst": request.analyst, "request": request.id, "question": request.key}
+    facts |= unit_of(request)
     entry = draft.append("charge", {**facts, "format": request.format, "of": first.body.get("of", first.seq)})
     mark_paid(draft, entry)
     return entry
+
+
+def unit_of(request: Request) -> dict[str, Any]:
+    """What an entry says of whom its price is about, where that is not a person."""
+    return {} if request.graph is None else {"unit": "edge", "graph": request.graph}
 
 
 def worded(draft: Draft, charge: Entry) -> Entry:
@@ -117,7 +127,7 @@ def mark_paid(draft: Draft, charge: Entry) -> None:
     """Note who has paid, and for which request, by the entry that says so."""
     body, number = charge.body, charge.seq
     analyst, question, request = body["analyst"] or "", body["question"], body["request"]
-    if DATASET in body["accounts"]:
+    if any(map(is_shared, body["accounts"])):
         draft.add("ledger_questions (question, charged)", (question, number), keys=(question,))
     asked = (analyst, question, number)
     draft.add("ledger_paid (analyst, question, charged)", asked, keys=(question,), otherwise="ON CONFLICT DO NOTHING")
@@ -135,10 +145,14 @@ def receipt_of(draft: Draft, known: Standing) -> str:
     return _charge_at(draft, known, known.asked).hash
 
 
-def is_free(t: Transaction, question: str, analyst: str | None) -> bool:
-    """Whether a question is answered, and the analyst (None: the owner) has paid for it."""
+def is_free(t: Transaction, question: str, analyst: str | None, *, graph: str | None = None) -> bool:
+    """Whether a question is answered, and the analyst (None: the owner) has paid for it; nobody's own account pays for edges of a `graph`."""
     answered = t.run("SELECT 1 FROM ledger_questions WHERE question = ? AND answer IS NOT NULL", question)
-    paid = analyst is None or t.run("SELECT 1 FROM ledger_paid WHERE analyst = ? AND question = ?", analyst, question)
+    paid = (
+        analyst is None
+        or graph is not None
+        or t.run("SELECT 1 FROM ledger_paid WHERE analyst = ? AND question = ?", analyst, question)
+    )
     return bool(answered) and bool(paid)
 
 

@@ -14,7 +14,7 @@ from discreet.accounting.charges import PRICES, Charge
 from discreet.errors import DiscreetError
 from discreet.ledger import caps, clock, formats, promises, relation, runs, seals, sources
 from discreet.ledger.access import Access
-from discreet.ledger.accounts import DATASET, Account, opened
+from discreet.ledger.accounts import Account, is_of_edges, is_shared, opened, shared_account
 from discreet.ledger.entries import GENESIS, Entry
 from discreet.ledger.releases import describe, rebuild
 from discreet.ledger.runs import Run
@@ -208,7 +208,7 @@ class RunningBooks:
         self.accounts[known.name] = known.capped(cap, self.day, counts_all=caps.counts_all(entry))
         self.caps[known.name] = self.caps.get(known.name, 0) + 1
         self.closed.discard(known.name)
-        if known.name != DATASET and entry.body.get("by") == caps.CATALOG:
+        if not is_shared(known.name) and entry.body.get("by") == caps.CATALOG:
             self.declared.add(known.name)
 
     def _declaration(self, entry: Entry) -> Iterable[str]:
@@ -280,7 +280,11 @@ class RunningBooks:
             self.accounts[name] = replace(account, total=total)
             if not account.filter.allows(total):
                 yield f"entry {entry.seq} was granted above a cap"
-        if DATASET in body["accounts"]:
+        if any(is_of_edges(name) and name != shared_account(body.get("graph")) for name in body["accounts"]) or (
+            "graph" in body and not all(map(is_of_edges, body["accounts"]))
+        ):
+            yield f"entry {entry.seq} charged what is about edges to an account of people, or the other way round"
+        if any(map(is_shared, body["accounts"])):
             self.unanswered.add(body["question"])
             for budget in runs.budgets_in(releases):
                 self.runs[body["question"]] = Run(describe(budget))
@@ -319,11 +323,12 @@ class RunningBooks:
         self.asked[body["analyst"] or ""] = Asked(asked.questions + 1, asked.free + free)
         if free:
             self.repeats[body["analyst"] or ""] = self.repeats.get(body["analyst"] or "", 0) + 1
-        else:
+            return
+        self.latest = (*self.latest, entry.seq)[-LATEST:]
+        if "graph" not in body:  # what was spent on edges is told by their own account
             names = tuple(sorted({release["mechanism"] for release in body["releases"]}))
             known = self.released.get(names, Released())
             self.released[names] = Released(known.times + 1, known.cost + Charge.of(releases))
-            self.latest = (*self.latest, entry.seq)[-LATEST:]
 
 
 def _covers(total: Charge, charges: Charge) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from discreet.errors import LedgerDamaged
 from discreet.ledger import chain, runs, steps
-from discreet.ledger.accounts import DATASET, analyst_account
+from discreet.ledger.accounts import analyst_account, shared_account
 from discreet.ledger.entries import Entry
 from discreet.ledger.questions import answer_bytes
 from discreet.ledger.running import RunningBooks
@@ -67,8 +67,8 @@ class Tables:
         own = self._first("SELECT charged FROM ledger_paid WHERE analyst = ? AND question = ?", analyst, question)
         if dataset is None or own is None or dataset > seq or own > seq:
             yield _NOT_CHARGED
-        due = [DATASET] if dataset == seq else []
-        if body["analyst"] is not None and own == seq:
+        due = [shared_account(body.get("graph"))] if dataset == seq else []
+        if body["analyst"] is not None and own == seq and "graph" not in body:
             due.append(analyst_account(analyst))
         if body["accounts"] != due:
             yield f"entry {seq} did not charge the accounts that had to pay"

@@ -251,8 +251,8 @@ class Current:
 
 def _check_fixed(served: Catalog, newer: Catalog) -> None:
     changed = [called for name, called in _FIXED.items() if getattr(served, name) != getattr(newer, name)]
-    for name, table in newer.tables.items():
-        known = served.tables.get(name)
+    for name, table in newer.all_tables.items():
+        known = served.all_tables.get(name)
         # Other files are for somebody at the terminal: a key for the page does not open them.
         if table.path != (known.path if known else None) or (known is None and not name.isidentifier()):
             changed.append(f"the file of {name}")

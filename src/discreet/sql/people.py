@@ -23,7 +23,7 @@ from discreet.sql.facts import PublicFacts
 from discreet.sql.grouping import values_of
 from discreet.sql.limits import limits_of, tightened
 from discreet.sql.model import Rows
-from discreet.sql.places import unknown_name
+from discreet.sql.places import unknown_table
 from discreet.sql.queries import read_people
 from discreet.sql.text import Parameters
 
@@ -155,7 +155,7 @@ def _table_in(source: str, catalog: Catalog) -> str | None:
     name = source.strip()
     table = next((_quoted(known) for known in catalog.tables if known.lower() == name.lower()), None)
     if table is None and name.isidentifier():
-        raise unknown_name(f"There is no table {name}.", name, catalog.tables, next_step="Name a table of the catalog.")
+        raise unknown_table(name, catalog.tables, catalog)
     return table
 
 

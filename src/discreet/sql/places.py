@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from sqlglot import exp
 from sqlglot.errors import ParseError
 
-from discreet.errors import QueryRefused, UnknownName
+from discreet.catalog import Catalog
+from discreet.errors import NotAllowed, QueryRefused, UnknownName
 from discreet.place import Place
 
 _MOST_NAMES = 3
@@ -68,3 +69,16 @@ def unknown_name(problem: str, name: str, known: Iterable[str], *, next_step: st
     near = [spelt[other] for other in difflib.get_close_matches(name.lower(), spelt, n=_MOST_NAMES)]
     meant = f"Did you mean {' or '.join(near)}?" if near else next_step
     return UnknownName(problem, next_step=meant, instead=near)
+
+
+def unknown_table(name: str, known: Iterable[str], catalog: Catalog) -> QueryRefused:
+    """The refusal of a name that is no table: of the edges of a network, the verb that answers about them."""
+    graph = next((graph for graph in catalog.graphs.values() if graph.edges.name.lower() == name.lower()), None)
+    if graph is None:
+        return unknown_name(
+            f"There is no table {name}.", name, known, next_step="Use a table that the catalog declares."
+        )
+    return NotAllowed(
+        f"{graph.edges.name} has the edges of the network {graph.name}, each of which belongs to two people: no question reads them.",
+        next_step=f'Ask the network: graph("{graph.name}").edges(epsilon=1), or discreet graph {graph.name} edges --epsilon 1.',
+    )

@@ -12,7 +12,7 @@ from discreet.errors import NotAllowed, TooLarge, UnknownName
 from discreet.sql.expressions import conjuncts, predicate
 from discreet.sql.joins import Asked, can_meet, join
 from discreet.sql.model import Context, Names, Released, Rows
-from discreet.sql.places import refused_at, unknown_name
+from discreet.sql.places import refused_at, unknown_table
 from discreet.sql.scope import Scope, Source
 
 _MOST_NODES = 500
@@ -103,10 +103,7 @@ def _named(name: str, names: Names, context: Context) -> Rows | Released:
         return known
     table = context.table(name)
     if table is None:
-        known_names = [*names, *context.catalog.tables]
-        raise unknown_name(
-            f"There is no table {name}.", name, known_names, next_step="Use a table that the catalog declares."
-        )
+        raise unknown_table(name, [*names, *context.catalog.tables], context.catalog)
     size = context.facts.rows(table) if table.is_public else 0
     return Rows(scan(table, context.catalog, size=size), tuple(table.columns), table)
 

@@ -1,0 +1,96 @@
+"""`discreet graph`: a network of the catalog, asked by its verbs, with ± and what is protected."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from discreet.answering.facts import facts_of
+from discreet.cli.options import CATALOG, AnalystOption, ConfigOption, JsonOption
+from discreet.cli.printing import print_json
+from discreet.cli.progress import tell_reading
+from discreet.cli.runs import DryRun
+from discreet.cli.tables import indented, labelled, open_screen
+from discreet.figures import amount
+from discreet.graphs.face import GraphPlan
+from discreet.graphs.verbs import VERBS
+from discreet.opening import open_curator
+
+Graph = Annotated[str, typer.Argument(help="A network of the catalog: [graphs.friends] is called friends.")]
+VerbName = Annotated[
+    str,
+    typer.Argument(
+        help="; ".join(f"{name}: {verb.summary}" for name, verb in VERBS.items()) + ".",
+        autocompletion=lambda: list(VERBS),
+    ),
+]
+Epsilon = Annotated[float | None, typer.Option("--epsilon", help="What the answer may cost; there is no default.")]
+MaxDegree = Annotated[
+    int | None, typer.Option("--max-degree", min=1, help="The most edges of a person that count, unless as declared.")
+]
+PerNode = Annotated[
+    int | None, typer.Option("--per-node", min=1, help="For triangles: the most of a person that count.")
+]
+Attribute = Annotated[
+    str | None, typer.Option("--attribute", help="For assortativity: a column of the nodes with declared values.")
+]
+Rays = Annotated[int | None, typer.Option("--k", min=1, help="For stars: how many edges meet.")]
+Transmission = Annotated[
+    float | None, typer.Option("--transmission", help="For rumour: the chance that an edge passes it on.")
+]
+
+
+def graph(
+    name: Graph,
+    verb: VerbName,
+    *,
+    epsilon: Epsilon = None,
+    max_degree: MaxDegree = None,
+    per_node: PerNode = None,
+    attribute: Attribute = None,
+    k: Rays = None,
+    transmission: Transmission = None,
+    dry_run: DryRun = False,
+    analyst: AnalystOption = None,
+    config: ConfigOption = CATALOG,
+    as_json: JsonOption = False,
+) -> None:
+    """Ask about a network: pays, answers with ± and says what is protected, and never pays twice for the same question."""
+    said: dict[str, Any] = {"max_degree": max_degree, "per_node": per_node, "attribute": attribute, "k": k}
+    said |= {"transmission": transmission, "epsilon": epsilon, "analyst": analyst}
+    with open_curator(config, tell=tell_reading) as curator:
+        network = curator.graph(name)
+        if dry_run:
+            _show(network.explain(verb, **said), as_json=as_json)
+            return
+        answer = network.ask(verb, **said)
+    if as_json:
+        print_json(answer.facts)
+        return
+    typer.echo(repr(answer))
+
+
+def _show(plan: GraphPlan, *, as_json: bool) -> None:
+    if as_json:
+        print_json(facts_of(plan))
+        return
+    beyond = [account for account, allowed in plan.charged.items() if not allowed]
+    price = f"ε {amount(plan.epsilon)} for one {plan.unit}"
+    if plan.asked_before:
+        price += "; free: asked before"
+    elif beyond:
+        price += f"; would be refused now: {', '.join(beyond)} cannot pay it"
+    else:
+        price += f"; paid by {', '.join(plan.charged)}"
+    lines = {
+        "protects": [plan.protects],
+        "noise": [", ".join(plan.mechanisms)],
+        "95 %": [] if plan.within is None else [f"± {amount(plan.within)}"],
+        "note": list(plan.notes),
+        "price": [price],
+    }
+    screen = open_screen()
+    screen.print("", labelled({label: told for label, told in lines.items() if told}), sep="\n")
+    screen.print(indented("nothing was spent", style="dim"))
+    screen.print()

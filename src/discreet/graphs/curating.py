@@ -1,0 +1,189 @@
+"""What a curator does about networks: says what a question would cost, charges, and answers. Edges stay in the engine."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+from discreet.answering.books import holder
+from discreet.answering.parts import CuratorPart
+from discreet.answering.pipeline import Asking
+from discreet.catalog import Network
+from discreet.errors import BadInput, TooLarge, UnknownName
+from discreet.exact import Number, rounded_up
+from discreet.graphs.answers import GraphAnswer
+from discreet.graphs.degrees import DegreeCounts
+from discreet.graphs.face import GraphFace, GraphPlan, GraphsFace
+from discreet.graphs.graph import Privacy
+from discreet.graphs.releasing import NetworkRelease
+from discreet.graphs.triangles import ClosedPaths
+from discreet.graphs.verbs import PROTECTS, NetworkFacts, read_verb
+
+_MOST_DEGREES = 100_000
+"""That are told apart in one answer."""
+
+
+class CuratedGraph(GraphFace):
+    """A network behind a curator at hand.
+
+    Args:
+        curator: That has it.
+        declared: What the catalog says of it.
+    """
+
+    def __init__(self, curator: AnswersGraphs, declared: Network) -> None:
+        self._curator, self._declared, self.name = curator, declared, declared.name
+
+    def __repr__(self) -> str:
+        return f"CuratedGraph({self.name!r}): {PROTECTS[Privacy(self._declared.privacy)]}"
+
+    def ask(
+        self,
+        verb: str,
+        *,
+        epsilon: Number | None = None,
+        analyst: str | None = None,
+        request_id: str | None = None,
+        asking: Asking | None = None,
+        **settings: Any,
+    ) -> GraphAnswer:
+        """Ask by the name of a verb: charged before any edge is read, and free when it is asked again.
+
+        Args:
+            verb: One of them, such as "triangles".
+            epsilon: What it may cost; there is no default.
+            analyst: Who asks; nobody is the owner at hand.
+            request_id: A name for this call: repeated under it, it is paid for once.
+            asking: How it can be taken back.
+            **settings: What the verb takes.
+        """
+        return self._curator.asked_graph(
+            self._declared, verb, settings, epsilon=epsilon, analyst=analyst, request_id=request_id, asking=asking
+        )
+
+    def explain(
+        self, verb: str, *, epsilon: Number | None = None, analyst: str | None = None, **settings: Any
+    ) -> GraphPlan:
+        """What a verb would cost and how exact it would be. Spends nothing and looks at no edge.
+
+        Args:
+            verb: One of them, such as "triangles".
+            epsilon: What it may cost; there is no default.
+            analyst: Who asks; nobody is the owner at hand.
+            **settings: What the verb takes.
+        """
+        return self._curator.explained_graph(self._declared, verb, settings, epsilon=epsilon, analyst=analyst)
+
+
+class AnswersGraphs(CuratorPart, GraphsFace):
+    """A part of the curator."""
+
+    def graph(self, name: str) -> CuratedGraph:
+        """A network of the catalog, to be asked about: `graph("friends").triangles(epsilon=1)`."""
+        declared = self.declared.graphs.get(name)
+        if declared is None:
+            known = ", ".join(self.declared.graphs) or "it has none"
+            raise UnknownName("The catalog has no such network.", next_step=f"Use one that it declares: {known}.")
+        return CuratedGraph(self, declared)
+
+    def asked_graph(
+        self,
+        graph: Network,
+        verb: str,
+        settings: dict[str, Any],
+        *,
+        epsilon: Number | None,
+        analyst: str | None,
+        request_id: str | None,
+        asking: Asking | None,
+    ) -> GraphAnswer:
+        """The answer of a network: planned, charged, read, drawn, stored.
+
+        Args:
+            graph: The network.
+            verb: What is asked.
+            settings: What is said beside the price.
+            epsilon: The price.
+            analyst: Who asks; nobody is the owner at hand.
+            request_id: A name for this call.
+            asking: How it can be taken back.
+        """
+        with self._planning(analyst, None if asking is None else asking.taken_back):
+            release, said = self._graph_release(graph, verb, settings, epsilon)
+        paid = self._pipeline.charged(release, analyst=analyst, request_id=request_id, asking=asking)
+        books = paid.reservation
+        return GraphAnswer(graph.name, verb, said, paid.stored, receipt=books.receipt, replayed=books.is_free)
+
+    def explained_graph(
+        self, graph: Network, verb: str, settings: dict[str, Any], *, epsilon: Number | None, analyst: str | None
+    ) -> GraphPlan:
+        """What an answer would cost.
+
+        Args:
+            graph: The network.
+            verb: What would be asked.
+            settings: What would be said beside the price.
+            epsilon: The price.
+            analyst: Who asks; nobody is the owner at hand.
+        """
+        with self._planning(analyst, None):
+            release, _ = self._graph_release(graph, verb, settings, epsilon)
+        question, charged = release.question, self._pipeline.would_charge(release, analyst=analyst)
+        return GraphPlan(
+            graph=graph.name,
+            verb=verb,
+            unit="edge" if question.privacy is Privacy.EDGE else "person",
+            protects=PROTECTS[question.privacy],
+            epsilon=rounded_up(question.epsilon),
+            mechanisms=tuple(type(mechanism).__name__ for mechanism in question.mechanisms),
+            within=question.within,
+            asked_before=self._pipeline.is_paid(release, analyst=analyst),
+            charged={holder(account): allowed for account, allowed in charged.items()},
+            notes=_notes(release),
+        )
+
+    def _graph_release(
+        self, graph: Network, verb: str, settings: dict[str, Any], epsilon: Number | None
+    ) -> tuple[NetworkRelease, dict[str, Any]]:
+        """What the pipeline takes, and what was said; whatever would be refused is refused here, from public facts alone."""
+        asked, said = read_verb(verb, settings)
+        if epsilon is None:
+            raise BadInput("A question about a network has a price.", next_step="Give epsilon=1, or what it may cost.")
+        nodes, facts = self.declared.tables[graph.nodes], self._network_facts(graph)
+        question = asked.asks(facts, epsilon, said)
+        question.check()
+        if isinstance(question, DegreeCounts | ClosedPaths) and question.max_degree > _MOST_DEGREES:
+            raise TooLarge(
+                "So many degrees are not told apart in one answer.",
+                next_step=f"Give max_degree, at most {_MOST_DEGREES:,}.",
+            )
+        about = nodes.rows_about if facts.size is None else facts.size
+        attribute = said.get("attribute")
+        label = f"{verb} of {graph.name}"
+        return NetworkRelease(graph, nodes, question, attribute, self.version, label, about), said
+
+    def _network_facts(self, graph: Network) -> NetworkFacts:
+        privacy = Privacy(graph.privacy)
+        columns = self.declared.tables[graph.nodes].columns.values()
+        return NetworkFacts(
+            name=graph.name,
+            privacy=privacy,
+            size=self._engine.nodes_of(graph) if privacy is Privacy.EDGE else None,
+            max_degree=graph.max_degree,
+            per_node=graph.per_node,
+            attributes={column.name: tuple(map(_plain, column.values)) for column in columns if column.values},
+        )
+
+
+def _plain(value: Any) -> Any:
+    """As JSON has it."""
+    return value.isoformat() if isinstance(value, date) else value
+
+
+def _notes(release: NetworkRelease) -> tuple[str, ...]:
+    notes = []
+    if release.question.privacy is Privacy.EDGE:
+        notes.append("this protects an edge and not a person, and is paid by an account of its own")
+    if release.question.within is None:
+        notes.append("how exact it is depends on what is found on the way, and is told with the answer")
+    return tuple(notes)

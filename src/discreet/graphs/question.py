@@ -1,0 +1,110 @@
+"""A question about a network: public through and through; what it costs, what it draws from exact numbers, and what is told of that."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from enum import Enum
+from fractions import Fraction
+from typing import Any, ClassVar, Generic, TypeVar
+
+from discreet.engines.graphs import ExactGraph
+from discreet.graphs.graph import Privacy, pay
+from discreet.mechanisms import Mechanism
+from discreet.mechanisms.bounded import Account
+from discreet.noise import SYSTEM_BITS, RandomBits
+
+Told = TypeVar("Told")
+Drawn = Sequence[int]
+"""Noisy whole numbers: all that is ever kept of a network."""
+_bits = SYSTEM_BITS
+
+
+class GraphQuestion(ABC, Generic[Told]):
+    """One release about a network, as a frozen dataclass of public facts. Two with the same description are the same question."""
+
+    kinds: ClassVar[dict[str, type[GraphQuestion[Any]]]] = {}
+    privacy: Privacy
+    epsilon: Fraction
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        GraphQuestion.kinds[cls.__name__] = cls
+
+    @property
+    @abstractmethod
+    def mechanisms(self) -> tuple[Mechanism, ...]:
+        """What is charged, and drawn from."""
+
+    @abstractmethod
+    def drawn(self, network: ExactGraph, bits: RandomBits, *, until: float = math.inf) -> Drawn:
+        """Noisy numbers. Exact ones stay in here.
+
+        Args:
+            network: As whole numbers.
+            bits: Where randomness comes from.
+            until: When to give up, by the monotonic clock.
+        """
+
+    @abstractmethod
+    def told(self, drawn: Drawn) -> Told:
+        """What is told of them; nothing else is looked at.
+
+        Args:
+            drawn: As they were drawn, or stored.
+        """
+
+    @property
+    def within(self) -> float | None:
+        """How far off the numbers are in 95 of 100 releases; None where that is not known before they are drawn."""
+        return None
+
+    def check(self) -> None:
+        """Refuse, before anything is paid or looked at, what cannot be computed here."""
+
+    @property
+    def described(self) -> dict[str, Any]:
+        """As JSON has it."""
+        parts = {field.name: _plain(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]  # a dataclass
+        return {"kind": type(self).__name__, **parts}
+
+
+def rebuilt(described: Mapping[str, Any]) -> GraphQuestion[Any]:
+    """The question that was described.
+
+    Args:
+        described: By `described`.
+    """
+    parts = {name: _read(name, value) for name, value in described.items() if name != "kind"}
+    return GraphQuestion.kinds[described["kind"]](**parts)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, tuple):
+        return list(value)
+    return value.value if isinstance(value, Enum) else value
+
+
+def _read(name: str, value: Any) -> Any:
+    if name == "epsilon":
+        return Fraction(value)
+    if name == "groups":
+        return tuple(value)
+    return Privacy(value) if name == "privacy" else value
+
+
+def answered(network: ExactGraph, question: GraphQuestion[Told], account: Account | None) -> Told:
+    """Pay, draw and tell, for whoever has the network at hand.
+
+    Args:
+        network: As whole numbers.
+        question: What is asked.
+        account: What pays for it; nothing is drawn unless it does.
+    """
+    question.check()
+    pay(account, list(question.mechanisms))
+    return question.told(question.drawn(network, _bits))

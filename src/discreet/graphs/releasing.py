@@ -1,0 +1,107 @@
+"""A question about a network as the pipeline releases it: read in the engine, drawn there, and stored as noisy whole numbers."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from discreet.algebra.digest import Json, digest
+from discreet.algebra.question import Question
+from discreet.answering.effort import SAFETY
+from discreet.answering.pipeline import PLACES, Desk
+from discreet.answering.runs import time_for
+from discreet.catalog import Network, Table
+from discreet.graphs.answers import encoded
+from discreet.graphs.degrees import DegreeCounts
+from discreet.graphs.graph import Privacy
+from discreet.graphs.question import GraphQuestion
+from discreet.graphs.triangles import ClosedPaths, TriangleLadder, TriangleProgram
+from discreet.mechanisms import Mechanism
+
+_CHARGE, _READ, _KEPT = 8e6, 1e3, 8e3
+"""Nanoseconds of a charge, for an edge or a node that is read, and for an edge that is kept or left out."""
+_SHARED, _LISTED, _WEIGHED = 15e3, 12e3, 20e3
+"""For an edge whose ends' common neighbours are counted, whose triangles are listed, and for a triangle of the program."""
+_SEARCHED = 2.5
+"""Programs of all bounds together take so many times as long as one."""
+_DRAWN = 1e3
+"""For a number that noise is drawn for and that is put in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkRelease:
+    """One of them.
+
+    Args:
+        graph: The network.
+        nodes: The table of its nodes.
+        question: What is asked.
+        attribute: The column of its nodes that groups them, where it asks for groups.
+        version: Of the data.
+        label: How the books call it.
+        nodes_about: How many nodes there are, about: declared or public.
+    """
+
+    graph: Network
+    nodes: Table
+    question: GraphQuestion[Any]
+    attribute: str | None
+    version: int
+    label: str
+    nodes_about: int
+    name: None = field(default=None, init=False)
+
+    @property
+    def releases(self) -> tuple[Mechanism, ...]:
+        return self.question.mechanisms
+
+    @property
+    def questions(self) -> tuple[Question, ...]:
+        """No relation of the algebra is read."""
+        return ()
+
+    @property
+    def edges_of(self) -> str | None:
+        return self.graph.name if self.question.privacy is Privacy.EDGE else None
+
+    @property
+    def digest(self) -> str:
+        """Of what is asked, and of every public fact that the numbers hang on."""
+        graph, asked = self.graph, dict[str, Json](self.question.described)
+        network: dict[str, Json] = {
+            "name": graph.name,
+            "nodes": [graph.nodes, graph.key],
+            "edges": [graph.edges.name, *graph.ends],
+            "privacy": graph.privacy,
+            "attribute": self.attribute,
+        }
+        return digest({"version": self.version, "network": network, "question": asked})
+
+    @property
+    def seconds(self) -> float:
+        """From declared sizes alone, doubled for safety, with room for one person in as many triangles as there are edges."""
+        edges = float(self.graph.edges.rows_about)
+        nanoseconds = _CHARGE + (edges + self.nodes_about) * _READ + _work(self.question, edges)
+        return SAFETY * nanoseconds / 1e9
+
+    def made(self, desk: Desk) -> bytes:
+        """Noisy numbers; whatever is exact ends here."""
+        until = time.monotonic() + time_for(self.seconds)
+        network = desk.engine.network(self.graph, attribute=self.attribute, taken_back=desk.stopped, sharing=PLACES)
+        return encoded(self.question, self.question.drawn(network, desk.bits, until=until))
+
+
+def _work(question: GraphQuestion[Any], edges: float) -> float:
+    """What a question computes on a network of so many edges, in nanoseconds; triangles of the crowd and of one person are as many as edges, each."""
+    match question:
+        case TriangleLadder():
+            return edges * _SHARED
+        case TriangleProgram():
+            return edges * _LISTED + 2 * edges * _WEIGHED * (_SEARCHED if question.per_node is None else 1)
+        case ClosedPaths():
+            return _work(question.closed, edges) + _work(question.spread, edges)
+        case DegreeCounts():
+            return edges * _KEPT + question.max_degree * _DRAWN
+        case _:
+            return 2 * edges * _KEPT

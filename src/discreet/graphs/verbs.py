@@ -1,0 +1,156 @@
+"""What can be asked of a network in a catalog: verbs, what each takes, the question that it is, and what is made of the numbers that were drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from discreet.errors import BadInput
+from discreet.exact import Number, read_count
+from discreet.graphs.counting import edge_count
+from discreet.graphs.degrees import Degrees, degree_counts
+from discreet.graphs.graph import GraphStatistic, Privacy
+from discreet.graphs.mixing import Mixing, group_edges
+from discreet.graphs.question import GraphQuestion
+from discreet.graphs.rumours import Rumour, read_transmission, rumour
+from discreet.graphs.triangles import closed_paths, triangle_count
+from discreet.mechanisms.statistic import Statistic
+
+Outcome = GraphStatistic | Degrees | Mixing | Rumour
+PROTECTS = {
+    Privacy.EDGE: "one edge: somebody with k edges is protected at k times this epsilon",
+    Privacy.NODE: "one person, with all their edges",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkFacts:
+    """What is public about a network.
+
+    Args:
+        name: What the catalog calls it.
+        privacy: What is protected in it.
+        size: How many nodes there are, where that is public.
+        max_degree: The most edges of a person that count, unless a question says otherwise.
+        per_node: The most triangles of a person that count, unless a question says otherwise.
+        attributes: The declared values of columns of its nodes, as JSON has them.
+    """
+
+    name: str
+    privacy: Privacy
+    size: int | None
+    max_degree: int | None
+    per_node: int | None
+    attributes: Mapping[str, tuple[Hashable, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """One of them: what it takes beside its price, the question that it asks, and what it tells of the answer."""
+
+    takes: tuple[str, ...]
+    asks: Callable[[NetworkFacts, Number, Mapping[str, Any]], GraphQuestion[Any]]
+    tells: Callable[[Any, Mapping[str, Any]], Outcome]
+    summary: str
+
+
+def _edges(facts: NetworkFacts, epsilon: Number, given: Mapping[str, Any]) -> GraphQuestion[Any]:
+    return edge_count(privacy=facts.privacy, epsilon=epsilon, max_degree=_degree(facts, given))
+
+
+def _degrees(facts: NetworkFacts, epsilon: Number, given: Mapping[str, Any]) -> GraphQuestion[Any]:
+    return degree_counts(privacy=facts.privacy, epsilon=epsilon, max_degree=_degree(facts, given), size=facts.size)
+
+
+def _triangles(facts: NetworkFacts, epsilon: Number, given: Mapping[str, Any]) -> GraphQuestion[Any]:
+    bound = given.get("per_node", facts.per_node)
+    return triangle_count(privacy=facts.privacy, epsilon=epsilon, per_node=bound, size=facts.size)
+
+
+def _clustering(facts: NetworkFacts, epsilon: Number, given: Mapping[str, Any]) -> GraphQuestion[Any]:
+    return closed_paths(
+        privacy=facts.privacy,
+        epsilon=epsilon,
+        max_degree=_degree(facts, given),
+        per_node=given.get("per_node", facts.per_node),
+        size=facts.size,
+    )
+
+
+def _assortativity(facts: NetworkFacts, epsilon: Number, given: Mapping[str, Any]) -> GraphQuestion[Any]:
+    groups = facts.attributes.get(str(given.get("attribute")))
+    if groups is None:
+        known = ", ".join(facts.attributes) or "none has any"
+        raise BadInput(
+            "An attribute is a column of the nodes with declared values.",
+            next_step=f"Give attribute=, one of: {known}.",
+        )
+    return group_edges(privacy=facts.privacy, epsilon=epsilon, groups=groups, max_degree=_degree(facts, given))
+
+
+def _stars(facts: NetworkFacts, epsilon: Number, given: Mapping[str, Any]) -> GraphQuestion[Any]:
+    read_count(given.get("k"), name="k", most=100)
+    return _degrees(facts, epsilon, given)
+
+
+def _rumour(facts: NetworkFacts, epsilon: Number, given: Mapping[str, Any]) -> GraphQuestion[Any]:
+    read_transmission(given.get("transmission"))
+    return _degrees(facts, epsilon, given)
+
+
+def _degree(facts: NetworkFacts, given: Mapping[str, Any]) -> int | None:
+    most: int | None = given.get("max_degree", facts.max_degree)
+    return most
+
+
+def _itself(outcome: Outcome, _: Mapping[str, Any]) -> Outcome:
+    return outcome
+
+
+def _stars_of(spread: Degrees, given: Mapping[str, Any]) -> GraphStatistic:
+    rays = given["k"]
+
+    def around(level: Fraction) -> tuple[Fraction, Fraction]:
+        low, high = spread.stars_interval(rays, level)
+        return Fraction(low), Fraction(high)
+
+    number = Statistic(spread.stars(rays), spread.loss, around)
+    return GraphStatistic.of(number, privacy=spread.privacy, bias=spread.bias)
+
+
+VERBS: dict[str, Verb] = {
+    "edges": Verb(("max_degree",), _edges, _itself, "how many edges there are"),
+    "degrees": Verb(("max_degree",), _degrees, _itself, "how many nodes have how many edges"),
+    "triangles": Verb(("per_node",), _triangles, _itself, "how many triangles there are"),
+    "stars": Verb(("k", "max_degree"), _stars, _stars_of, "how many sets of k edges meet in a node"),
+    "clustering": Verb(("max_degree", "per_node"), _clustering, _itself, "how often friends of friends are friends"),
+    "assortativity": Verb(("attribute", "max_degree"), _assortativity, _itself, "whether friends share an attribute"),
+    "rumour": Verb(
+        ("transmission", "max_degree"),
+        _rumour,
+        lambda spread, given: rumour(spread, transmission=given["transmission"]),
+        "how far a rumour goes",
+    ),
+}
+"""Stars and rumours are computed from degrees: asked beside them, they cost nothing more."""
+
+
+def read_verb(verb: object, given: Mapping[str, Any]) -> tuple[Verb, dict[str, Any]]:
+    """A verb by its name, and what was said beside its price; what is not known is refused by name.
+
+    Args:
+        verb: Its name.
+        given: By name; what is None was not said.
+    """
+    known = VERBS.get(verb) if isinstance(verb, str) else None
+    if known is None:
+        raise BadInput("A network has no such verb.", next_step=f"Use one of: {', '.join(VERBS)}.")
+    said = {name: value for name, value in given.items() if value is not None}
+    foreign = sorted(said.keys() - set(known.takes))
+    if foreign:
+        raise BadInput(
+            f"{verb} takes no {foreign[0]}.", next_step=f"Give epsilon, and of the rest: {', '.join(known.takes)}."
+        )
+    return known, said

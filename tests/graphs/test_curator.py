@@ -1,0 +1,189 @@
+"""Networks behind a curator: one charge before any edge is read, the unit named everywhere, and what is refused before."""
+
+import logging
+
+import pytest
+
+from discreet.errors import BadInput, BudgetExceeded, DiscreetError, NotAllowed, UnknownName
+from discreet.graphs.verbs import VERBS
+from discreet.ledger import verify
+from discreet.workloads import marginals
+from tests.graphs.world import CATALOGS, EDGE, EDGES, PEOPLE, PLANTED, SETTINGS, a_curator
+
+UNITS = {"node": "person", "edge": "edge"}
+privacies = pytest.mark.parametrize("privacy", ["node", "edge"])
+
+
+@pytest.fixture(scope="module")
+def curators():
+    with a_curator("node") as node, a_curator("edge") as edge:
+        yield {"node": node, "edge": edge}
+
+
+@privacies
+@pytest.mark.parametrize("verb", VERBS)
+def test_an_answer_names_its_unit_is_charged_once_and_is_the_same_again_for_nothing(verb, privacy, curators):
+    curator = curators[privacy]
+    friends, price = curator.graph("friends"), 0.1 + 0.01 * list(VERBS).index(verb)
+    plan = friends.explain(verb, epsilon=price, **SETTINGS[verb])
+    payer = {"node": "dataset", "edge": "edges of friends"}[privacy]
+    before = {balance.account: balance.spent.epsilon for balance in curator.budget()}
+    first = friends.ask(verb, epsilon=price, **SETTINGS[verb])
+    after = {balance.account: balance.spent.epsilon for balance in curator.budget()}
+    again = friends.ask(verb, epsilon=price, **SETTINGS[verb])
+    assert {name: after[name] - before[name] for name in after if after[name] != before[name]} == {
+        payer: pytest.approx(price)
+    }
+    assert (first.replayed, again.replayed) == (False, True)
+    assert (again.stored, again.receipt) == (first.stored, first.receipt)
+    assert {b.account: b.spent.epsilon for b in curator.budget()} == after
+    assert plan.charged == {payer: True}
+    assert plan.epsilon == pytest.approx(price)
+    assert friends.explain(verb, epsilon=price, **SETTINGS[verb]).asked_before
+    assert plan.unit == first.facts["unit"] == curator.history(limit=1)[0].unit == UNITS[privacy]
+    assert first.protects in repr(first)
+    assert ("k edges" in first.protects) == (privacy == "edge")
+    assert first.loss.epsilon == pytest.approx(price)
+    assert verify(curator.ledger).sound
+
+
+@privacies
+def test_at_a_large_epsilon_answers_are_what_the_network_says(privacy, curators):
+    friends = curators[privacy].graph("friends")
+    degrees = [0] * PEOPLE
+    for a, b in EDGES:
+        degrees[a] += 1
+        degrees[b] += 1
+    most = {"node": 40, "edge": 200}[privacy]
+    assert friends.edges(epsilon=150, max_degree=PEOPLE).value == pytest.approx(len(EDGES), abs=30)
+    spread = friends.degrees(epsilon=150).outcome
+    small = [degree for degree in degrees if degree < 15]
+    assert spread.at_most[14] == pytest.approx(len(small), abs=12 if most == 40 else 1)
+    pairs = friends.assortativity("town", epsilon=150, max_degree=PEOPLE).outcome.rows
+    within = {(row["one"], row["other"]): row["edges"] for row in pairs}
+    assert within["A", "A"] == pytest.approx(sum(a % 2 == b % 2 == 0 for a, b in EDGES), abs=60)
+
+
+@privacies
+def test_stars_and_rumours_cost_nothing_beside_degrees(privacy, curators):
+    curator, friends = curators[privacy], curators[privacy].graph("friends")
+    spread = friends.degrees(epsilon=0.31).outcome
+    spent = curator.budget()
+    stars, told = friends.stars(3, epsilon=0.31), friends.rumour(0.2, epsilon=0.31)
+    assert stars.replayed
+    assert told.replayed
+    assert stars.value == spread.stars(3)
+    assert curator.budget() == spent
+
+
+def test_what_is_spent_on_edges_is_in_no_account_of_people_and_no_analysts(curators):
+    with a_curator("edge") as curator:
+        first = curator.graph("friends").edges(epsilon=0.5, analyst="ada")
+        again = curator.graph("friends").edges(epsilon=0.5, analyst="bob")
+        spent = {balance.account: (balance.unit, balance.spent.epsilon) for balance in curator.budget()}
+        assert spent == {
+            "dataset": ("person", 0),
+            "edges of friends": ("edge", 0.5),
+            "ada": ("person", 0),
+            "bob": ("person", 0),
+        }
+        assert (first.replayed, again.replayed) == (False, True)
+        assert [b.account for b in curator.budget(analyst="ada")] == ["dataset", "edges of friends", "ada"]
+        card = curator.card()
+        assert card.spent.epsilon == 0
+        assert not card.totals
+        assert [(each.graph, each.spent.epsilon) for each in card.edges] == [("friends", 0.5)]
+        assert "k times" in card.edges[0].in_words
+        assert card.releases[0].unit == "edge"
+        (charge,) = curator.ledger.charges_with(first.receipt)
+        assert (charge.body["unit"], charge.body["graph"], charge.body["accounts"]) == (
+            "edge",
+            "friends",
+            ["edges:friends"],
+        )
+        assert verify(curator.ledger).sound
+
+
+def test_an_account_of_edges_ends_like_any_other_and_people_still_pay():
+    with a_curator("edge", catalog=EDGE.replace("budget = { epsilon = 1000 }", "budget = { epsilon = 1 }")) as curator:
+        curator.graph("friends").edges(epsilon=0.8)
+        with pytest.raises(BudgetExceeded, match="edges of friends"):
+            curator.graph("friends").edges(epsilon=0.3)
+        assert not curator.graph("friends").explain("edges", epsilon=0.3).charged["edges of friends"]
+
+
+READERS = {
+    "ask": lambda c: c.ask("SELECT COUNT(*) FROM friendships", epsilon=1),
+    "join": lambda c: c.ask("SELECT COUNT(*) FROM people p JOIN Friendships f ON p.person = f.a", epsilon=1),
+    "subquery": lambda c: c.ask("SELECT COUNT(*) FROM people WHERE person IN (SELECT a FROM friendships)", epsilon=1),
+    "with": lambda c: c.ask("WITH f AS (SELECT a FROM friendships) SELECT COUNT(*) FROM f", epsilon=1),
+    "explain": lambda c: c.explain("SELECT COUNT(*) FROM friendships", epsilon=1),
+    "synth": lambda c: c.synthesize("friendships", epsilon=0.1),
+    "tabulate": lambda c: c.plan_tables("SELECT a FROM friendships", marginals(1), epsilon=0.1),
+    "session": lambda c: c.plan_session("friendships", questions=3, epsilon=0.1),
+    "watch": lambda c: c.watch("SELECT COUNT(*) FROM friendships", threshold=5, epsilon=1),
+    "bounds": lambda c: c.estimate_bounds("friendships", "a", epsilon=1),
+}
+
+
+@privacies
+@pytest.mark.parametrize("reader", READERS)
+def test_no_question_reads_the_edges_and_the_refusal_names_the_verb(reader, privacy, curators):
+    spent = curators[privacy].budget()
+    with pytest.raises(NotAllowed, match=r"discreet graph friends edges"):
+        READERS[reader](curators[privacy])
+    assert curators[privacy].budget() == spent
+    assert "friendships" not in {table["name"] for table in curators[privacy].catalog().tables}
+    assert curators[privacy].catalog().graphs[0]["privacy"] == privacy
+
+
+@pytest.mark.parametrize(
+    ("verb", "given"),
+    [
+        ("edges", {}),
+        ("edges", {"epsilon": 0}),
+        ("edges", {"epsilon": 1, "max_degree": 0}),
+        ("edges", {"epsilon": 1, "per_node": 3}),
+        ("nothing", {"epsilon": 1}),
+        ("stars", {"epsilon": 1}),
+        ("rumour", {"epsilon": 1, "transmission": 2}),
+        ("assortativity", {"epsilon": 1, "attribute": "note"}),
+        ("assortativity", {"epsilon": 1}),
+        ("degrees", {"epsilon": 1, "max_degree": 500_000}),
+    ],
+)
+def test_a_refusal_comes_before_anything_is_charged_or_read(verb, given, curators, monkeypatch):
+    curator = curators["node"]
+    monkeypatch.setattr(type(curator._engine), "network", lambda *_, **__: pytest.fail("edges were read"))
+    spent, entries = curator.budget(), curator.ledger.head()
+    for call in (curator.graph("friends").ask, curator.graph("friends").explain):
+        with pytest.raises(DiscreetError):
+            call(verb, **given)
+    assert (curator.budget(), curator.ledger.head()) == (spent, entries)
+
+
+def test_a_plan_reads_no_edge(curators, monkeypatch):
+    for privacy in CATALOGS:
+        monkeypatch.setattr(type(curators[privacy]._engine), "network", lambda *_, **__: pytest.fail("edges were read"))
+        for verb, said in SETTINGS.items():
+            plan = curators[privacy].graph("friends").explain(verb, epsilon=0.77, **said)
+            assert not plan.asked_before
+            assert (plan.within is None) == (verb == "clustering" or (privacy == "edge" and verb == "triangles"))
+
+
+def test_a_network_that_is_not_there_is_refused_by_name(curators):
+    with pytest.raises(UnknownName, match="friends"):
+        curators["node"].graph("enemies")
+    with pytest.raises(BadInput):
+        curators["node"].graph("friends").edges(epsilon=None)
+
+
+@privacies
+def test_nothing_that_was_planted_is_ever_told(privacy, curators, caplog):
+    caplog.set_level(logging.DEBUG)
+    friends, told = curators[privacy].graph("friends"), []
+    for verb, said in SETTINGS.items():
+        answer = friends.ask(verb, epsilon=0.9, **said)
+        told += [repr(answer), str(answer.facts), answer.stored.decode()]
+    told += [repr(friends), str(curators[privacy].card()), str(curators[privacy].history()), caplog.text]
+    assert PLANTED not in "".join(told)
