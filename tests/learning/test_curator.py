@@ -7,6 +7,7 @@ import logging
 import signal
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -18,15 +19,19 @@ from discreet.learning import (
     PCA,
     Category,
     DecisionTree,
+    FiniteClass,
     KMeans,
     LinearRegression,
     LogisticRegression,
     Moments,
     NaiveBayes,
     Number,
+    finite,
 )
 from discreet.learning.deciding import Decider
+from discreet.learning.hypotheses import conjunctions, halfspaces, own, stumps
 from discreet.ledger import verify
+from discreet.mechanisms import Exponential
 from discreet.opening import open_curator
 from tests.learning.dying import ASKED, learn
 from tests.synthetic.dying import prepared
@@ -77,6 +82,7 @@ MODELS = [
     NaiveBayes(target="died", features=["age", "ward"]),
     DecisionTree(target="died", features=["age", "ward"], depth=2),
     KMeans(features=["age", "cost"], clusters=2),
+    FiniteClass(target="died", features=["age", "ward"], hypotheses=stumps(4, [0.5, *range(5, 100, 5)])),
 ]
 
 
@@ -136,7 +142,9 @@ def test_rows_whose_label_is_missing_are_left_out_and_missing_values_are_not():
         )
 
 
-@pytest.mark.parametrize("kind", [LogisticRegression, NaiveBayes, DecisionTree])
+@pytest.mark.parametrize(
+    "kind", [LogisticRegression, NaiveBayes, DecisionTree, partial(FiniteClass, hypotheses=stumps(4, range(0, 100, 7)))]
+)
 def test_an_evaluation_counts_what_the_model_decides_and_is_paid_for_once(kind):
     with a_curator(CATALOG.replace("epsilon = 30", "epsilon = 100000")) as curator:
         model = curator.learn(kind(target="died", features=["age", "ward"]), "visits", rho=5)
@@ -176,7 +184,7 @@ def test_an_evaluation_is_refused_where_rows_are_seen_in_another_way_or_nothing_
 def test_a_pure_account_takes_what_has_a_pure_epsilon_and_refuses_the_rest_with_a_next_step():
     with a_curator(PURE) as curator:
         for model in MODELS:
-            if isinstance(model, NaiveBayes | DecisionTree | KMeans):
+            if isinstance(model, NaiveBayes | DecisionTree | KMeans | FiniteClass):
                 learned = curator.learn(model, "visits", epsilon=1)
                 assert learned.loss.delta == 0
                 if not isinstance(model, KMeans):
@@ -185,7 +193,9 @@ def test_a_pure_account_takes_what_has_a_pure_epsilon_and_refuses_the_rest_with_
             before = curator.budget()
             with pytest.raises(NeedsDelta) as refusal:
                 curator.learn(model, "visits", epsilon=1)
-            assert "NaiveBayes" in refusal.value.next_step
+            assert all(
+                kind in refusal.value.next_step for kind in ("NaiveBayes", "DecisionTree", "KMeans", "FiniteClass")
+            )
             assert curator.budget() == before
 
 
@@ -217,6 +227,75 @@ def test_what_is_refused_is_refused_before_anything_is_charged_or_read(model, so
         with pytest.raises(refusal):
             curator.learn(model, source, **price)
         assert curator.budget()[0].spent.epsilon == 0
+
+
+def test_a_finite_class_errs_on_protected_rows_as_it_does_on_the_same_rows_in_an_array():
+    """Numbers are the middles of bins, yes is 1, other values have a 1 or 0 each; the errors are those of the array, and the best one comes out."""
+    rows = frame().filter(frame()["died"].is_valid()).to_pydict()
+    bits = np.column_stack([[2 * (age // 2) + 0.5 for age in rows["age"]], rows["died"]])
+    old = np.array(rows["age"]) >= 40
+    hypotheses = stumps(2, range(0, 100, 10))
+    errors = FiniteClass(hypotheses=hypotheses, epsilon=1)._errors(np.floor(bits * 1024).astype(np.int64), old)
+    source = "SELECT age, died, age >= 40 AS old FROM visits WHERE died IS NOT NULL"
+    with a_curator(CATALOG.replace("epsilon = 30", "epsilon = 100000")) as curator:
+        wanted = FiniteClass(target="old", features=[Number("age", bins=50), "died"], hypotheses=hypotheses)
+        seen = []
+        measure = Exponential.release
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(
+                Exponential, "release", lambda self, scores, bits: (seen.append(scores), measure(self, scores, bits))[1]
+            )
+            learned = curator.learn(wanted, source, epsilon=500)
+        assert (-seen[0]).tolist() == errors.tolist()
+        assert errors[learned.chosen] == errors.min() == 0
+        assert learned.name == "age >= 40"
+        assert learned.predict({"age": [39, 41], "died": [True, False]}).tolist() == [False, True]
+        assert "age >= 40" in learned.card().rows[0]["number"]
+        assert curator.evaluate(learned, source, rho=1000).accuracy.value > 0.99
+
+
+@pytest.mark.parametrize("of", ["conjunctions", "stumps", "halfspaces", "own"])
+def test_what_a_hypothesis_decides_in_the_engine_is_what_it_says(of, monkeypatch):
+    functions = {"young": lambda row: row[0] < 50, "dead": lambda row: row[1] == 1}
+    classes = {"conjunctions": conjunctions(2), "stumps": stumps(2, [0.5, 33.2, 70]), "own": own(2, functions),
+               "halfspaces": halfspaces(2, weights=2, offsets=[-40, 0, 33.2])}  # fmt: skip
+    features = ["died", Category("flag")] if of == "conjunctions" else [Number("age", bins=20), "died"]
+    source = "SELECT age, died, age > 50 AS flag, ward = 'A' AS is_a FROM visits"
+    with a_curator(CATALOG.replace("epsilon = 30", "epsilon = 1e9")) as curator:
+        learned = curator.learn(
+            FiniteClass(target="is_a", features=features, hypotheses=classes[of]), source, epsilon=1
+        )
+        assert curator.learn(
+            FiniteClass(target="is_a", features=features, hypotheses=classes[of]), source, epsilon=1
+        ).replayed
+        if of == "own":
+            with pytest.raises(BadInput):
+                curator.evaluate(learned, source, rho=1)
+            return
+        _, tables = learned._numbers_of(learned.domain)
+        codes = np.stack(np.meshgrid(*(range(len(table)) for table in tables), indexing="ij"), axis=-1).reshape(-1, 2)
+        for chosen in range(len(classes[of])):
+            learned.chosen = chosen
+            deciding = learned.deciding()
+            says = learned.hypotheses.says(finite._vectors(tables, codes))[:, chosen]
+            no, yes = (
+                np.array(
+                    [score.constant + sum(score.entries[at][code] for at, code in enumerate(row)) for row in codes]
+                )
+                for score in deciding.scores
+            )
+            assert ((yes > no) == says).all()
+
+
+def test_functions_of_ones_own_are_another_question_where_they_say_something_else():
+    with a_curator() as curator:
+        asked = [own(1, {"f": function}) for function in (lambda row: row[0] < 50, lambda row: row[0] < 60)]
+        models = [FiniteClass(target="died", features=["age"], hypotheses=each) for each in asked]
+        first, second = (curator.learn(model, "visits", epsilon=0.5, name=f"f{n}") for n, model in enumerate(models))
+        assert (first.replayed, second.replayed) == (False, False)
+        assert first.receipt != second.receipt
+        with pytest.raises(BadInput):
+            curator.release("f0").model.card()  # nothing that was stored is ever run
 
 
 def test_a_plan_draws_nothing_solves_nothing_and_reads_nothing(monkeypatch):

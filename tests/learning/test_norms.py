@@ -234,3 +234,45 @@ def test_a_level_of_splits_is_paid_for_once_whatever_the_number_of_parts():
     counts = measurer.parts((first, second), "y", measurer.parts_noise(2, "y", Fraction(1, 2)))
     assert counts.shape == (4, 3)
     assert measurer.left == 0
+
+
+def every_hypothesis(codes):
+    """All functions of two columns of two and three codes."""
+    cells = codes[:, 0] * 3 + codes[:, 1]
+    return (np.arange(64) >> cells[:, None] & 1).astype(bool)
+
+
+def domain_of_two_classes(relation, rows):
+    columns = (Column("a", (0, 1)), Column("b", (0, 1, 2)), Column("y", (0, 1)))
+    return Domain(columns, rows, relation)
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_over_all_neighbours_errors_of_every_hypothesis_move_by_what_a_choice_is_made_for(rows):
+    cells = list(itertools.product(range(2), range(3), range(2)))
+    people = [list(own) for own in itertools.combinations_with_replacement(cells, rows)]
+    domain = domain_of_two_classes(Neighbours.ADD_REMOVE, rows)
+    others = [cells[0], cells[7], cells[7]]
+    errors = np.array([measuring(others + own, domain)._errors(every_hypothesis, 64) for own in people])
+    coming = errors - measuring(others, domain)._errors(every_hypothesis, 64)
+    assert (coming.min(), coming.max()) == (0, rows)  # all one way: monotone
+    replaced = errors[:, None, :] - errors[None, :, :]
+    assert (replaced.min(), replaced.max()) == (-rows, rows)
+    for relation in RELATIONS:
+        measurer = measuring(others, domain_of_two_classes(relation, rows), budget=PureAdaptive(epsilon=1))
+        choice = measurer.error_choice(64, Fraction(1))
+        assert (choice.sensitivity, choice.monotone) == (rows, relation is Neighbours.ADD_REMOVE)
+        assert 0 <= measurer.fewest_errors(every_hypothesis, "y", "all", choice) < 64
+        assert measurer.left == 0
+
+
+def test_a_choice_of_a_hypothesis_that_is_too_bold_is_refused():
+    for relation, wrong in (
+        (Neighbours.ADD_REMOVE, {"sensitivity": 1, "monotone": True}),
+        (Neighbours.REPLACE_ONE, {"sensitivity": 2, "monotone": True}),
+    ):
+        measurer = measuring([], domain_of_two_classes(relation, 2), budget=PureAdaptive(epsilon=1))
+        with pytest.raises(BadInput):
+            measurer.fewest_errors(every_hypothesis, "y", "all", Exponential(epsilon=1, size=64, **wrong))
+    with pytest.raises(BadInput):
+        measurer.fewest_errors(every_hypothesis, "a", "all", measurer.error_choice(64, Fraction(1)))

@@ -13,6 +13,7 @@ from discreet.learning import (
     PCA,
     Category,
     DecisionTree,
+    FiniteClass,
     KMeans,
     LinearRegression,
     LogisticRegression,
@@ -21,6 +22,7 @@ from discreet.learning import (
     Number,
 )
 from discreet.learning.deciding import Decider
+from discreet.learning.hypotheses import conjunctions, halfspaces, own, stumps
 from discreet.learning.release import ModelRelease
 from discreet.learning.wire import decider_facts, model_facts, read_decider, read_model
 from tests.opening import open_curator
@@ -43,12 +45,18 @@ MODELS = [
     NaiveBayes(target="is_old", features=[Number("age"), "sex"]),
     DecisionTree(target="is_old", features=["age", "sex"], depth=2),
     KMeans(features=["age"], clusters=2),
+    FiniteClass(target="is_old", features=["age", "sex"], hypotheses=stumps(3, [0.5, 40, 60.5])),
+    FiniteClass(target="is_old", features=["sex"], hypotheses=conjunctions(2)),
+    FiniteClass(target="is_old", features=["age"], hypotheses=halfspaces(1, weights=1, offsets=[-60, 60])),
 ]
-CLASSIFIERS = [model for model in MODELS if isinstance(model, LogisticRegression | NaiveBayes | DecisionTree)]
+CLASSIFIERS = [
+    model for model in MODELS if isinstance(model, LogisticRegression | NaiveBayes | DecisionTree | FiniteClass)
+]
 
 
 def called(model):
-    return type(model).__name__
+    kind = type(model).__name__
+    return f"{kind} of {model.hypotheses.described['class']}" if isinstance(model, FiniteClass) else kind
 
 
 @pytest.fixture(scope="module")
@@ -152,6 +160,8 @@ def test_what_is_refused_near_is_refused_far_by_the_same_name_and_costs_nothing(
         ("bad-input", lambda: face.learn(PCA(features=["age"], components=9), "patients", rho=0.1)),
         ("bad-input", lambda: face.evaluate(bayes, "patients", rho=0.1)),
         ("bad-input", lambda: face.evaluate(moments, "patients", rho=0.1)),
+        ("bad-input", lambda: face.learn(FiniteClass(target="sex", features=["age"], hypotheses=stumps(2, [1])), "patients", rho=1)),
+        ("bad-input", lambda: face.learn(FiniteClass(target="sex", hypotheses=stumps(1, [1])), "patients", rho=1)),
         ("unknown-name", lambda: face.learn(NaiveBayes(target="sex", features=["none"]), "patients", rho=0.1)),
         ("needs-values", lambda: face.plan_learning(Moments(features=["zip"]), "patients", rho=0.1)),
         ("scale-out-of-range", lambda: face.learn(moments, "patients", rho=1e-300)),
@@ -248,6 +258,26 @@ def test_decisions_that_do_not_fit_are_refused_before_anything_is_paid_for(serve
     assert (made["kind"], np.array(made["matrix"]).shape, made["classes"]) == ("evaluate", (2, 2), ["F", "M"])
     assert 0 <= made["accuracy"]["value"] <= 1
     assert made["accuracy"]["within"] > 0
+
+
+def test_functions_of_ones_own_and_classes_without_end_are_not_sent(server):
+    mine = FiniteClass(target="sex", features=["age"], hypotheses=own(1, {"f": lambda row: row[0] > 3}))
+    with discreet.connect(server.url, key=server.alice) as far, pytest.raises(DiscreetError) as caught:
+        far.learn(mine, "patients", rho=0.01)
+    assert "at hand" in caught.value.next_step
+    model = {"kind": "FiniteClass", "features": ["age"], "target": "sex"}
+    for hypotheses, code in (
+        ({"class": "conjunctions", "columns": 9}, "too-large"),
+        ({"class": "conjunctions", "columns": 2000}, "too-large"),
+        ({"class": "halfspaces", "columns": 16, "weights": 100, "steps": [0]}, "too-large"),
+        ({"class": "stumps", "columns": 2000, "steps": list(range(10)), "both": True}, "too-large"),
+        ({"class": "stumps", "columns": 1, "steps": [], "both": True}, "bad-input"),
+        ({"class": "stumps", "columns": 1}, "bad-input"),
+        ({"class": "own", "columns": 1}, "bad-input"),
+        ({"columns": 1}, "bad-input"),
+    ):
+        refused = send(server, {"source": "patients", "rho": 0.01, "model": {**model, "hypotheses": hypotheses}})
+        assert refused.json()["error"]["code"] == code, hypotheses
 
 
 @pytest.mark.parametrize("model", MODELS, ids=called)

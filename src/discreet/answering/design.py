@@ -7,7 +7,7 @@ others. The norms are proved in `docs/proofs/learning.md`.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
@@ -265,6 +265,20 @@ class SumMeasurer(Measurer, Protocol):
 
     def confusion_noise(self, deciding: Deciding, label: str, share: Fraction) -> Gaussian | Laplace:
         """The mechanism of that, for so much. Nothing is spent."""
+
+    def error_choice(self, hypotheses: int, share: Fraction) -> Exponential:
+        """The mechanism that chooses one of so many hypotheses by their errors, for so much. Nothing is spent."""
+
+    def fewest_errors(
+        self,
+        says: Callable[[Counts], NDArray[np.bool_]],
+        label: str,
+        digest: str,
+        mechanism: Exponential,
+    ) -> int:
+        """The hypothesis that errs on few rows, noisily: `says` has for rows of codes of all columns but the label, which is the last, whether each
+        hypothesis says yes, which is right for the second label; `digest` names the class.
+        """
 
     def parts_noise(self, levels: int, label: str, share: Fraction) -> Gaussian | Laplace:
         """The mechanism of `parts` after so many levels of splits, for so much. Nothing is spent."""

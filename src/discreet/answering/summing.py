@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.answering.budgets import whole_units
 from discreet.answering.design import IMPURITY, SCALE, Deciding, Design, impurity
@@ -20,6 +21,9 @@ from discreet.errors import BadInput
 from discreet.exact import exact, root_above
 from discreet.loss import Neighbours
 from discreet.mechanisms import Exponential, Gaussian, Laplace, Mechanism, PermuteAndFlip
+
+_ANSWERS = 1 << 24
+"""Of hypotheses about cells, in memory at once."""
 
 
 class Summing(Measuring):
@@ -194,6 +198,38 @@ class Summing(Measuring):
         counts = np.zeros((deciding.classes, parts.shape[1]), np.int64)
         np.add.at(counts, np.array(deciding.class_of_part), parts)
         return counts
+
+    # Hypotheses
+
+    def error_choice(self, hypotheses: int, share: Fraction) -> Exponential:
+        amount = whole_units(share)
+        epsilon = amount if self.is_pure else self._run.meter.budget.epsilon_of_choice(amount)
+        return Exponential(sensitivity=self.domain.count, epsilon=epsilon, size=hypotheses, monotone=self._is_monotone)
+
+    def fewest_errors(
+        self, says: Callable[[Counts], NDArray[np.bool_]], label: str, digest: str, mechanism: Exponential
+    ) -> int:
+        fits = isinstance(mechanism, Exponential) and exact(mechanism.sensitivity) >= self.domain.count
+        if not fits or (mechanism.monotone and not self._is_monotone) or self.domain.names[-1] != label:
+            raise BadInput("This choice is not among these hypotheses.", next_step="Make it with `error_choice`.")
+        asked = about("hypothesis", paid=mechanism, label=label, hypotheses=digest, count=mechanism.size)
+
+        def drawn() -> Counts:
+            return np.array([self._run.meter.draw(mechanism, -self._errors(says, mechanism.size))], np.int64)
+
+        return int(self._run.look(asked, paid=mechanism, drawn=drawn).outcome[0])
+
+    def _errors(self, says: Callable[[Counts], NDArray[np.bool_]], hypotheses: int) -> Counts:
+        """How often each hypothesis errs: every row counts once or not at all, whatever is said."""
+        table = self._exact(self.domain.check(self.domain.names))
+        cells = np.argwhere(table)
+        times, errors = table[table != 0], np.zeros(hypotheses, np.int64)
+        block = max(1, _ANSWERS // hypotheses)
+        for at in range(0, len(cells), block):
+            part = cells[at : at + block]
+            wrong = np.asarray(says(part[:, :-1]), np.bool_) != (part[:, -1:] == 1)
+            errors += times[at : at + block] @ wrong.reshape(len(part), hypotheses)
+        return errors
 
     # Norms
 

@@ -122,7 +122,7 @@ class LearnsModels(CuratorPart, LearningFace):
         bins = {name_of(feature): count for feature in model.wanted if (count := model.bins_in(feature)) is not None}
         basis = self._rows_for(model.budget, names, bins, source, price, label=model.label, name=name)
         looks, work = afforded(model, basis.domain, basis.budget)
-        what, purpose = type(model).__name__, model.described
+        what, purpose = type(model).__name__, model.described_for(basis.domain)
         run = basis.run(what, purpose=purpose, measure=model.measure, looks=work.columns, computing=work.seconds)
         return run, looks
 

@@ -5,196 +5,185 @@ Classes are public, and every hypothesis is a function of one row in whole numbe
 
 from __future__ import annotations
 
-import itertools
+import hashlib
 import math
-from collections.abc import Callable, Sequence
+import re
 from dataclasses import dataclass, field
-from fractions import Fraction
 from numbers import Real
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from discreet.errors import BadData, BadInput
-from discreet.exact import Number, exact, finite, read_count, read_epsilon, read_level
+from discreet.accounting.account import Account
+from discreet.answering.design import Deciding, Score, SumMeasurer
+from discreet.answering.domain import Column, Domain
+from discreet.answering.transcript import Transcript
+from discreet.errors import BadData, BadInput, TooLarge
+from discreet.exact import Number, exact, read_epsilon, read_level
+from discreet.learning.card import Learned
+from discreet.learning.classifier import Classifier
+from discreet.learning.features import Category, Feature, is_numeric, middle, name_of
+from discreet.learning.hypotheses import (
+    GRID,
+    Booleans,
+    Hypotheses,
+    Integers,
+    conjunctions,
+    halfspaces,
+    own,
+    stumps,
+    thresholds,
+)
+from discreet.learning.looks import NoisyLook, Work
+from discreet.learning.model import Floats
+from discreet.learning.moments import label_name
+from discreet.ledger.releases import rebuild_as
 from discreet.loss import Loss, Neighbours, read_neighbours
 from discreet.mechanisms import Exponential
-from discreet.mechanisms.bounded import Account
 from discreet.mechanisms.reading import read_items
 from discreet.noise import SYSTEM_BITS
-from discreet.noise.choice import MOST_CANDIDATES
 
-Integers = NDArray[np.int64]
-Booleans = NDArray[np.bool_]
-GRID = 1 << 10
-"""Numbers are put on so many steps of 1, from -GRID to GRID times GRID."""
+__all__ = ["GRID", "FiniteClass", "Hypotheses", "conjunctions", "halfspaces", "own", "stumps", "thresholds"]
+
+MOST_ANSWERS = 2**31
+"""Of all hypotheses about all cells that there can be: within the time that a run is given."""
+_ANSWER = 3e-9
+"""Seconds for one of them."""
 _FARTHEST = 1 << 40
 _CELLS = 1 << 24
 _bits = SYSTEM_BITS
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Hypotheses:
-    """A finite class of functions from a row to yes or no.
-
-    Args:
-        names: One a function, public.
-        columns: How many numbers a row has.
-        says: From rows of whole numbers (in steps of 1/`GRID`) to an array with a row each and a column for each function.
-    """
-
-    names: tuple[str, ...]
-    columns: int
-    says: Callable[[Integers], Booleans]
-
-    def __post_init__(self) -> None:
-        if not 1 <= len(self.names) <= MOST_CANDIDATES:
-            raise BadInput("A class has from 1 to 2**24 hypotheses.", next_step="Take fewer columns or a coarser grid.")
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-
-def conjunctions(columns: int) -> Hypotheses:
-    """All ANDs of columns of 0 and 1, each of them required, required not, or left out: 3**columns.
-
-    Args:
-        columns: How many, at most 10.
-    """
-    count = read_count(columns, name="columns", most=10)
-    forms = list(itertools.product((None, True, False), repeat=count))
-    names = [
-        " and ".join(("" if wanted else "not ") + f"x{at}" for at, wanted in enumerate(form) if wanted is not None)
-        for form in forms
-    ]
-
-    def says(rows: Integers) -> Booleans:
-        yes = rows == GRID
-        answers = np.ones((len(rows), len(forms)), bool)
-        for place, form in enumerate(forms):
-            for at, wanted in enumerate(form):
-                if wanted is not None:
-                    answers[:, place] &= yes[:, at] == wanted
-        return answers
-
-    return Hypotheses(tuple(name or "always" for name in names), count, says)
-
-
-def thresholds(points: Sequence[Number]) -> Hypotheses:
-    """x0 >= t for each of some points, of one column.
-
-    Args:
-        points: From public knowledge.
-    """
-    return stumps(1, points, both=False)
-
-
-def stumps(columns: int, points: Sequence[Number], *, both: bool = True) -> Hypotheses:
-    """Column >= t, and column < t with `both`, for each column and each of some points.
-
-    Args:
-        columns: How many.
-        points: From public knowledge.
-        both: Whether the other direction is in the class too.
-    """
-    count = read_count(columns, name="columns", most=10_000)
-    at = [_step(point) for point in points]
-    signs = (True, False) if both else (True,)
-    forms = [(column, step, sign) for column in range(count) for step in at for sign in signs]
-    names = [f"x{column} {'>=' if sign else '<'} {step / GRID:g}" for column, step, sign in forms]
-    places, steps = np.array([form[0] for form in forms], np.int64), np.array([form[1] for form in forms], np.int64)
-    wanted = np.array([form[2] for form in forms], bool)
-    return Hypotheses(tuple(names), count, lambda rows: (rows[:, places] >= steps) == wanted)
-
-
-def halfspaces(columns: int, *, weights: int, offsets: Sequence[Number]) -> Hypotheses:
-    """All of w · x >= t, for whole weights from -`weights` to `weights`, not all 0, and some offsets t.
-
-    Args:
-        columns: How many.
-        weights: The largest weight.
-        offsets: From public knowledge.
-    """
-    count, most = read_count(columns, name="columns", most=16), read_count(weights, name="weights", most=100)
-    if (2 * most + 1) ** count * len(offsets) > MOST_CANDIDATES:
-        raise BadInput("These are too many halfspaces.", next_step="Take fewer columns, weights or offsets.")
-    all_weights = [w for w in itertools.product(range(-most, most + 1), repeat=count) if any(w)]
-    steps = [_step(offset) for offset in offsets]
-    matrix = np.array(all_weights, np.int64).T
-    names = [f"{w} · x >= {step / GRID:g}" for w in all_weights for step in steps]
-
-    def says(rows: Integers) -> Booleans:
-        sums = rows @ matrix  # whole numbers: exact, in whatever order they are added
-        return (sums[:, :, None] >= np.array(steps)).reshape(len(rows), -1)
-
-    return Hypotheses(tuple(names), count, says)
-
-
-def own(columns: int, functions: dict[str, Callable[[tuple[float, ...]], bool]]) -> Hypotheses:
-    """A class of one's own. Each function sees one row at a time; what it does not answer with True is a no.
-
-    Args:
-        columns: How many numbers a row has.
-        functions: By name. They must not look at anything but the row.
-    """
-    count = read_count(columns, name="columns", most=10_000)
-
-    def says(rows: Integers) -> Booleans:
-        answers = np.zeros((len(rows), len(functions)), bool)
-        for at, row in enumerate(rows.tolist()):
-            numbers = tuple(step / GRID for step in row)
-            for place, function in enumerate(functions.values()):
-                answers[at, place] = _answer(function, numbers)
-        return answers
-
-    return Hypotheses(tuple(functions), count, says)
-
-
-def _answer(function: Callable[[tuple[float, ...]], bool], row: tuple[float, ...]) -> bool:
-    try:
-        return function(row) is True
-    except Exception:  # noqa: BLE001  nobody's row may decide whether there is an answer
-        return False
-
-
 @dataclass(kw_only=True, eq=False, repr=False)
-class FiniteClass:
-    """Learn which hypothesis of a finite class errs least on labelled rows, one row a person. Pure.
+class FiniteClass(Classifier):
+    """Learn which hypothesis of a finite class errs least on labelled rows. Pure where it is paid for in epsilon.
 
-    Guarantee: epsilon-DP. One person more changes all numbers of errors by 0 or 1, so they are monotone, and add-remove needs half the noise.
+    Guarantee: epsilon-DP. One person more raises all numbers of errors by 0 or 1 (times the rows of a person), so they are monotone, and
+    add-remove needs half the noise.
     Citation: Kasiviswanathan, Lee, Nissim, Raskhodnikova, Smith 2008 (arXiv:0803.0924); Sapienza slides, "Private PAC Learning".
 
     Args:
         hypotheses: The class: `conjunctions(5)`, `stumps(…)`, `thresholds(…)`, `halfspaces(…)` or `own(…)`.
-        epsilon: How much may be learned about a person; there is no default.
-        neighbours: What a person changes: a row that comes or goes, or one that is replaced.
+        features: Whose numbers a hypothesis sees, in order: a number as it is, yes or no as 1 or 0, of other columns 1 or 0 for each value. None
+            for rows at hand in an array.
+        neighbours: Of rows at hand: a row that comes or goes, or one that is replaced.
     """
 
     hypotheses: Hypotheses
-    epsilon: Number
+    features: Any = ()
     neighbours: Neighbours | str = Neighbours.ADD_REMOVE
     chosen: int = field(default=-1, init=False)
     """Which hypothesis was learned."""
 
+    bins = 16
+
     def __post_init__(self) -> None:
         self.neighbours = read_neighbours(self.neighbours)
-        read_epsilon(self.epsilon)
+        if self.epsilon is not None:
+            read_epsilon(self.epsilon)
+        if self.features:
+            super().__post_init__()
 
-    @property
-    def mechanism(self) -> Exponential:
-        """What is charged and drawn."""
-        monotone = self.neighbours is Neighbours.ADD_REMOVE
-        return Exponential(sensitivity=1, epsilon=self.epsilon, size=len(self.hypotheses), monotone=monotone)
+    # On protected rows, and on rows at hand by the names of columns
 
-    def fit(self, rows: Any, y: Any, *, account: Account | None = None) -> Self:
-        """Learn.
+    def _settings(self) -> dict[str, Any]:
+        return {"hypotheses": self.hypotheses.described}
+
+    def described_for(self, domain: Domain) -> dict[str, Any]:
+        """Functions of one's own are known by what they say of every cell."""
+        if self.hypotheses.described is not None:
+            return self.described
+        said = hashlib.sha256(repr(self.hypotheses.names).encode())
+        for block in self._blocks(domain):
+            said.update(np.packbits(self.hypotheses.says(block)).tobytes())
+        return {**self.described, "said": said.hexdigest()}
+
+    def check(self, domain: Domain) -> None:
+        if domain.column(self.target).size != 2:
+            raise BadInput("A hypothesis says yes or no.", next_step="Name a target of two classes.")
+        names = self._numbers_of(domain)[0]
+        if len(names) != self.hypotheses.columns:
+            raise BadInput(
+                f"These features have {len(names)} numbers, and the hypotheses are about {self.hypotheses.columns}.",
+                next_step=f"Make the class for {len(names)}: {', '.join(names[:20])}.",
+            )
+        if domain.cells(domain.check(domain.names)) * len(self.hypotheses) > MOST_ANSWERS:
+            raise TooLarge(
+                "So many hypotheses about so many cells would take too long.",
+                next_step="Take fewer hypotheses, columns or bins.",
+            )
+
+    def work(self, domain: Domain) -> Work:
+        return Work(len(domain.columns), _ANSWER * domain.cells(domain.names) * len(self.hypotheses))
+
+    def looks(self, measurer: SumMeasurer) -> list[NoisyLook[Exponential]]:
+        return [NoisyLook("hypothesis", 1, measurer.error_choice(len(self.hypotheses), measurer.left))]
+
+    def measure(self, measurer: SumMeasurer) -> None:
+        (look,) = self.looks(measurer)
+        _, tables = self._numbers_of(measurer.domain)
+
+        def says(codes: Integers) -> Booleans:
+            return self.hypotheses.says(_vectors(tables, codes))
+
+        class_of = hashlib.sha256(repr(self.hypotheses.described or self.hypotheses.names).encode()).hexdigest()
+        measurer.fewest_errors(says, self.target, class_of, look.noise)
+
+    def conclude(self, _domain: Domain, transcript: Transcript) -> None:
+        self.chosen = int(transcript.steps[0].outcome[0])
+
+    def _numbers_of(self, domain: Domain) -> tuple[list[str], list[Integers]]:
+        """What the numbers of a row are called, and for each feature those of each code, in steps of 1/GRID."""
+        parts = [_numbers(feature, domain.column(name_of(feature))) for feature in self.features]
+        return [name for names, _ in parts for name in names], [table for _, table in parts]
+
+    def _blocks(self, domain: Domain) -> list[Integers]:
+        """The numbers of every cell of the features."""
+        shape = tuple(domain.column(name_of(feature)).size for feature in self.features)
+        codes = np.stack(np.unravel_index(np.arange(math.prod(shape)), shape), axis=1)
+        _, tables = self._numbers_of(domain)
+        size = max(1, _CELLS // len(self.hypotheses))
+        return [_vectors(tables, codes[at : at + size]) for at in range(0, len(codes), size)]
+
+    def deciding(self) -> Deciding:
+        added = self.hypotheses.added
+        if added is None:
+            raise BadInput(
+                "A hypothesis of your own is not evaluated here.", next_step="Use conjunctions, stumps or halfspaces."
+            )
+        _, tables = self._numbers_of(self.domain)
+        entries, start = {}, 0
+        for at, table in enumerate(tables):
+            rows = np.zeros((len(table), self.hypotheses.columns), np.int64)
+            own_places = slice(start, start + table.shape[1])
+            rows[:, own_places] = table
+            parts, constant = added(self.chosen, rows)
+            entries[at] = tuple(int(2 * part) for part in parts[:, own_places].sum(axis=1))
+            start += table.shape[1]
+        none = Score({at: (0,) * len(column) for at, column in entries.items()})
+        return Deciding(2, (none, Score(entries, 2 * constant + 1)))  # a tie is a yes
+
+    # On rows at hand in an array
+
+    def fit(
+        self,
+        rows: Any,
+        y: Any = None,
+        *,
+        account: Account | None = None,
+        neighbours: Neighbours | None = None,
+    ) -> Self:
+        """Learn from rows at hand, one row a person.
 
         Args:
-            rows: An array of numbers, a row a person. They are put on a grid of 1/1024; what is no number is 0.
-            y: Whether each row is a yes: True and 1 are.
+            rows: With features as other models take them; without, an array of numbers, put on a grid of 1/1024; what is no number is 0.
+            y: Whether each row is a yes: True and 1 are, or with features the second class.
             account: What pays for it; nothing is drawn unless it does.
+            neighbours: What a person changes, where it is not said already.
         """
+        self.neighbours = read_neighbours(neighbours or self.neighbours)
+        if self.features:
+            return super().fit(rows, y, account=account, neighbours=self.neighbours)
         steps, yes = _on_grid(rows, self.hypotheses.columns), _labels(y)
         if len(steps) != len(yes):
             raise BadData("There is one label for each row.", next_step="Give as many labels as rows.")
@@ -216,28 +205,61 @@ class FiniteClass:
             errors += times[part] @ wrong
         return errors
 
+    # What was learned
+
     @property
-    def name(self) -> str:
-        """Of the hypothesis that was learned."""
-        if self.chosen < 0:
-            raise BadInput("Nothing is learned yet.", next_step="Call fit first.")
-        return self.hypotheses.names[self.chosen]
+    def mechanism(self) -> Exponential:
+        """What is charged and drawn."""
+        if self.has_learned:
+            return rebuild_as(Exponential, self.transcript.steps[0].about["paid"])
+        monotone = self.neighbours is Neighbours.ADD_REMOVE
+        epsilon = read_epsilon(self.epsilon)
+        return Exponential(sensitivity=1, epsilon=epsilon, size=len(self.hypotheses), monotone=monotone)
 
     @property
     def loss(self) -> Loss:
         """What learning costs."""
-        return Loss(self.mechanism.pure_epsilon)
+        return super().loss if self.has_learned else Loss(self.mechanism.pure_epsilon)
 
-    def predict(self, rows: Any) -> Booleans:
-        """What the hypothesis says of each row.
+    @property
+    def name(self) -> str:
+        """Of the hypothesis that was learned, with the names of columns where they are known."""
+        if self.chosen < 0:
+            raise BadInput("Nothing is learned yet.", next_step="Call fit first.")
+        name = self.hypotheses.names[self.chosen]
+        if not self.has_learned or self.hypotheses.described is None:
+            return name
+        columns = self._numbers_of(self.domain)[0]
+        return re.sub(r"\bx(\d+)\b", lambda place: columns[int(place[1])], name)
+
+    @property
+    def learned(self) -> list[Learned]:
+        return [Learned(f"errors of ({self.name}) above the fewest", float(self.errors_above(0.95)), 0.0)]
+
+    @property
+    def remarks(self) -> list[str]:
+        return ["in 95 of 100 releases the hypothesis errs on at most so many rows more than the best of its class"]
+
+    def predict_proba(self, rows: Any) -> Floats:
+        yes = self._says(rows)
+        return np.stack([~yes, yes], axis=1).astype(np.float64)
+
+    def predict(self, rows: Any) -> Any:
+        """What the hypothesis says of each row: a class with features, yes or no without.
 
         Args:
             rows: As `fit` takes them.
         """
+        return super().predict(rows) if self.has_learned else self._says(rows)
+
+    def _says(self, rows: Any) -> Booleans:
         self.name  # noqa: B018  refuses if nothing is learned
-        chosen, steps = self.chosen, _on_grid(rows, self.hypotheses.columns)
+        if self.has_learned:
+            steps = _vectors(self._numbers_of(self.domain)[1], np.maximum(self.codes(rows), 0))
+        else:
+            steps = _on_grid(rows, self.hypotheses.columns)
         block = max(1, _CELLS // len(self.hypotheses))
-        parts = [self.hypotheses.says(steps[at : at + block])[:, chosen] for at in range(0, len(steps), block)]
+        parts = [self.hypotheses.says(steps[at : at + block])[:, self.chosen] for at in range(0, len(steps), block)]
         return np.concatenate(parts) if parts else np.zeros(0, bool)
 
     def errors_above(self, confidence: Number) -> int:
@@ -281,14 +303,25 @@ class FiniteClass:
 
     def __repr__(self) -> str:
         known = f"learned: {self.name}" if self.chosen >= 0 else "nothing learned yet"
-        return f"FiniteClass of {len(self.hypotheses):,} hypotheses, ε {float(exact(self.epsilon)):.4g}; {known}"
+        price = "" if self.epsilon is None else f", ε {float(exact(self.epsilon)):.4g}"
+        return f"FiniteClass of {len(self.hypotheses):,} hypotheses{price}; {known}"
 
 
-def _step(point: Number) -> int:
-    number = finite(point)
-    if number is None:
-        raise BadInput("Points are finite numbers.", next_step="Give numbers from public knowledge.")
-    return math.ceil(Fraction(number) * GRID)
+def _numbers(feature: Feature, column: Column) -> tuple[list[str], Integers]:
+    """What the numbers of a feature are called, and those of each code: one for numbers and for yes or no, else one for each value."""
+    labels = [label for label in column.labels if label is not None]
+    if is_numeric(column) and not isinstance(feature, Category):
+        steps = [0 if label is None else math.floor(middle(label) * GRID) for label in column.labels]
+        return [column.name], np.array([steps], np.int64).T
+    if all(isinstance(label, bool) for label in labels):
+        return [column.name], np.array([[GRID * (label is True)] for label in column.labels], np.int64)
+    cells = [[GRID * (label == value) for value in labels] for label in column.labels]
+    return [label_name(column.name, value) for value in labels], np.array(cells, np.int64)
+
+
+def _vectors(tables: list[Integers], codes: Integers) -> Integers:
+    """The numbers of each row of codes."""
+    return np.concatenate([table[codes[:, at]] for at, table in enumerate(tables)], axis=1)
 
 
 def _on_grid(rows: Any, columns: int) -> Integers:

@@ -109,6 +109,10 @@ class Model(ABC):
             **self._settings(),
         }
 
+    def described_for(self, domain: Domain) -> dict[str, Any]:  # noqa: ARG002  most are described by themselves
+        """The same, where what it does is known by the rows it is about."""
+        return self.described
+
     def _settings(self) -> dict[str, Any]:
         return {}
 
@@ -218,7 +222,7 @@ class Model(ABC):
         if cls.needs_rho and not isinstance(budget, Adaptive):
             raise NeedsDelta(
                 f"{cls.__name__} is learned with Gaussian noise, which has no pure epsilon.",
-                next_step="Give a delta such as 1e-6 on an account that has one; on a pure account use NaiveBayes, DecisionTree or KMeans.",
+                next_step="Give a delta such as 1e-6 on an account that has one; on a pure account use NaiveBayes, DecisionTree, KMeans or FiniteClass.",
             )
         return budget
 

@@ -12,7 +12,9 @@ from discreet.errors import BadRelease
 from discreet.learning.bayes import NaiveBayes
 from discreet.learning.clusters import KMeans
 from discreet.learning.components import PCA
-from discreet.learning.features import rebuilt
+from discreet.learning.features import Feature, rebuilt
+from discreet.learning.finite import FiniteClass
+from discreet.learning.hypotheses import rebuilt as rebuilt_class
 from discreet.learning.linear import LinearRegression
 from discreet.learning.logistic import LogisticRegression
 from discreet.learning.model import PURPOSE, Model
@@ -21,11 +23,11 @@ from discreet.learning.tree import DecisionTree
 
 MODELS: dict[str, type[Model]] = {
     kind.__name__: kind
-    for kind in (DecisionTree, KMeans, LinearRegression, LogisticRegression, Moments, NaiveBayes, PCA)
+    for kind in (DecisionTree, FiniteClass, KMeans, LinearRegression, LogisticRegression, Moments, NaiveBayes, PCA)
 }
 
 
-_OF_ALL = ("kind", "model", "columns", "target")
+_OF_ALL = ("kind", "model", "columns", "target", "said")
 
 
 class ModelRelease(RunRelease, kind=PURPOSE):
@@ -77,4 +79,17 @@ def model_of(purpose: dict[str, Any]) -> Model:
     features = [rebuilt(column) for column in columns]
     if purpose["target"]:
         settings["target"] = features.pop()
-    return kind(features=features, **settings)
+    return built(kind, features, settings)
+
+
+def built(kind: type[Model], features: list[Feature], settings: Mapping[str, Any]) -> Model:
+    """A model by its parameters, a class of hypotheses as JSON has it.
+
+    Args:
+        kind: Of model.
+        features: What it sees of a row.
+        settings: All else.
+    """
+    if "hypotheses" not in settings:
+        return kind(features=features, **settings)
+    return kind(features=features, **{**settings, "hypotheses": rebuilt_class(settings["hypotheses"])})

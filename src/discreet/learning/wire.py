@@ -8,12 +8,16 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.answering.design import Deciding, Score, Split
-from discreet.errors import BadInput
+from discreet.errors import BadInput, TooLarge
 from discreet.learning.deciding import Decider
 from discreet.learning.features import Category, Feature, Number, name_of
+from discreet.learning.hypotheses import size_of
 from discreet.learning.model import Model
-from discreet.learning.release import MODELS, settings_in
+from discreet.learning.release import MODELS, built, settings_in
 from discreet.learning.wanted import check_wanted
+
+MOST_HYPOTHESES = 2**14
+"""Of a class that comes from elsewhere: all of them are written down before anything is paid for."""
 
 
 def model_facts(model: Model) -> dict[str, Any]:
@@ -29,6 +33,11 @@ def model_facts(model: Model) -> dict[str, Any]:
         name: float(value) if isinstance(value, Fraction) else value
         for name, value in settings_in(model.described).items()
     }
+    if "hypotheses" in settings and settings["hypotheses"] is None:
+        raise BadInput(
+            "Functions of your own stay where they are.",
+            next_step="Use conjunctions, stumps, thresholds or halfspaces; or a curator at hand.",
+        )
     return {"kind": type(model).__name__, **named, **settings}
 
 
@@ -42,6 +51,10 @@ def read_model(facts: Mapping[str, Any]) -> Model:
     kind, features = MODELS.get(facts["kind"]), [_feature(each) for each in facts["features"]]
     if kind is None:
         raise BadInput("There is no such model.", next_step=f"Use one of: {', '.join(MODELS)}.")
+    if size_of(settings.get("hypotheses", {})) > MOST_HYPOTHESES:
+        raise TooLarge(
+            f"A class has at most {MOST_HYPOTHESES:,} hypotheses here.", next_step="Take fewer columns or points."
+        )
     if "target" in settings:
         settings["target"] = _feature(settings["target"])
     if not settings.keys() <= {each.name for each in fields(kind) if each.init}:
@@ -49,7 +62,7 @@ def read_model(facts: Mapping[str, Any]) -> Model:
             f"{kind.__name__} takes other parameters.",
             next_step="Leave out what it has not, such as passes or a target.",
         )
-    return kind(features=features, **settings)
+    return built(kind, features, settings)
 
 
 def _feature_facts(feature: Feature) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
@@ -40,6 +40,16 @@ class CategoryFeature(WithoutNulls):
 _Feature = _Name | NumberFeature | CategoryFeature
 
 
+class HypothesisClass(WithoutNulls):
+    """A finite class: all conjunctions, stumps with a threshold at some steps of 1/1024, or halfspaces with whole weights and offsets at such steps."""
+
+    kind: Annotated[Literal["conjunctions", "stumps", "halfspaces"], Field(alias="class")]
+    columns: Annotated[int, Field(ge=1, le=_MOST)]
+    steps: Annotated[list[Annotated[int, Field(ge=-(2**50), le=2**50)]], Field(max_length=2**14)] | None = None
+    both: bool | None = None
+    weights: Annotated[int, Field(ge=1, le=100)] | None = None
+
+
 class WantedModel(WithoutNulls):
     """A model that is to be learned, by the names of columns; the catalog knows their bounds, values and classes."""
 
@@ -51,6 +61,7 @@ class WantedModel(WithoutNulls):
     clusters: _Whole | None = None
     components: _Whole | None = None
     ridge: Positive | None = None
+    hypotheses: HypothesisClass | None = None
 
 
 class Learning(PaidRun):
@@ -86,7 +97,7 @@ class Learning(PaidRun):
 
     @property
     def _model(self) -> Model:
-        return read_model(self.model.model_dump(exclude_none=True))
+        return read_model(self.model.model_dump(exclude_none=True, by_alias=True))
 
 
 _Entry = Annotated[int, Field(ge=-(2**31), le=2**31)]

@@ -1,0 +1,234 @@
+"""Finite classes of hypotheses: public functions from a row of whole numbers to yes or no."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import BadInput
+from discreet.exact import Number, finite, read_count
+from discreet.noise.choice import MOST_CANDIDATES
+
+Integers = NDArray[np.int64]
+Booleans = NDArray[np.bool_]
+Added = Callable[[int, Integers], tuple[Integers, int]]
+GRID = 1 << 10
+"""Numbers are put on so many steps of 1, from -GRID to GRID times GRID."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Hypotheses:
+    """A finite class of functions from a row to yes or no.
+
+    Args:
+        names: One a function, public.
+        columns: How many numbers a row has.
+        says: From rows of whole numbers (in steps of 1/`GRID`) to an array with a row each and a column for each function.
+        described: What class it is, as JSON has it; nothing for one of functions of your own.
+        added: What each number of a row adds, to a constant, for one of the functions: it says yes where the sum is at least 0. None where
+            functions are not of this form.
+    """
+
+    names: tuple[str, ...]
+    columns: int
+    says: Callable[[Integers], Booleans]
+    described: Mapping[str, Any] | None = None
+    added: Added | None = None
+
+    def __post_init__(self) -> None:
+        check_size(len(self.names))
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+
+def check_size(hypotheses: int) -> None:
+    """Refuse none, and more than can be chosen among.
+
+    Args:
+        hypotheses: How many there are.
+    """
+    if not 1 <= hypotheses <= MOST_CANDIDATES:
+        raise BadInput("A class has from 1 to 2**24 hypotheses.", next_step="Take fewer columns or a coarser grid.")
+
+
+def conjunctions(columns: int) -> Hypotheses:
+    """All ANDs of columns of 0 and 1, each of them required, required not, or left out: 3**columns.
+
+    Args:
+        columns: How many, at most 10.
+    """
+    count = read_count(columns, name="columns", most=10)
+    forms = list(itertools.product((None, True, False), repeat=count))
+    names = [
+        " and ".join(("" if wanted else "not ") + f"x{at}" for at, wanted in enumerate(form) if wanted is not None)
+        for form in forms
+    ]
+
+    def says(rows: Integers) -> Booleans:
+        yes = rows == GRID
+        answers = np.ones((len(rows), len(forms)), bool)
+        for place, form in enumerate(forms):
+            for at, wanted in enumerate(form):
+                if wanted is not None:
+                    answers[:, place] &= yes[:, at] == wanted
+        return answers
+
+    def added(place: int, rows: Integers) -> tuple[Integers, int]:
+        fails = [(rows[:, at] == GRID) == (wanted is False) for at, wanted in enumerate(forms[place])]
+        left_out = np.array([wanted is None for wanted in forms[place]])
+        return -(np.stack(fails, axis=1) & ~left_out).astype(np.int64), 0
+
+    described = {"class": "conjunctions", "columns": count}
+    return Hypotheses(tuple(name or "always" for name in names), count, says, described, added)
+
+
+def thresholds(points: Sequence[Number]) -> Hypotheses:
+    """x0 >= t for each of some points, of one column.
+
+    Args:
+        points: From public knowledge.
+    """
+    return stumps(1, points, both=False)
+
+
+def stumps(columns: int, points: Sequence[Number], *, both: bool = True) -> Hypotheses:
+    """Column >= t, and column < t with `both`, for each column and each of some points.
+
+    Args:
+        columns: How many.
+        points: From public knowledge.
+        both: Whether the other direction is in the class too.
+    """
+    return _stumps(read_count(columns, name="columns", most=10_000), [_step(point) for point in points], both=both)
+
+
+def _stumps(count: int, at: Sequence[int], *, both: bool) -> Hypotheses:
+    signs = (True, False) if both else (True,)
+    forms = [(column, step, sign) for column in range(count) for step in at for sign in signs]
+    names = [f"x{column} {'>=' if sign else '<'} {step / GRID:g}" for column, step, sign in forms]
+    places, steps = np.array([form[0] for form in forms], np.int64), np.array([form[1] for form in forms], np.int64)
+    wanted = np.array([form[2] for form in forms], bool)
+
+    def added(place: int, rows: Integers) -> tuple[Integers, int]:
+        column, step, sign = forms[place]
+        parts = np.zeros_like(rows)
+        parts[:, column] = -((rows[:, column] >= step) != sign).astype(np.int64)
+        return parts, 0
+
+    described = {"class": "stumps", "columns": count, "steps": list(at), "both": both}
+    return Hypotheses(
+        tuple(names), count, lambda rows: (rows[:, places] >= steps) == wanted, described=described, added=added
+    )
+
+
+def halfspaces(columns: int, *, weights: int, offsets: Sequence[Number]) -> Hypotheses:
+    """All of w · x >= t, for whole weights from -`weights` to `weights`, not all 0, and some offsets t.
+
+    Args:
+        columns: How many.
+        weights: The largest weight.
+        offsets: From public knowledge.
+    """
+    count, most = read_count(columns, name="columns", most=16), read_count(weights, name="weights", most=100)
+    return _halfspaces(count, most, [_step(offset) for offset in offsets])
+
+
+def _halfspaces(count: int, most: int, steps: Sequence[int]) -> Hypotheses:
+    if (2 * most + 1) ** count * len(steps) > MOST_CANDIDATES:
+        raise BadInput("These are too many halfspaces.", next_step="Take fewer columns, weights or offsets.")
+    all_weights = [w for w in itertools.product(range(-most, most + 1), repeat=count) if any(w)]
+    matrix = np.array(all_weights, np.int64).T
+    names = [f"{w} · x >= {step / GRID:g}" for w in all_weights for step in steps]
+
+    def says(rows: Integers) -> Booleans:
+        sums = rows @ matrix  # whole numbers: exact, in whatever order they are added
+        return (sums[:, :, None] >= np.array(steps)).reshape(len(rows), -1)
+
+    def added(place: int, rows: Integers) -> tuple[Integers, int]:
+        weights, step = divmod(place, len(steps))
+        return rows * matrix[:, weights], -steps[step]
+
+    described = {"class": "halfspaces", "columns": count, "weights": most, "steps": list(steps)}
+    return Hypotheses(tuple(names), count, says, described, added)
+
+
+def own(columns: int, functions: dict[str, Callable[[tuple[float, ...]], bool]]) -> Hypotheses:
+    """A class of one's own. Each function sees one row at a time; what it does not answer with True is a no.
+
+    Args:
+        columns: How many numbers a row has.
+        functions: By name. They must not look at anything but the row.
+    """
+    count = read_count(columns, name="columns", most=10_000)
+
+    def says(rows: Integers) -> Booleans:
+        answers = np.zeros((len(rows), len(functions)), bool)
+        for at, row in enumerate(rows.tolist()):
+            numbers = tuple(step / GRID for step in row)
+            for place, function in enumerate(functions.values()):
+                answers[at, place] = _answer(function, numbers)
+        return answers
+
+    return Hypotheses(tuple(functions), count, says)
+
+
+def _answer(function: Callable[[tuple[float, ...]], bool], row: tuple[float, ...]) -> bool:
+    try:
+        return function(row) is True
+    except Exception:  # noqa: BLE001  nobody's row may decide whether there is an answer
+        return False
+
+
+def _step(point: Number) -> int:
+    number = finite(point)
+    if number is None:
+        raise BadInput("Points are finite numbers.", next_step="Give numbers from public knowledge.")
+    return math.ceil(Fraction(number) * GRID)
+
+
+# As JSON, and back
+
+
+def rebuilt(described: Mapping[str, Any] | None) -> Hypotheses:
+    """The class that was described.
+
+    Args:
+        described: As `Hypotheses.described` has it.
+    """
+    match described:
+        case {"class": "conjunctions", "columns": count}:
+            return conjunctions(count)
+        case {"class": "stumps", "columns": count, "steps": steps, "both": both}:
+            return _stumps(read_count(count, name="columns", most=10_000), steps, both=both)
+        case {"class": "halfspaces", "columns": count, "weights": most, "steps": steps}:
+            return _halfspaces(
+                read_count(count, name="columns", most=16), read_count(most, name="weights", most=100), steps
+            )
+    raise BadInput(
+        "There is no such class of hypotheses.",
+        next_step="Use conjunctions, stumps or halfspaces; functions of your own are for a curator at hand.",
+    )
+
+
+def size_of(described: Mapping[str, Any]) -> int:
+    """How many hypotheses a class has, before any of them is written down.
+
+    Args:
+        described: As `Hypotheses.described` has it.
+    """
+    match described:
+        case {"class": "conjunctions", "columns": int(count)}:
+            return 3 ** min(count, 100)
+        case {"class": "stumps", "columns": int(count), "steps": list(steps)}:
+            return 2 * count * len(steps)
+        case {"class": "halfspaces", "columns": int(count), "weights": int(most), "steps": list(steps)}:
+            return (2 * min(most, 1000) + 1) ** min(count, 100) * len(steps)
+    return 0
