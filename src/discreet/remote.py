@@ -128,7 +128,7 @@ class RemoteSession(SessionFace):
             told += self._asked(facts[start : start + _AT_ONCE])
         return told
 
-    def _asked(self, questions: list[dict[str, Any]]) -> list[SessionAnswer]:
+    def _asked(self, questions: list[dict[str, Any] | str]) -> list[SessionAnswer]:
         try:
             said = self._send(f"/v1/sessions/{self.id}/answers", {"questions": questions})
         except UnknownSession:

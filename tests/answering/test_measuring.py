@@ -10,7 +10,7 @@ import pytest
 from discreet.answering.budgets import count_noise, watching
 from discreet.answering.domain import described, rebuilt
 from discreet.answering.looking import Run
-from discreet.answering.measurer import GRID, Conjunction, on_grid
+from discreet.answering.measurer import GRID, Cells, Conjunction, on_grid
 from discreet.answering.transcript import Step, Transcript, looks_in
 from discreet.errors import (
     BadData,
@@ -96,8 +96,12 @@ def test_over_all_neighbours_a_guarded_question_moves_by_the_rows_of_a_person(mo
     domain = domain_of(*SIZES, rows_per_person=most, neighbours=relation)
     watched = watching(Adaptive(rho=1), domain, Fraction(1, 10)).sensitivity
     counted = count_noise(Adaptive(rho=1), domain, Fraction(1, 10)).sensitivity
-    for codes in ((((0, 0),), ((0, 0), (2, 2))), (((0, 1),), ((1, 2),)), (((0, 1),), ((0, 2),))):
-        question = Conjunction(("a", "b"), codes)
+    products = ((((0, 0),), ((0, 0), (2, 2))), (((0, 1),), ((1, 2),)), (((0, 1),), ((0, 2),)))
+    cells = (((0, 0), (4, 5)), ((1, 4),), ((0, 5),))
+    for question in (
+        *(Conjunction(("a", "b"), codes) for codes in products),
+        *(Cells(("a", "b"), runs) for runs in cells),
+    ):
         furthest = max(abs(int(question.added_up(move))) for move in moves(most, relation))
         assert (GRID * furthest, furthest) == (watched, counted)
 

@@ -105,6 +105,10 @@ def test_what_is_refused_is_refused_by_name_and_not_paid_for(door):
         ([], "bad-input"),
         ([{"sex": "X"}], "bad-input"),
         ([{"none": 1}], "unknown-name"),
+        (["none = 1"], "unknown-name"),
+        (["sex = 'F' AND"], "unparsable"),
+        (["EXISTS (SELECT 1 FROM patients)"], "not-allowed"),
+        ([""], "bad-input"),
         ([{"sex": {"from": {"date": "x"}}}], "bad-input"),
         ([{"sex": {"like": "F"}}], "bad-input"),
         ([{"sex": [["F"]]}], "bad-input"),
@@ -125,7 +129,9 @@ def test_far_it_is_as_near_and_goes_on_where_the_server_has_let_go_of_it(door):
     assert (near.left, near.within) == (session.left, session.within)
     curator.close_sessions()
     assert session.answer_many(queries) == told
-    assert session.answer({"sex": "M"}).how == "estimated"
+    assert session.answer_many(["age BETWEEN 30 AND 49", "sex = 'F'"]) == [told[1], told[0]]
+    assert session.answer("sex <> 'F'").how == "estimated"
+    assert session.answer({"sex": "M"}) == session.answer("NOT sex = 'F'")
     assert session.left == 15
     assert far.plan_session(OPENED["source"], **asked).asked_before
     assert far.plan_session(OPENED["source"], **asked) == curator.plan_session(OPENED["source"], analyst="bob", **asked)

@@ -10,11 +10,12 @@ import pytest
 
 from discreet.answering.budgets import watching
 from discreet.answering.looking import Run
-from discreet.answering.measurer import GRID, Conjunction, on_grid
+from discreet.answering.measurer import GRID, Cells, Conjunction, on_grid
 from discreet.answering.transcript import Step
 from discreet.errors import BadInput
 from discreet.loss import Neighbours
 from discreet.mechanisms import Adaptive
+from discreet.sessions.hypotheses import Weights
 from tests.answering.counted import MemorySteps, domain_of, measuring
 from tests.checks import samples_follow
 from tests.mutants import measurers
@@ -131,6 +132,28 @@ def test_a_question_that_could_count_a_row_twice_is_refused(codes):
     guard = measurer.watch(watching(Adaptive(rho=1), domain, Fraction(1, 10)))
     with pytest.raises(BadInput):
         guard.first_above([Conjunction(("a", "b"), codes)], on_grid(np.zeros(1)))
+
+
+@pytest.mark.parametrize("runs", [((0, 1), (1, 2)), ((1, 0),), ((0, 4),), (), ((-1, 0),), ((0.0, 1.0),)], ids=str)
+def test_cells_that_could_count_a_row_twice_are_refused(runs):
+    domain = domain_of(2, 2)
+    guard = measuring([(0, 0)], domain).watch(watching(Adaptive(rho=1), domain, Fraction(1, 10)))
+    with pytest.raises(BadInput):
+        guard.first_above([Cells(("a", "b"), runs)], on_grid(np.zeros(1)))
+
+
+def test_weights_learn_of_cells_as_of_the_same_conjunction():
+    domain = domain_of(2, 3, 2)
+    either, both = Weights(domain, 100, 0.5), Weights(domain, 100, 0.5)
+    either.learn(Conjunction(("b", "c"), (((1, 2),), ((0, 0),))), 90)
+    both.learn(Cells(("b", "c"), ((2, 2), (4, 4))), 90)
+    for question in (
+        Conjunction(("a",), (((0, 0),),)),
+        Cells(("b", "c"), ((0, 0), (3, 4))),
+        Cells(("a", "c"), ((0, 2),)),
+    ):
+        assert both.expected(question) == either.expected(question)
+    assert both.expected(Cells(("b", "c"), ((2, 2), (4, 4)))) > 100 / 3
 
 
 ROWS = [(0, 0)] * 3000 + [(1, 1)] * 500

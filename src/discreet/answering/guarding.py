@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
-from typing import TypeAlias
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from discreet.answering.domain import MOST_COUNTED, Domain
 from discreet.answering.looking import Run
-from discreet.answering.measurer import GRID, Conjunction, Counts
+from discreet.answering.measurer import GRID, Cells, Conjunction, CountQuestion, Counts
 from discreet.answering.transcript import about
 from discreet.errors import BadData, BadInput
 from discreet.mechanisms.sparse import Watch
 
-Exactly: TypeAlias = Callable[[Conjunction], int]
-"""How many rows a conjunction counts."""
+Exactly: TypeAlias = Callable[[CountQuestion], int]
+"""How many rows a question counts."""
 _LARGEST = 2**50
 """Of an estimate, times GRID."""
 
@@ -42,7 +43,7 @@ class Guarding:
             self._is_over = self._run.is_next(about("ended", paid=None, watch=self._number))
         return self._is_over
 
-    def first_above(self, questions: Sequence[Conjunction], estimates: Counts) -> int | None:
+    def first_above(self, questions: Sequence[CountQuestion], estimates: Counts) -> int | None:
         is_whole = isinstance(estimates, np.ndarray) and estimates.dtype == np.int64
         if not is_whole or estimates.shape != (len(questions),) or (np.abs(estimates) > _LARGEST).any():
             raise BadData("Estimates are an int64 array, one a question.", next_step="Make them with `on_grid`.")
@@ -70,13 +71,17 @@ def _over() -> BadInput:
     return BadInput("This guard is over.", next_step="Begin another with `watch`.")
 
 
-def check_question(question: Conjunction, domain: Domain) -> None:
-    """Refuse what is no conjunction over a domain: a row that counted twice would move it by more than 1."""
+def check_question(question: CountQuestion, domain: Domain) -> None:
+    """Refuse what is no question over a domain: a row that counted twice would move it by more than 1."""
     shape = domain.shape(domain.check(question.columns, most=MOST_COUNTED))
-    if len(question.codes) != len(shape) or not all(map(_are_runs, question.codes, shape)):
+    if isinstance(question, Cells):
+        fits = _are_runs(question.runs, math.prod(shape))
+    else:
+        fits = len(question.codes) == len(shape) and all(map(_are_runs, question.codes, shape))
+    if not fits:
         raise BadInput(
-            "A conjunction has codes of each of its columns, as runs in order that do not meet.",
-            next_step="Make it with `conjunction`.",
+            "A question has cells, or codes of each of its columns, as runs in order that do not meet.",
+            next_step="Make it with `question`.",
         )
 
 
@@ -89,12 +94,20 @@ def _are_runs(runs: tuple[tuple[int, int], ...], size: int) -> bool:
     return in_order and apart and ends[0] >= 0 and ends[-1] < size
 
 
-def described(question: Conjunction) -> list[object]:
-    """A conjunction as JSON has it."""
+def described(question: CountQuestion) -> list[object]:
+    """A question as JSON has it."""
+    if isinstance(question, Cells):
+        return [list(question.columns), {"cells": [list(run) for run in question.runs]}]
     return [list(question.columns), [[list(run) for run in runs] for runs in question.codes]]
 
 
-def rebuilt(described: Sequence[Sequence[Sequence[Sequence[int]]]]) -> Conjunction:
-    """The conjunction that was described."""
-    columns, codes = described
-    return Conjunction(tuple(map(str, columns)), tuple(tuple((first, last) for first, last in runs) for runs in codes))
+def rebuilt(described: Sequence[Any]) -> CountQuestion:
+    """The question that was described."""
+    columns, codes = tuple(map(str, described[0])), described[1]
+    if isinstance(codes, Mapping):
+        return Cells(columns, _runs(codes["cells"]))
+    return Conjunction(columns, tuple(map(_runs, codes)))
+
+
+def _runs(described: Sequence[Sequence[int]]) -> tuple[tuple[int, int], ...]:
+    return tuple((first, last) for first, last in described)

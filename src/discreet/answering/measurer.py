@@ -25,6 +25,7 @@ computes in floats before it asks for anything by it. A look that is not the one
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -108,6 +109,32 @@ class Conjunction:
         return table.sum()
 
 
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """A question about counts that is no conjunction: how many rows are in some cells of a table. A row is in one cell, and moves it by at most 1.
+
+    `runs` are the cells that count, numbered with the last column fastest, as runs of neighbours: the first and the last of each, in order.
+    """
+
+    columns: Columns
+    runs: tuple[tuple[int, int], ...]
+
+    def added_up(self, table: NDArray[Any]) -> Any:
+        """The cells that count, of the table over these columns."""
+        return table.reshape(-1)[self.mask(table.shape).reshape(-1)].sum()
+
+    def mask(self, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+        """Whether each cell counts."""
+        steps = np.zeros(math.prod(shape) + 1, np.int8)
+        firsts, lasts = np.array(self.runs, np.int64).T
+        steps[firsts] += 1
+        steps[lasts + 1] -= 1
+        return np.cumsum(steps[:-1], dtype=np.int8).astype(np.bool_).reshape(shape)
+
+
+CountQuestion: TypeAlias = Conjunction | Cells
+
+
 class Guard(Protocol):
     """One run of the sparse vector: it says which question is badly answered, once. Its noisy threshold is in memory only.
 
@@ -119,7 +146,7 @@ class Guard(Protocol):
     def is_over(self) -> bool:
         """Whether it has given its positive, or ended by a restart, which is stored as a step where it is first asked."""
 
-    def first_above(self, questions: Sequence[Conjunction], estimates: Counts) -> int | None:
+    def first_above(self, questions: Sequence[CountQuestion], estimates: Counts) -> int | None:
         """Of questions in order, the first whose exact value is further from its estimate (times GRID) than the noisy threshold allows.
 
         None: all are below. What comes after the first was not looked at. One step for all that were.
@@ -165,7 +192,7 @@ class Measurer(TableMeasurer, Protocol):
     def combined(self, columns: Columns, combination: Combination, mechanism: Gaussian | Laplace) -> Counts:
         """What is kept of whole-number combinations of a table's counts with noise, whose sensitivity is for them."""
 
-    def counted(self, question: Conjunction, mechanism: Gaussian | Laplace) -> int:
+    def counted(self, question: CountQuestion, mechanism: Gaussian | Laplace) -> int:
         """How many rows a conjunction counts, with noise."""
 
     def invariant(self, columns: Columns, combination: Combination) -> Counts:

@@ -13,7 +13,7 @@ from discreet.answering.budgets import table_noise, whole_units
 from discreet.answering.domain import Columns, Domain
 from discreet.answering.guarding import Guarding, check_question, described
 from discreet.answering.looking import Run
-from discreet.answering.measurer import GRID, Conjunction, Counts, Groups, Look, Measured, SmallDatabase
+from discreet.answering.measurer import GRID, CountQuestion, Counts, Groups, Look, Measured, SmallDatabase
 from discreet.answering.small import cells_at, largest_differences, length_of, sequences
 from discreet.answering.transcript import about, looks_in
 from discreet.errors import BadData, BadInput
@@ -124,10 +124,10 @@ class Measuring:
 
     # One count
 
-    def _exactly(self, question: Conjunction) -> int:
+    def _exactly(self, question: CountQuestion) -> int:
         return int(question.added_up(self._exact(question.columns)))
 
-    def counted(self, question: Conjunction, mechanism: Gaussian | Laplace) -> int:
+    def counted(self, question: CountQuestion, mechanism: Gaussian | Laplace) -> int:
         check_question(question, self.domain)
         if exact(mechanism.sensitivity) < self.domain.count or mechanism.size != 1:
             raise BadInput("This noise is not for a count.", next_step="Make it with `count_noise`.")

@@ -16,7 +16,7 @@ from discreet.answering.domain import Bin, Column, Domain, described
 from discreet.answering.effort import LOOKS, seconds_of_tables
 from discreet.answering.guarding import described as described_question
 from discreet.answering.looking import FreeLook, Run
-from discreet.answering.measurer import Conjunction, Counts, Measurer
+from discreet.answering.measurer import CountQuestion, Counts, Measurer
 from discreet.answering.pipeline import PLACES, Desk
 from discreet.answering.summing import Summing
 from discreet.answering.transcript import Step, Transcript, about
@@ -159,7 +159,7 @@ class Underway:
         """The step that was stored last."""
         return self._run.steps[-1]
 
-    def told(self, questions: Sequence[Conjunction], estimates: Counts) -> None:
+    def told(self, questions: Sequence[CountQuestion], estimates: Counts) -> None:
         """Store answers that nothing was looked at for."""
         asked = about("told", paid=None, questions=[described_question(question) for question in questions])
         self._run.look(asked, paid=None, drawn=lambda: estimates)

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.algebra.expressions import Expression
+from discreet.algebra.facts import Value
 from discreet.algebra.question import Question
-from discreet.catalog import Network
+from discreet.catalog import Network, Type
 from discreet.engines.exact_rows import ExactRows
 from discreet.engines.exact_tables import ExactTables
 from discreet.engines.graphs import ExactGraph
 from discreet.sql.facts import PublicFacts
+
+Points: TypeAlias = tuple[Type, Sequence[Value | None]]
+"""Values of one column, which are public, and their type."""
 
 
 class Engine(PublicFacts, Protocol):
@@ -42,6 +50,12 @@ class Engine(PublicFacts, Protocol):
 
     def nodes_of(self, graph: Network) -> int:
         """How many nodes a network has whose nodes are public: no protected row is read."""
+
+    def truths(self, condition: Expression, points: Mapping[int, Points]) -> NDArray[np.bool_]:
+        """Where a condition is true: for every combination of public values of its columns, by their number; an axis each, in this order.
+
+        No row is read.
+        """
 
     def take_back(self, question: threading.Event) -> None:
         """Stop reading for a question, now or when its turn comes; no other question is disturbed."""

@@ -20,6 +20,7 @@ from discreet.algebra.question import Kind, Question
 from discreet.algebra.relations import Relation
 from discreet.algebra.remembering import Remembering
 from discreet.catalog import Catalog, Network, Table, Type
+from discreet.engines.base import Points
 from discreet.engines.binding import Binder
 from discreet.engines.dialects.duckdb import quoted
 from discreet.engines.exact_rows import ExactRows, Histogram, from_rows, whole
@@ -164,6 +165,9 @@ class DuckEngine:
         return self._public.holding([table for each in written for one in _statements(each) for table in one.tables])
 
     # Public tables
+
+    def truths(self, condition: Expression, points: Mapping[int, Points]) -> NDArray[np.bool_]:
+        return self._public.truths(condition, points)
 
     def rows(self, table: Table) -> int:
         return self._public.rows(table)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import date
 from fractions import Fraction
@@ -11,6 +11,8 @@ from functools import partial
 from typing import Any
 
 import duckdb
+import numpy as np
+from numpy.typing import NDArray
 
 from discreet.algebra.expressions import Expression
 from discreet.algebra.facts import Value
@@ -19,6 +21,7 @@ from discreet.algebra.relations import Relation
 from discreet.algebra.shapes import MOST_PUBLIC_ROWS
 from discreet.catalog import Table, Type
 from discreet.catalog.moments import place_of
+from discreet.engines.base import Points
 from discreet.engines.dialects import duckdb as dialect
 from discreet.engines.kept import Kept
 from discreet.engines.render import Prepared, Renderer, checked, prepared
@@ -88,6 +91,21 @@ class PublicTables:
             return None
         ((low, high),) = self._looked_up(f"SELECT min(v), max(v) FROM ({_values(relation, expression)})")
         return None if low is None else (_number(low), _number(high))
+
+    def truths(self, condition: Expression, points: Mapping[int, Points]) -> NDArray[np.bool_]:
+        levels = Renderer().levels()
+        text = levels.text(condition)
+        sides = [
+            f"(SELECT unnest(CAST($p{at} AS {dialect.TYPES[kind]}[])) AS c{at + 1}, unnest(range({len(values)})) AS n{at})"
+            for at, (kind, values) in points.items()
+        ]
+        source = levels.source(f"(SELECT * FROM {' CROSS JOIN '.join(sides) or '(SELECT 1)'})")
+        places = ", ".join([f"n{at}" for at in points] or ["1"])
+        sql = f"SELECT coalesce({text}, false) AS v FROM {source} ORDER BY {places}"
+        listed = {f"p{at}": list(values) for at, (_, values) in points.items()}
+        with self._cursor() as cursor:
+            found = cursor.execute(checked(sql), listed).fetchnumpy()["v"]
+        return np.asarray(found, np.bool_).reshape([len(values) for _, values in points.values()])
 
     # How
 

@@ -75,14 +75,17 @@ _Range = dict[str, Parameter]
 _Condition = Parameter | _Range | Annotated[list[Parameter], Field(max_length=10_000)]
 
 
+_Sql = Annotated[str, Field(min_length=1, max_length=20_000)]
+
+
 class Questions(WithoutNulls):
-    """Questions in a session: for each a condition by column, a value, a list of values, or {"from": 30, "to": 49}."""
+    """Questions in a session: for each a condition by column, a value, a list of values, or {"from": 30, "to": 49}; or one in SQL, "age >= 30"."""
 
     model_config = ConfigDict(
         **_STRICT,
         json_schema_extra={"example": {"questions": [{"ward": "ICU", "age": {"from": 30, "to": 49}}]}},
     )
-    questions: Annotated[list[dict[str, _Condition]], Field(min_length=1, max_length=MOST_AT_ONCE)]
+    questions: Annotated[list[dict[str, _Condition] | _Sql], Field(min_length=1, max_length=MOST_AT_ONCE)]
     dataset: str | None = None
 
     def of(self, session_id: str) -> AskedInSession:

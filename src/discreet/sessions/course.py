@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from discreet.answering.guarding import rebuilt
-from discreet.answering.measurer import GRID, Conjunction, Guard, on_grid
+from discreet.answering.measurer import GRID, CountQuestion, Guard, on_grid
 from discreet.answering.runs import Underway
 from discreet.answering.transcript import Step
 from discreet.mechanisms.adaptive import AdaptiveBudget
@@ -36,10 +36,10 @@ class Course:
     def __init__(self, underway: Underway, mode: Mode, budget: AdaptiveBudget, questions: int) -> None:
         self._underway, self._measurer = underway, underway.measurer
         self.hypothesis, self.terms = mode.begin(underway.measurer, budget, questions)
-        self.answers: dict[Conjunction, SessionAnswer] = {}
+        self.answers: dict[CountQuestion, SessionAnswer] = {}
         self._questions, self._watches = questions, 0
         self._guard: Guard | None = None
-        self._badly_answered: Conjunction | None = None
+        self._badly_answered: CountQuestion | None = None
         for step in underway.taken_up():
             self._take(step)
         self._measure()
@@ -54,7 +54,7 @@ class Course:
         """How many runs of the sparse vector can still give an alarm."""
         return self.terms.alarms - self._watches + (self._guard is not None)
 
-    def ask(self, questions: Sequence[Conjunction]) -> None:
+    def ask(self, questions: Sequence[CountQuestion]) -> None:
         """SessionAnswer questions that were not asked before, each once, and as many as are left.
 
         Args:
@@ -69,7 +69,7 @@ class Course:
         """Let go of the rows."""
         self._underway.close()
 
-    def _pass(self, questions: Sequence[Conjunction]) -> Sequence[Conjunction]:
+    def _pass(self, questions: Sequence[CountQuestion]) -> Sequence[CountQuestion]:
         """SessionAnswer questions up to the first that is badly answered, which is measured; those that are left."""
         estimates = on_grid(np.array([self.hypothesis.expected(question) for question in questions]))
         guard = self._on_guard()

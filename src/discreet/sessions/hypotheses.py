@@ -5,13 +5,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections import OrderedDict
-from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
 
 from discreet.answering.domain import MOST_COUNTED, Columns, Domain
-from discreet.answering.measurer import Conjunction
+from discreet.answering.measurer import Cells, Conjunction, CountQuestion
 from discreet.synthetic.beliefs import Table
 from discreet.synthetic.methods import Model
 
@@ -22,41 +21,20 @@ _MOST_KEPT = 16_000_000
 class Hypothesis(Protocol):
     """Expected counts."""
 
-    def expected(self, question: Conjunction) -> float:
+    def expected(self, question: CountQuestion) -> float:
         """How many rows a conjunction counts, as it is believed.
 
         Args:
             question: In codes of the domain.
         """
 
-    def learn(self, question: Conjunction, counted: int) -> None:
+    def learn(self, question: CountQuestion, counted: int) -> None:
         """Take in that a question was answered badly.
 
         Args:
             question: Which one.
             counted: What was measured instead.
         """
-
-
-class _Tables:
-    """Tables by their columns, the last used of them: as many as there is room for."""
-
-    def __init__(self, make: Callable[[Columns], Table]) -> None:
-        self._make = make
-        self._kept: OrderedDict[Columns, Table] = OrderedDict()
-
-    def over(self, columns: Columns) -> Table:
-        """The table over columns, made unless it is kept."""
-        if columns not in self._kept:
-            self._kept[columns] = self._make(columns)
-            while sum(table.size for table in self._kept.values()) > _MOST_KEPT and len(self._kept) > 1:
-                self._kept.popitem(last=False)
-        self._kept.move_to_end(columns)
-        return self._kept[columns]
-
-    def clear(self) -> None:
-        """Forget all of them."""
-        self._kept.clear()
 
 
 class OfModel:
@@ -67,9 +45,10 @@ class OfModel:
     """
 
     def __init__(self, model: Model) -> None:
-        self._model, self._tables = model, _Tables(model.table)
+        self._model = model
+        self._tables: OrderedDict[Columns, Table] = OrderedDict()
 
-    def expected(self, question: Conjunction) -> float:
+    def expected(self, question: CountQuestion) -> float:
         """As the model has it.
 
         Args:
@@ -77,15 +56,23 @@ class OfModel:
         """
         if not question.columns:
             return self._model.total
-        return float(question.added_up(self._tables.over(question.columns)))
+        return float(question.added_up(self._table(question.columns)))
 
-    def learn(self, question: Conjunction, counted: int) -> None:
+    def learn(self, question: CountQuestion, counted: int) -> None:
         """Nothing is learned.
 
         Args:
             question: Which one.
             counted: What was measured instead.
         """
+
+    def _table(self, columns: Columns) -> Table:
+        if columns not in self._tables:
+            self._tables[columns] = self._model.table(columns)
+            while sum(table.size for table in self._tables.values()) > _MOST_KEPT and len(self._tables) > 1:
+                self._tables.popitem(last=False)
+        self._tables.move_to_end(columns)
+        return self._tables[columns]
 
 
 class Weights:
@@ -105,21 +92,21 @@ class Weights:
         columns = domain.check(domain.names, most=MOST_COUNTED)
         self._names, self._rows, self._rate = columns, rows, rate
         self._weights = np.full(domain.shape(columns), 1 / domain.cells(columns))
-        self._tables = _Tables(self._added_up)
+        self._tables: dict[Columns, Table] = {}
 
-    def expected(self, question: Conjunction) -> float:
+    def expected(self, question: CountQuestion) -> float:
         """As the weights have it.
 
         Args:
             question: In codes of the domain.
         """
-        return self._rows * float(question.added_up(self._tables.over(question.columns)))
+        columns = question.columns
+        if columns not in self._tables:
+            others = tuple(axis for axis, name in enumerate(self._names) if name not in columns)
+            self._tables[columns] = np.asarray(self._weights.sum(axis=others)) if others else self._weights
+        return self._rows * float(question.added_up(self._tables[columns]))
 
-    def _added_up(self, columns: Columns) -> Table:
-        others = tuple(axis for axis, name in enumerate(self._names) if name not in columns)
-        return np.asarray(self._weights.sum(axis=others)) if others else self._weights
-
-    def learn(self, question: Conjunction, counted: int) -> None:
+    def learn(self, question: CountQuestion, counted: int) -> None:
         """One multiplicative update.
 
         Args:
@@ -127,9 +114,18 @@ class Weights:
             counted: What was measured instead.
         """
         factor = math.exp(self._rate if counted > self.expected(question) else -self._rate)
+        if isinstance(question, Cells):
+            sizes = zip(self._names, self._weights.shape, strict=True)
+            mask = question.mask(tuple(size if name in question.columns else 1 for name, size in sizes))
+            self._weights *= np.where(mask, factor, 1.0)
+        else:
+            self._multiply(question, factor)
+        self._weights /= self._weights.sum()
+        self._tables.clear()
+
+    def _multiply(self, question: Conjunction, factor: float) -> None:
+        """Box by box, without a further array of all cells."""
         named = dict(zip(question.columns, question.codes, strict=True))
         runs = [named.get(name, ((0, size - 1),)) for name, size in zip(self._names, self._weights.shape, strict=True)]
         for box in itertools.product(*runs):
             self._weights[tuple(slice(first, last + 1) for first, last in box)] *= factor
-        self._weights /= self._weights.sum()
-        self._tables.clear()

@@ -16,8 +16,8 @@ from discreet.answering.measurer import Conjunction
 from discreet.errors import BadInput
 from discreet.exact import finite
 
-Query: TypeAlias = Mapping[str, Any]
-"""For each column that matters: a value, a list of values, or a `Between`; None is NULL. A row counts that meets all of them."""
+Query: TypeAlias = Mapping[str, Any] | str
+"""For each column that matters: a value, a list of values, or a `Between`; None is NULL. A row counts that meets all of them. Or a condition in SQL."""
 Runs: TypeAlias = tuple[tuple[int, int], ...]
 """Codes of a column, as the first and the last of each run of neighbours."""
 _MOST_VALUES = 10_000
@@ -49,7 +49,7 @@ class Reading:
         self._places = {name: place for place, name in enumerate(domain.names)}
         self._known: dict[tuple[str, type, Any], Runs | None] = {}
 
-    def conjunction(self, query: Query, *, most_cells: int) -> Conjunction:
+    def conjunction(self, query: Mapping[str, Any], *, most_cells: int) -> Conjunction:
         """A question in codes, or a refusal by name; a condition that every code meets is none.
 
         Args:
@@ -73,7 +73,7 @@ class Reading:
             key = None
         column = self._domain.column(name)
         codes = _codes(column, condition)
-        runs = _runs(codes) if len(codes) < column.size else None
+        runs = runs_of(codes) if len(codes) < column.size else None
         if key is not None and len(self._known) < _MOST_KNOWN:
             self._known[key] = runs
         return runs
@@ -137,7 +137,7 @@ def _is_inside(column: Column, label: Any, lower: Any, upper: Any) -> bool:
     if not isinstance(label, Bin):
         value = _end(label)
         return bool((lower is None or value >= lower) and (upper is None or value <= upper))
-    first, last, meets = _ends_of(label)
+    first, last, meets = ends_of(label)
     if (lower is not None and not meets(lower, last)) or (upper is not None and not meets(first, upper)):
         return False
     if (lower is not None and first < lower) or (upper is not None and last > upper):
@@ -148,7 +148,7 @@ def _is_inside(column: Column, label: Any, lower: Any, upper: Any) -> bool:
     return True
 
 
-def _ends_of(label: Bin) -> tuple[Any, Any, Callable[[Any, Any], bool]]:
+def ends_of(label: Bin) -> tuple[Any, Any, Callable[[Any, Any], bool]]:
     """The first and the last value of a bin, and whether two ends that meet share one: of reals they do not."""
     if isinstance(label.upper, date):
         return label.lower, label.upper - timedelta(1), operator.le
@@ -158,7 +158,7 @@ def _ends_of(label: Bin) -> tuple[Any, Any, Callable[[Any, Any], bool]]:
     return label.lower, label.upper, operator.lt
 
 
-def _runs(codes: list[int]) -> Runs:
+def runs_of(codes: list[int]) -> Runs:
     """Neighbouring codes together, as the first and the last of them."""
     firsts = [code for before, code in zip([-2, *codes], codes, strict=False) if code != before + 1]
     lasts = [code for code, after in zip(codes, [*codes[1:], -1], strict=True) if code + 1 != after]

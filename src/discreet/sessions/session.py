@@ -11,12 +11,13 @@ from typing import Self
 from discreet.algebra.question import Question
 from discreet.answering.domain import MOST_COUNTED, Domain
 from discreet.answering.effort import seconds_of_counts
-from discreet.answering.measurer import Conjunction
+from discreet.answering.measurer import CountQuestion
 from discreet.answering.pipeline import Asking, Desk, Pipeline
 from discreet.answering.runs import TableRun
 from discreet.answering.steps import StepsInBooks
 from discreet.answering.transcript import Transcript
 from discreet.errors import RunChanged, SessionEnded, TooMany, UnknownSession
+from discreet.sessions.conditions import Conditions
 from discreet.sessions.course import MOST_AT_ONCE, Course
 from discreet.sessions.modes import Mode
 from discreet.sessions.questions import Query, Reading
@@ -80,13 +81,22 @@ class Session(SessionFace):
     Args:
         opening: What it is.
         pipeline: The way to answers.
+        conditions: How questions in SQL are read.
         request_id: Says that it is a repeat.
         asking: How it can be taken back.
     """
 
-    def __init__(self, opening: Opening, pipeline: Pipeline, *, request_id: str | None, asking: Asking) -> None:
+    def __init__(
+        self,
+        opening: Opening,
+        pipeline: Pipeline,
+        conditions: Conditions,
+        *,
+        request_id: str | None,
+        asking: Asking,
+    ) -> None:
         self._opening, self._pipeline, self._lock = opening, pipeline, threading.Lock()
-        self._reading = Reading(opening.run.domain)
+        self._reading, self._conditions = Reading(opening.run.domain), conditions
         self._course: Course | None = None
         self._used = time.monotonic()
         self._steps = self._begin(asking, request_id)
@@ -151,7 +161,7 @@ class Session(SessionFace):
             asking: How they can be taken back.
             most_cells: Of the table over a question's columns, which is held in memory.
         """
-        questions = [self._reading.conjunction(query, most_cells=most_cells) for query in queries]
+        questions = [self._read(query, most_cells) for query in queries]
         told = asking or Asking()
         self._used = time.monotonic()
         with self._lock:
@@ -161,6 +171,11 @@ class Session(SessionFace):
                     answers = self._open.answers
                     return [answers[question] for question in questions]
         raise TooMany("Another process asks in this session, too.", next_step="Wait a little, and ask again.")
+
+    def _read(self, query: Query, most_cells: int) -> CountQuestion:
+        if isinstance(query, str):
+            return self._conditions.question(query, most_cells=most_cells)
+        return self._reading.conjunction(query, most_cells=most_cells)
 
     def close(self) -> None:
         """Let go of the rows. Whoever opens the same session again goes on with it, for nothing."""
@@ -191,7 +206,7 @@ class Session(SessionFace):
             self._course.close()
             self._course = None
 
-    def _has_asked(self, questions: list[Conjunction], asking: Asking) -> bool:
+    def _has_asked(self, questions: list[CountQuestion], asking: Asking) -> bool:
         """Ask; or find that another process went on with this session, and take it up from its steps in the books."""
         try:
             self._ask(questions, asking)
@@ -200,7 +215,7 @@ class Session(SessionFace):
             return False
         return True
 
-    def _ask(self, questions: list[Conjunction], asking: Asking) -> None:
+    def _ask(self, questions: list[CountQuestion], asking: Asking) -> None:
         course = self._open
         new = [question for question in dict.fromkeys(questions) if question not in course.answers]
         if not new:
@@ -226,7 +241,7 @@ class Session(SessionFace):
             raise
         self._end_if_used_up()
 
-    def _seconds(self, course: Course, questions: list[Conjunction]) -> float:
+    def _seconds(self, course: Course, questions: list[CountQuestion]) -> float:
         """How long questions are expected to take, by their number and their columns."""
         tables = {question.columns for question in questions}
         domain = self.domain

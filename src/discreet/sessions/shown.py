@@ -50,10 +50,10 @@ class SessionFace(ABC):
         return self.facts.within
 
     def answer(self, query: Query) -> SessionAnswer:
-        """How many rows meet a condition on each of some columns.
+        """How many rows meet a condition.
 
         Args:
-            query: Such as `{"ward": ["ICU", "surgery"], "age": Between(30, 49)}`.
+            query: On each of some columns, such as `{"ward": ["ICU", "surgery"], "age": Between(30, 49)}`; or as SQL has it behind WHERE.
         """
         return self.answer_many([query])[0]
 

@@ -1,4 +1,4 @@
-"""Questions of a session as JSON: a value, a list of values, or `{"from": …, "to": …}` for each column; a date is `{"date": "2024-12-31"}`."""
+"""Questions of a session as JSON: a condition in SQL, or a value, a list of values, or `{"from": …, "to": …}` for each column; a date is `{"date": "2024-12-31"}`."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from discreet.errors import BadInput
 from discreet.sessions.questions import Between, Query
 
 
-def query_facts(query: Query) -> dict[str, Any]:
+def query_facts(query: Query) -> dict[str, Any] | str:
     """A question as JSON has it.
 
     Args:
-        query: Conditions by column.
+        query: Conditions by column, or one in SQL.
     """
+    if isinstance(query, str):
+        return query
     if not isinstance(query, Mapping):
         raise BadInput("A question is a condition for each of some columns.", next_step='Give {"ward": "ICU"}.')
     return {name: _condition_facts(condition) for name, condition in query.items()}
@@ -37,13 +39,13 @@ def _value_facts(value: Any) -> Any:
     return plain
 
 
-def read_query(facts: Mapping[str, Any]) -> Query:
+def read_query(facts: Mapping[str, Any] | str) -> Query:
     """The question again; what is none is refused where questions are read.
 
     Args:
         facts: As they came in.
     """
-    return {name: _condition(condition) for name, condition in facts.items()}
+    return facts if isinstance(facts, str) else {name: _condition(condition) for name, condition in facts.items()}
 
 
 def _condition(facts: Any) -> Any:

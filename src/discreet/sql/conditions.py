@@ -1,0 +1,90 @@
+"""A condition on rows whose columns have public values: what a WHERE says of one row, and of nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date
+from fractions import Fraction
+
+from sqlglot import exp
+
+from discreet.algebra.expressions import Expression
+from discreet.algebra.question import Key
+from discreet.algebra.relations import Scan
+from discreet.catalog import Catalog, Type
+from discreet.catalog.model import Column, Table
+from discreet.errors import QueryRefused, UnparsableQuery
+from discreet.sql.expressions import conjuncts, predicate
+from discreet.sql.facts import PublicFacts
+from discreet.sql.model import Context
+from discreet.sql.people import CodedColumn, PeoplesRows
+from discreet.sql.places import places_in
+from discreet.sql.scope import Scope, Source
+from discreet.sql.text import read_text
+
+_BEFORE, _AFTER = "SELECT 1 FROM coded WHERE (", "\n)"
+_CLAUSES = {"expressions", "from_", "where"}
+_SAYS = "Give what stands behind WHERE: age >= 30 AND sex = 'F'."
+
+
+def type_of(column: CodedColumn, key: Key) -> Type:
+    """What the values of a coded column are; of one in bins, what is in them."""
+    if not column.ends:
+        return key.expression.facts.type
+    return Type.DATE if isinstance(column.ends[0], date) else Type.INTEGER if column.is_whole else Type.REAL
+
+
+def read_condition(
+    text: str, rows: PeoplesRows, catalog: Catalog, facts: PublicFacts, *, today: date
+) -> list[Expression]:
+    """The parts of a condition that must all be true, over the columns of people's rows by their number; or a refusal by name.
+
+    A subquery, a window or an aggregate is none of one row, and refused as what is not known. Nothing is looked up.
+    """
+    with places_in(text), _moved_back(text):
+        query = read_text(_BEFORE + text + _AFTER).query
+        where = query.args.get("where")
+        said = {name for name, value in query.args.items() if value}
+        if (
+            not isinstance(query, exp.Select)
+            or said - _CLAUSES
+            or where is None
+            or not isinstance(where.this, exp.Paren)
+        ):
+            raise UnparsableQuery("A condition is needed here, and nothing else.", next_step=_SAYS)
+        columns = {
+            column.name: _declared(column, key) for column, key in zip(rows.columns, rows.question.keys, strict=True)
+        }
+        relation = Scan(Table(name="coded", columns=columns, unit=None), None, None, frozenset(), 1)
+        scope = Scope(relation, [Source("coded", tuple(columns))])
+        context = Context(catalog, facts, today)
+        return [predicate(part, scope, context, {}) for part in conjuncts(where.this)]
+
+
+@contextmanager
+def _moved_back(text: str) -> Iterator[None]:
+    """Places are told in the text as it was given."""
+    try:
+        yield
+    except QueryRefused as refusal:
+        if refusal.span is not None:
+            start, end = (min(max(at - len(_BEFORE), 0), len(text)) for at in refusal.span)
+            refusal.span = (start, end) if start < end else None
+        raise
+
+
+def _declared(coded: CodedColumn, key: Key) -> Column:
+    """The column as a catalog would declare it."""
+    kind = type_of(coded, key)
+    if coded.ends:
+        lower, upper = _bounds(coded)
+        return Column(name=coded.name, type=kind, lower=lower, upper=upper, nullable=coded.has_null)
+    values = tuple(value for value in coded.values if value is not None)
+    longest = max((len(value) for value in values if isinstance(value, str)), default=0)
+    return Column(name=coded.name, type=kind, values=values, nullable=None in coded.values, max_length=longest)
+
+
+def _bounds(coded: CodedColumn) -> tuple[Fraction | date, Fraction | date]:
+    lower, upper = coded.ends[0], coded.ends[-1]
+    return (lower, upper - 1) if coded.is_whole and isinstance(upper, Fraction) else (lower, upper)

@@ -1,0 +1,278 @@
+"""Conditions in SQL as questions of a session: DuckDB says of every public value the same, bins that are cut are refused, and nothing else is read."""
+
+import itertools
+import random
+from datetime import date, timedelta
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from discreet.answering.guarding import described, rebuilt
+from discreet.answering.measurer import Cells, Conjunction
+from discreet.catalog import parse_catalog
+from discreet.errors import BadInput, NotAllowed, QueryRefused, TooLarge, UnknownName, UnparsableQuery
+from discreet.opening import open_curator
+from discreet.sessions import Between
+from discreet.sessions.conditions import Conditions
+
+CATALOG = """
+[source]
+path = "."
+[ledger]
+path = ":memory:"
+[budget]
+epsilon = 10
+delta = 1e-6
+[tables.visits]
+privacy_unit = "person"
+max_rows = 1
+columns.person = { type = "integer" }
+columns.ward = { type = "text", values = ["A", "Be", "C"], nullable = true }
+columns.sex = { type = "text", values = ["F", "M"] }
+columns.age = { type = "integer", lower = 0, upper = 11 }
+columns.weight = { type = "real", lower = 0, upper = 8, granularity = 0.5 }
+columns.seen = { type = "date", lower = 2024-01-01, upper = 2024-01-08 }
+columns.ill = { type = "boolean" }
+"""
+SOURCE = "SELECT ward, sex, age, age AS years, weight, seen, ill FROM visits"
+BINS = {"years": 4, "weight": 4, "seen": 4}
+DAYS = [date(2024, 1, 1) + timedelta(n) for n in range(8)]
+VALUES = {
+    "ward": ["A", "Be", "C", None],
+    "sex": ["F", "M"],
+    "age": list(range(12)),
+    "years": list(range(12)),
+    "weight": [n / 4 for n in range(33)],
+    "seen": DAYS,
+    "ill": [False, True],
+}
+CODES = {
+    "ward": [0, 1, 2, 3],
+    "sex": [0, 1],
+    "age": list(range(12)),
+    "years": [n // 3 for n in range(12)],
+    "weight": [min(n // 8, 3) for n in range(33)],
+    "seen": [n // 2 for n in range(8)],
+    "ill": [0, 1],
+}
+TIMES = 150
+
+
+@pytest.fixture(scope="module")
+def curator():
+    with open_curator(catalog=parse_catalog(CATALOG), frames={"visits": visits(300)}) as opened:
+        yield opened
+
+
+def visits(count):
+    listed = {name: [values[n * 7 % len(values)] for n in range(count)] for name, values in VALUES.items()}
+    columns = {name: listed[name] for name in ("ward", "sex", "age", "weight", "seen", "ill")}
+    return pa.table({"person": range(count), **columns})
+
+
+@pytest.fixture(scope="module")
+def conditions(curator):
+    basis = curator._basis(SOURCE, {"rho": 0.1, "bins": BINS})
+    return Conditions(basis.rows, basis.domain, curator.declared, curator._engine, today=date(2024, 1, 5))
+
+
+def asked(conditions, text):
+    return conditions.question(text, most_cells=2**22)
+
+
+class Oracle:
+    """All combinations of public values of some columns, in DuckDB: for each cell, which truth values a condition has there."""
+
+    def __init__(self):
+        self._database = duckdb.connect(":memory:")
+
+    def __call__(self, text, columns):
+        rows = list(itertools.product(*(VALUES[name] for name in columns)))
+        cells = list(itertools.product(*(CODES[name] for name in columns)))
+        kinds = {"ward": "VARCHAR", "sex": "VARCHAR", "weight": "DOUBLE", "seen": "DATE", "ill": "BOOLEAN"}
+        sides = " CROSS JOIN ".join(
+            f"(SELECT unnest(${name}::{kinds.get(name, 'BIGINT')}[]) AS {name}, unnest(range({len(VALUES[name])})) AS n_{name})"
+            for name in columns
+        )
+        order = ", ".join(f"n_{name}" for name in columns)
+        found = self._database.execute(
+            f"SELECT coalesce({text}, false) FROM {sides} ORDER BY {order}", {name: VALUES[name] for name in columns}
+        ).fetchall()
+        assert len(found) == len(rows)
+        shape = [max(CODES[name]) + 1 for name in columns]
+        some, every = np.zeros(shape, bool), np.ones(shape, bool)
+        for cell, (is_true,) in zip(cells, found, strict=True):
+            some[cell] |= is_true
+            every[cell] &= is_true
+        return some, every
+
+
+def atom(chance, name):
+    constant = {
+        "ward": lambda: repr(chance.choice(["A", "Be", "C", "D"])),
+        "sex": lambda: repr(chance.choice(["F", "M"])),
+        "age": lambda: str(chance.choice([chance.randint(-1, 13), chance.randint(0, 11) + 0.5])),
+        "years": lambda: str(chance.choice([*range(0, 13, 3), 2.5, 5.5, 4])),
+        "weight": lambda: str(chance.choice([0, 2.0, 4, 6.0, 8, 2.5, 3.25])),
+        "seen": lambda: f"DATE '{chance.choice([*DAYS[::2], *DAYS[1::2]])}'",
+        "ill": lambda: chance.choice(["true", "false"]),
+    }[name]
+    kind = chance.randrange(9)
+    if name == "ill" and kind < 4:
+        return "ill"
+    if kind < 4:
+        return f"{name} {chance.choice(['<', '<=', '>', '>=', '=', '<>'])} {constant()}"
+    if kind == 4:
+        return f"{name} IN ({constant()}, {constant()})"
+    if kind == 5:
+        return f"{name} BETWEEN {constant()} AND {constant()}"
+    if kind == 6:
+        return f"{name} IS {chance.choice(['', 'NOT '])}NULL"
+    if kind == 7 and name in ("age", "years"):
+        return chance.choice([f"{name} % 3 = {chance.randint(0, 2)}", f"{name} // 3 > {chance.randint(0, 3)}"])
+    if kind == 8 and name == "ward":
+        return chance.choice(["ward LIKE 'B%'", "length(ward) = 1", "coalesce(ward, 'A') = 'A'", "upper(ward) = 'BE'"])
+    return f"{constant()} {chance.choice(['<', '>='])} {name}"
+
+
+def condition(chance, names, depth):
+    if depth == 0 or chance.random() < 0.1:
+        if {"age", "years"} <= set(names) and chance.random() < 0.1:
+            return "age >= years"
+        return atom(chance, chance.choice(names))
+    if chance.random() < 0.2:
+        return f"NOT ({condition(chance, names, depth - 1)})"
+    word = chance.choice(["AND", "OR", "OR"])
+    return f"({condition(chance, names, depth - 1)} {word} {condition(chance, names, depth - 1)})"
+
+
+def mask_of(question, columns):
+    """The question over some columns, as true and false by codes."""
+    shape = {name: max(CODES[name]) + 1 for name in columns}
+    axes = [shape[name] if name in question.columns else 1 for name in columns]
+    if isinstance(question, Cells):
+        mask = question.mask(tuple(axes))
+    else:
+        mask = np.ones(axes, bool)
+        for name, runs in zip(question.columns, question.codes, strict=True):
+            counts = [any(first <= code <= last for first, last in runs) for code in range(shape[name])]
+            mask = mask & np.array(counts).reshape([-1 if other == name else 1 for other in columns])
+    return np.broadcast_to(mask, [shape[name] for name in columns])
+
+
+def test_a_condition_counts_just_the_cells_that_duckdb_says_it_is_true_for(conditions):
+    chance, oracle = random.Random(2026), Oracle()
+    outcomes = {"counts": 0, "cells": 0, "cut": 0, "nobody": 0}
+    for _ in range(TIMES):
+        names = sorted(chance.sample(list(VALUES), chance.randint(2, 3)), key=list(VALUES).index)
+        text = condition(chance, names, chance.randint(1, 3))
+        some, every = oracle(text, names)
+        if not some.any():
+            with pytest.raises(BadInput, match="counts 0"):
+                asked(conditions, text)
+            outcomes["nobody"] += 1
+        elif (some != every).any():
+            with pytest.raises(BadInput, match="cuts a bin"):
+                asked(conditions, text)
+            outcomes["cut"] += 1
+        else:
+            question = asked(conditions, text)
+            assert (mask_of(question, names) == every).all(), text
+            assert rebuilt(described(question)) == question
+            outcomes["cells" if isinstance(question, Cells) else "counts"] += 1
+    assert min(outcomes.values()) > 8, outcomes
+
+
+def test_the_same_meaning_is_the_same_question_however_it_is_written(conditions):
+    same = asked(conditions, "age >= 3 AND sex = 'F'")
+    assert same == Conjunction(("sex", "age"), (((0, 0),), ((3, 11),)))
+    for text in (
+        "NOT (age < 3 OR sex <> 'F')",
+        "sex IN ('F') AND age BETWEEN 3 AND 100 AND (ill OR NOT ill)",
+        "age > 2.5 AND sex < 'G' -- a comment",
+        "visits_age >= 3 AND sex = 'F'".replace("visits_age", '"AGE"'),
+    ):
+        assert asked(conditions, text) == same
+    assert asked(conditions, "true") == Conjunction((), ())
+    either = asked(conditions, "age = 0 OR sex = 'F'")
+    assert isinstance(either, Cells)
+    assert either == asked(conditions, "NOT (sex = 'M' AND age <> 0)")
+
+
+def test_null_is_neither_true_nor_false(conditions):
+    assert asked(conditions, "ward <> 'A'") == Conjunction(("ward",), (((1, 2),),))
+    assert asked(conditions, "ward IS NULL OR ward <> 'A'") == Conjunction(("ward",), (((1, 3),),))
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("heigth > 3", UnknownName),
+        ("age >", UnparsableQuery),
+        ("", UnparsableQuery),
+        ("age", NotAllowed),
+        ("age > 3) GROUP BY (sex", UnparsableQuery),
+        ("true) UNION SELECT 1 FROM visits WHERE (true", UnparsableQuery),
+        ("true; SELECT 1", UnparsableQuery),
+        ("EXISTS (SELECT 1 FROM visits)", NotAllowed),
+        ("age > (SELECT MAX(age) FROM visits)", NotAllowed),
+        ("COUNT(*) > 3", NotAllowed),
+        ("ROW_NUMBER() OVER () = 1", NotAllowed),
+        ("person = 1", UnknownName),
+        ("age > ?", QueryRefused),
+    ],
+)
+def test_what_is_no_condition_on_one_row_is_refused_by_name(conditions, text, error):
+    with pytest.raises(error):
+        asked(conditions, text)
+
+
+def test_a_refusal_says_where_it_is_and_what_to_do(conditions):
+    with pytest.raises(UnknownName) as refused:
+        asked(conditions, "sex = 'F' AND\n agee > 3")
+    assert (refused.value.place.line, refused.value.place.column, refused.value.instead) == (2, 2, ("age",))
+    with pytest.raises(BadInput) as cut:
+        asked(conditions, "years > 3")
+    assert "from 3 to 5" in cut.value.next_step
+    with pytest.raises(BadInput, match="compare it with constants"):
+        asked(conditions, "weight * 2 > 4")
+    with pytest.raises(BadInput, match="cuts a bin of weight"):
+        asked(conditions, "weight <= 2")  # a bin begins with 2
+
+
+def test_more_than_can_be_tried_or_stored_is_refused(conditions, monkeypatch):
+    with pytest.raises(TooLarge):
+        conditions.question("age >= 3 AND sex = 'F'", most_cells=8)
+    for limit in ("MOST_POINTS", "MOST_CELLS", "MOST_RUNS"):
+        with monkeypatch.context() as patched:
+            patched.setattr(f"discreet.sessions.conditions.{limit}", 3)
+            with pytest.raises(TooLarge):
+                asked(conditions, "(age + 1) % 3 = 0 OR sex = 'F'")
+
+
+def test_a_session_answers_conditions_and_columns_alike(curator):
+    with curator.session(SOURCE, rho=1, questions=20, bins=BINS) as session:
+        by_column, in_sql, other = session.answer_many(
+            [{"age": Between(3, 7)}, "age BETWEEN 3 AND 7", "age < 6 OR ill"]
+        )
+        assert (by_column, session.left) == (in_sql, 18)
+        assert abs(other.count - 225) < 60
+        assert session.answer("ill OR 6 > age") == other
+        with pytest.raises(BadInput):
+            session.answer("years = 4")
+        assert session.left == 18
+
+
+def test_a_condition_is_read_without_a_look_at_rows(monkeypatch):
+    """The same questions of data that nobody is in, and of an engine whose tables cannot be opened."""
+    found = []
+    for count in (0, 300):
+        with open_curator(catalog=parse_catalog(CATALOG), frames={"visits": visits(count)}) as opened:
+            monkeypatch.setattr(opened._engine, "tables", None)
+            basis = opened._basis(SOURCE, {"rho": 0.1, "bins": BINS})
+            reading = Conditions(basis.rows, basis.domain, opened.declared, opened._engine, today=date(2024, 1, 5))
+            found.append([asked(reading, text) for text in ("age < 6 OR ill", "weight >= 2", "seen < CURRENT_DATE")])
+            monkeypatch.undo()
+    assert found[0] == found[1]
