@@ -11,6 +11,7 @@ PEERS_VENV := .venv-peers
 PEERS := qrlew smartnoise opendp_polars pure_ldp multi_freq_ldpy
 PEERS_READY := $(PEERS:%=$(PEERS_VENV)/%/.installed)
 SYNTHETIC_PEERS := mbi dpmm opendp_mbi smartnoise_synth
+LEARNING_PEERS := diffprivlib dp_ebm
 DATA ?= data
 
 # The tests start a hundred processes of ours: each would compile every module anew.
@@ -77,11 +78,11 @@ bench: $(BENCH) $(PEERS_READY)  ## our speed against the peers, in one run; writ
 	$(BENCH_VENV)/bin/python -m benchmarks.local --peers $(PEERS_VENV)
 
 # The last of these peers brings torch: 6 GB, and hours. DATA is a folder with adult.csv and adult-domain.json of the project mbi.
-bench-synthetic: $(BENCH) $(SYNTHETIC_PEERS:%=$(PEERS_VENV)/%/.installed)  ## synthetic data against the peers; DATA=folder
+bench-synthetic: $(BENCH) $(SYNTHETIC_PEERS:%=$(PEERS_VENV)/%/.installed) $(LEARNING_PEERS:%=$(PEERS_VENV)/%/.installed)  ## synthetic data against the peers; DATA=folder
 	$(BENCH_VENV)/bin/python -m benchmarks.synthetic --data $(DATA)
 	$(BENCH_VENV)/bin/python -m benchmarks.synthetic_peers --data $(DATA) --peers $(PEERS_VENV)
 	$(BENCH_VENV)/bin/python -m benchmarks.counting --data $(DATA) --large
-	$(BENCH_VENV)/bin/python -m benchmarks.learning --data $(DATA)
+	$(BENCH_VENV)/bin/python -m benchmarks.learning --data $(DATA) --peers $(PEERS_VENV)
 
 docs: $(DEV)  ## the documentation as a website in site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
@@ -91,7 +92,7 @@ lock:  ## compile the lock files anew (needs uv)
 	uv pip compile $(LOCK_FLAGS) --extra postgres -o requirements.lock
 	uv pip compile $(LOCK_FLAGS) --extra dev -o requirements-dev.lock
 	uv pip compile $(LOCK_FLAGS) --extra bench -o requirements-bench.lock
-	for peer in $(PEERS) $(SYNTHETIC_PEERS); do uv pip compile -q benchmarks/peers/$$peer.in --override benchmarks/peers/overrides.txt \
+	for peer in $(PEERS) $(SYNTHETIC_PEERS) $(LEARNING_PEERS); do uv pip compile -q benchmarks/peers/$$peer.in --override benchmarks/peers/overrides.txt \
 		--universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
 		-o benchmarks/peers/$$peer.lock || exit 1; done
 

@@ -37,7 +37,7 @@ from discreet.ledger import Ledger
 from discreet.loss import Loss
 from discreet.mechanisms.base import least
 from discreet.sessions.curating import OpensSessions
-from discreet.sessions.session import Session
+from discreet.sessions.room import Room
 from discreet.sql import Table
 from discreet.sql.text import Parameters, wording
 from discreet.synthetic.curating import MakesSynthetic
@@ -73,7 +73,7 @@ class Curator(MakesSynthetic, AnswersWorkloads, LearnsModels, AnswersGraphs, Ope
         self.declared, self.ledger, self.version, self.dataset = catalog, ledger, version, dataset
         self._engine, self._pipeline = engine, Pipeline(ledger, engine)
         self._desks = Places(_DESKS, each=1, long=0)
-        self._sessions: dict[str, Session] = {}
+        self._sessions = Room()
         self._readings = Readings(catalog, engine, today=ledger.data_day())
 
     def __enter__(self) -> Self:

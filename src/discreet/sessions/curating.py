@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Unpack
 
 from discreet.answering.finding import FindsReleases
 from discreet.answering.pipeline import Asking
 from discreet.answering.run_options import check_options
-from discreet.errors import TooMany, UnknownSession
+from discreet.errors import UnknownSession
 from discreet.sessions.asking import ALARMS, SessionOptions, Wish, opening_of
 from discreet.sessions.conditions import Conditions
 from discreet.sessions.face import SessionPlan, SessionsFace
+from discreet.sessions.room import Room
 from discreet.sessions.session import Opening, Session
 from discreet.sql import Table
-
-UNUSED = 600.0
-"""Seconds after which a session may be let go for somebody else's."""
 
 
 class OpensSessions(FindsReleases, SessionsFace):
     """A part of the curator."""
 
-    _sessions: dict[str, Session]
-    """Those that are open, by their ids."""
-    _each, _most = sys.maxsize, sys.maxsize
+    _sessions: Room
 
     def session(
         self,
@@ -45,15 +40,13 @@ class OpensSessions(FindsReleases, SessionsFace):
         told = asking or Asking()
         opening = self._opening(source, questions, wanted, analyst, told)
         self.ledger.check_open(analyst)
-        session = self._sessions.get(opening.id)
-        if session is None or not session.is_open:
-            self._make_room(analyst)
-            rows, domain, today = opening.run.rows, opening.run.domain, self.ledger.data_day()
-            conditions = Conditions(rows, domain, self.declared, self._engine, today=today)
-            session = Session(opening, self._pipeline, conditions, request_id=request_id, asking=told)
-            self._sessions.pop(opening.id, None)
-            self._sessions[opening.id] = session
-        return session
+        rows, domain, today = opening.run.rows, opening.run.domain, self.ledger.data_day()
+        conditions = Conditions(rows, domain, self.declared, self._engine, today=today)
+
+        def opened() -> Session:
+            return Session(opening, self._pipeline, conditions, request_id=request_id, asking=told)
+
+        return self._sessions.opened(opening.id, opened, analyst=analyst)
 
     def plan_session(
         self, source: str | Table, *, questions: int, analyst: str | None = None, **wanted: Unpack[SessionOptions]
@@ -84,8 +77,8 @@ class OpensSessions(FindsReleases, SessionsFace):
             session_id: Of the session.
             analyst: Who asks; nobody is the owner at hand.
         """
-        session = self._sessions.get(session_id)
-        if session is None or not session.is_open or session.analyst != analyst:
+        session = self._sessions.find(session_id)
+        if session is None or session.analyst != analyst:
             raise UnknownSession(
                 "There is no such session open.", next_step="Open it again as it was: it is paid for, and goes on."
             )
@@ -98,27 +91,11 @@ class OpensSessions(FindsReleases, SessionsFace):
             each: How many of one analyst stay open: for another, the first of them is let go.
             most: How many stay open in all: for another, one is let go that nobody has used for long, or it is refused.
         """
-        self._each, self._most = each, most
-
-    def _make_room(self, analyst: str | None) -> None:
-        """To be opened again costs a session an alarm: so nobody has others' sessions let go that are in use."""
-        all_of_them = [session for session in self._sessions.values() if session.is_open]
-        theirs = [session for session in all_of_them if session.analyst == analyst]
-        leaving = theirs[: max(0, len(theirs) + 1 - self._each)]
-        if len(all_of_them) - len(leaving) >= self._most:
-            unused = [session for session in all_of_them if session.unused > UNUSED]
-            if not unused and not theirs:
-                raise TooMany("All places for sessions are taken.", next_step="Wait some minutes, and open it then.")
-            leaving = [*leaving, max(unused or theirs, key=lambda session: session.unused)]
-        for session in leaving:
-            self._sessions.pop(session.id, None)
-            session.close()
+        self._sessions.limit(each=each, most=most)
 
     def close_sessions(self) -> None:
         """Let go of the rows of all sessions: their engine closes."""
-        for session in self._sessions.values():
-            session.close()
-        self._sessions.clear()
+        self._sessions.close()
 
     def _opening(
         self, source: str | Table, questions: int, wanted: SessionOptions, analyst: str | None, asking: Asking

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -37,6 +38,27 @@ class Hypothesis(Protocol):
         """
 
 
+class _Tables:
+    """Tables by their columns, the last used of them: as many as there is room for."""
+
+    def __init__(self, make: Callable[[Columns], Table]) -> None:
+        self._make = make
+        self._kept: OrderedDict[Columns, Table] = OrderedDict()
+
+    def over(self, columns: Columns) -> Table:
+        """The table over columns, made unless it is kept."""
+        if columns not in self._kept:
+            self._kept[columns] = self._make(columns)
+            while sum(table.size for table in self._kept.values()) > _MOST_KEPT and len(self._kept) > 1:
+                self._kept.popitem(last=False)
+        self._kept.move_to_end(columns)
+        return self._kept[columns]
+
+    def clear(self) -> None:
+        """Forget all of them."""
+        self._kept.clear()
+
+
 class OfModel:
     """A model that was fitted once. It does not change: one count says less than the tables that it was fitted to.
 
@@ -45,8 +67,7 @@ class OfModel:
     """
 
     def __init__(self, model: Model) -> None:
-        self._model = model
-        self._tables: OrderedDict[Columns, Table] = OrderedDict()
+        self._model, self._tables = model, _Tables(model.table)
 
     def expected(self, question: CountQuestion) -> float:
         """As the model has it.
@@ -56,7 +77,7 @@ class OfModel:
         """
         if not question.columns:
             return self._model.total
-        return float(question.added_up(self._table(question.columns)))
+        return float(question.added_up(self._tables.over(question.columns)))
 
     def learn(self, question: CountQuestion, counted: int) -> None:
         """Nothing is learned.
@@ -65,14 +86,6 @@ class OfModel:
             question: Which one.
             counted: What was measured instead.
         """
-
-    def _table(self, columns: Columns) -> Table:
-        if columns not in self._tables:
-            self._tables[columns] = self._model.table(columns)
-            while sum(table.size for table in self._tables.values()) > _MOST_KEPT and len(self._tables) > 1:
-                self._tables.popitem(last=False)
-        self._tables.move_to_end(columns)
-        return self._tables[columns]
 
 
 class Weights:
@@ -92,7 +105,7 @@ class Weights:
         columns = domain.check(domain.names, most=MOST_COUNTED)
         self._names, self._rows, self._rate = columns, rows, rate
         self._weights = np.full(domain.shape(columns), 1 / domain.cells(columns))
-        self._tables: dict[Columns, Table] = {}
+        self._tables = _Tables(self._added_up)
 
     def expected(self, question: CountQuestion) -> float:
         """As the weights have it.
@@ -100,11 +113,11 @@ class Weights:
         Args:
             question: In codes of the domain.
         """
-        columns = question.columns
-        if columns not in self._tables:
-            others = tuple(axis for axis, name in enumerate(self._names) if name not in columns)
-            self._tables[columns] = np.asarray(self._weights.sum(axis=others)) if others else self._weights
-        return self._rows * float(question.added_up(self._tables[columns]))
+        return self._rows * float(question.added_up(self._tables.over(question.columns)))
+
+    def _added_up(self, columns: Columns) -> Table:
+        others = tuple(axis for axis, name in enumerate(self._names) if name not in columns)
+        return np.asarray(self._weights.sum(axis=others)) if others else self._weights
 
     def learn(self, question: CountQuestion, counted: int) -> None:
         """One multiplicative update.

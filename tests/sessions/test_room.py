@@ -1,0 +1,70 @@
+"""Room for sessions: the limits hold however many are opened at once, and one session is one, whoever opens it."""
+
+import itertools
+import threading
+
+import pytest
+
+from discreet.errors import BudgetExceeded, TooMany
+from discreet.sessions import hypotheses
+from tests.synthetic.memory import domain_of
+from tests.synthetic.test_curator import ROWS, a_curator
+
+
+def all_at_once(*calls):
+    """What each returns, or the refusal that it ends in."""
+    said, begin = [], threading.Barrier(len(calls))
+
+    def run(call):
+        begin.wait()
+        try:
+            said.append(call())
+        except TooMany as refusal:
+            said.append(refusal)
+
+    threads = [threading.Thread(target=run, args=(call,)) for call in calls]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(said) == len(calls)
+    return said
+
+
+def test_no_more_are_open_than_may_be_however_many_are_opened_at_once():
+    with a_curator() as curator:
+        curator.limit_sessions(each=2, most=3)
+
+        def opening(name, analyst):
+            return lambda: curator.session(ROWS, rho=0.01, questions=5, name=name, analyst=analyst, workload=1)
+
+        said = all_at_once(*(opening(str(number), analyst) for number in range(4) for analyst in ("alice", None)))
+        opened = [session for session in said if not isinstance(session, TooMany) and session.is_open]
+        assert 1 <= len(opened) <= 3
+        assert all(sum(session.analyst == analyst for session in opened) <= 2 for analyst in ("alice", None))
+        assert opening("again", "alice")().is_open  # whoever was refused gave their place back
+
+
+def test_one_session_that_is_opened_many_times_at_once_is_one():
+    with a_curator() as curator:
+        said = all_at_once(*[lambda: curator.session(ROWS, rho=0.01, questions=5, workload=1)] * 6)
+        assert len(set(map(id, said))) == 1
+        assert said[0].is_open
+
+
+def test_a_place_is_given_back_where_opening_is_refused():
+    with a_curator() as curator:
+        curator.limit_sessions(each=1, most=1)
+        with pytest.raises(BudgetExceeded):
+            curator.session(ROWS, rho=1000, questions=5, workload=1)
+        assert curator.session(ROWS, rho=0.01, questions=5, workload=1).is_open
+
+
+def test_weights_keep_no_more_tables_than_there_is_room_for(monkeypatch):
+    monkeypatch.setattr(hypotheses, "_MOST_KEPT", 100)
+    names = "abcdefg"
+    weights = hypotheses.Weights(domain_of(dict.fromkeys(names, 2)), 128.0, 0.1)
+    for columns in itertools.combinations(names, 5):
+        question = hypotheses.Conjunction(columns, (((0, 0),),) * 5)
+        assert weights.expected(question) == 4
+        assert sum(table.size for table in weights._tables._kept.values()) <= 100
