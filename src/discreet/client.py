@@ -162,10 +162,15 @@ class RemoteCurator(Caller, SyntheticFace, TablesFace, LearningFace, SessionsFac
         return SyntheticRelease(**self._saved("POST", "/v1/synthesize", json=body, headers=named(request_id)))
 
     def plan_synthesis(
-        self, source: str | Table, *, rows_about: int | None = None, **wanted: Unpack[SynthesisOptions]
+        self,
+        source: str | Table,
+        *,
+        name: str | None = None,
+        rows_about: int | None = None,
+        **wanted: Unpack[SynthesisOptions],
     ) -> SynthesisPlan:
         """What `synthesize` would make and cost, and how exact it would be; or its refusal. Spends nothing."""
-        body = run_body(source, {**wanted, "rows_about": rows_about, "dry": True})
+        body = run_body(source, {**wanted, "name": name, "rows_about": rows_about, "dry": True})
         return read_facts(SynthesisPlan, checked(self._send("POST", "/v1/synthesize", json=body)))
 
     def tabulate(

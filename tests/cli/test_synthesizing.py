@@ -57,6 +57,14 @@ def test_rows_are_written_paid_for_once_and_listed_for_who_paid(run, clinic, tmp
     assert "free: asked before" in run(*asked[:-1])
 
 
+def test_what_was_paid_for_is_reused_and_told(run, clinic):
+    asked = ("synth", "visits", "--rho", 0.01, "--workload", 2, "--analyst", "alice")
+    run(*asked, "--name", "first")
+    assert "first" in run(*asked, "--reuse", "--name", "second", "--dry-run")
+    assert "with tables of first" in run(*asked, "--reuse", "--name", "second")
+    assert json.loads(run(*asked, "--reuse", "--name", "second", "--json"))["reused"] == ["first"]
+
+
 @pytest.mark.parametrize(
     ("words", "refusal"),
     [

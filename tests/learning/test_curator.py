@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from discreet.answering.transcript import looks_in
 from discreet.catalog import parse_catalog
 from discreet.errors import BadInput, BudgetExceeded, NeedsDelta, NeedsValues, ScaleOutOfRange, TooLarge, UnknownName
 from discreet.learning import (
@@ -137,9 +138,7 @@ def test_rows_whose_label_is_missing_are_left_out_and_missing_values_are_not():
         assert rows["rows"] == pytest.approx(3_000, abs=2)
         assert rows["sum of ward = none"] == pytest.approx(75, abs=2)
         assert np.exp(bayes.prior).sum() == pytest.approx(1)
-        assert sum(look.values.sum() for look in [step.look for step in bayes.transcript.steps]) == pytest.approx(
-            2_940, abs=3
-        )
+        assert sum(look.values.sum() for look in looks_in(bayes.transcript.steps)) == pytest.approx(2_940, abs=3)
 
 
 @pytest.mark.parametrize(

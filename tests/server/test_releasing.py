@@ -194,6 +194,19 @@ def test_synthetic_data_is_planned_made_found_and_the_same_wherever_it_is_asked_
     assert "grown" in face.releases()
 
 
+def test_what_was_paid_for_is_reused_near_and_far_by_who_paid_and_by_nobody_else(face, server, bob):
+    wanted = {"rho": 0.001, "workload": 2, "bins": {"age": 5}, "parameters": {"least": 40}}
+    face.synthesize(ROWS, name="paid for", **wanted)
+    plan = face.plan_synthesis(ROWS, name="reusing", reuse=True, **wanted)
+    made = face.synthesize(ROWS, name="reusing", reuse=True, **wanted)
+    assert (plan.reused, made.reused) == (("paid for",), ["paid for"])
+    assert face.synthesize(ROWS, name="reusing", reuse=True, **wanted).replayed
+    assert get(server, "/reusing").json()["reused"] == ["paid for"]
+    assert "with tables of</dt><dd>paid for" in get(server, "/reusing/report", Accept="text/html").text
+    with discreet.connect(server.url, key=bob) as other:
+        assert other.plan_synthesis(ROWS, reuse=True, **wanted).reused == ()
+
+
 def test_tables_are_planned_made_found_and_the_same_wherever_they_are_asked_for(face):
     asked = workloads.marginals(2) + workloads.means("age", list(range(8))).weighted(0.1) + workloads.total()
     options = {"epsilon": 0.3, "delta": 1e-9, "bins": {"age": 8}, "parameters": {"least": 30}}

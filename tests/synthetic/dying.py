@@ -1,17 +1,18 @@
-"""Processes that make synthetic data, and kill themselves where they are told to: `python -m tests.synthetic.dying CATALOG LABEL/COUNT …`."""
+"""Processes that make synthetic data, and kill themselves where they are told to: `python -m tests.synthetic.dying CATALOG [--reuse] LABEL/COUNT …`."""
 
 import hashlib
 import json
 import os
-import signal
 import sqlite3
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 from discreet.curator import Curator
 from discreet.opening import open_curator
+from tests.dying import die_at, one_after_another
 
 CATALOG = """
 [source]
@@ -32,6 +33,7 @@ columns.ward = { type = "text", values = ["A", "B", "C"] }
 columns.sex = { type = "text", values = ["F", "M"] }
 columns.age = { type = "integer", lower = 0, upper = 9 }
 """
+REUSE = "--reuse"
 ASKED = {"rho": 0.05, "workload": 2, "name": "visits", "analyst": "alice", "method": "aim"}
 
 
@@ -46,23 +48,9 @@ def prepared(folder: Path) -> Path:
     return place
 
 
-def synthesize(curator: Curator) -> None:
+def synthesize(curator: Curator, **further: object) -> None:
     """What dies here."""
-    curator.synthesize("visits", **ASKED)
-
-
-def go(place: Path, label: str, count: int, work: Callable[[Curator], object]) -> None:
-    """As far as one may."""
-    passed: list[str] = []
-
-    def on_step(step: str) -> None:
-        passed.append(step)
-        if passed.count(label) > count:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    with open_curator(place) as curator:
-        curator.ledger._step = on_step
-        work(curator)
+    curator.synthesize("visits", **ASKED, **further)
 
 
 def stored(place: Path) -> list[str]:
@@ -73,18 +61,17 @@ def stored(place: Path) -> list[str]:
 
 
 def die_one_after_another(place: Path, deaths: Sequence[str], work: Callable[[Curator], object]) -> None:
-    """Nothing is open in this process, so that children can be forked."""
-    for death in deaths:
-        label, _, count = death.rpartition("/")
-        child = os.fork()
-        if not child:
-            go(place, label, int(count), work)
-            os._exit(0)
-        _, status = os.waitpid(child, 0)
-        told = {"signal": os.WTERMSIG(status), "steps": stored(place)}
-        sys.stdout.write(json.dumps(told) + "\n")
-        sys.stdout.flush()
+    """Each as far as it may, then told."""
+
+    def go(label: str, count: int) -> None:
+        with open_curator(place) as curator:
+            die_at(curator, label, count)
+            work(curator)
+
+    for died_of in one_after_another(deaths, go):
+        os.write(1, json.dumps({"signal": died_of, "steps": stored(place)}).encode() + b"\n")
 
 
 if __name__ == "__main__":
-    die_one_after_another(Path(sys.argv[1]), sys.argv[2:], synthesize)
+    catalog, *deaths = (each for each in sys.argv[1:] if each != REUSE)
+    die_one_after_another(Path(catalog), deaths, partial(synthesize, reuse=REUSE in sys.argv))

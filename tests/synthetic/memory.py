@@ -3,10 +3,12 @@
 from discreet.answering.domain import Column, Domain
 from discreet.answering.looking import Run
 from discreet.answering.measuring import Measuring
+from discreet.answering.transcript import Earlier, reusing
 from discreet.loss import Neighbours
 from discreet.mechanisms import Adaptive, PureAdaptive
 from discreet.mechanisms.adaptive import Meter
 from discreet.noise import SYSTEM_BITS
+from discreet.synthetic.reusing import fitting_tables
 from tests.answering.counted import MemorySteps, tables_of
 
 
@@ -20,15 +22,23 @@ def domain_of(sizes, *, ordered=(), rows_per_person=1, neighbours=Neighbours.ADD
 class InMemory(Measuring):
     """It remembers by which estimates, weights and penalties choices were asked for."""
 
-    def __init__(self, domain, rows, *, rho=None, epsilon=None, bits=SYSTEM_BITS):
+    def __init__(self, domain, rows, *, rho=None, epsilon=None, bits=SYSTEM_BITS, reused=()):
         budget = Adaptive(rho=rho) if epsilon is None else PureAdaptive(epsilon=epsilon)
-        self._begin(
-            domain, tables_of(rows, domain.shape(domain.names)), Run(Meter(budget, bits), MemorySteps()), {}, []
-        )
+        run = Run(Meter(budget, bits), MemorySteps())
+        if reused:
+            run.begin_with(reusing(reused))
+        self._begin(domain, tables_of(rows, domain.shape(domain.names)), run, {}, [])
 
     def _begin(self, domain, tables, run, groups, asked):
         Measuring.__init__(self, domain, tables, run, groups)
         object.__setattr__(self, "asked", asked)
+
+    def as_earlier(self, name, method, wanted, budget=None):
+        """What was measured, as another run that a method makes would reuse it."""
+        steps = tuple(step for step in self._run.steps if step.kind == "table")
+        return fitting_tables(
+            [Earlier(name, name, steps)], method, self.domain, wanted, budget or self._run.meter.budget
+        )
 
     def exact(self, columns):
         return self._exact(columns)

@@ -48,6 +48,12 @@ class Run:
         self._stored = [Step.decoded(body) for body in store.stored()]
         self.steps: list[Step] = []
 
+    def begin_with(self, reused: Step) -> None:
+        """Store the tables of earlier releases as the first step, which costs nothing; where one was stored, that is the one, whatever there is by now."""
+        if not self._stored:
+            self._stored.append(Step.decoded(self._store.store(0, reused.encoded(), paid=None)))
+        self.steps.append(self._stored[0])
+
     def look(self, asked: dict[str, object], *, paid: Mechanism | None, drawn: Callable[[], Counts]) -> Step:
         """The next step: as it was stored, and then only paid for; or drawn (which pays) and stored. What the store returns is the outcome."""
         number = len(self.steps)

@@ -60,6 +60,8 @@ class Measured:
     mechanism: Gaussian | Laplace
     groups: Groups = field(default_factory=dict)
     """Of those columns that were merged when it was measured."""
+    is_reused: bool = False
+    """Whether an earlier release measured it, and paid."""
 
     @property
     def variance(self) -> float:

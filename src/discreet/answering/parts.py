@@ -14,9 +14,11 @@ from discreet.answering.books import holder
 from discreet.answering.budgets import budget_of
 from discreet.answering.pipeline import Asking, Pipeline, SqlRelease
 from discreet.answering.plan import Plan
+from discreet.answering.reusing import earlier_releases
 from discreet.answering.run_options import RunOptions
 from discreet.answering.run_release import RunRelease, pure_epsilon
-from discreet.answering.runs import Basis, TableRun, domain_of
+from discreet.answering.runs import Basis, Reuse, TableRun, domain_of
+from discreet.answering.transcript import Earlier, Transcript
 from discreet.catalog import Catalog
 from discreet.documenting import Told
 from discreet.engines import Engine
@@ -45,6 +47,8 @@ class RunPlan:
     """Whether it would be free."""
     charged: Mapping[str, bool]
     """The accounts that would pay, and whether their caps allow it now."""
+    reused: tuple[str, ...]
+    """Names of earlier releases whose tables would enter, free."""
     notes: tuple[str, ...]
 
 
@@ -127,6 +131,17 @@ class CuratorPart(Told, ABC):
         domain = domain_of(rows, self.declared.neighbours)
         return Basis(rows, domain, budget, self.version, wording(str(source)), name)
 
+    def _reuse(self, basis: Basis, analyst: str | None) -> Reuse:
+        """All that earlier releases have measured of the same rows, as far as who asks may reuse it."""
+        return Reuse(analyst, earlier_releases(self.ledger, basis.same_rows, analyst=analyst))
+
+    def _reused(self, run: TableRun, analyst: str | None) -> tuple[Earlier, ...]:
+        """What a run would begin with; what it began with, where it was made."""
+        if run.reuse is None:
+            return ()
+        made = self._pipeline.recalled(run, analyst=analyst)
+        return run.reuse.releases if made is None else Transcript.decoded(made.stored).reused
+
     def _planned(self, run: TableRun, analyst: str | None, *, before: Sequence[SqlRelease] = ()) -> dict[str, Any]:
         """What every `RunPlan` says of a run, and of questions that come before it and are still to be paid for."""
         charged = self._pipeline.would_charge(*before, run, analyst=analyst)
@@ -137,6 +152,7 @@ class CuratorPart(Told, ABC):
             "epsilon": pure_epsilon(run.budget),
             "asked_before": not before and self._pipeline.is_paid(run, analyst=analyst),
             "charged": {holder(account): allowed for account, allowed in charged.items()},
+            "reused": tuple(earlier.name for earlier in self._reused(run, analyst)),
             "notes": (*run.rows.notes, *_notes(run)),
         }
 

@@ -61,6 +61,11 @@ class RunRelease:
         return rebuild_as(AdaptiveBudget, self.transcript.facts["budget"])  # type: ignore[type-abstract]
 
     @property
+    def reused(self) -> list[str]:
+        """The names of earlier releases whose tables it has, free."""
+        return [earlier.name for earlier in self.transcript.reused]
+
+    @property
     def facts(self) -> dict[str, Any]:
         """What it was made of, in JSON."""
         return {
@@ -68,7 +73,8 @@ class RunRelease:
             "kind": self.kind,
             "columns": {column.name: column.size for column in self.domain.columns},
             "rows_per_person": self.domain.rows_per_person,
-            "looks": len(self.transcript.steps),
+            "looks": len(self.transcript.own),
+            "reused": self.reused,
             "rho": self.budget.rho,
             "epsilon": pure_epsilon(self.budget),
             "receipt": self.receipt or None,

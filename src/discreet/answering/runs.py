@@ -19,7 +19,7 @@ from discreet.answering.looking import FreeLook, Run
 from discreet.answering.measurer import CountQuestion, Counts, Measurer
 from discreet.answering.pipeline import PLACES, Desk
 from discreet.answering.summing import Summing
-from discreet.answering.transcript import Step, Transcript, about
+from discreet.answering.transcript import Earlier, Step, Transcript, about, reusing
 from discreet.ledger.releases import describe
 from discreet.loss import Neighbours
 from discreet.mechanisms import Mechanism
@@ -47,6 +47,25 @@ def _column(coded: CodedColumn) -> Column:
     return Column(coded.name, (*bins, *((None,) if coded.has_null else ())), coded.is_ordered)
 
 
+def digest_of_rows(rows: PeoplesRows, domain: Domain, version: int) -> str:
+    """What makes two tables be of the same rows: relation, bounding, codes and data version. A row that has no code in any column counts in none of
+    its tables, so other columns are other rows.
+    """
+    return digest({"version": version, "domain": described(domain), "tables": question_tree(rows.question)})
+
+
+@dataclass(frozen=True, slots=True)
+class Reuse:
+    """What of earlier releases a run begins with, for whoever asks: others may see other releases, so theirs is another run."""
+
+    analyst: str | None
+    releases: tuple[Earlier, ...]
+
+
+_RULES_OF_REUSE = 1
+"""Raised with every change of what a run that reuses asks for after which outcomes."""
+
+
 @dataclass(frozen=True, slots=True)
 class Invariant:
     """Exact sums over the one column of rows that the owner has named. Nothing of it is chosen by whoever asks."""
@@ -72,6 +91,8 @@ class TableRun:
     name: str | None = None
     invariant: Invariant | None = None
     """What the owner has declared to be published as it is: the one look that nothing is paid for."""
+    reuse: Reuse | None = None
+    """Tables that were paid for before, which it begins with."""
     looks: int = LOOKS
     """How many tables are counted, about."""
     computing: float = 0.0
@@ -91,7 +112,9 @@ class TableRun:
 
     @property
     def digest(self) -> str:
-        """Without the name: the same run under two names is one, and paid for once."""
+        """Without the name: the same run under two names is one, and paid for once. One that reuses has who asks and the name in its purpose, and not
+        the tables: they are the first step, so that whoever asks again goes on with those that it was begun with.
+        """
         purpose: Json = dict(self.purpose)
         budget: Json = describe(self.budget)
         domain: Json = described(self.domain)
@@ -113,11 +136,21 @@ class TableRun:
     def made(self, desk: Desk) -> bytes:
         """The transcript: steps of before, and those that were still to be drawn."""
         until = time.monotonic() + time_for(self.seconds)
-        run = Run(Meter(self.budget, desk.bits), desk.steps, invariant=self._free_look(desk), until=until)
+        run = self._begun(Run(Meter(self.budget, desk.bits), desk.steps, invariant=self._free_look(desk), until=until))
         with desk.engine.tables(self.rows.question, taken_back=desk.stopped, sharing=PLACES) as tables:
             self.measure(Summing(self.domain, tables, run))
-        facts = {"purpose": self.purpose, "domain": described(self.domain), "budget": describe(self.budget)}
+        facts = {
+            "purpose": self.purpose,
+            "domain": described(self.domain),
+            "budget": describe(self.budget),
+            "rows": digest_of_rows(self.rows, self.domain, self.version),
+        }
         return Transcript(facts, tuple(run.steps)).encoded()
+
+    def _begun(self, run: Run) -> Run:
+        if self.reuse is not None:
+            run.begin_with(reusing(self.reuse.releases))
+        return run
 
     def _free_look(self, desk: Desk) -> FreeLook | None:
         if (declared := self.invariant) is None:
@@ -131,7 +164,7 @@ class TableRun:
 
     def begun(self, desk: Desk) -> Underway:
         """The same rows and steps, for a run that goes on from call to call; its rows are held until it is closed."""
-        run = Run(Meter(self.budget, desk.bits), desk.steps)
+        run = self._begun(Run(Meter(self.budget, desk.bits), desk.steps))
         with ExitStack() as held:
             tables = held.enter_context(
                 desk.engine.tables(self.rows.question, taken_back=threading.Event(), sharing=PLACES)
@@ -181,6 +214,11 @@ class Basis:
     """As it was asked for."""
     name: str | None
 
+    @property
+    def same_rows(self) -> str:
+        """What its tables have in common with all others of the same rows."""
+        return digest_of_rows(self.rows, self.domain, self.version)
+
     def led_by(self, column: str) -> Basis:
         """The same with one column before the others.
 
@@ -197,6 +235,7 @@ class Basis:
         purpose: Mapping[str, object],
         measure: Callable[[SumMeasurer], None],
         invariant: Invariant | None = None,
+        reuse: Reuse | None = None,
         looks: int = LOOKS,
         computing: float = 0.0,
     ) -> TableRun:
@@ -207,9 +246,13 @@ class Basis:
             purpose: What it is for, in JSON.
             measure: What it looks at.
             invariant: What the owner has declared to be published as it is.
+            reuse: Tables that were paid for before.
             looks: How many tables are counted, about.
             computing: Seconds that pass between looks, about.
         """
+        if reuse is not None:
+            whose = {"rules": _RULES_OF_REUSE, "analyst": reuse.analyst, "name": self.name}
+            purpose = {**purpose, "reuse": whose}
         return TableRun(
             rows=self.rows,
             domain=self.domain,
@@ -220,6 +263,7 @@ class Basis:
             label=f"{what} of {self.source}"[:20_000],
             name=self.name,
             invariant=invariant,
+            reuse=reuse,
             looks=looks,
             computing=computing,
         )

@@ -2,13 +2,15 @@
 
 A step is one line of canonical JSON that says what was asked, then the outcome as 64-bit integers, little-endian. A transcript is one line that
 says what the run was and how long each step is, then the steps. Nothing here is private: it is what was drawn.
+
+A run that reuses earlier releases has their tables as its first step, whole: so what follows from a transcript follows from it alone.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +22,10 @@ from discreet.ledger.entries import canonical
 from discreet.ledger.releases import describe, rebuild_as
 from discreet.mechanisms import Exponential, Gaussian, Laplace, Mechanism
 
-FORMAT = 1
+FORMAT = 2
+"""1 did not say of which rows it is, and had no tables of earlier releases."""
+REUSED = "reused"
+"""The kind of the step that has tables of earlier releases."""
 _INTEGERS = np.dtype("<i8")
 
 
@@ -46,14 +51,18 @@ class Step:
         return cls(json.loads(line), np.frombuffer(integers, _INTEGERS).astype(np.int64))
 
     @property
-    def look(self) -> Look | None:
-        """The table, the choice or the small database that it is; None for what guards."""
-        if self.kind == "table":
-            return self.measured()
-        if self.kind == "choice":
-            candidates = tuple(tuple(columns) for columns in self.about["candidates"])
-            return Chosen(candidates[int(self.outcome[0])], candidates, self._choice())
-        return self.small_database() if self.kind == "small" else None
+    def looks(self) -> tuple[Look, ...]:
+        """The table, the choice or the small database that it is, or all tables that are reused; nothing for what guards."""
+        match self.kind:
+            case "table":
+                return (self.measured(),)
+            case "choice":
+                candidates = tuple(tuple(columns) for columns in self.about["candidates"])
+                return (Chosen(candidates[int(self.outcome[0])], candidates, self._choice()),)
+            case "small":
+                return (self.small_database(),)
+        steps = (step for earlier in self.reused() for step in earlier.steps)
+        return tuple(replace(step.measured(), is_reused=True) for step in steps if step.kind == "table")
 
     def measured(self) -> Measured:
         """The table that was asked for."""
@@ -64,6 +73,18 @@ class Step:
     def small_database(self) -> SmallDatabase:
         """The small database that was asked for."""
         return SmallDatabase(tuple(self.outcome.tolist()), self.about["rows_each"], self._choice())
+
+    def reused(self) -> tuple[Earlier, ...]:
+        """What of earlier releases a run began with; nothing, where it is another step."""
+        outcome, found = self.outcome, []
+        for release in self.about["releases"] if self.kind == REUSED else ():
+            steps = []
+            for about_it in release["steps"]:
+                facts = {name: value for name, value in about_it.items() if name != "length"}
+                drawn, outcome = np.split(outcome, [about_it["length"]])
+                steps.append(Step(facts, drawn))
+            found.append(Earlier(release["name"], release["run"], tuple(steps)))
+        return tuple(found)
 
     @property
     def noise(self) -> Gaussian | Laplace:
@@ -76,6 +97,30 @@ class Step:
         return rebuild_as(Exponential, self.about["paid"])
 
 
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """What an earlier release has measured: its name, the key that it was paid under, and those of its steps that are reused."""
+
+    name: str
+    run: str
+    steps: tuple[Step, ...]
+
+
+def reusing(releases: Iterable[Earlier]) -> Step:
+    """The step that a run begins with which reuses some of what earlier releases measured."""
+    listed = list(releases)
+    facts = [
+        {
+            "name": earlier.name,
+            "run": earlier.run,
+            "steps": [{**step.about, "length": step.outcome.size} for step in earlier.steps],
+        }
+        for earlier in listed
+    ]
+    outcomes = [step.outcome for earlier in listed for step in earlier.steps]
+    return Step(about(REUSED, paid=None, releases=facts), np.concatenate([np.zeros(0, np.int64), *outcomes]))
+
+
 def about(kind: str, *, paid: Mechanism | None, **details: Any) -> dict[str, Any]:
     """What a look says of itself, in the form that it has when it is read again."""
     facts = {"kind": kind, "paid": None if paid is None else describe(paid), **details}
@@ -83,9 +128,8 @@ def about(kind: str, *, paid: Mechanism | None, **details: Any) -> dict[str, Any
 
 
 def looks_in(steps: Iterable[Step]) -> tuple[Look, ...]:
-    """The tables and choices among steps, in order."""
-    looks = [step.look for step in steps]
-    return tuple(look for look in looks if look is not None)
+    """The tables and choices among steps, in order; those that are reused come first."""
+    return tuple(look for step in steps for look in step.looks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +138,16 @@ class Transcript:
 
     facts: Mapping[str, Any]
     steps: tuple[Step, ...]
+
+    @property
+    def reused(self) -> tuple[Earlier, ...]:
+        """What of earlier releases it began with."""
+        return tuple(earlier for step in self.steps[:1] for earlier in step.reused())
+
+    @property
+    def own(self) -> tuple[Step, ...]:
+        """Its steps without those of earlier releases."""
+        return tuple(step for step in self.steps if step.kind != REUSED)
 
     def encoded(self) -> bytes:
         """What is stored of it."""
@@ -106,7 +160,7 @@ class Transcript:
         """The same from stored bytes."""
         line, _, rest = stored.partition(b"\n")
         head = json.loads(line)
-        if head.get("transcript") != FORMAT or sum(head["lengths"]) != len(rest):
+        if head.get("transcript") not in range(1, FORMAT + 1) or sum(head["lengths"]) != len(rest):
             raise LedgerDamaged("A stored transcript cannot be read.", next_step="Ask the owner to verify the books.")
         return cls(head["facts"], tuple(Step.decoded(body) for body in _parts(rest, head["lengths"])))
 

@@ -25,6 +25,12 @@ Epsilon = Annotated[
 Delta = Annotated[float | None, typer.Option("--delta", help="At which --epsilon is converted; it is not spent.")]
 Rho = Annotated[float | None, typer.Option("--rho", help="Or the price as zCDP.")]
 Name = Annotated[str | None, typer.Option("--name", help="What the release is looked up by.")]
+Reuse = Annotated[
+    bool,
+    typer.Option(
+        "--reuse", help="Take in, free, tables of the same rows that you have paid for or that are published."
+    ),
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what it would cost; spend nothing.")]
 
 
@@ -53,6 +59,7 @@ def show_plan(plan: RunPlan, told: Mapping[str, list[str]]) -> None:
         "columns": [f"{name}: {size:,}" for name, size in plan.columns.items()],
         **told,
         "person": ["one row of one person counts" if rows == 1 else f"at most {rows:,} rows of one person count"],
+        "reused": list(plan.reused),
         "note": list(plan.notes),
         "price": [price],
     }
@@ -65,6 +72,8 @@ def tell_made(release: RunRelease, how: str) -> None:
     """What was made, and what it cost."""
     facts = release.facts
     typer.echo(f"{release.name or 'a release without a name'}: {how}")
+    if release.reused:
+        typer.echo(f"with tables of {', '.join(release.reused)}")
     typer.echo("free: asked before" if release.replayed else f"paid {_price(facts['rho'], facts['epsilon'])}")
 
 

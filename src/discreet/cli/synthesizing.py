@@ -18,6 +18,7 @@ from discreet.cli.runs import (
     DryRun,
     Epsilon,
     Name,
+    Reuse,
     Rho,
     Source,
     check_file,
@@ -66,6 +67,7 @@ def synth(
     rho: Rho = None,
     workload: Workload = None,
     method: Method = "aim",
+    reuse: Reuse = False,
     name: Name = None,
     out: Out = None,
     rows: Rows = None,
@@ -81,11 +83,11 @@ def synth(
         raise BadInput("--rows-about is assumed before anything is made.", next_step="Give --dry-run, too.")
     check_file(out, option="--out", kinds=KINDS)
     check_file(report, option="--report", kinds=("html",))
-    price = {"epsilon": epsilon, "delta": delta, "rho": rho}
-    details: dict[str, Any] = {**price, "workload": _tables(workload), "method": method, "analyst": analyst}
+    price = {"epsilon": epsilon, "delta": delta, "rho": rho, "name": name, "analyst": analyst}
+    details: dict[str, Any] = {**price, "workload": _tables(workload), "method": method, "reuse": reuse}
     with open_curator(config, tell=tell_reading) as curator:
         if not dry_run:
-            _make(curator, source, {**details, "name": name}, _Files(out, rows, report), as_json=as_json)
+            _make(curator, source, details, _Files(out, rows, report), as_json=as_json)
             return
         plan = curator.plan_synthesis(source, rows_about=rows_about, **details)
     if as_json:

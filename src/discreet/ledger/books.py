@@ -154,6 +154,28 @@ class Books:
             answer = questions.stored_answer(draft, known) if known is not None and is_theirs else None
             return _published_answer(draft, name) if answer is None else answer
 
+    def seen_releases(self, *, analyst: str | None) -> dict[str, str]:
+        """The keys of finished releases that an analyst has paid for or that are published, all for the owner, each with a name: nothing is proved yet."""
+        with self.writer.reading() as draft:
+            draft.check_open(analyst)
+            seen = naming.seen(draft, analyst)
+            published = set(naming.published(draft).values())
+            return {
+                key: name
+                for key, name in seen.items()
+                if questions.is_free(draft.t, key, None if key in published else analyst)
+            }
+
+    def seen_answer(self, question: str, *, analyst: str | None) -> bytes:
+        """What was stored for the key of a finished release, if the analyst has paid for it, it is published, or they are the owner."""
+        with self.writer.reading() as draft:
+            draft.check_open(analyst)
+            payer = None if question in naming.published(draft).values() else analyst
+            known = questions.standing(draft, question, payer)
+            is_theirs = payer is None or not questions.unpaid_accounts(draft, known)
+            answer = questions.stored_answer(draft, known) if is_theirs else None
+            return _needed(answer)
+
     def published_answer(self, name: str) -> bytes:
         """What the owner published under a name, for everybody."""
         with self.writer.reading() as draft:
@@ -238,7 +260,10 @@ def _entry(draft: Draft, seq: int) -> Entry:
 def _published_answer(draft: Draft, name: str) -> bytes:
     question = naming.published(draft).get(name)
     known = None if question is None else questions.standing(draft, question, None)
-    answer = None if known is None else questions.stored_answer(draft, known)
+    return _needed(None if known is None else questions.stored_answer(draft, known))
+
+
+def _needed(answer: bytes | None) -> bytes:
     if answer is None:
         raise NotAnswered("There is no such release, or it is not paid for.", next_step="Ask for it.")
     return answer

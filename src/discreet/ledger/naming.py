@@ -50,6 +50,14 @@ def published(draft: Draft) -> dict[str, str]:
     return {name: release.question for name, release in draft.running.published.items()}
 
 
+def seen(draft: Draft, analyst: str | None) -> dict[str, str]:
+    """The keys that an analyst gave names to, or everybody for the owner, and those that are published; each with its name."""
+    named = draft.running.named
+    own = named.values() if analyst is None else [named.get(analyst, {})]
+    names = [published(draft), *own]
+    return {question: name for each in names for name, question in each.items()}
+
+
 def publication(draft: Draft, name: str, analyst: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
     """The entry by which all see a release that an analyst (None: anybody, or the owner) gave a name; none where they do already."""
     question, known = given(draft, analyst).get(name), published(draft).get(name)

@@ -63,6 +63,8 @@ class Synthesis(Run):
     )
     workload: Annotated[int, Field(ge=1, le=1000)] | Annotated[list[list[str]], Field(max_length=10_000)] = 3
     method: str = "aim"
+    reuse: bool = False
+    """Whether tables of the same rows that you have paid for, or that are published, enter for free. Another name makes another release then."""
     discover: Annotated[dict[str, Positive], Field(max_length=MOST_COLUMNS)] | None = None
     """Columns whose values are not declared, each with the epsilon that finding them may cost."""
     rows_about: Annotated[int, Field(ge=1, le=MOST_ROWS)] | None = None
@@ -77,8 +79,7 @@ class Synthesis(Run):
 
     def asked_of(self, curator: Curator, *, analyst: str | None, request_id: str, asking: Asking) -> SyntheticRelease:
         """The release."""
-        details = {**self._details, "name": self.name}
-        return curator.synthesize(self.source, analyst=analyst, request_id=request_id, asking=asking, **details)
+        return curator.synthesize(self.source, analyst=analyst, request_id=request_id, asking=asking, **self._details)
 
     def explained_by(self, curator: Curator, *, analyst: str | None) -> SynthesisPlan:
         """What it would be made of and cost, and how exact it would be."""
@@ -86,7 +87,8 @@ class Synthesis(Run):
 
     @property
     def _details(self) -> dict[str, Any]:
-        return {**self.options, "workload": self.workload, "method": self.method, "discover": self.discover}
+        wanted = {"workload": self.workload, "method": self.method, "discover": self.discover, "reuse": self.reuse}
+        return {**self.options, **wanted, "name": self.name}
 
 
 class Queries(WithoutNulls):

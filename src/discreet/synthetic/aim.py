@@ -18,8 +18,9 @@ from discreet.answering.measurer import Measured, Measurer, TableMeasurer
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.synthetic.candidates import fitting_in, telling, weighted
 from discreet.synthetic.first import measure_each
-from discreet.synthetic.model import OfTables, Start, noise_in_a_cell
+from discreet.synthetic.model import OfTables, Start, noise_in_a_cell, reused_groups
 from discreet.synthetic.progress import Progress, penalties_of
+from discreet.synthetic.reusing import Known
 from discreet.synthetic.trees import Columns as Numbers
 
 FIRST = Fraction(1, 20)
@@ -50,8 +51,19 @@ class Aim(OfTables):
             measurer: Through which rows are seen.
             wanted: Tables the model shall be good at, with their weights.
         """
-        if share := self._alone(measurer):
-            Rounds(measurer, self.weights(measurer.domain, wanted), share, self.least_group).run()
+        known = Known.of(measurer)
+        if share := self._alone(measurer, known):
+            weights = self.weights(measurer.domain, wanted)
+            Rounds(measurer, weights, share, self.least_group, known.amount).run()
+
+    def reuses(self, columns: Columns, wanted: Mapping[Columns, int]) -> bool:  # noqa: ARG002
+        """Whether a table of an earlier release enters its model: any does.
+
+        Args:
+            columns: Of the table.
+            wanted: Tables with their weights.
+        """
+        return True
 
     def rehearse(self, measurer: TableMeasurer, wanted: Mapping[Columns, int]) -> Gaussian | Laplace | None:  # noqa: ARG002
         """Every column alone. The noise of the first round, if there are any: later ones are as dear, or dearer.
@@ -60,25 +72,28 @@ class Aim(OfTables):
             measurer: Of a rehearsal.
             wanted: Makes no difference here.
         """
-        share = self._alone(measurer)
+        share = self._alone(measurer, Known.of(measurer))
         return measurer.noise((), share * MEASURING) if share else None
 
-    def _alone(self, measurer: TableMeasurer) -> Fraction:
-        """Measure every column alone. What the first round may spend: nothing, if there is to be none."""
-        measure_each(measurer, measurer.budget * FIRST)
-        domain = measurer.domain
-        rho = float(measurer.budget) ** 2 / 2 if measurer.is_pure else float(measurer.budget)
+    def _alone(self, measurer: TableMeasurer, known: Known) -> Fraction:
+        """Measure every column alone, as far as that is not known. What the first round may spend: nothing, if there is to be none."""
+        domain, budget = measurer.domain, measurer.budget
+        first = Fraction(0) if known.has_every_column else budget * FIRST
+        if first:
+            measure_each(measurer, first)
+        whole = budget + known.amount
+        rho = float(whole) ** 2 / 2 if measurer.is_pure else float(whole)
         rows = Start.of(domain, measurer.looks).total / float(domain.l2)
         signal = max(round(rows * math.sqrt(rho)), LEAST_SIGNAL)
-        alone = Fraction(math.isqrt(10**6 * LEAST_SIGNAL // signal), 1000)
-        if alone > MOST_ALONE or len(domain.columns) == 1:
+        alone = Fraction(math.isqrt(10**6 * LEAST_SIGNAL // signal), 1000) * whole - known.alone
+        if alone > MOST_ALONE * budget or len(domain.columns) == 1:
             measure_each(measurer, measurer.left)
             return Fraction(0)
-        if alone > FIRST:
-            measure_each(measurer, measurer.budget * (alone - FIRST))
+        if alone - first >= budget / 1000:
+            measure_each(measurer, alone - first)
         rounds = min(max(math.isqrt(signal) // 8, ROUNDS_PER_COLUMN[0]), ROUNDS_PER_COLUMN[-1])
         columns = max(len(telling(domain, domain.names)), 1)
-        return measurer.left / (rounds * columns)
+        return min((measurer.left + known.amount - known.alone) / (rounds * columns), measurer.left / 2)
 
     def rounds(self, domain: Domain) -> int:
         """Half of the most that there can be: rounds become dearer where they teach little.
@@ -106,11 +121,20 @@ class Rounds:
         weights: Of the candidates.
         share: What the first round may spend.
         least_group: Of the method.
+        known: What tables of earlier releases would have cost.
     """
 
-    def __init__(self, measurer: Measurer, weights: dict[Columns, int], share: Fraction, least_group: float) -> None:
-        self._all_codes, self._weights, self._share = measurer, weights, share
-        groups = Start.of(measurer.domain, measurer.looks).groups(least_group * self._noise(measurer))
+    def __init__(
+        self,
+        measurer: Measurer,
+        weights: dict[Columns, int],
+        share: Fraction,
+        least_group: float,
+        known: Fraction = Fraction(0),
+    ) -> None:
+        self._all_codes, self._weights, self._share, self._known = measurer, weights, share, known
+        found = Start.of(measurer.domain, measurer.looks).groups(least_group * self._noise(measurer))
+        groups = {**found, **reused_groups(measurer.looks)}
         self._measurer = measurer.merged(groups) if groups else measurer
         self._progress = Progress(measurer.domain, measurer.looks, groups)
         places = {name: place for place, name in enumerate(measurer.domain.names)}
@@ -140,7 +164,7 @@ class Rounds:
 
     def _chosen(self) -> Numbers | None:
         noise = self._noise(self._measurer)
-        spent = 1 - (self._measurer.left - self._share) / self._measurer.budget
+        spent = 1 - (self._measurer.left - self._share) / (self._measurer.budget + self._known)
         progress = self._progress
         candidates = fitting_in(
             self._candidates,

@@ -5,18 +5,20 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any, TypeAlias
 
 from discreet.answering.domain import Columns, Domain
 from discreet.answering.run_options import RunOptions
-from discreet.answering.runs import Basis, TableRun
+from discreet.answering.runs import Basis, Reuse, TableRun
 from discreet.errors import BadInput, TooLarge
 from discreet.exact import Number, read_count
 from discreet.synthetic.affording import check_affordable, work_of
 from discreet.synthetic.candidates import check_number, number_of
 from discreet.synthetic.methods import Method
 from discreet.synthetic.registry import METHODS
+from discreet.synthetic.reusing import fitting_tables
 
 Wanted: TypeAlias = int | Iterable[Iterable[str]]
 """All tables over so many columns, or tables by the names of their columns."""
@@ -35,6 +37,10 @@ class SynthesisOptions(RunOptions, total=False):
     discover: Annotated[
         Mapping[str, Number] | None,
         "Columns whose values are not declared, each with the epsilon that finding them may cost, beside the price of the rest.",
+    ]
+    reuse: Annotated[
+        bool,
+        "Whether tables of the same rows that you have paid for, or that are published, enter for free. Another name makes another release then.",
     ]
 
 
@@ -73,8 +79,8 @@ def method_named(name: str) -> Method:
     return METHODS[name]
 
 
-def synthesis(basis: Basis, *, workload: Wanted, method: str) -> TableRun:
-    """The run that makes synthetic data of people's rows. Nothing is read."""
+def synthesis(basis: Basis, *, workload: Wanted, method: str, reuse: Reuse | None = None) -> TableRun:
+    """The run that makes synthetic data of people's rows, with those of the tables that may be reused which its method uses. Nothing is read."""
     domain = basis.domain
     wanted, way = tables_wanted(workload, domain), method_named(method)
     way.check(domain, wanted)
@@ -83,4 +89,8 @@ def synthesis(basis: Basis, *, workload: Wanted, method: str) -> TableRun:
     purpose: Mapping[str, object] = {"kind": PURPOSE, "method": method, "version": way.version, "tables": tables}
     work = work_of(way, domain, wanted)
     measure = partial(way.measure, wanted=wanted)
-    return basis.run("synthetic data", purpose=purpose, measure=measure, looks=work.looks, computing=work.seconds)
+    if reuse is not None:
+        reuse = replace(reuse, releases=fitting_tables(reuse.releases, way, domain, wanted, basis.budget))
+    return basis.run(
+        "synthetic data", purpose=purpose, measure=measure, reuse=reuse, looks=work.looks, computing=work.seconds
+    )

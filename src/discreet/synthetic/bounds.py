@@ -22,7 +22,7 @@ from discreet.answering.measurer import GRID, Chosen, Counts, Look, Measured
 from discreet.exact import Number, exact, read_level
 from discreet.synthetic.beliefs import Table
 from discreet.synthetic.methods import Method
-from discreet.synthetic.model import TreeModel, coarser, evidence_of, groups_in, noise_in_a_cell, numbers_of
+from discreet.synthetic.model import TreeModel, grouped, groups_in, noise_in_a_cell, numbers_of
 from discreet.synthetic.progress import Progress, penalties_of
 from discreet.synthetic.tails import noise_quantile
 
@@ -105,7 +105,7 @@ class Bounds:
 
     def _off(self, look: Measured) -> float:
         """How far the final model is from a measured table; a table of codes is compared group by group."""
-        counts = coarser(evidence_of(self._model.domain, look), self._model.codings).counts
+        counts = grouped(self._model.domain, look, self._model.codings).counts
         return float(np.abs(counts - self._final(look.columns)).sum())
 
     def _final(self, columns: Columns) -> Table:

@@ -56,18 +56,19 @@ class MakesSynthetic(CuratorPart, SyntheticFace):
         values = {finding.column: self._found_before(finding, analyst) for finding in findings}
         wait = None if asking is None else asking.taken_back
         with self._planning(analyst, wait):
-            run = self._synthesis(source, wanted, name=name, found=values)
+            run = self._synthesis(source, wanted, analyst=analyst, name=name, found=values)
         if None in values.values():
             self._check_all(run, findings, analyst, asking)
             values = {finding.column: self._found(finding, analyst, asking) for finding in findings}
             with self._planning(analyst, wait):
-                run = self._synthesis(source, wanted, name=name, found=values)
+                run = self._synthesis(source, wanted, analyst=analyst, name=name, found=values)
         return self._made(SyntheticRelease, run, analyst=analyst, request_id=request_id, asking=asking)
 
     def plan_synthesis(
         self,
         source: str | Table,
         *,
+        name: str | None = None,
         rows_about: int | None = None,
         analyst: str | None = None,
         **wanted: Unpack[SynthesisOptions],
@@ -80,7 +81,7 @@ class MakesSynthetic(CuratorPart, SyntheticFace):
         findings = self._findings(source, wanted)
         values = {finding.column: self._found_before(finding, analyst) for finding in findings}
         with self._planning(analyst, None):
-            run = self._synthesis(source, wanted, found=values)
+            run = self._synthesis(source, wanted, analyst=analyst, name=name, found=values)
             unknown = [finding for finding in findings if values[finding.column] is None]
             exactly = None if unknown else _predicted(run, rows_about)
         facts = self._planned(run, analyst, before=self._questions(unknown))
@@ -102,12 +103,19 @@ class MakesSynthetic(CuratorPart, SyntheticFace):
         ]
 
     def _synthesis(
-        self, source: str | Table, wanted: SynthesisOptions, *, name: str | None = None, found: Found | None = None
+        self,
+        source: str | Table,
+        wanted: SynthesisOptions,
+        *,
+        analyst: str | None,
+        name: str | None,
+        found: Found | None = None,
     ) -> TableRun:
         """The run, or a refusal by name: everything that can be known before it is paid for."""
         check_options(wanted, SynthesisOptions)
         basis = self._basis(source, wanted, name=name, found=found)
-        return synthesis(basis, workload=wanted.get("workload", 3), method=wanted.get("method", "aim"))
+        reuse = self._reuse(basis, analyst) if wanted.get("reuse") else None
+        return synthesis(basis, workload=wanted.get("workload", 3), method=wanted.get("method", "aim"), reuse=reuse)
 
     def _found_before(self, finding: _Finding, analyst: str | None) -> tuple[Any, ...] | None:
         """The values of a column, if they were found and paid for; nothing is spent."""

@@ -47,12 +47,18 @@ class SyntheticFace(Told, Protocol):
         """
 
     def plan_synthesis(
-        self, source: str | Table, *, rows_about: int | None = None, **wanted: Unpack[SynthesisOptions]
+        self,
+        source: str | Table,
+        *,
+        name: str | None = None,
+        rows_about: int | None = None,
+        **wanted: Unpack[SynthesisOptions],
     ) -> SynthesisPlan:
         """What `synthesize` would make and cost, and how exact it would be; or its refusal. Spends nothing and looks at no protected row.
 
         Args:
             source: A table's name, or a SELECT of rows.
+            name: What the release would be looked up by.
             rows_about: How many rows there are taken to be, where the catalog's `rows_about` does not say it well.
             **wanted: A price, and what the rows shall be good at.
         """

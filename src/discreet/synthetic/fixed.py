@@ -34,6 +34,15 @@ class Fixed(OfTables):
                 next_step="Name fewer tables, or tables of fewer columns; or use the method aim, which chooses.",
             )
 
+    def reuses(self, columns: Columns, wanted: Mapping[Columns, int]) -> bool:
+        """Whether a table of an earlier release enters its model: those within a wanted one, so that the model stays as small.
+
+        Args:
+            columns: Of the table.
+            wanted: Tables with their weights.
+        """
+        return len(columns) <= 1 or any(set(columns) <= set(table) for table in wanted)
+
     def least_share(self, domain: Domain, wanted: Mapping[Columns, int]) -> Fraction:
         """What part of the budget a table gets at least.
 

@@ -47,6 +47,9 @@ class Method(Protocol):
     def check(self, domain: Domain, wanted: Mapping[Columns, int]) -> None:
         """Refuse what this method cannot do, before anything is paid."""
 
+    def reuses(self, columns: Columns, wanted: Mapping[Columns, int]) -> bool:
+        """Whether a table of an earlier release enters its model."""
+
     def least_share(self, domain: Domain, wanted: Mapping[Columns, int]) -> Fraction:
         """What part of the budget a look gets at least: where that is too little to be drawn, nothing is paid."""
 

@@ -156,21 +156,37 @@ def evidence_of(domain: Domain, look: Measured) -> Evidence:
     return Evidence(numbers_of(domain, look.columns), counts, np.full(counts.shape, look.variance))
 
 
-def coarser(evidence: Evidence, codings: Sequence[Coding]) -> Evidence:
-    """A table of codes as one of groups: counts and variances add up.
+def grouped(domain: Domain, look: Measured, codings: Sequence[Coding]) -> Evidence:
+    """A noisy table over the groups of a model, which are those that it was measured over, or larger.
 
     Args:
-        evidence: Of codes.
+        domain: Whose columns they are.
+        look: The table.
         codings: Of all columns of the domain.
     """
-    counts, variance = evidence.counts, evidence.variance
-    for axis, column in enumerate(evidence.columns):
-        coding = codings[column]
-        if counts.shape[axis] != coding.size:
-            starts = np.argsort(coding.groups, kind="stable")
-            firsts = np.searchsorted(coding.groups[starts], np.arange(coding.size))
-            counts = np.add.reduceat(np.take(counts, starts, axis=axis), firsts, axis=axis)
-            variance = np.add.reduceat(np.take(variance, starts, axis=axis), firsts, axis=axis)
+    evidence = evidence_of(domain, look)
+    for axis, name in enumerate(look.columns):
+        coding = codings[evidence.columns[axis]]
+        groups = coding.groups
+        if name in look.groups:
+            merged_before = np.array(look.groups[name])
+            groups = np.zeros(merged_before.max() + 1, np.int64)
+            groups[merged_before] = coding.groups
+        evidence = _added_up_along(evidence, axis, groups)
+    return evidence
+
+
+def _added_up_along(evidence: Evidence, axis: int, groups: NDArray[np.int64]) -> Evidence:
+    """The same with the cells of each group together along an axis: counts and variances add up."""
+    size = int(groups.max()) + 1
+    if size == groups.size:
+        return evidence
+    starts = np.argsort(groups, kind="stable")
+    firsts = np.searchsorted(groups[starts], np.arange(size))
+    counts, variance = (
+        np.add.reduceat(np.take(table, starts, axis=axis), firsts, axis=axis)
+        for table in (evidence.counts, evidence.variance)
+    )
     return Evidence(evidence.columns, counts, variance)
 
 
@@ -184,7 +200,7 @@ def begun(domain: Domain, start: Start, codings: Sequence[Coding], looks: Sequen
         looks: Those to take in.
     """
     columns = [
-        coarser(Evidence((i,), counts, np.full(counts.size, variance)), codings)
+        _added_up_along(Evidence((i,), counts, np.full(counts.size, variance)), 0, codings[i].groups)
         for i, (counts, variance) in enumerate(zip(start.counts, start.variances, strict=True))
     ]
     fit = Fit(tuple(np.maximum(column.counts, LEAST_COUNT) for column in columns), start.total)
@@ -193,7 +209,7 @@ def begun(domain: Domain, start: Start, codings: Sequence[Coding], looks: Sequen
             fit.add(column)
     for look in looks:
         if isinstance(look, Measured) and (len(look.columns) > 1 or look.groups):
-            fit.add(coarser(evidence_of(domain, look), codings))
+            fit.add(grouped(domain, look, codings))
     return fit
 
 
@@ -207,7 +223,8 @@ def noise_in_a_cell(mechanism: Gaussian | Laplace) -> float:
 
 
 def groups_in(domain: Domain, looks: Sequence[Look], least_group: float) -> Groups:
-    """Which codes a run merged: as its first choice's table was measured, and every later one says of its own columns.
+    """Which codes a run merged: as its first choice's table was measured, and every later one says of its own columns. Where nothing was chosen, as
+    earlier releases did that it reuses.
 
     Args:
         domain: What is public.
@@ -216,11 +233,25 @@ def groups_in(domain: Domain, looks: Sequence[Look], least_group: float) -> Grou
     """
     place = next((place for place, look in enumerate(looks) if isinstance(look, Chosen)), len(looks))
     later = [look for look in looks[place:] if isinstance(look, Measured)]
-    if not later or not least_group:
+    if not least_group:
         return {}
-    groups = dict(Start.of(domain, looks[:place]).groups(least_group * noise_in_a_cell(later[0].mechanism)))
+    noise = noise_in_a_cell(later[0].mechanism) if later else 0.0
+    groups = {**Start.of(domain, looks[:place]).groups(least_group * noise), **reused_groups(looks)}
     for look in later:
         groups.update(look.groups)
+    return groups
+
+
+def reused_groups(looks: Sequence[Look]) -> Groups:
+    """Groups of codes that tables of earlier releases are over: a run that reuses them keeps to these, so that they fit its model.
+
+    Args:
+        looks: Of a run so far. Those that are reused have the same groups of each column that they merge.
+    """
+    groups: dict[str, tuple[int, ...]] = {}
+    for look in looks:
+        if isinstance(look, Measured) and look.is_reused:
+            groups.update(look.groups)
     return groups
 
 
@@ -245,6 +276,15 @@ class OfTables:
             domain: What is public.
             wanted: Tables with their weights.
         """
+
+    def reuses(self, columns: Columns, wanted: Mapping[Columns, int]) -> bool:  # noqa: ARG002
+        """Whether a table of an earlier release enters its model: one of a single column, unless a method says otherwise.
+
+        Args:
+            columns: Of the table.
+            wanted: Tables with their weights.
+        """
+        return len(columns) <= 1
 
     def least_share(self, domain: Domain, wanted: Mapping[Columns, int]) -> Fraction:  # noqa: ARG002
         """What part of the budget a look gets at least: a thousandth, divided among rounds and columns by their sizes.

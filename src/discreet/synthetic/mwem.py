@@ -64,6 +64,15 @@ class Mwem(OfTables):
         """What choices and tables get, in turn."""
         return measurer.shares([1] * (2 * self.rounds(measurer.domain)))
 
+    def reuses(self, columns: Columns, wanted: Mapping[Columns, int]) -> bool:  # noqa: ARG002
+        """Whether a table of an earlier release enters its model: any does.
+
+        Args:
+            columns: Of the table.
+            wanted: Tables with their weights.
+        """
+        return True
+
     def rounds(self, domain: Domain) -> int:
         """Twice as many as there are columns.
 

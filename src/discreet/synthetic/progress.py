@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from discreet.answering.domain import Columns, Domain
 from discreet.answering.measurer import GRID, Counts, Groups, Look, Measured, on_grid
 from discreet.synthetic.beliefs import Beliefs, Table
-from discreet.synthetic.model import Start, begun, coarser, evidence_of, numbers_of
+from discreet.synthetic.model import Start, begun, grouped, numbers_of
 from discreet.synthetic.trees import Columns as Numbers
 
 
@@ -43,7 +43,7 @@ class Progress:
         Args:
             look: The next one.
         """
-        self.fit.add(coarser(evidence_of(self.domain, look), self.codings))
+        self.fit.add(grouped(self.domain, look, self.codings))
         self._beliefs = None
 
     def expected(self, columns: Numbers) -> Table:

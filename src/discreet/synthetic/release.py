@@ -27,7 +27,7 @@ class SyntheticRelease(RunRelease, kind=PURPOSE):
 
     def __repr__(self) -> str:
         columns = len(self.domain.columns)
-        return f"SyntheticRelease(name={self.name!r}, method={self.method!r}, columns={columns}, looks={len(self.transcript.steps)})"
+        return f"SyntheticRelease(name={self.name!r}, method={self.method!r}, columns={columns}, looks={len(self.transcript.own)})"
 
     @property
     def method(self) -> str:

@@ -98,6 +98,7 @@ def _made_of(facts: dict[str, Any]) -> str:
     rows, price = facts["rows_per_person"], f"ρ {amount(facts['rho'])}"
     told = {
         "made by": f"{facts['method']}, {facts['looks']} looks",
+        "with tables of": ", ".join(facts["reused"]) or "no earlier release",
         "rows in the data": f"about {amount(facts['total'])}",
         "price": price if facts["epsilon"] is None else f"ε {amount(facts['epsilon'])}",
         "one person": "one row counts" if rows == 1 else f"at most {rows:,} rows count",

@@ -41,6 +41,15 @@ class SmallDb(OfTables):
         """
         sequences(domain, LEAST_LENGTH)
 
+    def reuses(self, columns: Columns, wanted: Mapping[Columns, int]) -> bool:  # noqa: ARG002
+        """Whether a table of an earlier release enters its model: none, which is a choice and nothing else.
+
+        Args:
+            columns: Of the table.
+            wanted: Tables with their weights.
+        """
+        return False
+
     def seconds(self, domain: Domain, *, candidates: int, cells: int) -> float:  # noqa: ARG002
         """About how long it computes: it scores every database.
 

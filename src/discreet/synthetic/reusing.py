@@ -1,0 +1,135 @@
+"""Tables of earlier releases in the model of a new one: which of them fit in, and what they are worth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from discreet.answering.domain import Columns, Domain
+from discreet.answering.measurer import Measured, TableMeasurer
+from discreet.answering.reusing import only
+from discreet.answering.transcript import Earlier, Step
+from discreet.mechanisms import Gaussian, Laplace, PureAdaptive
+from discreet.mechanisms.adaptive import AdaptiveBudget
+from discreet.synthetic.methods import Method
+from discreet.synthetic.model import numbers_of
+from discreet.synthetic.trees import Columns as Numbers
+from discreet.synthetic.trees import cells_of, neighbours_of
+
+MOST_CELLS = 125_000
+"""Of a model of reused tables alone."""
+LEAST_WORTH = 0.25
+"""Of the budget: where tables over merged codes are worth less together, a run is better off with codes that it merges itself."""
+
+
+def fitting_tables(
+    releases: Sequence[Earlier],
+    method: Method,
+    domain: Domain,
+    wanted: Mapping[Columns, int],
+    budget: AdaptiveBudget,
+) -> tuple[Earlier, ...]:
+    """Those tables of earlier releases that fit together in the model of a method, the release that is worth the most before others.
+
+    Args:
+        releases: Of the same rows.
+        method: That makes a model.
+        domain: What is public.
+        wanted: Tables with their weights.
+        budget: What is paid now.
+    """
+    noises = {id(step): step.noise for earlier in releases for step in earlier.steps if step.kind == "table"}
+
+    def worth(steps: Iterable[Step]) -> float:
+        own = (noises[id(step)] for step in steps if id(step) in noises)
+        return worth_of(own, domain, is_pure=isinstance(budget, PureAdaptive))
+
+    ordered = sorted(releases, key=lambda earlier: -worth(earlier.steps))
+    best = only(ordered, _Fitting(method, domain, wanted).takes)
+    merged = [step for earlier in best for step in earlier.steps if step.about["groups"]]
+    if merged and worth(merged) < LEAST_WORTH * float(budget.amount):
+        return only(ordered, _Fitting(method, domain, wanted, is_merging=False).takes)
+    return best
+
+
+@dataclass(slots=True)
+class _Fitting:
+    """What fits together so far: how large its model is, and over which groups of codes."""
+
+    method: Method
+    domain: Domain
+    wanted: Mapping[Columns, int]
+    is_merging: bool = True
+    _kept: list[Numbers] = field(default_factory=list)
+    _sizes: dict[int, int] = field(default_factory=dict)
+    _groups: dict[str, list[int]] = field(default_factory=dict)
+
+    def takes(self, step: Step) -> bool:
+        """Whether one more fits, which is then among them.
+
+        Args:
+            step: Of an earlier release.
+        """
+        if step.kind != "table" or not self._agrees(step.about["groups"]):
+            return False
+        columns = tuple(step.about["columns"])
+        numbers = numbers_of(self.domain, columns)
+        shape = zip(numbers, step.about["shape"], strict=True)
+        sizes = {**self._sizes, **{number: max(size, self._sizes.get(number, 1)) for number, size in shape}}
+        count = len(self.domain.columns)
+        around = neighbours_of([*self._kept, numbers], count)
+        is_small = len(columns) <= 1 or cells_of(around, tuple(sizes.get(i, 1) for i in range(count))) <= MOST_CELLS
+        if not is_small or not self.method.reuses(columns, self.wanted):
+            return False
+        self._kept.append(numbers)
+        self._sizes = sizes
+        self._groups.update(step.about["groups"])
+        return True
+
+    def _agrees(self, groups: Mapping[str, list[int]]) -> bool:
+        """One column has the same groups in all tables that merge its codes."""
+        if groups and not (self.is_merging and self.method.least_group):
+            return False
+        return all(self._groups.get(name, codes) == codes for name, codes in groups.items())
+
+
+def worth_of(noises: Iterable[Gaussian | Laplace], domain: Domain, *, is_pure: bool) -> float:
+    """What tables with such noise would cost together, in rho or in epsilon.
+
+    Args:
+        noises: Of each.
+        domain: Of the rows.
+        is_pure: Whether it is an epsilon.
+    """
+    far = float(domain.l1) if is_pure else float(domain.l2)
+    apart = [far / noise.sigma for noise in noises]
+    return sum(math.sqrt(2) * each if is_pure else each**2 / 2 for each in apart)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a run begins with, as if its own budget had paid for it: all tables, those of single columns, and whether every column has one."""
+
+    amount: Fraction
+    alone: Fraction
+    has_every_column: bool
+
+    @classmethod
+    def of(cls, measurer: TableMeasurer) -> Known:
+        """From the tables that are reused, in thousandths of the budget.
+
+        Args:
+            measurer: Before its first look.
+        """
+        tables = [look for look in measurer.looks if isinstance(look, Measured) and look.is_reused]
+        single = [look for look in tables if len(look.columns) == 1 and not look.groups]
+        names = {look.columns[0] for look in single}
+        amount, alone = (_in_thousandths(measurer, looks) for looks in (tables, single))
+        return cls(amount, alone, has_every_column=names == set(measurer.domain.names))
+
+
+def _in_thousandths(measurer: TableMeasurer, looks: Iterable[Measured]) -> Fraction:
+    worth = worth_of((look.mechanism for look in looks), measurer.domain, is_pure=measurer.is_pure)
+    return Fraction(round(1000 * worth / float(measurer.budget)), 1000) * measurer.budget
