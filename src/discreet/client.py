@@ -26,6 +26,7 @@ from discreet.calling import Caller, checked, named, run_body
 from discreet.errors import BadInput
 from discreet.exact import Number, exact
 from discreet.figures import CONFIDENCE
+from discreet.graphs.face import GraphsFace, unknown_graph
 from discreet.learning.classifier import Classifier
 from discreet.learning.deciding import Decider
 from discreet.learning.evaluating import Evaluation
@@ -35,7 +36,7 @@ from discreet.learning.model import Model
 from discreet.learning.moments import Moments
 from discreet.learning.wire import decider_facts, model_facts
 from discreet.loss import Loss
-from discreet.remote import RemoteAnswer, RemoteSession, RemoteWatch
+from discreet.remote import RemoteAnswer, RemoteGraph, RemoteSession, RemoteWatch
 from discreet.sessions.asking import SessionOptions
 from discreet.sessions.face import SessionPlan, SessionsFace
 from discreet.sql.builder import Table
@@ -50,7 +51,7 @@ from discreet.workloads.tabulating import TabulatedRelease
 from discreet.workloads.workload import Workload
 
 
-class RemoteCurator(Caller, SyntheticFace, TablesFace, LearningFace, SessionsFace, CuratorFace):
+class RemoteCurator(Caller, SyntheticFace, TablesFace, LearningFace, GraphsFace, SessionsFace, CuratorFace):
     """Asks a server; the same calls as a curator at hand, for whoever the key is.
 
     Args:
@@ -264,6 +265,18 @@ class RemoteCurator(Caller, SyntheticFace, TablesFace, LearningFace, SessionsFac
         """What `evaluate` would count, how exactly, and what it would cost, or its refusal. Spends nothing."""
         body = run_body(source, {**price, "decider": decider_facts(Decider.of(model)), "dry": True})
         return read_facts(LearningPlan, checked(self._send("POST", "/v1/evaluate", json=body)))
+
+    def graph(self, name: str) -> RemoteGraph:
+        """A network of the catalog, to be asked about: `graph("friends").triangles(epsilon=1)`."""
+        networks = {listed["name"]: listed for listed in self._get("/v1/graphs")["graphs"]}
+        if name not in networks:
+            raise unknown_graph(networks)
+
+        def send(path: str, body: Mapping[str, Any], request_id: str | None) -> tuple[Mapping[str, Any], bool]:
+            response = self._send("POST", path, json=body, headers=named(request_id))
+            return checked(response), response.headers.get("Discreet-Replayed") == "true"
+
+        return RemoteGraph(send, networks[name])
 
     def releases(self) -> list[str]:
         """The names of releases that are finished and yours to see: those that you have paid for, or all for the owner; and what is published."""

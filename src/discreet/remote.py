@@ -1,10 +1,11 @@
-"""What comes back over HTTP: answers, watches and sessions that are kept elsewhere."""
+"""What comes back over HTTP: answers, watches, networks and sessions that are kept elsewhere."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import quote
 
 import pyarrow as pa
 
@@ -13,8 +14,12 @@ from discreet.answering.facts import WatchFacts, read_facts
 from discreet.answering.shown import Ends, Interval, Shown
 from discreet.answering.wire import read_array, read_ends, read_half_widths, read_intervals, read_type
 from discreet.errors import UnknownSession
-from discreet.exact import Number, read_level
+from discreet.exact import Number, exact, read_level
 from discreet.figures import CONFIDENCE
+from discreet.graphs.answers import GraphAnswer, answer_of
+from discreet.graphs.face import GraphFace, GraphPlan
+from discreet.graphs.graph import Privacy
+from discreet.graphs.verbs import PROTECTS, read_price, read_verb
 from discreet.sessions.questions import Query
 from discreet.sessions.shown import SessionFace, SessionFacts
 from discreet.sessions.terms import SessionAnswer
@@ -99,6 +104,60 @@ class RemoteWatch(WatchFace):
         """Whether the count of the data version that is served is above, noisily; the same as often as it is asked for."""
         facts = self._tell("/v1/watch/look")
         return next(look.above for look in facts.looks if look.version == facts.data_version)
+
+
+class RemoteGraph(GraphFace):
+    """A network behind a server.
+
+    Args:
+        send: Posts to an address under a name for the call, and returns what is said and whether it was free.
+        listed: What is public about it.
+    """
+
+    def __init__(
+        self,
+        send: Callable[[str, Mapping[str, Any], str | None], tuple[Mapping[str, Any], bool]],
+        listed: Mapping[str, Any],
+    ) -> None:
+        self._send, self.name, self._privacy = send, str(listed["name"]), Privacy(listed["privacy"])
+
+    def __repr__(self) -> str:
+        return f"RemoteGraph({self.name!r}): {PROTECTS[self._privacy]}"
+
+    def ask(
+        self, verb: str, *, epsilon: Number | None = None, request_id: str | None = None, **settings: Any
+    ) -> GraphAnswer:
+        """Ask by the name of a verb; a call that is repeated with the same `request_id` is paid for once.
+
+        Args:
+            verb: One of them, such as "triangles".
+            epsilon: What it may cost; there is no default.
+            request_id: A name for this call.
+            **settings: What the verb takes.
+        """
+        facts, replayed = self._send(self._place(verb), _verb_body(verb, epsilon, settings), request_id)
+        return answer_of(facts, replayed=replayed)
+
+    def explain(self, verb: str, *, epsilon: Number | None = None, **settings: Any) -> GraphPlan:
+        """What a verb would cost and how exact it would be. Spends nothing.
+
+        Args:
+            verb: One of them, such as "triangles".
+            epsilon: What it may cost; there is no default.
+            **settings: What the verb takes.
+        """
+        facts, _ = self._send(self._place(verb), {**_verb_body(verb, epsilon, settings), "dry": True}, None)
+        return read_facts(GraphPlan, facts)
+
+    def _place(self, verb: str) -> str:
+        return f"/v1/graphs/{quote(self.name, safe='')}/{quote(str(verb), safe='')}"
+
+
+def _verb_body(verb: str, epsilon: Number | None, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What was said, and nothing that was not."""
+    _, said = read_verb(verb, settings)
+    numbers = {"epsilon": read_price(epsilon)} | {name: said[name] for name in said if name == "transmission"}
+    return said | {name: float(exact(number)) for name, number in numbers.items()}
 
 
 class RemoteSession(SessionFace):

@@ -18,6 +18,7 @@ from discreet.answering.shown import Shown
 from discreet.client import RemoteAnswer, RemoteCurator
 from discreet.curator import Curator
 from discreet.errors import BadEpsilon, BudgetExceeded, DiscreetError, JoinsPeople, NoAccess, Unreachable
+from discreet.graphs.face import GraphsFace
 from discreet.learning.face import LearningFace
 from discreet.ledger.accounts import opened
 from discreet.loss import Loss
@@ -29,7 +30,7 @@ from tests.server.conftest import free_port
 
 FACES = {
     name: kind
-    for kind in (face.CuratorFace, SyntheticFace, TablesFace, LearningFace, SessionsFace)
+    for kind in (face.CuratorFace, SyntheticFace, TablesFace, LearningFace, SessionsFace, GraphsFace)
     for name in vars(kind)
     if not name.startswith("_")
 }

@@ -20,6 +20,19 @@ from discreet.graphs.verbs import PROTECTS, VERBS, Outcome
 from discreet.loss import Loss
 
 
+def answer_of(facts: Mapping[str, Any], *, replayed: bool) -> GraphAnswer:
+    """The answer that was told as JSON.
+
+    Args:
+        facts: By `facts`.
+        replayed: Whether it was free.
+    """
+    stored = json.dumps(facts["noisy"]).encode()
+    return GraphAnswer(
+        facts["graph"], facts["verb"], facts["settings"], stored, receipt=facts["receipt"], replayed=replayed
+    )
+
+
 def encoded(question: GraphQuestion[Any], drawn: Drawn) -> bytes:
     """What the books keep of an answer.
 
@@ -109,6 +122,7 @@ class GraphAnswer:
             "value": self.value,
             **_facts(self.outcome),
             "bias": self.bias,
+            "noisy": self._kept,
             "receipt": self.receipt,
             "replayed": self.replayed,
         }

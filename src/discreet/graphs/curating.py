@@ -9,15 +9,15 @@ from discreet.answering.books import holder
 from discreet.answering.parts import CuratorPart
 from discreet.answering.pipeline import Asking
 from discreet.catalog import Network
-from discreet.errors import BadInput, TooLarge, UnknownName
+from discreet.errors import TooLarge
 from discreet.exact import Number, rounded_up
 from discreet.graphs.answers import GraphAnswer
 from discreet.graphs.degrees import DegreeCounts
-from discreet.graphs.face import GraphFace, GraphPlan, GraphsFace
+from discreet.graphs.face import GraphFace, GraphPlan, GraphsFace, unknown_graph
 from discreet.graphs.graph import Privacy
 from discreet.graphs.releasing import NetworkRelease
 from discreet.graphs.triangles import ClosedPaths
-from discreet.graphs.verbs import PROTECTS, NetworkFacts, read_verb
+from discreet.graphs.verbs import PROTECTS, NetworkFacts, read_price, read_verb
 
 _MOST_DEGREES = 100_000
 """That are told apart in one answer."""
@@ -82,8 +82,7 @@ class AnswersGraphs(CuratorPart, GraphsFace):
         """A network of the catalog, to be asked about: `graph("friends").triangles(epsilon=1)`."""
         declared = self.declared.graphs.get(name)
         if declared is None:
-            known = ", ".join(self.declared.graphs) or "it has none"
-            raise UnknownName("The catalog has no such network.", next_step=f"Use one that it declares: {known}.")
+            raise unknown_graph(self.declared.graphs)
         return CuratedGraph(self, declared)
 
     def asked_graph(
@@ -147,10 +146,9 @@ class AnswersGraphs(CuratorPart, GraphsFace):
     ) -> tuple[NetworkRelease, dict[str, Any]]:
         """What the pipeline takes, and what was said; whatever would be refused is refused here, from public facts alone."""
         asked, said = read_verb(verb, settings)
-        if epsilon is None:
-            raise BadInput("A question about a network has a price.", next_step="Give epsilon=1, or what it may cost.")
+        price = read_price(epsilon)
         nodes, facts = self.declared.tables[graph.nodes], self._network_facts(graph)
-        question = asked.asks(facts, epsilon, said)
+        question = asked.asks(facts, price, said)
         question.check()
         if isinstance(question, DegreeCounts | ClosedPaths) and question.max_degree > _MOST_DEGREES:
             raise TooLarge(

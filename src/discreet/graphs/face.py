@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from discreet.documenting import Told
+from discreet.errors import UnknownName
 from discreet.exact import Number
 from discreet.graphs.answers import GraphAnswer
 
@@ -136,6 +137,16 @@ class GraphFace(ABC):
             **asked: As for `ask`.
         """
         return self.ask("rumour", epsilon=epsilon, transmission=transmission, max_degree=max_degree, **asked)
+
+
+def unknown_graph(known: Iterable[str]) -> UnknownName:
+    """The refusal of a name that is no network's; those of the catalog are public.
+
+    Args:
+        known: Their names.
+    """
+    listed = ", ".join(known) or "it has none"
+    return UnknownName("The catalog has no such network.", next_step=f"Use one that it declares: {listed}.")
 
 
 class GraphsFace(Told, Protocol):

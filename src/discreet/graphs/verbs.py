@@ -154,3 +154,14 @@ def read_verb(verb: object, given: Mapping[str, Any]) -> tuple[Verb, dict[str, A
             f"{verb} takes no {foreign[0]}.", next_step=f"Give epsilon, and of the rest: {', '.join(known.takes)}."
         )
     return known, said
+
+
+def read_price(epsilon: Number | None) -> Number:
+    """The price of a question about a network: there is no default.
+
+    Args:
+        epsilon: What was said.
+    """
+    if epsilon is None:
+        raise BadInput("A question about a network has a price.", next_step="Give epsilon=1, or what it may cost.")
+    return epsilon

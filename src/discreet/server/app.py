@@ -19,7 +19,18 @@ from discreet.answering.facts import facts_of
 from discreet.answering.leaving import UNIT
 from discreet.curator import Curator
 from discreet.local.books import CollectorBooks
-from discreet.server import analysts, attacking, auditors, collecting, owner, questioning, releasing, saving, watching
+from discreet.server import (
+    analysts,
+    attacking,
+    auditors,
+    collecting,
+    networking,
+    owner,
+    questioning,
+    releasing,
+    saving,
+    watching,
+)
 from discreet.server.current import Current
 from discreet.server.door import Door
 from discreet.server.gate import Gate
@@ -91,6 +102,7 @@ def create_app(
     app.include_router(watching.routes)
     app.include_router(saving.routes)
     app.include_router(releasing.routes)
+    app.include_router(networking.routes)
     app.include_router(questioning.routes)
     app.include_router(owner.routes)
     app.include_router(auditors.routes)

@@ -30,6 +30,8 @@ ROUTES = {
     "POST /v1/evaluate": "owner analyst",
     "POST /v1/sessions": "owner analyst",
     "POST /v1/sessions/{name}/answers": "owner analyst",
+    "GET /v1/graphs": "owner analyst",
+    "POST /v1/graphs/{name}/{verb}": "owner analyst",
     "GET /v1/releases": "owner analyst",
     "GET /v1/releases/{name}": "owner analyst",
     "GET /v1/releases/{name}/rows": "owner analyst",
