@@ -1,8 +1,12 @@
 """Releases with their bounds, saved and loaded: what is damaged, foreign or newer is refused."""
 
+import hashlib
+import json
+
 import numpy as np
 import pytest
 
+from discreet.answering.release_files import read_release, release_as_bytes
 from discreet.errors import BadInput, BadRelease, TooLarge
 from discreet.synthetic.release import SyntheticRelease
 from tests.synthetic.test_curator import ROWS, a_curator
@@ -45,6 +49,46 @@ def test_a_file_that_is_damaged_foreign_or_newer_is_refused(release, tmp_path, s
     release.save(tmp_path / "v.discreet")
     (tmp_path / "v.discreet").write_bytes(spoiled((tmp_path / "v.discreet").read_bytes()))
     with pytest.raises(BadRelease, match=said):
+        SyntheticRelease.load(tmp_path / "v.discreet")
+
+
+def rewritten(saved, change):
+    """The same file with other facts, and a checksum that fits."""
+    stored, name, receipt = read_release(saved)
+    head, _, steps = stored.partition(b"\n")
+    facts = json.loads(head)
+    change(facts)
+    return release_as_bytes(json.dumps(facts).encode() + b"\n" + steps, name=name, receipt=receipt)
+
+
+def checked(rest):
+    return f"discreet-release 1 {hashlib.sha256(rest).hexdigest()}\n".encode() + rest
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        lambda saved: checked(b""),
+        lambda saved: checked(b"[]\n"),
+        lambda saved: checked(b"[" * 100_000 + b"\n"),
+        lambda saved: checked(b'{"name": 1, "receipt": ""}\n'),
+        lambda saved: saved.replace(b"discreet-release 1", b"discreet-release " + b"1" * 5000, 1),
+        lambda saved: release_as_bytes(b"null\n", name="v", receipt=""),
+        lambda saved: rewritten(saved, lambda facts: facts.pop("facts")),
+        lambda saved: rewritten(saved, lambda facts: facts.update(lengths=["a"])),
+        lambda saved: rewritten(saved, lambda facts: facts["facts"].pop("budget")),
+        lambda saved: rewritten(saved, lambda facts: facts["facts"]["domain"].update(columns=[])),
+        lambda saved: rewritten(saved, lambda facts: facts["facts"]["domain"].update(neighbours="nobody")),
+        lambda saved: rewritten(saved, lambda facts: facts["facts"]["domain"]["columns"][0].update(labels=[{}])),
+        lambda saved: rewritten(
+            saved, lambda facts: facts["facts"]["domain"]["columns"][0].update(labels=[["bin", 2, 1, False]])
+        ),
+    ],
+)
+def test_a_file_that_somebody_wrote_with_a_checksum_that_fits_is_refused_like_any_other(release, tmp_path, written):
+    release.save(tmp_path / "v.discreet")
+    (tmp_path / "v.discreet").write_bytes(written((tmp_path / "v.discreet").read_bytes()))
+    with pytest.raises(BadRelease, match="no release"):
         SyntheticRelease.load(tmp_path / "v.discreet")
 
 

@@ -36,6 +36,12 @@ class Bin:
     is_whole: bool = False
     """Whether only whole numbers are in it."""
 
+    def __post_init__(self) -> None:
+        ends = (self.lower, self.upper)
+        kinds = [all(isinstance(end, kind) for end in ends) for kind in (Fraction, date)]
+        if not any(kinds) or not self.lower < self.upper:  # type: ignore[operator]
+            raise BadInput("A bin goes from one end up to a larger one.", next_step="Give numbers, or days.")
+
 
 @dataclass(frozen=True, slots=True)
 class Column:

@@ -11,6 +11,8 @@ from discreet.errors import BadRelease
 
 KIND = "discreet-release"
 FORMAT = 1
+_LONGEST_NUMBER = 9
+"""Digits of a format."""
 MEDIA_TYPE = "application/vnd.discreet.release"
 
 
@@ -35,12 +37,23 @@ def read_release(content: bytes) -> tuple[bytes, str | None, str]:
     """
     first, _, rest = content.partition(b"\n")
     kind, *details = first.split(b" ")
-    if kind != KIND.encode() or len(details) != 2 or not details[0].isdigit():
-        raise BadRelease("This file is no release.", next_step="Give a file that `save` wrote.")
+    if kind != KIND.encode() or len(details) != 2 or not details[0].isdigit() or len(details[0]) > _LONGEST_NUMBER:
+        raise no_release()
     if int(details[0]) > FORMAT:
         raise BadRelease("This release was saved by a newer version of Discreet.", next_step="Install that version.")
     if hashlib.sha256(rest).hexdigest().encode() != details[1]:
         raise BadRelease("This release is damaged: its checksum does not fit.", next_step="Take another copy of it.")
     facts, _, stored = rest.partition(b"\n")
-    known = json.loads(facts)
-    return stored, known["name"], known["receipt"]
+    try:
+        known = json.loads(facts)
+        name, receipt = known["name"], known["receipt"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise no_release() from None
+    if not isinstance(name, str | None) or not isinstance(receipt, str):
+        raise no_release()
+    return stored, name, receipt
+
+
+def no_release() -> BadRelease:
+    """The refusal of a file whose checksum fits, which anybody can work out, and which says what no release says."""
+    return BadRelease("This file is no release.", next_step="Give a file that `save` wrote.")

@@ -9,9 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from discreet.answering.domain import Domain, rebuilt
-from discreet.answering.release_files import read_release, release_as_bytes
-from discreet.answering.transcript import Transcript
+from discreet.answering.domain import Domain, described, rebuilt
+from discreet.answering.release_files import no_release, read_release, release_as_bytes
+from discreet.answering.transcript import Transcript, looks_in
 from discreet.errors import BadRelease
 from discreet.ledger.releases import rebuild_as
 from discreet.mechanisms import Adaptive
@@ -100,7 +100,17 @@ class RunRelease:
             path: Of the file.
         """
         stored, name, receipt = read_release(Path(path).read_bytes())
-        return cls(stored, name=name, receipt=receipt)
+        try:
+            release = cls(stored, name=name, receipt=receipt)
+            is_whole = described(release.domain) == release.transcript.facts["domain"]
+            release.facts, looks_in(release.transcript.steps)
+        except BadRelease:
+            raise
+        except Exception:  # noqa: BLE001  anybody may have written it, and worked out the checksum
+            raise no_release() from None
+        if not is_whole:
+            raise no_release()
+        return release
 
     @staticmethod
     def of_its_kind(stored: bytes, *, name: str | None, receipt: str = "", replayed: bool = True) -> RunRelease:
