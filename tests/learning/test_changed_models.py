@@ -8,6 +8,7 @@ from discreet.answering.design import Deciding, Score, Split
 from discreet.catalog import parse_catalog
 from discreet.errors import BadInput
 from discreet.learning import DecisionTree, NaiveBayes
+from discreet.learning.finite import FiniteClass, own
 from discreet.opening import open_curator
 
 CATALOG = """
@@ -76,3 +77,16 @@ def test_a_model_that_would_count_a_row_twice_or_not_at_all_is_refused_before_it
 def test_what_decides_has_a_score_for_each_class_or_a_class_for_each_part(parts):
     with pytest.raises(BadInput):
         Deciding(2, **parts)
+
+
+def test_functions_of_ones_own_are_asked_the_same_whoever_is_in_the_data():
+    """A function that remembers, or takes its time, would else tell who is there for no price."""
+    asked = []
+    for odd in (3, 0):
+        calls = []
+        hypotheses = own(2, {"spy": lambda row, calls=calls: calls.append(row) or row[0] < 1})
+        rows = pa.table({"a": [3] * 50 + [odd], "b": [1] * 51, "y": [True] * 51})
+        with open_curator(catalog=parse_catalog(CATALOG), frames={"t": rows}) as curator:
+            curator.learn(FiniteClass(hypotheses=hypotheses, features=["a", "b"], target="y"), "t", epsilon=1)
+        asked.append(calls)
+    assert asked[0] == asked[1]

@@ -220,15 +220,19 @@ class Summing(Measuring):
         return int(self._run.look(asked, paid=mechanism, drawn=drawn).outcome[0])
 
     def _errors(self, says: Callable[[Counts], NDArray[np.bool_]], hypotheses: int) -> Counts:
-        """How often each hypothesis errs: every row counts once or not at all, whatever is said."""
+        """How often each hypothesis errs: every row counts once or not at all, whatever is said.
+
+        All cells are asked about, those without a row too: functions may be anybody's, and what they are asked must tell of nobody.
+        """
         table = self._exact(self.domain.check(self.domain.names))
-        cells = np.argwhere(table)
-        times, errors = table[table != 0], np.zeros(hypotheses, np.int64)
-        block = max(1, _ANSWERS // hypotheses)
-        for at in range(0, len(cells), block):
-            part = cells[at : at + block]
-            wrong = np.asarray(says(part[:, :-1]), np.bool_) != (part[:, -1:] == 1)
-            errors += times[at : at + block] @ wrong.reshape(len(part), hypotheses)
+        by_cell, shape = table.reshape(-1, table.shape[-1]), table.shape[:-1]
+        errors, block = np.zeros(hypotheses, np.int64), max(1, _ANSWERS // hypotheses)
+        for at in range(0, len(by_cell), block):
+            part = by_cell[at : at + block]
+            cells = np.stack(np.unravel_index(np.arange(at, at + len(part)), shape), axis=1)
+            yes = np.asarray(says(cells), np.bool_).reshape(len(part), hypotheses)
+            right = part[:, 1]  # of a yes; of a no it is all the others
+            errors += right.sum() + (part.sum(axis=1) - 2 * right) @ yes
         return errors
 
     # Norms
