@@ -28,6 +28,7 @@ from discreet.answering.watching import Watch, Watchable, begin, resume, watchab
 from discreet.answering.widths import width_of
 from discreet.catalog import Catalog
 from discreet.catalog.public import facts_of, graphs_of, trees_of
+from discreet.comparing.curating import ComparesReal
 from discreet.engines import Engine, Places
 from discreet.errors import BadInput, NotAnswered, ScaleOutOfRange, TooLarge
 from discreet.exact import Number, exact, read_sensitivity
@@ -64,7 +65,16 @@ class Estimate(NamedTuple):
     answer: Answer
 
 
-class Curator(MakesSynthetic, AnswersWorkloads, LearnsModels, AnswersGraphs, OpensSessions, FindsReleases, CuratorFace):
+class Curator(
+    MakesSynthetic,
+    AnswersWorkloads,
+    LearnsModels,
+    AnswersGraphs,
+    OpensSessions,
+    FindsReleases,
+    ComparesReal,
+    CuratorFace,
+):
     """Stands between a database and an analyst who may be hostile."""
 
     def __init__(

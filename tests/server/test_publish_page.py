@@ -93,6 +93,8 @@ def test_an_analyst_makes_a_release_and_sees_it_with_its_bounds(served, made):
     expect(made.locator("#release-heat .pair")).to_have_count(2)
     expect(made.locator("#release-published")).to_contain_text("Seen by you and the owner")
     expect(made.locator("#release-published button")).to_have_count(0)
+    expect(made.locator("#release-tabs")).to_be_hidden()
+    expect(made.locator("#view-real")).to_be_hidden()
     check_accessible(made)
     rows = list(csv.DictReader(io.StringIO(downloaded(made, "CSV").read_text())))
     assert {row["ward"] for row in rows} <= {"ER", "ICU", "Surgery"}
@@ -143,3 +145,30 @@ def test_the_owner_publishes_on_a_phone_and_then_everybody_has_it(browser, serve
         expect(page.locator("#publish-list")).to_contain_text("published")
         check_accessible(page)
     assert httpx.get(place, timeout=PATIENCE).json()["name"] == NAME
+
+
+def test_the_owner_looks_at_real_numbers_that_are_marked_in_every_picture_and_gone_with_the_page(browser, served, made):
+    bill = spent(served)
+    with opened(browser, served, served.owner) as page:
+        page.click("#publish-list a")
+        page.click("#tab-real")
+        expect(page.locator("#view-real .mark")).to_have_text("Not private: do not show, do not publish.")
+        expect(page.locator("#real-parts")).to_be_empty()
+        page.click("#real-look")
+        expect(page.locator("#real-parts h3")).to_have_text(
+            ["Columns", "A pair of columns", "Errors against ε", "Trained on synthetic rows"]
+        )
+        page.click("#real-parts button:text-is('Show')")
+        expect(page.locator("#real-parts .halves svg")).to_have_count(2)
+        page.click("#real-parts button:text-is('Try other prices')")
+        page.click("#real-parts button:text-is('Stop')")  # after the price that is being tried
+        expect(
+            page.locator("#real-parts tbody tr:nth-child(4)")
+        ).to_be_visible()  # beside the release and two baselines
+        pictures = page.locator("#real-parts svg")
+        expect(pictures.filter(has_text="NOT PRIVATE: do not show, do not publish")).to_have_count(pictures.count())
+        expect(page.locator("#real-parts button:text-is('Try other prices')")).to_be_visible()
+        check_accessible(page)
+        page.click("nav a[href='#budget']")
+        expect(page.locator("#real-parts")).to_be_empty()
+    assert spent(served) == bill

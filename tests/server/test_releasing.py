@@ -313,3 +313,23 @@ def test_values_that_nobody_declared_are_found_from_afar_for_a_price_that_was_to
         assert far.budget()[0].spent.epsilon > before + 5
         again = far.plan_synthesis(**asked)
         assert (again.finding, again.asked_before) == ({}, True)
+
+
+def test_real_numbers_beside_a_release_are_for_the_owner_alone_and_who_looked_is_in_the_books(server, made, bob):
+    before, place = spent(server), "releases/patients-2026/comparison"
+    looks = {"": {}, "/pair": {"columns": ["age", "sex"]}, "/price": {"epsilon": 1.0}}
+    for path, body in looks.items():
+        for key in (server.alice, bob):  # who paid for the release, too
+            refused = send(server, body, key=key, to=place + path)
+            assert (refused.status_code, refused.json()["error"]["code"]) == (403, "forbidden")
+            assert "real" not in refused.text
+        assert send(server, body, key="dk_nobody", to=place + path).status_code == 401
+        seen = send(server, body, key=server.owner, to=place + path)
+        assert seen.json()["not_private"] == "Not private: do not show, do not publish."
+        assert seen.headers["cache-control"] == "no-store"
+    assert send(server, {"epsilon": -1.0}, key=server.owner, to=f"{place}/price").status_code == 422
+    entries = server.get("/v1/ledger?last=200", key=server.owner).json()["entries"]
+    noted = [entry["body"] for entry in entries if entry["kind"] == "compare"]
+    assert len(noted) == len(looks)
+    assert {body["by"].split()[0] for body in noted} == {"key"}
+    assert spent(server) == before

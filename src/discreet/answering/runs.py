@@ -29,6 +29,9 @@ from discreet.sql.people import CodedColumn, PeoplesRows
 _LEAST_TIME, _TIMES_EXPECTED = 60.0, 4
 """A run that is not made at one go after so many seconds, or so many times what it is expected to take, stops: others wait for its place."""
 
+_OF = " of "
+"""Between what a run makes and its source."""
+
 
 def time_for(seconds: float) -> float:
     """For how many seconds something is made at one go that is expected to take so many."""
@@ -45,6 +48,15 @@ def _column(coded: CodedColumn) -> Column:
         return Column(coded.name, coded.values, coded.is_ordered)
     bins = tuple(Bin(lower, upper, coded.is_whole) for lower, upper in zip(coded.ends, coded.ends[1:], strict=False))
     return Column(coded.name, (*bins, *((None,) if coded.has_null else ())), coded.is_ordered)
+
+
+def source_in(label: str) -> str:
+    """The source of a run, in the words of the books.
+
+    Args:
+        label: Of a run.
+    """
+    return label.partition(_OF)[2]
 
 
 def digest_of_rows(rows: PeoplesRows, domain: Domain, version: int) -> str:
@@ -260,7 +272,7 @@ class Basis:
             purpose=purpose,
             measure=measure,
             version=self.version,
-            label=f"{what} of {self.source}"[:20_000],
+            label=f"{what}{_OF}{self.source}"[:20_000],
             name=self.name,
             invariant=invariant,
             reuse=reuse,

@@ -15,7 +15,7 @@ from discreet.algebra.facts import Value
 from discreet.algebra.question import Question
 from discreet.catalog import Network, Type
 from discreet.engines.exact_rows import ExactRows
-from discreet.engines.exact_tables import ExactTables
+from discreet.engines.exact_tables import ExactTables, PartedTables
 from discreet.engines.graphs import ExactGraph
 from discreet.sql.facts import PublicFacts
 
@@ -42,6 +42,11 @@ class Engine(PublicFacts, Protocol):
 
         `taken_back` ends it; each statement has the seconds of a question, so many times where `sharing` read at the same time.
         """
+
+    def parted_tables(
+        self, rows: Question, *, taken_back: threading.Event, sharing: int = 1
+    ) -> AbstractContextManager[PartedTables]:
+        """The same of all rows, of most of them, and of the others. For the owner of the data: nothing of it may leave."""
 
     def network(
         self, graph: Network, *, attribute: str | None, taken_back: threading.Event, sharing: int = 1

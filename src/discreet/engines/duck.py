@@ -24,7 +24,7 @@ from discreet.engines.base import Points
 from discreet.engines.binding import Binder
 from discreet.engines.dialects.duckdb import quoted
 from discreet.engines.exact_rows import ExactRows, Histogram, from_rows, whole
-from discreet.engines.exact_tables import ExactTables
+from discreet.engines.exact_tables import ExactTables, PartedTables
 from discreet.engines.graphs import ExactGraph
 from discreet.engines.kernel import Grouping, Statement, coded_rows, groupings
 from discreet.engines.networks import number_of_nodes, read_network
@@ -121,6 +121,20 @@ class DuckEngine:
 
         Rows are coded once and stay in the engine. A failure may hang on somebody's row, so that whoever calls says one fixed sentence.
         """
+        with self._coding(rows, taken_back, sharing) as (coded, statement, sizes):
+            yield coded.of(statement, sizes)
+
+    @contextmanager
+    def parted_tables(self, rows: Question, *, taken_back: threading.Event, sharing: int = 1) -> Iterator[PartedTables]:
+        """The same of all rows, of most of them, and of the others. For the owner of the data: nothing of it may leave."""
+        with self._coding(rows, taken_back, sharing) as (coded, statement, sizes):
+            yield coded.parted(statement, sizes)
+
+    @contextmanager
+    def _coding(
+        self, rows: Question, taken_back: threading.Event, sharing: int
+    ) -> Iterator[tuple[CodedRows, Statement, tuple[int, ...]]]:
+        """A cursor for coded rows, what selects them, and how many codes each column has."""
         statement = coded_rows(rows, salt=self._snapshot.salt)
         cursor = self._data.cursor()
 
@@ -130,8 +144,7 @@ class DuckEngine:
                 yield
 
         try:
-            sizes = tuple(len(key.values or ()) for key in rows.keys)
-            yield CodedRows(cursor, reading).of(statement, sizes)
+            yield CodedRows(cursor, reading), statement, tuple(len(key.values or ()) for key in rows.keys)
         finally:
             cursor.close()
 

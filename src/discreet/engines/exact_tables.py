@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,3 +96,11 @@ class ExactTables:
     def merged(self, codes: Codes) -> ExactTables:
         """The same rows with fewer codes."""
         return self._merge(codes)
+
+
+class PartedTables(NamedTuple):
+    """Of all rows; of most of them; and of those that are held out, to try on them what was learned from the others."""
+
+    all: ExactTables
+    known: ExactTables
+    held_out: ExactTables

@@ -10,12 +10,14 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from discreet.engines.exact_tables import Codes, Counts, ExactTables
+from discreet.engines.exact_tables import Codes, Counts, ExactTables, PartedTables
 from discreet.engines.kernel import Statement
 from discreet.engines.passes import PassText
 from discreet.engines.residuals import Partition, Residuals, Score
 
 _WIDTHS = {"UTINYINT": 2**8, "USMALLINT": 2**16, "UINTEGER": 2**32}
+_HELD_OUT = 4
+"""One row of so many is held out."""
 _SETS = 32
 """Of columns that are grouped by in one statement."""
 Reading = Callable[[], AbstractContextManager[Any]]
@@ -31,15 +33,30 @@ class CodedRows:
 
     def of(self, statement: Statement, sizes: tuple[int, ...]) -> ExactTables:
         """The tables of rows that a statement selects: a column of codes `c0`, `c1`, … for each size."""
+        return self._tables(self._coded(statement, sizes), sizes)
+
+    def parted(self, statement: Statement, sizes: tuple[int, ...]) -> PartedTables:
+        """The same, and of a part of the rows and of the others: a row is held out by its place, whatever it holds."""
+        name = self._coded(statement, sizes)
+        place = f"hash(rowid) % {_HELD_OUT}"
+        known = self._kept(f"SELECT * FROM {name} WHERE {place} <> 0", {}, kind="VIEW")
+        held_out = self._kept(f"SELECT * FROM {name} WHERE {place} = 0", {}, kind="VIEW")
+        return PartedTables(*(self._tables(each, sizes) for each in (name, known, held_out)))
+
+    def _coded(self, statement: Statement, sizes: tuple[int, ...]) -> str:
         parts = [f"CAST(c{at} AS {_type_of(size)}) AS c{at}" for at, size in enumerate(sizes)]
         inside = " AND ".join(f"c{at} IS NOT NULL" for at in range(len(sizes)))
         sql = f"SELECT {', '.join(parts)} FROM ({statement.sql}) WHERE {inside}"
-        return self._made(sql, dict(statement.values), sizes)
+        return self._kept(sql, dict(statement.values))
 
-    def _made(self, sql: str, values: dict[str, Any], sizes: tuple[int, ...]) -> ExactTables:
+    def _kept(self, sql: str, values: dict[str, Any], *, kind: str = "TABLE") -> str:
+        """The name of a table, or of a view, that ends with the cursor."""
         name = next(self._names)
         with self._reading():
-            self._cursor.execute(f"CREATE TEMP TABLE {name} AS {sql}", values or None)
+            self._cursor.execute(f"CREATE TEMP {kind} {name} AS {sql}", values or None)
+        return name
+
+    def _tables(self, name: str, sizes: tuple[int, ...]) -> ExactTables:
         return ExactTables(
             sizes,
             count=lambda columns: self._counted(name, columns, sizes),
@@ -137,7 +154,7 @@ class CodedRows:
                 parts.append(
                     f"CAST(CAST($m{at} AS UINTEGER[])[CAST(c{at} AS BIGINT) + 1] AS {_type_of(size)}) AS c{at}"
                 )
-        return self._made(f"SELECT {', '.join(parts)} FROM {name}", values, fewer)
+        return self._tables(self._kept(f"SELECT {', '.join(parts)} FROM {name}", values), fewer)
 
 
 def _type_of(size: int) -> str:

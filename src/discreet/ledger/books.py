@@ -176,6 +176,12 @@ class Books:
             answer = questions.stored_answer(draft, known) if is_theirs else None
             return _needed(answer)
 
+    def named_run(self, name: str, *, analyst: str | None) -> tuple[bytes, str]:
+        """What was stored under a name that an analyst gave (None: anybody, or the owner), and in which words it was asked for: for the owner."""
+        with self.writer.reading() as draft:
+            known = questions.standing(draft, naming.key_of(draft, name, analyst), None)
+            return _needed(questions.stored_answer(draft, known)), questions.words_of(draft, known)
+
     def published_answer(self, name: str) -> bytes:
         """What the owner published under a name, for everybody."""
         with self.writer.reading() as draft:

@@ -181,6 +181,10 @@ class Ledger(Books):
         """Show a finished release to all from now on, by the name that an analyst (None: the owner, or the one who did) gave it. It stays shown."""
         self.record(lambda draft: naming.publication(draft, name, analyst), by=by)
 
+    def note_comparison(self, name: str, what: str, *, analyst: str | None = None, by: str = AT_HAND) -> None:
+        """Write down that the owner looks at real numbers beside a release: before they are read."""
+        self.record(lambda draft: naming.comparison(draft, name, analyst, what), by=by)
+
     # Questions
 
     def reserve(self, request: Request) -> Reservation:

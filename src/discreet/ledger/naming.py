@@ -10,7 +10,7 @@ from typing import Any
 from discreet.errors import NameTaken, NotAnswered
 from discreet.ledger.draft import Draft
 from discreet.ledger.requests import Request
-from discreet.ledger.running import NAME, PUBLISH
+from discreet.ledger.running import COMPARE, NAME, PUBLISH
 
 MOST_NAMES = 8
 """That an analyst gives one release: each is kept for as long as the books."""
@@ -58,15 +58,26 @@ def seen(draft: Draft, analyst: str | None) -> dict[str, str]:
     return {question: name for each in names for name, question in each.items()}
 
 
-def publication(draft: Draft, name: str, analyst: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The entry by which all see a release that an analyst (None: anybody, or the owner) gave a name; none where they do already."""
-    question, known = given(draft, analyst).get(name), published(draft).get(name)
+def comparison(draft: Draft, name: str, analyst: str | None, what: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The entry by which it is known that the owner has looked at real numbers beside a release."""
+    yield COMPARE, {"name": name, "question": key_of(draft, name, analyst), "what": what}
+
+
+def key_of(draft: Draft, name: str, analyst: str | None) -> str:
+    """The key of a release that an analyst (None: anybody, or the owner) gave a name; or a refusal."""
+    question = given(draft, analyst).get(name)
     if question is None:
         raise NotAnswered("There is no finished release of this name.", next_step="See which there are.")
     if analyst is None and _is_of_several(draft, name):
         raise NameTaken(
-            "Several analysts gave this name to different releases.", next_step="Say whose of them is to be published."
+            "Several analysts gave this name to different releases.", next_step="Say whose of them is meant."
         )
+    return question
+
+
+def publication(draft: Draft, name: str, analyst: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The entry by which all see a release that an analyst (None: anybody, or the owner) gave a name; none where they do already."""
+    question, known = key_of(draft, name, analyst), published(draft).get(name)
     if known not in (None, question):
         raise NameTaken("Another release was published under this name.", next_step="Give it another name first.")
     if known is None:

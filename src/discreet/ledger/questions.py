@@ -123,6 +123,11 @@ def worded(draft: Draft, charge: Entry) -> Entry:
     return first
 
 
+def words_of(draft: Draft, known: Standing) -> str:
+    """In which words a question was first asked."""
+    return str(worded(draft, _charge_at(draft, known, known.charged)).body.get("label", ""))
+
+
 def mark_paid(draft: Draft, charge: Entry) -> None:
     """Note who has paid, and for which request, by the entry that says so."""
     body, number = charge.body, charge.seq

@@ -25,6 +25,8 @@ NAME = "name"
 """The entry of a name that an analyst gave a release."""
 PUBLISH = "publish"
 """The entry by which the owner shows a release to all."""
+COMPARE = "compare"
+"""The entry by which the owner looks at real numbers beside a release."""
 LATEST = 20
 """How many of the last paid releases the card shows."""
 
@@ -187,7 +189,7 @@ class RunningBooks:
                 yield from self._outcome(entry)
             case "watch":
                 self.looks[body["question"]] = self.looks.get(body["question"], 0) + 1
-            case "catalog" | clock.KIND | seals.KIND:
+            case "catalog" | "compare" | clock.KIND | seals.KIND:
                 pass  # nothing here follows from them
             case relation.KIND | promises.UNITS | promises.SERVED | caps.LIST | caps.CLOSE:
                 yield from self._declaration(entry)

@@ -24,6 +24,7 @@ from discreet.server import (
     attacking,
     auditors,
     collecting,
+    comparing,
     networking,
     owner,
     questioning,
@@ -103,6 +104,7 @@ def create_app(
     app.include_router(saving.routes)
     app.include_router(releasing.routes)
     app.include_router(networking.routes)
+    app.include_router(comparing.routes)
     app.include_router(questioning.routes)
     app.include_router(owner.routes)
     app.include_router(auditors.routes)

@@ -29,6 +29,8 @@ class Shares:
     """For those who need no key: the card, tasks, messages of devices, the page."""
     books: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(4))
     """Balances, history, the catalog; what the owner does."""
+    comparisons: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(1))
+    """Real numbers for the owner, which take seconds."""
     answers: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(2))
     """Pieces of long answers, off the disk."""
 

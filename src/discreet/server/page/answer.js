@@ -3,6 +3,7 @@ import { drawBars, drawLine, redrawn } from "./chart.js";
 import { $, day, epsilonText, fill, HERE, make, number, plain, plusMinus, request } from "./dom.js";
 import { download } from "./files.js";
 import { pythonOf } from "./questions.js";
+import { chooseTab, offerTabs } from "./tabs.js";
 
 const VIEWS = ["chart", "table", "python", "download"];
 const MOST_BARS = 40,
@@ -44,7 +45,7 @@ export function showAnswer(answer, { cost, question, files }) {
     ...Object.entries(FILES).map(([ending, [name, kind, about]]) => download(`answer.${ending}`, name, about, () => files(kind), { refused: $("files-told") })),
   );
   $("files-columns").textContent = noisy.length ? `Numbers are plain; each measure has three columns: ${noisy[0]}, ${noisy[0]}_low, ${noisy[0]}_high.` : "";
-  if (!noisy.length) choose("table");
+  if (!noisy.length) chooseTab(VIEWS, "table");
 }
 
 function table(answer, noisy) {
@@ -133,25 +134,4 @@ export function markOld(isOld) {
   $("answer-old").hidden = !isOld;
 }
 
-// Tabs, as keyboards expect them: arrows move, Tab leaves.
-function choose(view, focus = false) {
-  for (const name of VIEWS) {
-    const tab = $(`tab-${name}`),
-      isChosen = name === view;
-    tab.setAttribute("aria-selected", isChosen);
-    tab.tabIndex = isChosen ? 0 : -1;
-    if (isChosen && focus) tab.focus();
-    $(`view-${name}`).hidden = !isChosen;
-  }
-}
-
-export function offerViews() {
-  VIEWS.forEach((name, i) => {
-    $(`tab-${name}`).addEventListener("click", () => choose(name));
-    $(`tab-${name}`).addEventListener("keydown", (event) => {
-      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-      if (step) choose(VIEWS.at((i + step) % VIEWS.length), true);
-    });
-  });
-  choose("chart");
-}
+export const offerViews = () => offerTabs(VIEWS);

@@ -2,7 +2,7 @@
 import { balance } from "./budget.js";
 import { columnCount, details, isSelect, showColumns, showSizes, source } from "./columns.js";
 import { $, accountName, call, epsilonText, lines, make, many, short, told, withWords } from "./dom.js";
-import { showRelease } from "./release.js";
+import { offerReleases, showRelease } from "./release.js";
 
 const PATIENCE = 250,
   LATER = 3000;
@@ -195,6 +195,7 @@ function progress(words) {
 }
 
 export function offerPublishing() {
+  offerReleases();
   at("table").addEventListener("change", showTable);
   for (const name of [...FIELDS, "columns"]) at(name).addEventListener("input", changed);
   at("form").addEventListener("submit", begin);

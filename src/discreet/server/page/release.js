@@ -3,8 +3,11 @@ import { careful } from "./acting.js";
 import { drawBars, drawLine, drawPairs, redrawn } from "./chart.js";
 import { $, call, epsilonText, fill, HERE, make, many, number, request, short, told, withWords } from "./dom.js";
 import { download } from "./files.js";
+import { forget, offerReal } from "./real.js";
+import { chooseTab, offerTabs } from "./tabs.js";
 
-const MOST_BARS = 12;
+const MOST_BARS = 12,
+  TABS = ["release", "real"];
 const FILE = "application/vnd.discreet.release",
   PARQUET = "application/vnd.apache.parquet";
 let turn = 0;
@@ -18,6 +21,7 @@ export async function showRelease(name, role, changed) {
   at("head").textContent = name;
   at("told").textContent = at("said").textContent = "";
   at("parts").hidden = true;
+  chooseTab(TABS, "release");
   try {
     const facts = await call(place(name));
     const report = facts.kind === "synthesize" ? await withWords(at("said"), "Rebuilding it from what was drawn", () => call(`${place(name)}/report`)) : null;
@@ -27,11 +31,18 @@ export async function showRelease(name, role, changed) {
     at("quality").hidden = !report;
     if (report) showQuality(report);
     showFiles(name, Boolean(report));
+    at("tabs").hidden = role !== "owner" || !report;
+    if (role === "owner") offerReal(name);
     at("head").focus();
     await offerPublication(name, role, changed);
   } catch (error) {
     if (mine === turn) at("told").textContent = told(error);
   }
+}
+
+export function offerReleases() {
+  offerTabs(TABS);
+  addEventListener("hashchange", forget);
 }
 
 function showFacts(facts) {

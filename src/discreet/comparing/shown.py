@@ -1,0 +1,70 @@
+"""Columns and pairs as the owner looks at them: real shares beside synthetic ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.answering.domain import Bin, Column, Columns, label_text
+from discreet.comparing.counted import CountedRows
+
+MOST_SIDE = 24
+"""Groups of neighbouring values that a side of a pair is shown in."""
+
+
+def overlay(column: Column, real: CountedRows, synthetic: CountedRows) -> dict[str, Any]:
+    """A column's values with both shares.
+
+    Args:
+        column: Of the domain.
+        real: People's rows.
+        synthetic: Rows of nobody.
+    """
+    both = zip(column.labels, real.shares((column.name,)), synthetic.shares((column.name,)), strict=True)
+    values = [{"label": label_text(label), "real": float(one), "synthetic": float(other)} for label, one, other in both]
+    return {"column": column.name, "values": values}
+
+
+def pair_of(columns: Columns, real: CountedRows, synthetic: CountedRows) -> dict[str, Any]:
+    """The table of two columns with both shares, in groups of neighbouring values where they are many.
+
+    Args:
+        columns: Two, in order.
+        real: People's rows.
+        synthetic: Rows of nobody.
+    """
+    sides = [real.domain.column(name) for name in columns]
+    firsts = [_firsts(side.size) for side in sides]
+    return {
+        "columns": list(columns),
+        "labels": [_texts(side, starts) for side, starts in zip(sides, firsts, strict=True)],
+        "real": _grouped(real.shares(columns), firsts),
+        "synthetic": _grouped(synthetic.shares(columns), firsts),
+    }
+
+
+def _firsts(size: int) -> list[int]:
+    """The first code of each group."""
+    count = min(size, MOST_SIDE)
+    return [at * size // count for at in range(count)]
+
+
+def _texts(column: Column, firsts: list[int]) -> list[str]:
+    ends = [*firsts[1:], column.size]
+    return [_text(column.labels[first], column.labels[end - 1]) for first, end in zip(firsts, ends, strict=True)]
+
+
+def _text(first: Any, last: Any) -> str:
+    """A group of neighbours, by its ends."""
+    if isinstance(first, Bin) and isinstance(last, Bin):
+        return label_text(Bin(first.lower, last.upper))
+    texts = (label_text(first), label_text(last))
+    return texts[0] if texts[0] == texts[1] else " to ".join(texts)
+
+
+def _grouped(shares: NDArray[np.float64], firsts: list[list[int]]) -> list[list[float]]:
+    for axis, starts in enumerate(firsts):
+        shares = np.add.reduceat(shares, starts, axis=axis)
+    return [[float(share) for share in line] for line in shares]
