@@ -40,6 +40,10 @@ from tests.attacks.test_linking import MEDALLIONS, name_every_taxi
 from tests.checks import FALSE_ALARM, _binned, children_share_no_noise
 from tests.commands import run_apart
 from tests.laws import Law, exp_of, gaussian_law, laplace_law
+from tests.learning import test_memory
+from tests.learning.dying import MODELS
+from tests.learning.test_books import die_at_its_looks
+from tests.learning.test_books import everywhere as everywhere_in
 from tests.learning.worlds import covered
 from tests.ledger.asking import open_ledger
 from tests.ledger.test_crashes import STEPS, check_books, exit_at, kill_under_load
@@ -92,6 +96,7 @@ GUESSES = 100
 GUESSED = ("differencing", "averaging", "homogeneity", "background", "intersection", "sampling", "auditing", "lowbits", "timing", "name-and-shame")  # fmt: skip
 """Attacks that guess a bit: the suite plays too few of them at epsilon 1 to break the bound by being right."""
 LEARNED = 300
+ROWS = (100_000, 1_000_000)
 
 
 def follows(draw: Callable[[int, RandomBits], np.ndarray], law: Law) -> str:
@@ -228,6 +233,14 @@ def synthesis_kills() -> str:
     return f"{killed:,} processes killed; one transcript and one charge, every time"
 
 
+def learning_kills() -> str:
+    killed = 0
+    for kind, _ in itertools.product(MODELS, range(EXITS)):
+        with tempfile.TemporaryDirectory() as folder:
+            killed += die_at_its_looks(Path(folder), kind, everywhere_in(kind))
+    return f"{killed:,} processes killed; one transcript and one charge, every time"
+
+
 def session_kills() -> str:
     """At every labelled point while sessions begin, and at those of four steps after that."""
     labels = ("step: begun", "step: written", "step: committed")
@@ -349,7 +362,9 @@ def soaks(ledgers: dict[str, Callable[[], str]]) -> Iterator[tuple[str, str, Cal
     yield f"attack: a bit guessed {GUESSES} times by each at epsilon 1", "20", guesses
     yield f"service: {SERVER_KILLS} kill -9 under 8 clients", "none", server_kills
     yield f"synthetic data: kill -9 at every step of {EXITS} runs", "none", synthesis_kills
+    yield f"learning: kill -9 at every look of {EXITS} runs of each model", "none", learning_kills
     yield f"sessions: kill -9 at every step of {4 * EXITS} of them", "none", session_kills
+    yield f"learning: memory of Python with {ROWS[1]:,} rows", "7", memory_of_models
     yield f"learning: {LEARNED} runs at three sizes and two prices, 95 % intervals", "runs", models_cover
     yield f"synthetic data: {AUDITED:,} runs of aim a side, a person known but for being there", "audit", audited
     yield "service: every attack of strangers, larger", "none", strangers
@@ -382,6 +397,12 @@ def randomizers() -> str:
 def audited() -> str:
     """What the suite runs thirty times."""
     return f"told apart by {test_audit.check(AUDITED):.2f} standard deviations, mu is {test_audit.MU:.2f}"
+
+
+def memory_of_models() -> str:
+    """Of Python, numpy's arrays among them; the suite has fewer rows."""
+    above = test_memory.check(*ROWS)
+    return f"at most {above / 1024:,.0f} kB above that of {ROWS[0]:,} rows"
 
 
 def models_cover() -> str:

@@ -1,12 +1,5 @@
 """Models of protected rows: one charge before the first look, rows that stay where they are, a crash at any pass, and what is refused before."""
 
-import hashlib
-import itertools
-import json
-import logging
-import signal
-import subprocess
-import sys
 from functools import partial
 
 import numpy as np
@@ -34,8 +27,6 @@ from discreet.learning.hypotheses import conjunctions, halfspaces, own, stumps
 from discreet.ledger import verify
 from discreet.mechanisms import Exponential
 from discreet.opening import open_curator
-from tests.learning.dying import ASKED, learn
-from tests.synthetic.dying import prepared
 
 PLANTED = "planted-6fe1"
 CATALOG = """
@@ -345,30 +336,3 @@ def test_a_model_that_would_take_too_long_or_too_much_memory_is_refused_before_i
         with pytest.raises(TooLarge):
             curator.learn(model, "visits", rho=0.1)
         assert curator.budget()[0].spent.epsilon == 0
-
-
-def test_planted_values_are_in_no_log_progress_or_model(caplog):
-    caplog.set_level(logging.DEBUG)
-    with a_curator() as curator:
-        table = curator._engine._data
-        assert table.execute(f"SELECT count(*) FROM (SELECT 1 WHERE '{PLANTED}' = 'x')").fetchall() == [(0,)]
-        learned = curator.learn(LogisticRegression(target="died", features=["age", "ward"]), "visits", rho=0.5)
-        text = repr(learned) + repr(learned.card()) + json.dumps(learned.transcript.facts["purpose"])
-        assert PLANTED not in text + caplog.text
-        assert PLANTED.encode() not in learned.transcript.encoded()
-
-
-def test_a_process_killed_at_its_passes_leaves_one_transcript_and_one_charge(tmp_path):
-    place = prepared(tmp_path)
-    deaths = ["reserve: committed/0", "step: written/1", "step: committed/2", "finish: begun/0"]
-    command = [sys.executable, "-m", "tests.learning.dying", str(place), *deaths]
-    told = [json.loads(line) for line in subprocess.check_output(command, timeout=120).splitlines()]
-    histories = [death["steps"] for death in told]
-    assert all(later[: len(earlier)] == earlier for earlier, later in itertools.pairwise(histories))
-    assert [death["signal"] for death in told] == [signal.SIGKILL] * len(deaths)
-    assert len(histories[-1]) == 5  # the products and four passes
-    with open_curator(place) as curator:
-        learned = learn(curator)
-        assert [hashlib.sha256(step.encoded()).hexdigest() for step in learned.transcript.steps] == histories[-1]
-        assert curator.ledger.account().total.rho == pytest.approx(ASKED["rho"] * 1e24, rel=1e-9)
-        assert verify(curator.ledger).sound

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from discreet.curator import Curator
 from discreet.opening import open_curator
@@ -53,11 +54,14 @@ def synthesize(curator: Curator, **further: object) -> None:
     curator.synthesize("visits", **ASKED, **further)
 
 
-def stored(place: Path) -> list[str]:
-    """The steps that are on disk."""
+def on_disk(place: Path) -> dict[str, Any]:
+    """The steps, how many questions are paid for, and how many answered."""
     with closing(sqlite3.connect(place.parent / "ledger.sqlite")) as books:
         rows = books.execute("SELECT body FROM ledger_steps ORDER BY number").fetchall()
-    return [hashlib.sha256(body[16:]).hexdigest() for (body,) in rows]  # behind the salt
+        paid = books.execute("SELECT count(*) FROM ledger_paid").fetchone()
+        answers = books.execute("SELECT count(answer) FROM ledger_questions").fetchone()
+    steps = [hashlib.sha256(body[16:]).hexdigest() for (body,) in rows]  # behind the salt
+    return {"steps": steps, "paid": paid[0], "answers": answers[0]}
 
 
 def die_one_after_another(place: Path, deaths: Sequence[str], work: Callable[[Curator], object]) -> None:
@@ -69,7 +73,7 @@ def die_one_after_another(place: Path, deaths: Sequence[str], work: Callable[[Cu
             work(curator)
 
     for died_of in one_after_another(deaths, go):
-        os.write(1, json.dumps({"signal": died_of, "steps": stored(place)}).encode() + b"\n")
+        os.write(1, json.dumps({"signal": died_of, **on_disk(place)}).encode() + b"\n")
 
 
 if __name__ == "__main__":
