@@ -3,6 +3,7 @@
 import itertools
 import random
 from datetime import date, timedelta
+from functools import partial
 
 import duckdb
 import numpy as np
@@ -60,6 +61,13 @@ CODES = {
 TIMES = 150
 
 
+def conditions_of(curator, basis):
+    planning = partial(curator._planning, None)
+    return Conditions(
+        basis.rows, basis.domain, curator.declared, curator._engine, today=date(2024, 1, 5), planning=planning
+    )
+
+
 @pytest.fixture(scope="module")
 def curator():
     with open_curator(catalog=parse_catalog(CATALOG), frames={"visits": visits(300)}) as opened:
@@ -75,7 +83,7 @@ def visits(count):
 @pytest.fixture(scope="module")
 def conditions(curator):
     basis = curator._basis(SOURCE, {"rho": 0.1, "bins": BINS})
-    return Conditions(basis.rows, basis.domain, curator.declared, curator._engine, today=date(2024, 1, 5))
+    return conditions_of(curator, basis)
 
 
 def asked(conditions, text):
@@ -272,7 +280,24 @@ def test_a_condition_is_read_without_a_look_at_rows(monkeypatch):
         with open_curator(catalog=parse_catalog(CATALOG), frames={"visits": visits(count)}) as opened:
             monkeypatch.setattr(opened._engine, "tables", None)
             basis = opened._basis(SOURCE, {"rho": 0.1, "bins": BINS})
-            reading = Conditions(basis.rows, basis.domain, opened.declared, opened._engine, today=date(2024, 1, 5))
+            reading = conditions_of(opened, basis)
             found.append([asked(reading, text) for text in ("age < 6 OR ill", "weight >= 2", "seen < CURRENT_DATE")])
             monkeypatch.undo()
     assert found[0] == found[1]
+
+
+def test_all_conditions_of_a_call_have_one_place_and_the_seconds_of_one_question_and_each_is_tried_once(monkeypatch):
+    with open_curator(catalog=parse_catalog(CATALOG), frames={"visits": visits(300)}) as curator:
+        session = curator.session(SOURCE, rho=0.1, questions=10, bins=BINS, workload=1)
+        tried, places = [], []
+        truths, held = curator._engine.truths, curator._desks.held
+        monkeypatch.setattr(curator._engine, "truths", lambda *args: tried.append(args) or truths(*args))
+        monkeypatch.setattr(curator._desks, "held", lambda *args, **kw: places.append(args) or held(*args, **kw))
+        told = session.answer_many(["age < 6", "age < 3 OR ill", "age < 6", {"sex": "F"}, *["age < 3 OR ill"] * 50])
+        assert told[0] == told[2]
+        assert (len(tried), len(places)) == (2, 1)
+        session.answer_many([{"sex": "M"}])
+        assert len(places) == 1
+        monkeypatch.setattr(curator._engine._watch, "_seconds", -1.0)
+        with pytest.raises(TooLarge):
+            session.answer_many(["age < 9", "age < 8"])

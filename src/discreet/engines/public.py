@@ -93,6 +93,7 @@ class PublicTables:
         return None if low is None else (_number(low), _number(high))
 
     def truths(self, condition: Expression, points: Mapping[int, Points]) -> NDArray[np.bool_]:
+        self._check_wanted()  # many short ones take as long as a long one, and each of them ends before it is interrupted
         levels = Renderer().levels()
         text = levels.text(condition)
         sides = [
@@ -147,8 +148,8 @@ def _not_prepared(asked: threading.Event) -> Cancelled | TooLarge:
     if asked.is_set():
         return Cancelled("The question was taken back.", next_step="Ask again.")
     return TooLarge(
-        "The public tables of the question cannot be prepared in the time and memory of one question.",
-        next_step="Join them on a key, or keep fewer of their rows.",
+        "What is public of the question cannot be prepared in the time and memory of one question.",
+        next_step="Join public tables on a key, keep fewer of their rows, or ask for less at once.",
     )
 
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +32,7 @@ from discreet.sql.conditions import read_condition, type_of
 from discreet.sql.people import PeoplesRows
 
 Mask = NDArray[np.bool_]
+Planning: TypeAlias = Callable[[threading.Event], AbstractContextManager[None]]
 MOST_POINTS = 10**6
 """Combinations of values that one part of a condition is tried on."""
 MOST_CELLS = 10**6
@@ -65,11 +68,37 @@ class Conditions:
         catalog: Of the data.
         engine: That evaluates on public values.
         today: What CURRENT_DATE means.
+        planning: A place to plan at, until it is taken back, within the seconds of one question.
     """
 
-    def __init__(self, rows: PeoplesRows, domain: Domain, catalog: Catalog, engine: Engine, *, today: date) -> None:
+    def __init__(
+        self,
+        rows: PeoplesRows,
+        domain: Domain,
+        catalog: Catalog,
+        engine: Engine,
+        *,
+        today: date,
+        planning: Planning,
+    ) -> None:
         self._rows, self._domain, self._catalog, self._engine, self._today = rows, domain, catalog, engine, today
+        self._planning = planning
         self._types = [type_of(column, key) for column, key in zip(rows.columns, rows.question.keys, strict=True)]
+
+    def questions(
+        self, texts: Sequence[str], *, most_cells: int, taken_back: threading.Event
+    ) -> dict[str, CountQuestion]:
+        """What conditions count, worked out one after another at one place: however many there are, they have the seconds of one question.
+
+        Args:
+            texts: As they stand behind WHERE; each is worked out once.
+            most_cells: Of the table over the columns of each.
+            taken_back: Whether nobody waits for it any more.
+        """
+        if not texts:
+            return {}
+        with self._planning(taken_back):
+            return {text: self.question(text, most_cells=most_cells) for text in dict.fromkeys(texts)}
 
     def question(self, text: str, *, most_cells: int) -> CountQuestion:
         """What a condition counts, or a refusal by name.

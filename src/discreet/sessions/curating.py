@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Unpack
 
 from discreet.answering.finding import FindsReleases
@@ -41,7 +42,8 @@ class OpensSessions(FindsReleases, SessionsFace):
         opening = self._opening(source, questions, wanted, analyst, told)
         self.ledger.check_open(analyst)
         rows, domain, today = opening.run.rows, opening.run.domain, self.ledger.data_day()
-        conditions = Conditions(rows, domain, self.declared, self._engine, today=today)
+        planning = partial(self._planning, analyst)
+        conditions = Conditions(rows, domain, self.declared, self._engine, today=today, planning=planning)
 
         def opened() -> Session:
             return Session(opening, self._pipeline, conditions, request_id=request_id, asking=told)

@@ -161,8 +161,8 @@ class Session(SessionFace):
             asking: How they can be taken back.
             most_cells: Of the table over a question's columns, which is held in memory.
         """
-        questions = [self._read(query, most_cells) for query in queries]
         told = asking or Asking()
+        questions = self._read(list(queries), most_cells, told)
         self._used = time.monotonic()
         with self._lock:
             self._pipeline.ledger.check_open(self.analyst)
@@ -172,10 +172,13 @@ class Session(SessionFace):
                     return [answers[question] for question in questions]
         raise TooMany("Another process asks in this session, too.", next_step="Wait a little, and ask again.")
 
-    def _read(self, query: Query, most_cells: int) -> CountQuestion:
-        if isinstance(query, str):
-            return self._conditions.question(query, most_cells=most_cells)
-        return self._reading.conjunction(query, most_cells=most_cells)
+    def _read(self, queries: list[Query], most_cells: int, asking: Asking) -> list[CountQuestion]:
+        texts = [query for query in queries if isinstance(query, str)]
+        conditions = self._conditions.questions(texts, most_cells=most_cells, taken_back=asking.taken_back)
+        return [
+            conditions[query] if isinstance(query, str) else self._reading.conjunction(query, most_cells=most_cells)
+            for query in queries
+        ]
 
     def close(self) -> None:
         """Let go of the rows. Whoever opens the same session again goes on with it, for nothing."""
