@@ -1,14 +1,28 @@
 """Networks behind a curator: one charge before any edge is read, the unit named everywhere, and what is refused before."""
 
 import logging
+from dataclasses import replace
 
 import pytest
 
-from discreet.errors import BadInput, BudgetExceeded, DiscreetError, NotAllowed, UnknownName
+from discreet.errors import (
+    AccountFrozen,
+    BadInput,
+    BudgetExceeded,
+    DiscreetError,
+    NotAllowed,
+    OutOfTime,
+    TooLarge,
+    UnknownAccount,
+    UnknownName,
+    WrongUnit,
+)
 from discreet.graphs.verbs import VERBS
 from discreet.ledger import verify
+from discreet.opening import open_curator
 from discreet.workloads import marginals
-from tests.graphs.world import CATALOGS, EDGE, EDGES, PEOPLE, PLANTED, SETTINGS, a_curator
+from tests.graphs.world import CATALOGS, EDGE, EDGES, PEOPLE, PLANTED, SETTINGS, a_curator, written
+from tests.opening import begin_books
 
 UNITS = {"node": "person", "edge": "edge"}
 privacies = pytest.mark.parametrize("privacy", ["node", "edge"])
@@ -187,3 +201,71 @@ def test_nothing_that_was_planted_is_ever_told(privacy, curators, caplog):
         told += [repr(answer), str(answer.facts), answer.stored.decode()]
     told += [repr(friends), str(curators[privacy].card()), str(curators[privacy].history()), caplog.text]
     assert PLANTED not in "".join(told)
+
+
+def test_books_remember_what_a_network_promised_and_refuse_another_promise(tmp_path):
+    place = written(tmp_path)
+    begin_books(place)
+    text = place.read_text()
+    as_edge = text.replace(
+        'privacy = "node"\nmax_degree = 40\nper_node = 30', 'privacy = "edge"\nkey = "person"\nbudget = { epsilon = 1 }'
+    )
+    as_edge = as_edge.replace('privacy_unit = "person"\nrows_about = 300', "public = true")
+    as_table = text.partition("[graphs.friends]")[0].replace("rows_about = 1500", 'privacy_unit = "a"')
+    for changed in (as_edge, as_table):
+        place.write_text(changed)
+        with pytest.raises(WrongUnit):
+            open_curator(place)
+    place.write_text(
+        text.partition("[graphs.wires]")[0]
+        .replace("[tables.links]\n", "[tables.links]\npublic = true\n")
+        .replace("rows_about = 600\n", "")
+    )
+    with pytest.raises(WrongUnit, match="each edge of links"):
+        open_curator(place)
+
+
+@privacies
+def test_an_analyst_who_is_frozen_or_not_there_is_refused_and_edges_cost_nobody(privacy):
+    with a_curator(privacy) as curator:
+        friends = curator.graph("friends")
+        friends.edges(epsilon=0.5, analyst="ada")
+        curator.ledger.freeze("ada")
+        with pytest.raises(AccountFrozen):
+            friends.edges(epsilon=0.5, analyst="ada")
+        with pytest.raises(UnknownAccount):
+            friends.edges(epsilon=0.5, analyst="nobody")
+        assert friends.edges(epsilon=0.5, analyst="bob").replayed == (privacy == "edge")
+
+
+@privacies
+def test_what_an_answer_is_expected_to_take_follows_from_declared_sizes_alone(privacy, curators):
+    """So the class of time in which it leaves says nothing of the network."""
+    with a_curator(privacy, edges=EDGES[:40]) as small:
+        graph = small.declared.graphs["friends"]
+        for verb, said in SETTINGS.items():
+            one, other = (
+                curator._graph_release(graph, verb, dict(said), 1)[0].seconds for curator in (small, curators[privacy])
+            )
+            assert one == other
+            larger = replace(graph, edges=replace(graph.edges, rows_about=graph.edges.rows_about * 100))
+            assert small._graph_release(larger, verb, dict(said), 1)[0].seconds > 5 * one
+
+
+def test_triangles_that_take_too_long_are_told_so_and_a_retry_costs_nothing_more(monkeypatch):
+    with a_curator("node") as curator:
+        with monkeypatch.context() as patched:
+            patched.setattr("discreet.graphs.releasing.time_for", lambda _: -1.0)
+            for epsilon in (0.5, 0.5):
+                with pytest.raises(OutOfTime):
+                    curator.graph("friends").triangles(epsilon=epsilon, analyst="ada")
+        answer = curator.graph("friends").triangles(epsilon=0.5, analyst="ada")
+        assert answer.value >= 0
+        assert {b.account: b.spent.epsilon for b in curator.budget()} == {"dataset": 0.5, "ada": 0.5, "bob": 0}
+
+
+def test_stars_that_no_number_can_tell_are_refused_before_they_are_paid_for(curators):
+    spent = curators["edge"].budget()
+    with pytest.raises(TooLarge):
+        curators["edge"].graph("friends").stars(100, epsilon=1, max_degree=100_000)
+    assert curators["edge"].budget() == spent

@@ -133,6 +133,10 @@ def test_commands_tell_the_same(tmp_path):
     assert "for an edge" in bill
     for verb in VERBS:
         assert verb in run("graph", "friends", "--help", cwd=tmp_path)
+    run("dummy", "nobody", "--people", 60, cwd=tmp_path)
+    assert "edges of friends" in run(
+        "graph", "friends", "edges", "--epsilon", 1, "--config", "nobody/discreet.toml", cwd=tmp_path
+    )
     refused = run("ask", "SELECT COUNT(*) FROM links", "--epsilon", 1, cwd=tmp_path, code=3)
     assert "discreet graph wires edges" in " ".join(refused.split())
 

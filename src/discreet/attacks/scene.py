@@ -108,7 +108,7 @@ class CatalogScene(Scene):
         from discreet.samples.dummy import dummy_tables  # noqa: PLC0415  heavy; only worlds need it
 
         declared = {self.declared.name: replace(self.declared, path=None)}
-        only = replace(self.catalog, tables=declared)
+        only = replace(self.catalog, tables=declared, graphs={})
         (facts,) = facts_of(only)
         seed = int(rng.integers(2**32))
         (table,) = dummy_tables([{**facts, "max_rows": 1}], people=secrets.size, seed=seed).values()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from discreet.catalog.model import Catalog, Column, Table, Type
+from discreet.catalog.model import Catalog, Column, Network, Table, Type
 from discreet.loss import Loss
 
 _LARGE_EPSILON = 10
@@ -16,7 +16,15 @@ _WIDE = 10**9
 
 def warnings_of(catalog: Catalog) -> list[str]:
     """What an expert would ask about."""
-    return [*_budget(catalog), *(said for table in catalog.tables.values() for said in _table(table))]
+    tables = (said for table in catalog.tables.values() for said in _table(table))
+    return [*_budget(catalog), *tables, *(said for graph in catalog.graphs.values() for said in _graph(graph))]
+
+
+def _graph(graph: Network) -> Iterator[str]:
+    if graph.privacy == "edge":
+        yield f"{graph.name}: protects one edge and no person; somebody with k edges is protected at k times epsilon."
+    elif graph.max_degree is None:
+        yield f"{graph.name}: has no max_degree, so whoever asks must say how many edges of a person count."
 
 
 def _budget(catalog: Catalog) -> Iterator[str]:

@@ -22,7 +22,7 @@ from discreet.errors import BadInput, DiscreetError
 from discreet.figures import amount
 from discreet.ledger.declared import begin_books
 from discreet.opening import open_curator, refresh
-from discreet.samples.dummy import dummy_tables
+from discreet.samples.dummy import dummy_edges, dummy_tables
 from discreet.synthetic.files import KINDS, write_rows
 
 
@@ -110,6 +110,9 @@ def dummy(
             next_step="Declare them in the catalog: a public table may list its columns, too.",
         )
     tables = dummy_tables(facts_of(catalog), people=people, seed=seed)
+    for graph in catalog.graphs.values():
+        names = tables[graph.nodes].column(graph.key)
+        tables[graph.edges.name] = dummy_edges(names, ends=graph.ends, seed=seed)
     output.mkdir(parents=True)
     for name, table in tables.items():
         write_rows(table, output / f"{name}.{kind}", kind=kind)

@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import OutOfTime
+from discreet.engines.graphs import out_of_time
 
 Integers = NDArray[np.int64]
 _MOST_CELLS = 4_000_000
@@ -65,11 +65,3 @@ def _pivot(table: NDArray[np.object_], row: int, column: int) -> None:
     table -= np.outer(down / by, across)
     table[row], table[:, column] = across / by, -down / by
     table[row, column] = 1 / by
-
-
-def out_of_time() -> OutOfTime:
-    """The refusal of what takes far longer than was expected."""
-    return OutOfTime(
-        "The triangles took far longer to count than they were expected to. The price is paid.",
-        next_step="Ask again, which costs nothing more; or ask for another bound on the triangles of a person.",
-    )

@@ -14,7 +14,8 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.engines.pivoting import largest_value, out_of_time
+from discreet.engines.graphs import out_of_time
+from discreet.engines.pivoting import largest_value
 from discreet.optional import optional
 
 Integers = NDArray[np.int64]

@@ -55,9 +55,9 @@ class TriangleLadder(GraphQuestion[GraphStatistic]):
         ladder = Ladder(epsilon=self.epsilon * (1 - _LOCAL_SHARE), most=max(0, self.size - 2))
         return ladder, Laplace(sensitivity=1, epsilon=self.epsilon * _LOCAL_SHARE)
 
-    def drawn(self, network: ExactGraph, bits: RandomBits, *, until: float = math.inf) -> Drawn:  # noqa: ARG002  nothing here can be ended
+    def drawn(self, network: ExactGraph, bits: RandomBits, *, until: float = math.inf) -> Drawn:
         ladder, width = self.mechanisms
-        count, local = network.triangles_and_local()
+        count, local = network.triangles_and_local(until=until)
         return [ladder.release((count, local), bits), width.release(local, bits)]
 
     def told(self, drawn: Drawn) -> GraphStatistic:
@@ -105,7 +105,7 @@ class TriangleProgram(GraphQuestion[GraphStatistic]):
         return meter.shares([_SEARCH_SHARE, 1 - _SEARCH_SHARE], of=meter.left)
 
     def drawn(self, network: ExactGraph, bits: RandomBits, *, until: float = math.inf) -> Drawn:
-        corners, size = network.triangles(), network.size
+        corners, size = network.triangles(until=until), network.size
         if self.per_node is not None:
             count = bounded_triangles(corners, size=size, most=self.per_node, until=until)
             return [_around_bound(self.per_node, self.epsilon).release(count, bits)]

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from discreet.errors import BadInput
+from discreet.errors import BadInput, TooLarge
 from discreet.exact import Number, read_count
 from discreet.graphs.counting import edge_count
-from discreet.graphs.degrees import Degrees, degree_counts
+from discreet.graphs.degrees import DegreeCounts, Degrees, degree_counts
 from discreet.graphs.graph import GraphStatistic, Privacy
 from discreet.graphs.mixing import Mixing, group_edges
 from discreet.graphs.question import GraphQuestion
@@ -23,6 +24,8 @@ PROTECTS = {
     Privacy.EDGE: "one edge: somebody with k edges is protected at k times this epsilon",
     Privacy.NODE: "one person, with all their edges",
 }
+_MOST_STARS = 10**250
+"""Of one node: what all of them add up to is a double."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +63,7 @@ def _edges(facts: NetworkFacts, epsilon: Number, given: Mapping[str, Any]) -> Gr
     return edge_count(privacy=facts.privacy, epsilon=epsilon, max_degree=_degree(facts, given))
 
 
-def _degrees(facts: NetworkFacts, epsilon: Number, given: Mapping[str, Any]) -> GraphQuestion[Any]:
+def _degrees(facts: NetworkFacts, epsilon: Number, given: Mapping[str, Any]) -> DegreeCounts:
     return degree_counts(privacy=facts.privacy, epsilon=epsilon, max_degree=_degree(facts, given), size=facts.size)
 
 
@@ -91,8 +94,10 @@ def _assortativity(facts: NetworkFacts, epsilon: Number, given: Mapping[str, Any
 
 
 def _stars(facts: NetworkFacts, epsilon: Number, given: Mapping[str, Any]) -> GraphQuestion[Any]:
-    read_count(given.get("k"), name="k", most=100)
-    return _degrees(facts, epsilon, given)
+    rays, question = read_count(given.get("k"), name="k", most=100), _degrees(facts, epsilon, given)
+    if math.comb(question.max_degree, rays) > _MOST_STARS:
+        raise TooLarge("So many stars are no number that can be told.", next_step="Give a smaller k or max_degree.")
+    return question
 
 
 def _rumour(facts: NetworkFacts, epsilon: Number, given: Mapping[str, Any]) -> GraphQuestion[Any]:

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from discreet.samples.friends import friendships
+
 _PUBLIC_ROWS = 20
 _WORDS = 12
 _MOST_ROWS = 8
@@ -46,6 +48,19 @@ def dummy_tables(tables: Sequence[Facts], *, people: int, seed: int) -> dict[str
             columns[name] = pa.array(values, _ARROW[column["type"]])
         made[facts["name"]] = pa.table(columns)
     return {facts["name"]: made[facts["name"]] for facts in tables}
+
+
+def dummy_edges(names: pa.ChunkedArray, *, ends: tuple[str, str], seed: int) -> pa.Table:
+    """Edges of a made-up network between nodes that were made up.
+
+    Args:
+        names: Of the nodes.
+        ends: The two columns of an edge.
+        seed: The same gives the same edges.
+    """
+    nodes = names.unique()
+    pairs = np.array(friendships(len(nodes), seed=seed), np.int64).reshape(-1, 2)
+    return pa.table({end: nodes.take(pa.array(pairs[:, at])) for at, end in enumerate(ends)})
 
 
 def _referred_first(tables: Sequence[Facts]) -> list[tuple[int, Facts]]:

@@ -39,7 +39,7 @@ export async function showBudget(role) {
     ...accounts.map((account) => {
       const line = make("div", "", { class: "account" });
       const words = `${amount(left(account))} left`,
-        of = `of ${capText(account)}${account.frozen ? ", frozen" : ""}`;
+        of = `of ${capText(account)}${account.unit === "edge" ? ", about one edge and not a person" : ""}${account.frozen ? ", frozen" : ""}`;
       line.append(make("b", accountName(account.account)), bar(account), make("span", words, { class: "amount" }), make("span", of, { class: "quiet" }));
       if (account.renewal) line.append(make("span", renewing(account), { class: "quiet renewing" }));
       return line;
@@ -59,7 +59,7 @@ async function past(account, named, known = []) {
   $("earlier").hidden = page.length < PAGE;
   $("earlier").onclick = () => past(account, named, questions);
   const free = questions.filter((one) => one.replayed),
-    saved = free.reduce((sum, one) => sum + (one.epsilon ?? 0), 0);
+    saved = free.filter((one) => one.unit !== "edge").reduce((sum, one) => sum + (one.epsilon ?? 0), 0);
   $("asked-says").textContent = questions.length
     ? `${many(questions.length - free.length, "question")} paid for, ${free.length ? `${free.length} asked again for free, which saved ε ${amount(saved)}` : "none asked again yet"}.`
     : "Nothing was asked yet. What is asked appears here with its price.";
@@ -72,7 +72,7 @@ async function past(account, named, known = []) {
   redrawn($("burn"), () => burn(questions, account));
 }
 
-const price = (one) => (one.replayed ? "free" : one.epsilon === null ? `ρ\u00a0${one.rho.toPrecision(3)}` : epsilonText(one.epsilon));
+const price = (one) => (one.replayed ? "free" : one.epsilon === null ? `ρ\u00a0${one.rho.toPrecision(3)}` : epsilonText(one.epsilon) + (one.unit === "edge" ? " for an edge" : ""));
 
 // The text, as a link to the question; a long one is folded. What the system asked has a name, which is no SQL.
 function what(one) {

@@ -32,7 +32,7 @@ async function showKey(work, name) {
 function account(one) {
   const line = make("div", "", { class: "account managed" }),
     choices = make("span", "", { class: "choices" });
-  const isDataset = one.account === "dataset";
+  const isDeclared = one.account === "dataset" || one.unit === "edge";
   const limit = `of ${capText(one)}`;
   line.append(
     make("b", accountName(one.account)),
@@ -42,7 +42,7 @@ function account(one) {
     choices,
   );
   if (one.renewal) line.append(make("span", renewing(one), { class: "quiet renewing" }));
-  if (isDataset) choices.append(make("span", "its cap is in the catalog", { class: "quiet" }));
+  if (isDeclared) choices.append(make("span", "its cap is in the catalog", { class: "quiet" }));
   else
     choices.append(
       button("Cap", () => change(), { ...small, "aria-label": `the cap of ${one.account}` }),
