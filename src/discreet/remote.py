@@ -156,7 +156,7 @@ class RemoteGraph(GraphFace):
 def _verb_body(verb: str, epsilon: Number | None, settings: Mapping[str, Any]) -> dict[str, Any]:
     """What was said, and nothing that was not."""
     _, said = read_verb(verb, settings)
-    numbers = {"epsilon": read_price(epsilon)} | {name: said[name] for name in said if name == "transmission"}
+    numbers = {"epsilon": read_price(epsilon)} | {name: said[name] for name in said if name in ("transmission", "then")}
     return said | {name: float(exact(number)) for name, number in numbers.items()}
 
 

@@ -1,7 +1,6 @@
 """Answers about networks: what they cost, how far off they are, and what they refuse."""
 
 import math
-from importlib import import_module
 
 import numpy as np
 import pytest
@@ -10,6 +9,7 @@ from discreet import graphs
 from discreet.accounting import Account
 from discreet.engines.graphs import ExactGraph
 from discreet.errors import BudgetExceeded, DiscreetError
+from discreet.graphs import question
 from discreet.graphs.rumours import largest_share, made_up
 from discreet.samples.friends import friendships
 from tests.sources import SeededBits
@@ -33,8 +33,7 @@ calls = pytest.mark.parametrize("name", CALLS)
 def _seeded(monkeypatch, request):
     """A red run means a bug."""
     bits = SeededBits(request.node.name)
-    for room in ("counting", "question"):
-        monkeypatch.setattr(import_module(f"discreet.graphs.{room}"), "_bits", bits)
+    monkeypatch.setattr(question, "_bits", bits)
 
 
 @calls

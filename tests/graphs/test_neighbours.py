@@ -65,6 +65,8 @@ def test_a_person_with_all_edges_moves_no_answer_by_more_than_its_noise_is_for(p
     bounds = {"max_degree": most, "per_node": most}
     moved = {}
     for verb, said in SETTINGS.items():
+        if verb == "bound":
+            continue
         taken = {name: value for name, value in bounds.items() if name in VERBS[verb].takes}
         one, question = exact_numbers(pairs["node"][0], verb, most / 100, **said, **taken)
         other, _ = exact_numbers(pairs["node"][1], verb, most / 100, **said, **taken)
@@ -80,6 +82,8 @@ def test_a_person_with_all_edges_moves_no_answer_by_more_than_its_noise_is_for(p
 @pytest.mark.usefixtures("_without_noise")
 def test_an_edge_moves_no_answer_by_more_than_its_noise_is_for(pairs):
     for verb, said in SETTINGS.items():
+        if verb == "bound":
+            continue
         (one, question), (other, _) = (exact_numbers(curator, verb, 0.01, **said) for curator in pairs["edge"])
         moved = np.abs(one - other)
         match verb:

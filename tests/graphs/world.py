@@ -75,6 +75,7 @@ SETTINGS = {
     "clustering": {},
     "assortativity": {"attribute": "town"},
     "rumour": {"transmission": 0.3},
+    "bound": {"then": 0.8},
 }
 
 

@@ -233,7 +233,8 @@ def _about(entry: Entry) -> str:
     if entry.kind == "charge":
         names = ", ".join(release["mechanism"] for release in body["releases"])
         payers = ", ".join(map(holder, body["accounts"])) or "nobody"
-        return f"{names} for {body['analyst'] or 'the owner'}, paid by {payers}"
+        unit = ", about one edge" if "graph" in body else ""
+        return f"{names} for {body['analyst'] or 'the owner'}, paid by {payers}{unit}"
     if entry.kind == "cap":
         kind = ", ".join(filter(None, (body["kind"], body.get("renews"))))
         return f"{holder(body['account'])}: ε {_read(body['epsilon'])}, δ {_read(body['delta'])} ({kind})"

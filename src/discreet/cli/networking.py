@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
 
 from discreet.answering.facts import facts_of
 from discreet.cli.options import CATALOG, AnalystOption, ConfigOption, JsonOption
-from discreet.cli.printing import print_json
+from discreet.cli.printing import INDENT, print_json
 from discreet.cli.progress import tell_reading
 from discreet.cli.runs import DryRun
 from discreet.cli.tables import indented, labelled, open_screen
-from discreet.figures import amount
+from discreet.figures import CONFIDENCE, amount
+from discreet.graphs.degrees import Degrees
 from discreet.graphs.face import GraphPlan
-from discreet.graphs.verbs import VERBS
+from discreet.graphs.mixing import Mixing
+from discreet.graphs.verbs import VERBS, Outcome
 from discreet.opening import open_curator
 
+_SHOWN = 12
+"""Degrees that are told on a terminal."""
 Graph = Annotated[str, typer.Argument(help="A network of the catalog: [graphs.friends] is called friends.")]
 VerbName = Annotated[
     str,
@@ -39,6 +44,7 @@ Rays = Annotated[int | None, typer.Option("--k", min=1, help="For stars: how man
 Transmission = Annotated[
     float | None, typer.Option("--transmission", help="For rumour: the chance that an edge passes it on.")
 ]
+Then = Annotated[float | None, typer.Option("--then", help="For bound: the epsilon of the answer that it is for.")]
 
 
 def graph(
@@ -51,6 +57,7 @@ def graph(
     attribute: Attribute = None,
     k: Rays = None,
     transmission: Transmission = None,
+    then: Then = None,
     dry_run: DryRun = False,
     analyst: AnalystOption = None,
     config: ConfigOption = CATALOG,
@@ -58,7 +65,7 @@ def graph(
 ) -> None:
     """Ask about a network: pays, answers with ± and says what is protected, and never pays twice for the same question."""
     said: dict[str, Any] = {"max_degree": max_degree, "per_node": per_node, "attribute": attribute, "k": k}
-    said |= {"transmission": transmission, "epsilon": epsilon, "analyst": analyst}
+    said |= {"transmission": transmission, "then": then, "epsilon": epsilon, "analyst": analyst}
     with open_curator(config, tell=tell_reading) as curator:
         network = curator.graph(name)
         if dry_run:
@@ -69,6 +76,19 @@ def graph(
         print_json(answer.facts)
         return
     typer.echo(repr(answer))
+    for line in _numbers(answer.outcome):
+        typer.echo(f"{INDENT}{line}")
+
+
+def _numbers(outcome: Outcome) -> Iterator[str]:
+    """What is behind the one number that was told, a line each."""
+    if isinstance(outcome, Degrees):
+        within = outcome.error(CONFIDENCE)
+        for degree, count in enumerate(outcome.at_most.tolist()[:_SHOWN]):
+            yield f"{count:,} ± {within:,} have at most {degree}"
+    if isinstance(outcome, Mixing):
+        for row in outcome.rows:
+            yield f"{row['edges']:,} ± {row['error']:,} between {row['one']} and {row['other']}"
 
 
 def _show(plan: GraphPlan, *, as_json: bool) -> None:

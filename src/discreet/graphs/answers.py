@@ -11,6 +11,7 @@ from typing import Any
 from discreet.errors import BadRelease
 from discreet.exact import rounded_up
 from discreet.figures import CONFIDENCE
+from discreet.graphs.counting import FoundBound
 from discreet.graphs.degrees import Degrees
 from discreet.graphs.graph import GraphStatistic, Privacy
 from discreet.graphs.mixing import Mixing
@@ -128,8 +129,8 @@ class GraphAnswer:
         }
 
     def __repr__(self) -> str:
-        price = "free: asked before" if self.replayed else f"ε {self.loss.epsilon:.4g}"
-        return f"{self.verb} of {self.graph}: {self.outcome!r} ({price}; protects {self.protects})"
+        price = "free: asked before" if self.replayed else f"paid ε {self.loss.epsilon:.4g}"
+        return f"{self.verb} of {self.graph}: {self.outcome!r}\nprotects {self.protects}\n{price}"
 
 
 def _value(outcome: Outcome) -> float:
@@ -140,6 +141,8 @@ def _value(outcome: Outcome) -> float:
             return outcome.coefficient
         case Rumour():
             return outcome.reach
+        case FoundBound():
+            return float(outcome.max_degree)
         case GraphStatistic():
             return outcome.value
 
@@ -152,6 +155,8 @@ def _facts(outcome: Outcome) -> dict[str, Any]:
             return {"groups": outcome.rows}
         case Rumour():
             return {"threshold": outcome.threshold, "reach": outcome.reach, "transmission": outcome.transmission}
+        case FoundBound():
+            return {"max_degree": outcome.max_degree}
         case GraphStatistic():
             low, high = outcome.interval(CONFIDENCE)
             return {"low": low, "high": high, "confidence": CONFIDENCE}

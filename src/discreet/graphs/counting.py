@@ -5,24 +5,25 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
 from discreet.engines.graphs import ExactGraph
+from discreet.errors import BadInput
 from discreet.exact import Number, read_epsilon
 from discreet.figures import CONFIDENCE
-from discreet.graphs.graph import Graph, GraphStatistic, Privacy, pay, read_graph, read_max_degree, read_privacy
+from discreet.graphs.graph import Graph, GraphStatistic, Privacy, read_graph, read_max_degree, read_privacy
 from discreet.graphs.question import Drawn, GraphQuestion, answered
 from discreet.loss import Loss
 from discreet.mechanisms import GeneralizedExponential, Laplace
 from discreet.mechanisms.bounded import Account
 from discreet.mechanisms.statistic import Statistic
-from discreet.noise import SYSTEM_BITS, RandomBits
+from discreet.noise import RandomBits
 
 CUT = "edges beyond max_degree are left out, so it is too low rather than too high"
 DEGREES = tuple(2**power for power in range(17))
 """Bounds among which one is searched: public."""
-_bits = SYSTEM_BITS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +91,61 @@ def edges(
     return answered(read_graph(graph).exact, question, account)
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class FoundBound:
+    """A bound on degrees that was found privately, for whoever knows none: to be given as `max_degree`.
+
+    Args:
+        max_degree: It.
+    """
+
+    max_degree: int
+    bias: ClassVar[str] = "it keeps most edges, about, and is exact in nothing"
+
+    def __repr__(self) -> str:
+        return f"max_degree {self.max_degree:,} was found for a person"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DegreeBound(GraphQuestion[FoundBound]):
+    """One of 1, 2, 4, ..., 65,536, by how many edges each keeps less the noise that it costs.
+
+    Args:
+        privacy: Of a node: nothing else needs it.
+        epsilon: How much may be learned about a person by looking for it.
+        then: The epsilon of the answer that it is for: a wider bound has more noise there.
+    """
+
+    privacy: Privacy
+    epsilon: Fraction
+    then: Fraction
+
+    @property
+    def mechanisms(self) -> tuple[GeneralizedExponential]:
+        return (GeneralizedExponential(sensitivities=DEGREES, epsilon=self.epsilon),)
+
+    def drawn(self, network: ExactGraph, bits: RandomBits, *, until: float = math.inf) -> Drawn:  # noqa: ARG002  it takes no time
+        worth = [len(network.projected(bound).ends) - int(bound / self.then) for bound in DEGREES]
+        return [int(self.mechanisms[0].release(np.array(worth, np.int64), bits))]
+
+    def told(self, drawn: Drawn) -> FoundBound:
+        return FoundBound(DEGREES[drawn[0]])
+
+
+def degree_bound(*, privacy: Privacy, epsilon: Number, then: Number | None) -> DegreeBound:
+    """The question, checked.
+
+    Args:
+        privacy: What is protected.
+        epsilon: How much may be learned about it.
+        then: The epsilon of the answer that the bound is for.
+    """
+    if privacy is Privacy.EDGE:
+        raise BadInput("With edge privacy nothing needs a bound on degrees.", next_step="Ask without one.")
+    exact = read_epsilon(epsilon)
+    return DegreeBound(privacy=privacy, epsilon=exact, then=read_epsilon(then, name="then"))
+
+
 def find_max_degree(graph: Graph, *, epsilon: Number, then: Number, account: Account | None = None) -> int:
     """A bound on degrees that keeps most edges and is not too wide, private for a person: for whoever knows none.
 
@@ -101,11 +157,8 @@ def find_max_degree(graph: Graph, *, epsilon: Number, then: Number, account: Acc
         then: The epsilon of the answer that it is for: a wider bound has more noise there.
         account: What pays for it; nothing is drawn unless it does.
     """
-    whole, rest = read_graph(graph).exact, read_epsilon(then, name="then")
-    search = GeneralizedExponential(sensitivities=DEGREES, epsilon=epsilon)
-    pay(account, [search])
-    worth = [len(whole.projected(bound).ends) - int(bound / rest) for bound in DEGREES]
-    return DEGREES[search.release(np.array(worth, np.int64), _bits)]
+    question = degree_bound(privacy=Privacy.NODE, epsilon=epsilon, then=then)
+    return answered(read_graph(graph).exact, question, account).max_degree
 
 
 def with_error(mechanism: Laplace, noisy: int, loss: Loss) -> Statistic:

@@ -15,9 +15,10 @@ from discreet.graphs.answers import GraphAnswer
 from discreet.graphs.degrees import DegreeCounts
 from discreet.graphs.face import GraphFace, GraphPlan, GraphsFace, unknown_graph
 from discreet.graphs.graph import Privacy
+from discreet.graphs.question import GraphQuestion
 from discreet.graphs.releasing import NetworkRelease
 from discreet.graphs.triangles import ClosedPaths
-from discreet.graphs.verbs import PROTECTS, NetworkFacts, read_price, read_verb
+from discreet.graphs.verbs import PROTECTS, VERBS, NetworkFacts, read_price, read_verb
 
 _MOST_DEGREES = 100_000
 """That are told apart in one answer."""
@@ -127,6 +128,7 @@ class AnswersGraphs(CuratorPart, GraphsFace):
         """
         with self._planning(analyst, None):
             release, _ = self._graph_release(graph, verb, settings, epsilon)
+        asked = VERBS[verb]
         question, charged = release.question, self._pipeline.would_charge(release, analyst=analyst)
         return GraphPlan(
             graph=graph.name,
@@ -135,10 +137,10 @@ class AnswersGraphs(CuratorPart, GraphsFace):
             protects=PROTECTS[question.privacy],
             epsilon=rounded_up(question.epsilon),
             mechanisms=tuple(type(mechanism).__name__ for mechanism in question.mechanisms),
-            within=question.within,
+            within=question.within if asked.is_plain else None,
             asked_before=self._pipeline.is_paid(release, analyst=analyst),
             charged={holder(account): allowed for account, allowed in charged.items()},
-            notes=_notes(release),
+            notes=_notes(question),
         )
 
     def _graph_release(
@@ -178,10 +180,10 @@ def _plain(value: Any) -> Any:
     return value.isoformat() if isinstance(value, date) else value
 
 
-def _notes(release: NetworkRelease) -> tuple[str, ...]:
+def _notes(question: GraphQuestion[Any]) -> tuple[str, ...]:
     notes = []
-    if release.question.privacy is Privacy.EDGE:
+    if question.privacy is Privacy.EDGE:
         notes.append("this protects an edge and not a person, and is paid by an account of its own")
-    if release.question.within is None:
+    if question.within is None:
         notes.append("how exact it is depends on what is found on the way, and is told with the answer")
     return tuple(notes)

@@ -138,6 +138,16 @@ class GraphFace(ABC):
         """
         return self.ask("rumour", epsilon=epsilon, transmission=transmission, max_degree=max_degree, **asked)
 
+    def bound(self, *, epsilon: Number, then: Number, **asked: Any) -> GraphAnswer:
+        """A max_degree that keeps most edges and is not too wide, with node privacy: for whoever knows none.
+
+        Args:
+            epsilon: What looking for it may cost; there is no default.
+            then: The epsilon of the answer that it is for.
+            **asked: As for `ask`.
+        """
+        return self.ask("bound", epsilon=epsilon, then=then, **asked)
+
 
 def unknown_graph(known: Iterable[str]) -> UnknownName:
     """The refusal of a name that is no network's; those of the catalog are public.

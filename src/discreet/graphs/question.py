@@ -90,7 +90,7 @@ def _plain(value: Any) -> Any:
 
 
 def _read(name: str, value: Any) -> Any:
-    if name == "epsilon":
+    if name in ("epsilon", "then"):
         return Fraction(value)
     if name == "groups":
         return tuple(value)

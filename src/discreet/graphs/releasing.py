@@ -13,6 +13,7 @@ from discreet.answering.pipeline import PLACES, Desk
 from discreet.answering.runs import time_for
 from discreet.catalog import Network, Table
 from discreet.graphs.answers import encoded
+from discreet.graphs.counting import DEGREES, DegreeBound
 from discreet.graphs.degrees import DegreeCounts
 from discreet.graphs.graph import Privacy
 from discreet.graphs.question import GraphQuestion
@@ -101,6 +102,8 @@ def _work(question: GraphQuestion[Any], edges: float) -> float:
             return edges * _LISTED + 2 * edges * _WEIGHED * (_SEARCHED if question.per_node is None else 1)
         case ClosedPaths():
             return _work(question.closed, edges) + _work(question.spread, edges)
+        case DegreeBound():
+            return len(DEGREES) * edges * _KEPT
         case DegreeCounts():
             return edges * _KEPT + question.max_degree * _DRAWN
         case _:

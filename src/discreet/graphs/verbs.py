@@ -10,7 +10,7 @@ from typing import Any
 
 from discreet.errors import BadInput, TooLarge
 from discreet.exact import Number, read_count
-from discreet.graphs.counting import edge_count
+from discreet.graphs.counting import FoundBound, degree_bound, edge_count
 from discreet.graphs.degrees import DegreeCounts, Degrees, degree_counts
 from discreet.graphs.graph import GraphStatistic, Privacy
 from discreet.graphs.mixing import Mixing, group_edges
@@ -19,7 +19,7 @@ from discreet.graphs.rumours import Rumour, read_transmission, rumour
 from discreet.graphs.triangles import closed_paths, triangle_count
 from discreet.mechanisms.statistic import Statistic
 
-Outcome = GraphStatistic | Degrees | Mixing | Rumour
+Outcome = GraphStatistic | Degrees | Mixing | Rumour | FoundBound
 PROTECTS = {
     Privacy.EDGE: "one edge: somebody with k edges is protected at k times this epsilon",
     Privacy.NODE: "one person, with all their edges",
@@ -58,6 +58,11 @@ class Verb:
     tells: Callable[[Any, Mapping[str, Any]], Outcome]
     summary: str
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether it tells the numbers that are drawn, and not what is computed from them."""
+        return self.tells is _itself
+
 
 def _edges(facts: NetworkFacts, epsilon: Number, given: Mapping[str, Any]) -> GraphQuestion[Any]:
     return edge_count(privacy=facts.privacy, epsilon=epsilon, max_degree=_degree(facts, given))
@@ -91,6 +96,10 @@ def _assortativity(facts: NetworkFacts, epsilon: Number, given: Mapping[str, Any
             next_step=f"Give attribute=, one of: {known}.",
         )
     return group_edges(privacy=facts.privacy, epsilon=epsilon, groups=groups, max_degree=_degree(facts, given))
+
+
+def _bound(facts: NetworkFacts, epsilon: Number, given: Mapping[str, Any]) -> GraphQuestion[Any]:
+    return degree_bound(privacy=facts.privacy, epsilon=epsilon, then=given.get("then"))
 
 
 def _stars(facts: NetworkFacts, epsilon: Number, given: Mapping[str, Any]) -> GraphQuestion[Any]:
@@ -138,6 +147,7 @@ VERBS: dict[str, Verb] = {
         lambda spread, given: rumour(spread, transmission=given["transmission"]),
         "how far a rumour goes",
     ),
+    "bound": Verb(("then",), _bound, _itself, "a max_degree, found for whoever knows none"),
 }
 """Stars and rumours are computed from degrees: asked beside them, they cost nothing more."""
 

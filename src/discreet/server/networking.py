@@ -38,6 +38,7 @@ class Verb(WithoutNulls):
     attribute: Annotated[str, Field(max_length=200)] | None = None
     k: _Whole | None = None
     transmission: Annotated[float, Field(ge=0, le=1)] | None = None
+    then: Positive | None = None
     dataset: str | None = None
     dry: bool = False
     """Say what it would cost, and spend nothing."""
