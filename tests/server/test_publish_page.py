@@ -75,6 +75,9 @@ def made(browser, served):
         expect(page.locator("#publish-go")).to_be_disabled()
         check_accessible(page)
         assert spent(served) == [0, 0]
+        expect(page.locator("#publish-exactness")).to_contain_text("3 tables of 2 columns")
+        page.fill("#publish-rows", "4000")
+        expect(page.locator("#publish-exactness tr", has_text="ward")).to_contain_text("±")
         page.fill("#publish-epsilon", "0.5")
         expect(page.locator("#publish-told")).to_be_empty()
         page.uncheck("#publish-columns input[value='date']")
@@ -107,6 +110,13 @@ def test_an_analyst_makes_a_release_and_sees_it_with_its_bounds(served, made):
 def test_a_refused_select_and_a_taken_name_are_told_until_something_changes_and_cost_nothing(served, made):
     bill = spent(served)
     made.click("text=Make another")
+    expect(made.locator("#publish-price")).to_have_text("free: asked before")
+    made.check("#publish-reuse")
+    made.fill("#publish-name", "more of it")
+    expect(made.locator("#publish-small")).to_contain_text(f"takes in {NAME}")
+    expect(made.locator("#publish-price")).to_contain_text("ε")  # under another name it is another release
+    made.uncheck("#publish-reuse")
+    made.fill("#publish-name", NAME)
     expect(made.locator("#publish-price")).to_have_text("free: asked before")
     made.select_option("#publish-table", "")
     made.fill("#publish-sql", "SELECT zip FROM patients")
@@ -169,6 +179,9 @@ def test_the_owner_looks_at_real_numbers_that_are_marked_in_every_picture_and_go
         expect(pictures.filter(has_text="NOT PRIVATE: do not show, do not publish")).to_have_count(pictures.count())
         expect(page.locator("#real-parts button:text-is('Try other prices')")).to_be_visible()
         check_accessible(page)
-        page.click("nav a[href='#budget']")
+        page.evaluate("location.hash = 'ask'; setTimeout(() => { location.hash = 'budget'; })")
         expect(page.locator("#real-parts")).to_be_empty()
+        expect(page.locator("#budget")).to_be_visible()
+        page.wait_for_load_state("networkidle")
+        expect(page.locator("#ask")).to_be_hidden()  # whoever moves on quickly sees one page
     assert spent(served) == bill

@@ -22,8 +22,9 @@ const question = () => ({ sql: state.editor.text.trim(), ...(state.within ? { wi
 const body = (asked = question()) => (asked.within ? { ...asked, confidence: CONFIDENCE } : asked);
 const same = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 
-export async function showAsk(link, savedNumber) {
+export async function showAsk(link, savedNumber, isGone) {
   const facts = await call("/v1/catalog");
+  if (isGone()) return;
   $("ask").hidden = false;
   state.editor ??= new QuestionEditor($("editor"), { label: "Your question, in SQL", described: "offer told", changed, ask });
   state.editor.tables = facts.tables;

@@ -22,7 +22,11 @@ const TITLES = {
   owner: "Owner",
 };
 
+let turn = 0;
+
 async function go() {
+  const mine = ++turn,
+    isGone = () => mine !== turn; // somebody has moved on meanwhile, and two pages would be shown
   await followLink();
   const [path, link] = location.hash.slice(1).split("?");
   const [first, part] = path.split("/"),
@@ -30,6 +34,7 @@ async function go() {
     asked = saved ? "ask" : first;
   for (const section of document.querySelectorAll("main > section")) section.hidden = true;
   const who = await signedIn({ needed: !PUBLIC.includes(asked) });
+  if (isGone()) return;
   if (!who && !PUBLIC.includes(asked)) {
     $("balance").replaceChildren();
     return;
@@ -41,8 +46,9 @@ async function go() {
   }
   document.title = `${TITLES[page] ?? page} · Discreet`;
   const role = who && ["owner", "steward", "analyst", "auditor"].includes(who.role) ? await balance() : null;
+  if (isGone()) return;
   if (page === "ask") {
-    await showAsk(link, saved);
+    await showAsk(link, saved, isGone);
     return;
   }
   $(page).hidden = false;

@@ -2,6 +2,7 @@
 import { balance } from "./budget.js";
 import { columnCount, details, isSelect, showColumns, showSizes, source } from "./columns.js";
 import { $, accountName, call, epsilonText, lines, make, many, short, told, withWords } from "./dom.js";
+import { assumedRows, showPredicted } from "./predicted.js";
 import { offerReleases, showRelease } from "./release.js";
 
 const PATIENCE = 250,
@@ -12,7 +13,7 @@ const WORDS = {
   paid: "Paid; it comes at a time that was fixed beforehand",
   "asked before": "Asked before; looking it up",
 };
-const FIELDS = ["table", "sql", "bins", "found", "width", "unit", "epsilon", "delta", "rho", "name"];
+const FIELDS = ["table", "sql", "bins", "found", "width", "unit", "epsilon", "delta", "rho", "name", "reuse", "rows"];
 const NOTHING = "Its price appears here before anything is paid: choose columns, and what it may cost.";
 const state = { tables: null, named: "", turn: 0, timer: 0, making: false, hasPrice: true };
 
@@ -24,8 +25,11 @@ function wanted() {
   const prices = value("unit") === "rho" ? ["rho"] : ["epsilon", "delta"];
   const price = Object.fromEntries(prices.filter((name) => value(name)).map((name) => [name, Number(value(name))]));
   const isWhole = source() && price[prices[0]] > 0 && Object.values(price).every(Number.isFinite) && Number.isInteger(Number(value("width")));
-  return isWhole ? { source: source(), workload: Number(value("width")), ...price, ...details() } : { missing: NOTHING };
+  return isWhole ? { source: source(), workload: Number(value("width")), ...price, ...reuse(), ...details() } : { missing: NOTHING };
 }
+
+// Under another name, what reuses tables is another release: so the name is part of what is priced.
+const reuse = () => (at("reuse").checked ? { reuse: true, ...(value("name") ? { name: value("name") } : {}) } : {});
 
 function decoded(name) {
   try {
@@ -97,11 +101,12 @@ function clearTold() {
   at("told").textContent = "";
 }
 
-function offer(words, { small = "", notes = [], can = false } = {}) {
+function offer(words, { small = "", notes = [], can = false, predicted = null } = {}) {
   at("price").textContent = words;
   at("small").textContent = small;
   at("notes").replaceChildren(...notes.map((note) => make("li", note)));
   at("go").disabled = !can || state.making;
+  showPredicted(predicted);
 }
 
 async function price() {
@@ -113,7 +118,9 @@ async function price() {
     return;
   }
   try {
-    const plan = await withWords(at("progress"), "Working out the price", () => call("/v1/synthesize", { method: "POST", body: { ...body, dry: true } }));
+    const plan = await withWords(at("progress"), "Working out the price", () =>
+      call("/v1/synthesize", { method: "POST", body: { ...body, ...assumedRows(), dry: true } }),
+    );
     if (mine !== state.turn) return;
     if (!state.hasPrice) clearTold(); // what was refused has a price now
     showOffer(plan, body);
@@ -133,11 +140,15 @@ function showOffer(plan, body) {
     tooPoor = accounts.filter(([, allows]) => !allows).map(([name]) => accountName(name));
   const payers = accounts.map(([name]) => accountName(name)).join(", ");
   const sizes = Object.entries(plan.columns).map(([name, size]) => `${name} ${size.toLocaleString("en")}`);
-  const about = [`${many(plan.tables, "table")} of ${many(body.workload, "column")} shall be good`, ...(isSelect() ? [sizes.join(", ")] : [])].join(" · ");
+  const reused = body.reuse ? [plan.reused.length ? `takes in ${plan.reused.join(", ")}` : "there is nothing to take in"] : [];
+  const about = [`${many(plan.tables, "table")} of ${many(body.workload, "column")} shall be good`, ...(isSelect() ? [sizes.join(", ")] : []), ...reused].join(
+    " · ",
+  );
   const isFree = plan.asked_before || !accounts.length;
   offer(isFree ? "free: asked before" : price + found.join(""), {
     small: isFree ? about : `${body.rho ? "" : `ρ ${short(plan.rho)} · `}paid by ${payers} · ${about}`,
     notes: plan.notes,
+    predicted: plan.predicted,
     can: !tooPoor.length,
   });
   if (tooPoor.length)

@@ -54,6 +54,7 @@ function showFacts(facts) {
       .join(", "),
     ...(facts.total === undefined ? {} : { "rows in the data": `about ${Math.round(facts.total).toLocaleString("en")}` }),
     "one person": rows === 1 ? "one row counts" : `at most ${rows.toLocaleString("en")} rows count`,
+    ...(facts.reused?.length ? { "takes in": facts.reused.join(", ") } : {}),
     price: facts.epsilon === null ? `ρ ${short(facts.rho)}` : epsilonText(facts.epsilon),
   };
   at("facts").replaceChildren(...Object.entries(lines).flatMap(([name, text]) => [make("dt", name), make("dd", text)]));
