@@ -11,6 +11,8 @@ import pytest
 
 from discreet.catalog import parse_catalog
 from discreet.engines import DuckEngine
+from discreet.engines.arrays import CodedArray
+from discreet.engines.residuals import Curve, Residuals, Score, Split
 from discreet.errors import EngineFailure
 from discreet.sql.people import plan_rows
 from tests.engines.small import D
@@ -169,4 +171,37 @@ def test_rows_that_are_taken_back_are_not_counted():
         engine.take_back(stopped)
         with pytest.raises(EngineFailure):
             tables.table((0,))
+    engine.close()
+
+
+def test_passes_over_the_engines_rows_are_those_over_the_same_codes_in_an_array():
+    """What models add up, divide and decide: rows that the engine coded, and their codes written out."""
+    rng = np.random.default_rng(4)
+    people = [
+        (n, "AB"[n % 2], [None, "F"][n % 3 // 2], n % 5 % 3 + 1, float(rng.integers(0, 5)), D, "x") for n in range(80)
+    ]
+    catalog, engine = engine_over(people)
+    planned = plan_rows(CODED, catalog, engine, bins={"cost": 3, "day": 2})
+    with engine.tables(planned.question, taken_back=threading.Event()) as tables:
+        columns = tuple(range(len(planned.columns)))
+        whole = tables.table(columns)
+        here = CodedArray(np.repeat(np.argwhere(whole), whole[whole > 0], axis=0), whole.shape).tables()
+        assert whole.sum() == 80
+        entries = {at: tuple(rng.integers(-9, 9, whole.shape[at]).tolist()) for at in columns[1:]}
+        curve = Curve(tuple(range(-4, 5)), 8, 1)
+        for residuals in (
+            Residuals((Score(entries, 3),)),
+            Residuals((Score(entries, 3),), curve=curve, label=0, labels=((0, 5),)),
+            Residuals((Score(entries), Score({1: entries[1]})), curve=Curve((1, 2, 5), 0, 0), whole=8, label=0, labels=((8, 0), (0, 8))),
+        ):  # fmt: skip
+            for one, other in zip(tables.totals(residuals, columns), here.totals(residuals, columns), strict=True):
+                assert one.tolist() == other.tolist()
+        splits = [Split(at, tuple(code % 2 == 0 for code in range(whole.shape[at]))) for at in (1, 2, 3)]
+        for partition in ((), ((splits[0],),), ((splits[0],), (splits[1], splits[2]))):
+            for one, other in zip(
+                tables.divided(partition, columns[1:], 0), here.divided(partition, columns[1:], 0), strict=True
+            ):
+                assert one.tolist() == other.tolist()
+        scores = (Score(entries, 1), Score({2: entries[2]}), Score({}, -2))
+        assert tables.winners(scores, 0).tolist() == here.winners(scores, 0).tolist()
     engine.close()

@@ -167,8 +167,8 @@ def test_what_is_refused_near_is_refused_far_by_the_same_name_and_costs_nothing(
         ("scale-out-of-range", lambda: face.learn(moments, "patients", rho=1e-300)),
         ("budget-exceeded", lambda: face.learn(moments, "patients", rho=1e6)),
         ("too-large", lambda: face.plan_learning(
-            LogisticRegression(target="ward", features=[*(f"c{n}" for n in range(9))], passes=100),
-            f"SELECT ward, {', '.join(f'cost AS c{n}' for n in range(9))} FROM visits", rho=0.1)),
+            LogisticRegression(target="ward", features=[*(f"c{n}" for n in range(20))], passes=100),
+            f"SELECT ward, {', '.join(f'cost AS c{n}' for n in range(20))} FROM visits", rho=0.1)),
     ):  # fmt: skip
         with pytest.raises(DiscreetError) as caught:
             ask()
@@ -191,6 +191,11 @@ def test_a_model_is_told_as_it_happens_but_for_its_passes_and_paid_for_once(serv
         *("LogisticRegression", 4),
     )
     bill = spent(server)
+    with open_curator(server.config) as curator:
+        near = curator.release("sexes").model.card()
+    assert [row["number"] for row in facts["numbers"]] == [row["number"] for row in near.rows]
+    assert [row["value"] for row in facts["numbers"]] == [row["value"] for row in near.rows]
+    assert [row["within"] for row in facts["numbers"]] == [row["value"] for row in near.half_widths(0.95)]
     again = send(server, WANTED, Accept=MEDIA_TYPE, **{"Idempotency-Key": "one"})
     assert again.headers["Discreet-Replayed"] == "true"
     stored, name, _ = read_release(again.content)
@@ -292,6 +297,28 @@ def test_what_a_model_decides_is_the_same_behind_the_wire(server):
             there = read_decider(json.loads(json.dumps(decider_facts(decider))))
             assert there == decider
             assert there.deciding.described == decider.deciding.described
+
+
+def test_a_server_that_is_killed_goes_on_with_what_was_paid_for(server):
+    """Killed once the charge is on disk: whoever asks again under the same name has the model, for the one price."""
+    before = spent(server)
+    wanted = {**WANTED, "rho": 0.02, "name": "killed", "model": {**WANTED["model"], "passes": 20}}
+    headers = {"Authorization": f"Bearer {server.alice}", "Idempotency-Key": "k", "Accept": "application/x-ndjson"}
+    told = []
+    with httpx.stream("POST", f"{server.url}/v1/learn", json=wanted, headers=headers, timeout=PATIENCE) as response:
+        for line in response.iter_lines():
+            told.append(json.loads(line))
+            if told[-1].get("state") == "paid":
+                server.stop(kill=True)
+                break
+    assert [line["state"] for line in told if line["state"] != "reading"] == ["planned", "paid"]
+    server.start("--class-ms", "0")
+    bill = spent(server)
+    made = [send(server, wanted, **{"Idempotency-Key": "k"}) for _ in range(2)]
+    assert [each.status_code for each in made] == [200, 200]
+    assert made[0].json()["looks"] == 21
+    assert made[0].content == made[1].content
+    assert spent(server) == bill != before
 
 
 def test_the_log_has_no_word_of_what_was_learned(server):

@@ -12,7 +12,7 @@ from discreet.learning.looks import NoisyLook, Work
 from discreet.learning.model import Model
 from discreet.mechanisms.adaptive import AdaptiveBudget, Meter
 
-MOST_COLUMNS = 2_000
+MOST_COLUMNS = 5_000
 """That the looks of a model go over, one after another: within the time that a run is given."""
 MOST_NUMBERS = 2**22
 """That a model draws: they are held in memory together and stored, 8 bytes each."""

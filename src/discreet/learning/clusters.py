@@ -91,6 +91,9 @@ class KMeans(Model):
         (look,) = self.looks(measurer)
         measurer.noisy(measurer.domain.names, look.noise)
 
+    def burden(self, numbers: int) -> int:
+        return numbers * self.clusters * len(list(self.features))
+
     def conclude(self, domain: Domain, transcript: Transcript) -> None:
         (table,) = (look for look in looks_in(transcript.steps) if isinstance(look, Measured))
         axes = [_scaled(column) for column in domain.columns]

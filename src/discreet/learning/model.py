@@ -167,6 +167,14 @@ class Model(ABC):
             transcript: Of the looks.
         """
 
+    def burden(self, numbers: int) -> int:
+        """How many numbers are worked on, at each turn, where so many were drawn.
+
+        Args:
+            numbers: That were drawn.
+        """
+        return numbers
+
     @property
     @abstractmethod
     def learned(self) -> list[Learned]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from discreet.answering.run_release import RunRelease
 from discreet.errors import BadRelease
+from discreet.figures import CONFIDENCE
 from discreet.learning.bayes import NaiveBayes
 from discreet.learning.clusters import KMeans
 from discreet.learning.components import PCA
@@ -27,6 +28,8 @@ MODELS: dict[str, type[Model]] = {
 }
 
 
+QUICK = 2**15
+"""Numbers from which a model is worked out in a second."""
 _OF_ALL = ("kind", "model", "columns", "target", "said")
 
 
@@ -45,8 +48,17 @@ class ModelRelease(RunRelease, kind=PURPOSE):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What it was made of, in JSON."""
-        return {**super().facts, "model": self.purpose["model"]}
+        """What it was made of, in JSON; and every number with its ±, where working the model out takes a moment: else whoever wants it works it
+        out from the release.
+        """
+        known = {**super().facts, "model": self.purpose["model"]}
+        drawn = sum(step.outcome.size for step in self.transcript.steps)
+        is_own = self.purpose.get("hypotheses", {}) is None
+        if is_own or model_of(self.purpose).burden(drawn) > QUICK:
+            return known
+        card = self.model.card()
+        widths = [row["value"] for row in card.half_widths(CONFIDENCE)]
+        return {**known, "numbers": [{**row, "within": width} for row, width in zip(card.rows, widths, strict=True)]}
 
     @cached_property
     def model(self) -> Model:
