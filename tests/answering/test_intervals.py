@@ -32,8 +32,8 @@ from tests.answering.making import (
 from tests.sources import SeededBits
 
 SIZES = {"many": 400, "few": 12, "one": 1, "none": 0}
-TIMES, LEVEL = 100, 0.9
-"""How often each is drawn; `make soak` draws twenty-five times as many."""
+TIMES, LEVEL = 60, 0.9
+"""How often each is drawn; `make soak` draws 2,500."""
 MEASURES = (COUNT, SUM, TOTAL, SQUARES, Y_TOTAL, Y_SQUARES, PRODUCTS, MEDIAN)
 PAIRED = (2, 4, 0, 3, 5, 6)
 

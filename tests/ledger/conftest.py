@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import subprocess
 import warnings
 
@@ -12,7 +11,7 @@ import pytest
 
 from tests.ledger.asking import OPENED
 
-_databases = itertools.count()
+_LEFT_OVER = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
 
 
 @pytest.fixture(autouse=True)
@@ -50,7 +49,7 @@ def where(request, tmp_path, monkeypatch):
         return
     url = request.getfixturevalue("postgres_url")
     monkeypatch.setenv("DISCREET_SECRET", "s" * 64)
-    name = f"ledger_{next(_databases)}"
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name} STRATEGY FILE_COPY")
-    yield url.replace("/postgres?", f"/{name}?")
+        for statement in (_LEFT_OVER, "DROP SCHEMA public CASCADE", "CREATE SCHEMA public"):
+            connection.execute(statement)
+    yield url

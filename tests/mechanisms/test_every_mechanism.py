@@ -68,7 +68,7 @@ def test_the_profile_falls_and_the_renyi_curve_rises(case):
 @cases
 @pytest.mark.parametrize("side", [0, 1])
 def test_releases_follow_the_exact_law(case, side):
-    follow_the_exact_law(case, side, times=2_000)
+    follow_the_exact_law(case, side, times=1_000)
 
 
 def follow_the_exact_law(case, side, *, times):

@@ -37,8 +37,11 @@ def worlds(catalog):
 def test_no_neighbour_moves_a_question_further_than_it_pays_for(number, sql, expected, worlds, catalog):
     """In the world made by hand and one of the others by turns, in the third where nobody moves it there; `make soak` takes all."""
     hand_made, *others = worlds.values()
-    furthest = [furthest_in(world, sql, expected, catalog) for world in (hand_made, others[number % 2])]
-    assert any(furthest) or furthest_in(others[1 - number % 2], sql, expected, catalog), "no world exercises this question"  # fmt: skip
+    plan = planned(sql, catalog, hand_made[0])
+    assert summary(plan) == expected
+    assert planned(sql, catalog, others[number % 2][1][0]) == plan  # no protected row matters: here all are others
+    furthest = [check_neighbours(plan, *world) for world in (hand_made, others[number % 2])]
+    assert any(furthest) or check_neighbours(plan, *others[1 - number % 2]), "no world exercises this question"
 
 
 def furthest_in(world, sql, expected, catalog):

@@ -19,7 +19,7 @@ def test_any_statement_is_answered_or_refused_by_name_and_a_refusal_is_free(tmp_
     path.write_text(CATALOG.replace("epsilon = 1000", "epsilon = 1e6"))
     writer, seen = Writer(11), {}
     with open_curator(path, frames=HAND_MADE.frames()) as curator:
-        for _ in range(600):
+        for _ in range(400):
             sql = writer.statement()
             before = curator.ledger.account().total
             try:
@@ -31,7 +31,7 @@ def test_any_statement_is_answered_or_refused_by_name_and_a_refusal_is_free(tmp_
                 code = refusal.code
                 assert curator.ledger.account().total == before, sql
             seen[code] = seen.get(code, 0) + 1
-    assert seen["answered"] > 60
+    assert seen["answered"] > 40
     assert set(seen) - {"answered"} <= CODES
 
 
@@ -68,10 +68,10 @@ def _held(catalog, engines, check, *, statements, seed):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_no_neighbour_moves_any_statement_further_than_it_pays_for(name):
-    assert hold_against_neighbours(name, statements=400, seed=len(name)) > 40  # `make soak` writes 20,000
+    assert hold_against_neighbours(name, statements=200, seed=len(name)) > 20  # `make soak` writes 20,000
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("listed", [False, True])
 def test_no_replacement_moves_any_statement_further_than_it_pays_for(listed):
-    assert hold_against_replacements(listed=listed, statements=300, seed=int(listed)) > 30
+    assert hold_against_replacements(listed=listed, statements=150, seed=int(listed)) > 15

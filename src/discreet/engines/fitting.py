@@ -13,7 +13,7 @@ from discreet.catalog import Catalog, Column, Table, Type
 from discreet.engines.dialects.duckdb import literal, quoted
 from discreet.engines.reading import canonical_as_read, cast, within_bounds
 from discreet.engines.snapshot import Door
-from discreet.engines.sources import attach, left_out_lines, source_of, told_by_us, types_of
+from discreet.engines.sources import attached, left_out_lines, source_of, told_by_us, types_of
 
 _SHOWN = 5
 """Undeclared values, and lines that are left out, are named up to so many."""
@@ -61,10 +61,10 @@ def fits(catalog: Catalog) -> Iterator[TableFit]:
     """One table after another, each read a few times."""
     with duckdb.connect(config={"memory_limit": catalog.memory}) as connection, told_by_us():
         connection.execute("SET TimeZone = 'UTC'")
-        attach(connection, catalog, {})
-        reading = _Reading(connection, catalog)
-        for table in catalog.tables.values():
-            yield reading.fit(table)
+        with attached(connection, catalog, {}):
+            reading = _Reading(connection, catalog)
+            for table in catalog.tables.values():
+                yield reading.fit(table)
 
 
 class _Reading:

@@ -21,9 +21,10 @@ import duckdb
 from discreet.algebra.steps import Steps
 from discreet.catalog import Catalog, Column, Network, Table, Type
 from discreet.engines.dialects.duckdb import TYPES, clamped, content, hashed, quoted, steps_of, string
+from discreet.engines.glancing import glance
 from discreet.engines.networks import copied
 from discreet.engines.reading import canonical_as_read, cast, exactly, person, within_bounds
-from discreet.engines.sources import attach, check_columns, detach, source_of, told_by_us, types_of
+from discreet.engines.sources import attached, check_columns, source_of, told_by_us, types_of
 from discreet.engines.spilling import Spill
 from discreet.engines.standing import Standing, check_steady, standing_of
 from discreet.errors import BadCatalog
@@ -103,7 +104,7 @@ def look_at_source(catalog: Catalog) -> Standing:
     """How the source stands; what is in its files is read only where they are not those that the snapshot was made from."""
     if catalog.snapshot in (None, ":memory:"):
         return standing_of(catalog, None)
-    with duckdb.connect(":memory:") as connection:
+    with glance() as connection:
         known = _meta(Path(catalog.snapshot), connection)
     return standing_of(catalog, Standing(**known["source"]) if known and known["format"] == _FORMAT else None)
 
@@ -203,18 +204,17 @@ def _fill(
 ) -> None:
     connection.execute("SET TimeZone = 'UTC'")  # so that the date of an instant is the same everywhere
     connection.execute(f"SET disabled_optimizers = '{UNSAFE_OPTIMIZERS}'")
-    attach(connection, catalog, frames)
-    door = Door(connection, catalog, frames)
-    # Who is listed decides who is there.
-    for at, table in enumerate(sorted(catalog.tables.values(), key=lambda table: not table.lists_people), start=1):
-        tell(table.name, at, len(catalog.tables))
-        with told_by_us(f"The source of {table.name}"):
-            _copy(connection, door, table, secret)
-    for graph in catalog.graphs.values():
-        with told_by_us(f"The source of {graph.edges.name}"):
-            for statement in door.network(graph):
-                connection.execute(statement, {"salt": secret} if "$salt" in statement else None)
-    detach(connection, catalog, frames)
+    with attached(connection, catalog, frames):
+        door = Door(connection, catalog, frames)
+        # Who is listed decides who is there.
+        for at, table in enumerate(sorted(catalog.tables.values(), key=lambda table: not table.lists_people), start=1):
+            tell(table.name, at, len(catalog.tables))
+            with told_by_us(f"The source of {table.name}"):
+                _copy(connection, door, table, secret)
+        for graph in catalog.graphs.values():
+            with told_by_us(f"The source of {graph.edges.name}"):
+                for statement in door.network(graph):
+                    connection.execute(statement, {"salt": secret} if "$salt" in statement else None)
 
 
 def _copy(connection: duckdb.DuckDBPyConnection, door: Door, table: Table, secret: str) -> None:

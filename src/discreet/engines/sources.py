@@ -16,6 +16,7 @@ from discreet.catalog import EACH_ROW, Catalog, Column, Table, Type
 from discreet.engines.csv_files import read_csv
 from discreet.engines.dialects.duckdb import quoted, string
 from discreet.engines.frames import as_arrow
+from discreet.engines.glancing import glance
 from discreet.engines.reading import INTEGERS
 from discreet.errors import BadCatalog, BadInput
 
@@ -23,8 +24,9 @@ DATABASES = (".duckdb", ".db")
 READABLE = (".parquet", ".csv", ".tsv")
 
 
-def attach(connection: duckdb.DuckDBPyConnection, catalog: Catalog, frames: Mapping[str, Any]) -> None:
-    """Make the source visible to the connection that fills a snapshot."""
+@contextmanager
+def attached(connection: duckdb.DuckDBPyConnection, catalog: Catalog, frames: Mapping[str, Any]) -> Iterator[None]:
+    """The source is visible to a connection while it lasts, and no longer."""
     for name, frame in frames.items():
         if name not in catalog.all_tables:
             raise BadInput(
@@ -35,16 +37,16 @@ def attach(connection: duckdb.DuckDBPyConnection, catalog: Catalog, frames: Mapp
             connection.register(f"frame {name}", as_arrow(frame, catalog.all_tables[name]))
         except (duckdb.Error, pa.ArrowException, ValueError, TypeError):  # their texts quote cells
             raise BadInput("A frame is of no known kind.", next_step="Give a pandas, polars or Arrow table.") from None
-    if not frames and _is_database(catalog):
+    has_database = not frames and _is_database(catalog)
+    if has_database:
         connection.execute(f"ATTACH {string(catalog.source)} AS source (READ_ONLY)")
-
-
-def detach(connection: duckdb.DuckDBPyConnection, catalog: Catalog, frames: Mapping[str, Any]) -> None:
-    """Let go of the source: from here on there is nothing but the snapshot."""
-    for name in frames:
-        connection.unregister(f"frame {name}")
-    if not frames and _is_database(catalog):
-        connection.execute("DETACH source")
+    try:
+        yield
+    finally:
+        for name in frames:
+            connection.unregister(f"frame {name}")
+        if has_database:
+            connection.execute("DETACH source")
 
 
 def types_of(connection: duckdb.DuckDBPyConnection, source: str) -> dict[str, str]:
@@ -104,8 +106,7 @@ def with_public_columns(catalog: Catalog, frames: Mapping[str, Any] | None = Non
     if not unknown:
         return catalog
     tables = dict(catalog.tables)
-    with duckdb.connect() as connection, told_by_us():
-        attach(connection, catalog, frames or {})
+    with glance() as connection, told_by_us(), attached(connection, catalog, frames or {}):
         for table in unknown:
             with told_by_us(f"The source of {table.name}"):
                 types = _schema(connection, source_of(catalog, table, frames or {}))

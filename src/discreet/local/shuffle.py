@@ -21,7 +21,6 @@ privacy blanket, for the randomizer at hand, with the chances that the devices u
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -33,6 +32,7 @@ from numpy.typing import NDArray
 from discreet.errors import BadInput
 from discreet.exact import Number, read_delta, read_epsilon
 from discreet.local import client
+from discreet.local.least import least_epsilon
 from discreet.local.task import Task
 from discreet.mechanisms.curves import Floats
 
@@ -71,7 +71,12 @@ def clones_epsilon(epsilon0: Number, n: int, delta: Number) -> float:
     Citation: Feldman, McMillan, Talwar 2021 (arXiv:2012.12803), theorem 3.2, summed exactly.
     """
     local, level = _read(epsilon0, n, delta)
-    return _least_epsilon(lambda epsilon: _clones_delta(local, n, epsilon), local, level)
+    return _epsilon_of_clones(local, n, level)
+
+
+@lru_cache(maxsize=256)
+def _epsilon_of_clones(local: float, n: int, level: float) -> float:
+    return least_epsilon(lambda epsilon: _clones_delta(local, n, epsilon), local, level)
 
 
 def clones_delta(epsilon0: Number, n: int, epsilon: Number) -> float:
@@ -241,7 +246,7 @@ def blanket_epsilon(task: Any, n: int, delta: Number) -> float:
     law = blanket_of(randomizer)
     if law is None:
         return clones
-    return _least_epsilon(lambda epsilon: _blanket_delta(law, n, epsilon), clones, float(read_delta(delta)))
+    return least_epsilon(lambda epsilon: _blanket_delta(law, n, epsilon), clones, float(read_delta(delta)))
 
 
 def blanket_delta(task: Any, n: int, epsilon: Number) -> float:
@@ -380,14 +385,3 @@ def _read(epsilon0: Number, n: int, delta: Number) -> tuple[float, float]:
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 1 <= n <= _MOST:
         raise BadInput("The number of reports must be from 1 to 10**10.", next_step="Count the honest reports.")
     return float(read_epsilon(epsilon0)), float(read_delta(delta))
-
-
-def _least_epsilon(delta_of: Callable[[float], float], most: float, delta: float) -> float:
-    """The least epsilon whose delta is small enough, rounded up by a part in 10**5; `most` holds in any case."""
-    below, above = 0.0, most
-    if delta_of(0.0) <= delta:
-        return 0.0
-    while above - below > 1e-5 * above:
-        middle = (below + above) / 2
-        below, above = (below, middle) if delta_of(middle) <= delta else (middle, above)
-    return above
