@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.engines.graphs import ExactGraph
-from discreet.errors import BadInput
+from discreet.errors import BadInput, TooLarge
 from discreet.exact import Number, read_epsilon, read_level
 from discreet.figures import CONFIDENCE
 from discreet.graphs.counting import CUT
@@ -25,7 +25,9 @@ from discreet.noise import SYSTEM_BITS, RandomBits
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
-_DRAWS = 2000
+MOST_CELLS = 20_000
+"""Pairs of groups: of 199 groups."""
+_FEWEST_DRAWS, _DRAWS, _NUMBERS_DRAWN = 200, 2000, 4_000_000
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -77,10 +79,11 @@ class Mixing:
             bits: Where randomness comes from: the system, unless a test says otherwise.
         """
         beta = 1 - float(read_level(level, name="level"))
+        times = max(_FEWEST_DRAWS, min(_DRAWS, _NUMBERS_DRAWN // self.cells.size))
         noise = Laplace(
-            sensitivity=self.mechanism.sensitivity, epsilon=self.mechanism.epsilon, size=_DRAWS * self.cells.size
+            sensitivity=self.mechanism.sensitivity, epsilon=self.mechanism.epsilon, size=times * self.cells.size
         )
-        drawn = noise.release(np.tile(self.cells, _DRAWS), bits).reshape(_DRAWS, -1)
+        drawn = noise.release(np.tile(self.cells, times), bits).reshape(times, -1)
         low, high = np.quantile(_coefficients(drawn, len(self.groups)), [beta / 2, 1 - beta / 2])
         # Around what was released, noise goes the other way than around what is true.
         return 2 * self.coefficient - float(high), 2 * self.coefficient - float(low)
@@ -113,8 +116,12 @@ class GroupEdges(GraphQuestion[Mixing]):
     def mechanisms(self) -> tuple[Laplace]:
         """Whoever comes has edges in the cells of their own group, one for each group, and moves each by max_degree at most."""
         width = 1 if self.max_degree is None else len(self.groups) * self.max_degree
-        cells = len(self.groups) * (len(self.groups) + 1) // 2
-        return (Laplace(sensitivity=width, epsilon=self.epsilon, size=cells),)
+        return (Laplace(sensitivity=width, epsilon=self.epsilon, size=self.cells),)
+
+    @property
+    def cells(self) -> int:
+        """Pairs of groups, a group with itself among them."""
+        return len(self.groups) * (len(self.groups) + 1) // 2
 
     def drawn(self, network: ExactGraph, bits: RandomBits, *, until: float = math.inf) -> Drawn:  # noqa: ARG002  it takes no time
         counted = _counted(network, len(self.groups), self.max_degree)
@@ -142,7 +149,12 @@ def group_edges(*, privacy: Privacy, epsilon: Number, groups: Sequence[Hashable]
     if len(values) < 2 or len(set(values)) < len(values):
         raise BadInput("Two or more different groups are needed.", next_step='Give groups=["red", "blue"].')
     most = None if privacy is Privacy.EDGE else read_max_degree(max_degree, privacy=privacy)
-    return GroupEdges(privacy=privacy, epsilon=read_epsilon(epsilon), groups=values, max_degree=most)
+    question = GroupEdges(privacy=privacy, epsilon=read_epsilon(epsilon), groups=values, max_degree=most)
+    if question.cells > MOST_CELLS:
+        raise TooLarge(
+            f"So many groups have more than {MOST_CELLS:,} pairs.", next_step="Take an attribute with fewer values."
+        )
+    return question
 
 
 def assortativity(
@@ -180,13 +192,18 @@ def _grouped(graph: Graph, values: tuple[Hashable, ...]) -> ExactGraph:
 
 
 def _counted(network: ExactGraph, groups: int, most: int | None) -> Integers:
+    """How many edges there are in each cell, with `most` of those of a person to any one group: one pass over all edges, however many cells there are."""
     assert network.groups is not None  # noqa: S101  asked of networks that were read with them
-    between = np.sort(network.groups[network.ends], axis=1).reshape(-1, 2)
-    counts = []
-    for one, other in itertools.combinations_with_replacement(range(groups), 2):
-        part = network.among((between[:, 0] == one) & (between[:, 1] == other))
-        counts.append(len((part if most is None else part.projected(most)).ends))
-    return np.array(counts, np.int64)
+    of_ends = network.groups[network.ends].reshape(-1, 2)
+    among = (of_ends >= 0).all(axis=1)
+    ends, of_ends = network.ends[among], of_ends[among]
+    if most is not None:
+        # A person's edges to a group are a node of their own: the edges between two groups meet in no such node those between others.
+        sides, places = np.unique(ends * groups + of_ends[:, ::-1], return_inverse=True)
+        kept = ExactGraph(sides.size, places.reshape(-1, 2)).projected(most).ends
+        of_ends = sides[kept[:, ::-1]] % groups
+    low, high = np.sort(of_ends, axis=1).T
+    return np.bincount(low * groups - low * (low - 1) // 2 + high - low, minlength=groups * (groups + 1) // 2)
 
 
 def _place(place: dict[Hashable, int], value: object) -> int:
@@ -198,14 +215,10 @@ def _place(place: dict[Hashable, int], value: object) -> int:
 
 def _coefficients(cells: Integers, groups: int) -> Floats:
     """(Σ e_ii - Σ a_i²) / (1 - Σ a_i²), e the shares of edge ends; cells below 0 count as 0."""
-    pairs = list(itertools.combinations_with_replacement(range(groups), 2))
+    first, second = np.triu_indices(groups)  # in the order of the cells
     positive = np.maximum(cells, 0).astype(np.float64)
-    total = np.maximum(positive.sum(axis=1), 1.0)
-    within, ends = np.zeros(len(cells)), np.zeros((len(cells), groups))
-    for column, (one, other) in enumerate(pairs):
-        share = positive[:, column] / total
-        ends[:, one] += share / 2
-        ends[:, other] += share / 2
-        within += share if one == other else 0.0
-    chance = (ends**2).sum(axis=1)
+    shares = positive / np.maximum(positive.sum(axis=1, keepdims=True), 1.0)
+    within = shares[:, first == second].sum(axis=1)
+    sides = ((shares[:, first == group].sum(axis=1), shares[:, second == group].sum(axis=1)) for group in range(groups))
+    chance = sum((((one + other) / 2) ** 2 for one, other in sides), np.zeros(len(cells)))
     return np.where(chance < 1, (within - chance) / np.maximum(1 - chance, 1e-12), 0.0)

@@ -16,6 +16,7 @@ from discreet.graphs.answers import encoded
 from discreet.graphs.counting import DEGREES, DegreeBound
 from discreet.graphs.degrees import DegreeCounts
 from discreet.graphs.graph import Privacy
+from discreet.graphs.mixing import GroupEdges
 from discreet.graphs.question import GraphQuestion
 from discreet.graphs.triangles import ClosedPaths, TriangleLadder, TriangleProgram
 from discreet.mechanisms import Mechanism
@@ -106,5 +107,7 @@ def _work(question: GraphQuestion[Any], edges: float) -> float:
             return len(DEGREES) * edges * _KEPT
         case DegreeCounts():
             return edges * _KEPT + question.max_degree * _DRAWN
+        case GroupEdges():
+            return 2 * edges * _KEPT + question.cells * _DRAWN
         case _:
             return 2 * edges * _KEPT

@@ -14,6 +14,8 @@ from discreet.graphs.degrees import Degrees
 from discreet.noise import SYSTEM_BITS, RandomBits
 
 Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+_NEAR, _MOST_STEPS = 1e-12, 100
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -54,20 +56,32 @@ def rumour(spread: Degrees, *, transmission: Number) -> Rumour:
         transmission: The chance that an edge passes the rumour on, from 0 to 1.
     """
     passed = read_transmission(transmission)
-    counts = spread.counts.astype(np.float64)
-    ks = np.arange(counts.size, dtype=np.float64)
-    ends = float((counts * ks).sum())
+    ks = np.flatnonzero(spread.counts > 0).astype(np.float64)
+    counts = spread.counts[spread.counts > 0].astype(np.float64)
     threshold = 1 / spread.branching if spread.branching > 0 else math.inf
-    if not ends or not passed:
+    if not (counts * ks).sum() or not passed:
         return Rumour(passed, threshold, 0.0)
-    u = 0.0
-    for _ in range(10_000):
-        after = 1 - passed + passed * float((counts * ks * u ** np.maximum(ks - 1, 0)).sum()) / ends
-        if abs(after - u) < 1e-12:
-            break
-        u = after
+    u = _missed(ks, counts * ks / (counts * ks).sum(), passed)
     reach = 1 - float((counts * u**ks).sum()) / max(1.0, float(counts.sum()))
     return Rumour(passed, threshold, max(0.0, reach))
+
+
+def _missed(ks: Floats, ends: Floats, passed: float) -> float:
+    """The least u with u = 1 - T + T G1(u), by Newton's steps from 0.
+
+    Both sides' difference is convex and falls until u, so steps from the left never pass it; where u is 1, at or below the threshold, the
+    rest is at least halved by each. So there are few of them whatever the degrees are: whoever asks chooses both T and how many degrees there are.
+    """
+    u = 0.0
+    for _ in range(_MOST_STEPS):
+        further = (ends * u ** np.maximum(ks - 2, 0))[ks > 1]
+        wider = ks[ks > 1] - 1
+        above = 1 - passed + passed * (float(ends[ks == 1].sum()) + u * float(further.sum())) - u
+        slope = 1 - passed * float((further * wider).sum())
+        if above < _NEAR or slope <= 0:
+            break
+        u = min(1.0, u + above / slope)
+    return u
 
 
 def made_up(spread: Degrees, bits: RandomBits = SYSTEM_BITS) -> Integers:

@@ -92,6 +92,8 @@ class TriangleProgram(GraphQuestion[GraphStatistic]):
 
     def check(self) -> None:
         optional("scipy.optimize")  # before anything is looked at: whether it is needed would tell something
+        if self.per_node is None:  # whichever bound is found, noise for it can be drawn
+            self._search, [_around_bound(bound, self._shares[1]) for bound in BOUNDS]
 
     @property
     def mechanisms(self) -> tuple[Mechanism, ...]:
@@ -104,16 +106,20 @@ class TriangleProgram(GraphQuestion[GraphStatistic]):
         meter = Meter(PureAdaptive(epsilon=self.epsilon))
         return meter.shares([_SEARCH_SHARE, 1 - _SEARCH_SHARE], of=meter.left)
 
+    @property
+    def _search(self) -> GeneralizedExponential:
+        widths = tuple(bound + ROUNDING for bound in BOUNDS)
+        return GeneralizedExponential(sensitivities=widths, epsilon=self._shares[0])
+
     def drawn(self, network: ExactGraph, bits: RandomBits, *, until: float = math.inf) -> Drawn:
         corners, size = network.triangles(until=until), network.size
         if self.per_node is not None:
             count = bounded_triangles(corners, size=size, most=self.per_node, until=until)
             return [_around_bound(self.per_node, self.epsilon).release(count, bits)]
-        meter, (first, rest) = Meter(PureAdaptive(epsilon=self.epsilon), bits), self._shares
-        search = GeneralizedExponential(sensitivities=tuple(bound + ROUNDING for bound in BOUNDS), epsilon=first)
+        meter, rest = Meter(PureAdaptive(epsilon=self.epsilon), bits), self._shares[1]
         counts = [bounded_triangles(corners, size=size, most=bound, until=until) for bound in BOUNDS]
         worth = [count - int((bound + ROUNDING) / rest) for count, bound in zip(counts, BOUNDS, strict=True)]
-        chosen = int(meter.draw(search, np.array(worth, np.int64)))
+        chosen = int(meter.draw(self._search, np.array(worth, np.int64)))
         return [chosen, meter.draw(_around_bound(BOUNDS[chosen], rest), counts[chosen])]
 
     def told(self, drawn: Drawn) -> GraphStatistic:
