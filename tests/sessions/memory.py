@@ -26,8 +26,21 @@ class Flat:
         return np.full(shape, self.total / self._domain.cells(columns))
 
 
-def course(rows, domain, *, store=None, alarms=2, questions=100, total=0.0, bits=SYSTEM_BITS, run=Run, made=measuring):
-    """A session that begins with the belief that rows are spread evenly, or with none."""
-    measurer = made(rows, domain, budget=BUDGET, bits=bits, store=store or MemorySteps(), run=run)
-    mode = Given(Flat(domain, total), alarms)
-    return Course(Underway(measurer, measurer._run, ExitStack()), mode, BUDGET, questions)
+def course(
+    rows,
+    domain,
+    *,
+    store=None,
+    alarms=2,
+    questions=100,
+    total=0.0,
+    bits=SYSTEM_BITS,
+    run=Run,
+    made=measuring,
+    mode=None,
+    budget=BUDGET,
+):
+    """A session that begins with the belief that rows are spread evenly, or with none; or as a mode says."""
+    measurer = made(rows, domain, budget=budget, bits=bits, store=store or MemorySteps(), run=run)
+    begun = mode or Given(Flat(domain, total), alarms)
+    return Course(Underway(measurer, measurer._run, ExitStack()), begun, budget, questions)
