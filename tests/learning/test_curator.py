@@ -277,6 +277,23 @@ def test_what_a_hypothesis_decides_in_the_engine_is_what_it_says(of, monkeypatch
             assert ((yes > no) == says).all()
 
 
+def test_numbers_of_any_size_and_classes_of_any_length_are_learned_or_refused_before_they_are_paid_for():
+    far = CATALOG.replace("lower = 0, upper = 99", "lower = 0, upper = 9000000000000000")
+    few, many = stumps(1, [0, 1e15]), halfspaces(1, weights=100, offsets=range(1_000))
+    with a_curator(far) as curator:
+        wanted = FiniteClass(target="died", features=["age"], hypotheses=few)
+        assert curator.learn(wanted, "visits", epsilon=1).name in {"age >= 0", "age < 0", "age >= 1e+15", "age < 1e+15"}
+        larger = curator.learned_release(
+            FiniteClass(target="died", features=["age"], hypotheses=many), "visits", epsilon=1
+        )
+        assert "numbers" not in larger.facts  # so many are written down by whoever wants them
+        before = curator.budget()
+        mine = own(1, {f"f{n}": lambda row: True for n in range(2**18)})
+        with pytest.raises(TooLarge):
+            curator.learn(FiniteClass(target="died", features=["age"], hypotheses=mine), "visits", epsilon=1)
+        assert curator.budget() == before
+
+
 def test_functions_of_ones_own_are_another_question_where_they_say_something_else():
     with a_curator() as curator:
         asked = [own(1, {"f": function}) for function in (lambda row: row[0] < 50, lambda row: row[0] < 60)]

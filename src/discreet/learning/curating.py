@@ -50,10 +50,10 @@ class LearnsModels(CuratorPart, LearningFace):
             analyst: Who asks; nobody is the owner at hand.
             asking: How it can be taken back.
         """
-        made = self.learned_release(
+        release = self.learned_release(
             model, source, name=name, analyst=analyst, request_id=request_id, asking=asking, **price
         )
-        return model.learned_from(made.stored, receipt=made.receipt, replayed=made.replayed)
+        return model.learned_from(release.stored, receipt=release.receipt, replayed=release.replayed)
 
     def learned_release(
         self,

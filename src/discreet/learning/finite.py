@@ -45,8 +45,8 @@ from discreet.noise import SYSTEM_BITS
 
 __all__ = ["GRID", "FiniteClass", "Hypotheses", "conjunctions", "halfspaces", "own", "stumps", "thresholds"]
 
-MOST_ANSWERS = 2**31
-"""Of all hypotheses about all cells that there can be: within the time that a run is given."""
+MOST_ANSWERS, MOST_ANSWERS_OF_OWN = 2**31, 2**22
+"""Of all hypotheses about all cells that there can be: within the time that a run is given. Functions of one's own take a microsecond each."""
 _ANSWER = 3e-9
 """Seconds for one of them."""
 _FARTHEST = 1 << 40
@@ -107,7 +107,8 @@ class FiniteClass(Classifier):
                 f"These features have {len(names)} numbers, and the hypotheses are about {self.hypotheses.columns}.",
                 next_step=f"Make the class for {len(names)}: {', '.join(names[:20])}.",
             )
-        if domain.cells(domain.check(domain.names)) * len(self.hypotheses) > MOST_ANSWERS:
+        most = MOST_ANSWERS if self.hypotheses.described is not None else MOST_ANSWERS_OF_OWN
+        if domain.cells(domain.check(domain.names)) * len(self.hypotheses) > most:
             raise TooLarge(
                 "So many hypotheses about so many cells would take too long.",
                 next_step="Take fewer hypotheses, columns or bins.",
@@ -155,10 +156,10 @@ class FiniteClass(Classifier):
         entries, start = {}, 0
         for at, table in enumerate(tables):
             rows = np.zeros((len(table), self.hypotheses.columns), np.int64)
-            own_places = slice(start, start + table.shape[1])
-            rows[:, own_places] = table
+            places = slice(start, start + table.shape[1])
+            rows[:, places] = table
             parts, constant = added(self.chosen, rows)
-            entries[at] = tuple(int(2 * part) for part in parts[:, own_places].sum(axis=1))
+            entries[at] = tuple(int(2 * part) for part in parts[:, places].sum(axis=1))
             start += table.shape[1]
         none = Score({at: (0,) * len(column) for at, column in entries.items()})
         return Deciding(2, (none, Score(entries, 2 * constant + 1)))  # a tie is a yes
@@ -311,7 +312,8 @@ def _numbers(feature: Feature, column: Column) -> tuple[list[str], Integers]:
     """What the numbers of a feature are called, and those of each code: one for numbers and for yes or no, else one for each value."""
     labels = [label for label in column.labels if label is not None]
     if is_numeric(column) and not isinstance(feature, Category):
-        steps = [0 if label is None else math.floor(middle(label) * GRID) for label in column.labels]
+        whole = [0 if label is None else math.floor(middle(label) * GRID) for label in column.labels]
+        steps = [max(-_FARTHEST, min(step, _FARTHEST)) for step in whole]
         return [column.name], np.array([steps], np.int64).T
     if all(isinstance(label, bool) for label in labels):
         return [column.name], np.array([[GRID * (label is True)] for label in column.labels], np.int64)

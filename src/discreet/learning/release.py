@@ -16,6 +16,7 @@ from discreet.learning.components import PCA
 from discreet.learning.features import Feature, rebuilt
 from discreet.learning.finite import FiniteClass
 from discreet.learning.hypotheses import rebuilt as rebuilt_class
+from discreet.learning.hypotheses import size_of
 from discreet.learning.linear import LinearRegression
 from discreet.learning.logistic import LogisticRegression
 from discreet.learning.model import PURPOSE, Model
@@ -52,9 +53,8 @@ class ModelRelease(RunRelease, kind=PURPOSE):
         out from the release.
         """
         known = {**super().facts, "model": self.purpose["model"]}
-        drawn = sum(step.outcome.size for step in self.transcript.steps)
-        is_own = self.purpose.get("hypotheses", {}) is None
-        if is_own or model_of(self.purpose).burden(drawn) > QUICK:
+        drawn, hypotheses = sum(step.outcome.size for step in self.transcript.steps), self.purpose.get("hypotheses", {})
+        if hypotheses is None or size_of(hypotheses) > QUICK or model_of(self.purpose).burden(drawn) > QUICK:
             return known
         card = self.model.card()
         widths = [row["value"] for row in card.half_widths(CONFIDENCE)]

@@ -19,7 +19,7 @@ from discreet.server.run_bodies import PaidRun
 
 _STRICT = ConfigDict(extra="forbid", strict=True)
 _MOST = 2_000
-"""Columns, codes of a column, and parts that a model tells apart."""
+"""Columns, classes, and parts that a model tells apart."""
 _Name = Annotated[str, Field(min_length=1, max_length=200)]
 _Whole = Annotated[int, Field(ge=1, le=_MOST)]
 
@@ -107,14 +107,14 @@ class ClassScore(WithoutNulls):
     """Of one class: a constant, and for each column an entry for each of its codes."""
 
     constant: _Entry
-    entries: Annotated[list[Annotated[list[_Entry], Field(max_length=_MOST)]], Field(max_length=_MOST)]
+    entries: Annotated[list[list[_Entry]], Field(max_length=_MOST)]
 
 
 class SplitFacts(WithoutNulls):
     """A column by its number, and for each of its codes whether it goes to the second part: 1 or 0."""
 
     column: Annotated[int, Field(ge=0, le=_MOST)]
-    second: Annotated[str, Field(max_length=_MOST, pattern="^[01]+$")]
+    second: Annotated[str, Field(pattern="^[01]+$")]
 
 
 class Decisions(WithoutNulls):
