@@ -72,7 +72,8 @@ async function past(account, named, known = []) {
   redrawn($("burn"), () => burn(questions, account));
 }
 
-const price = (one) => (one.replayed ? "free" : one.epsilon === null ? `ρ\u00a0${one.rho.toPrecision(3)}` : epsilonText(one.epsilon) + (one.unit === "edge" ? " for an edge" : ""));
+const price = (one) =>
+  one.replayed ? "free" : one.epsilon === null ? `ρ\u00a0${one.rho.toPrecision(3)}` : epsilonText(one.epsilon) + (one.unit === "edge" ? " for an edge" : "");
 
 // The text, as a link to the question; a long one is folded. What the system asked has a name, which is no SQL.
 function what(one) {

@@ -116,7 +116,8 @@ export function drawPrices(box, { title, points, independent, resampled, describ
   ].sort(([one], [other]) => other - one);
   baselines.forEach(([value, words], i) => {
     put(svg, "line", { class: "baseline", x1: left, x2: wide - 8, y1: y(value), y2: y(value) });
-    put(svg, "text", { class: "tick", x: left + 6, y: y(value) + (i ? 14 : -5) }, words); // the higher one above its line, the lower one below
+    const below = y(0) - y(value) < 18 ? y(0) + 13 : y(value) + 14; // of the lower one; the higher one has its words above its line
+    put(svg, "text", { class: "tick", x: left + 6, y: i ? below : y(value) - 5 }, words);
   });
   const sorted = [...points].sort((one, other) => one.epsilon - other.epsilon);
   put(svg, "path", {
