@@ -217,3 +217,12 @@ def test_pivots_give_the_value_of_five_friends_and_stop_when_time_is_up():
         largest_value(everybody, np.full(NODES, 1), until=0)
     with pytest.raises(OutOfTime):
         largest_value(np.tile(everybody, (300, 1)), np.full(NODES, 1), until=math.inf)
+
+
+def test_common_neighbours_are_the_same_however_they_are_counted(monkeypatch):
+    edges = friendships(400, seed=5)
+    counted = []
+    for few in (0, 10**9):
+        monkeypatch.setattr("discreet.engines.graphs._FEW", few)
+        counted.append(read(edges, range(400)).triangles_and_local())
+    assert counted[0] == counted[1]

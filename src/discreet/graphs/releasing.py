@@ -23,8 +23,10 @@ from discreet.mechanisms import Mechanism
 
 _CHARGE, _READ, _KEPT = 8e6, 1e3, 8e3
 """Nanoseconds of a charge, for an edge or a node that is read, and for an edge that is kept or left out."""
-_SHARED, _LISTED, _WEIGHED = 15e3, 12e3, 20e3
+_SHARED, _LISTED, _WEIGHED = 20e3, 12e3, 20e3
 """For an edge whose ends' common neighbours are counted, whose triangles are listed, and for a triangle of the program."""
+_CELL, _SORTED = 5.0, 3e5
+"""For a node in the table of each other node, and for all that one of them reaches, where that is sorted instead."""
 _SEARCHED = 2.5
 """Programs of all bounds together take so many times as long as one."""
 _DRAWN = 1e3
@@ -84,7 +86,9 @@ class NetworkRelease:
     def seconds(self) -> float:
         """From declared sizes alone, doubled for safety, with room for one person in as many triangles as there are edges."""
         edges = float(self.graph.edges.rows_about)
-        nanoseconds = _CHARGE + (edges + self.nodes_about) * _READ + _work(self.question, edges)
+        nanoseconds = (
+            _CHARGE + (edges + self.nodes_about) * _READ + _work(self.question, edges, float(self.nodes_about))
+        )
         return SAFETY * nanoseconds / 1e9
 
     def made(self, desk: Desk) -> bytes:
@@ -94,15 +98,15 @@ class NetworkRelease:
         return encoded(self.question, self.question.drawn(network, desk.bits, until=until))
 
 
-def _work(question: GraphQuestion[Any], edges: float) -> float:
+def _work(question: GraphQuestion[Any], edges: float, nodes: float) -> float:
     """What a question computes on a network of so many edges, in nanoseconds; triangles of the crowd and of one person are as many as edges, each."""
     match question:
         case TriangleLadder():
-            return edges * _SHARED
+            return edges * _SHARED + nodes * min(nodes * _CELL, _SORTED)
         case TriangleProgram():
             return edges * _LISTED + 2 * edges * _WEIGHED * (_SEARCHED if question.per_node is None else 1)
         case ClosedPaths():
-            return _work(question.closed, edges) + _work(question.spread, edges)
+            return _work(question.closed, edges, nodes) + _work(question.spread, edges, nodes)
         case DegreeBound():
             return len(DEGREES) * edges * _KEPT
         case DegreeCounts():
