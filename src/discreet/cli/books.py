@@ -220,6 +220,7 @@ _IN_WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "refresh": lambda body: f"data version {body['version']}",
     "name": lambda body: f"{body['name']}, by {body['analyst'] or 'the owner'}",
     "publish": lambda body: f"{body['name']}, to all",
+    "compare": lambda body: f"{body['name']}, beside real numbers: {body['what']}",
     "revoke": lambda body: str(body["key"]),
     "source": lambda body: f"of data version {body['version']}",
     "clock": lambda body: f"set back to {body['now'][:19].replace('T', ' ')}",

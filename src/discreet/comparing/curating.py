@@ -78,9 +78,9 @@ class ComparesReal(CuratorPart):
         """
         found = self._comparable(compared)
         domain = found.release.domain
+        synthetic = synthetic_rows(found.release.model, domain)
         self._note(compared, "columns")
         with self._real_rows(found.rows, found.release) as (real, known, held_out):
-            synthetic = synthetic_rows(found.release.model, domain)
             return {
                 **self._comparison_facts(compared, found.release),
                 "rows": real.number,
@@ -102,9 +102,9 @@ class ComparesReal(CuratorPart):
         pair = domain.check(domain.ordered(columns))
         if len(pair) != len(columns):
             raise BadInput("A pair is two columns.", next_step="Name two different ones.")
+        synthetic = synthetic_rows(found.release.model, domain)
         self._note(compared, "a pair of columns")
         with self._real_rows(found.rows, found.release) as (real, _, _):
-            synthetic = synthetic_rows(found.release.model, domain)
             return {**self._comparison_facts(compared, found.release), **pair_of(pair, real, synthetic)}
 
     def compare_price(self, compared: Compared, *, epsilon: Number) -> dict[str, Any]:
@@ -120,8 +120,8 @@ class ComparesReal(CuratorPart):
         self._note(compared, f"what epsilon {price:g} would do")
         with _told_plainly():
             tried = self._release_at(found, epsilon)
+        synthetic = synthetic_rows(tried.model, tried.domain)
         with self._real_rows(found.rows, tried) as (real, _, _):
-            synthetic = synthetic_rows(tried.model, tried.domain)
             return {**self._comparison_facts(compared, tried), "errors": distances(real, synthetic, _ends_in(SECONDS))}
 
     def _release_at(self, found: _Comparable, epsilon: Number) -> SyntheticRelease:
