@@ -5,7 +5,9 @@ from discreet import attacks
 SURE = 1 - 1e-9
 """A red run means a bug, not bad luck."""
 FEW = 8
-"""Trials at epsilon 1 and above, where a bit may be guessed so often that forty could not break the bound either; `make soak` plays enough."""
+"""Trials at epsilon 10, where no number of right guesses of a bit breaks the bound."""
+EPSILONS = [0.1, 10]
+"""Where forty guesses of a bit can break the bound, and where a sensible attacker is right. At 1 neither is so; `make soak` plays enough there."""
 
 
 def succeeds(name, *, at_least, against="weak", **details):

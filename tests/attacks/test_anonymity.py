@@ -7,7 +7,7 @@ from discreet import attacks
 from discreet.attacks.releases.anonymous import group_of, k_anonymous, l_diverse
 from discreet.attacks.releases.auditors import BooleanAuditor, Denied, MaximumAuditor
 from discreet.errors import BadInput
-from tests.attacks.promises import FEW, is_kept_within_the_bound, succeeds, trials_at
+from tests.attacks.promises import EPSILONS, FEW, is_kept_within_the_bound, succeeds, trials_at
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_refusals_give_people_away_and_deciding_takes_twice_as_long_for_each_per
     assert curve.y[-1] > 5 * curve.y[0], "ten more people are a thousand times as many worlds"
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 1, 10])
+@pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("name", ["homogeneity", "background", "intersection", "auditing"])
 def test_discreet_keeps_them_within_the_bound(name, epsilon):
     enough = FEW if name in ("background", "intersection") else 40  # played as homogeneity is

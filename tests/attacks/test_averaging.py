@@ -5,7 +5,7 @@ import pytest
 
 from discreet import attacks
 from discreet.attacks.releases.noisy import StickyNoise
-from tests.attacks.promises import is_kept_within_the_bound, succeeds, trials_at
+from tests.attacks.promises import EPSILONS, is_kept_within_the_bound, succeeds, trials_at
 
 
 def test_four_hundred_repeats_wash_out_fresh_noise():
@@ -25,7 +25,7 @@ def test_sticky_noise_answers_the_same_words_the_same_and_few_repeats_are_not_en
     assert attacks.run("averaging", trials=400, repeats=2, noise=5.0, seed=1).success < 0.7
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 1, 10])
+@pytest.mark.parametrize("epsilon", EPSILONS)
 def test_discreet_charges_every_wording_and_repeats_its_answers(epsilon):
     found = is_kept_within_the_bound("averaging", epsilon=epsilon, trials=trials_at(epsilon))
     told = [step.text for step in found.transcript if step.kind == "answered"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.attacks.promises import is_kept_within_the_bound, succeeds, trials_at
+from tests.attacks.promises import EPSILONS, is_kept_within_the_bound, succeeds, trials_at
 
 
 @pytest.mark.parametrize("release", ["minimum-size", "articles", "room"])
@@ -10,7 +10,7 @@ def test_exact_counts_give_everybody_away(release):
     assert succeeds("differencing", against=release, at_least=1.0).success == 1
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 1, 10])
+@pytest.mark.parametrize("epsilon", EPSILONS)
 def test_discreet_keeps_the_difference_within_the_bound(epsilon):
     found = is_kept_within_the_bound("differencing", epsilon=epsilon, trials=trials_at(epsilon))
     if epsilon == 10:

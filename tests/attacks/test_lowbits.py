@@ -8,7 +8,7 @@ import pytest
 from discreet import attacks
 from discreet.attacks.lowbits import by_granularity, by_support, in_support
 from discreet.errors import MissingPackage
-from tests.attacks.promises import SURE, is_kept_within_the_bound, succeeds, trials_at
+from tests.attacks.promises import EPSILONS, SURE, is_kept_within_the_bound, succeeds, trials_at
 
 
 def test_the_slides_laplace_is_told_apart_far_beyond_what_its_epsilon_allows():
@@ -43,7 +43,7 @@ def test_whole_numbers_have_no_low_bits():
     assert {tell(float(n), 1.0) for tell in (by_support, by_granularity) for n in range(-5, 6)} == {None}
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 1, 10])
+@pytest.mark.parametrize("epsilon", EPSILONS)
 def test_discreet_answers_whole_numbers_and_keeps_within_the_bound(epsilon):
     found = is_kept_within_the_bound("lowbits", epsilon=epsilon, trials=60 if epsilon == 10 else trials_at(epsilon))
     assert found.facts["answers that are whole numbers"] == 1

@@ -3,7 +3,7 @@
 import pytest
 
 from discreet import attacks
-from tests.attacks.promises import is_kept_within_the_bound, succeeds, trials_at
+from tests.attacks.promises import EPSILONS, is_kept_within_the_bound, succeeds, trials_at
 
 
 def test_a_random_row_exposes_somebody_every_time():
@@ -21,7 +21,7 @@ def test_a_delta_far_below_one_in_n_exposes_hardly_anybody():
     assert found.facts["releases that expose somebody"] < 0.05
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 1, 10])
+@pytest.mark.parametrize("epsilon", EPSILONS)
 def test_discreet_refuses_rows_and_keeps_whoever_is_named_within_the_bound(epsilon):
     found = is_kept_within_the_bound(
         "name-and-shame", epsilon=epsilon, trials=48 if epsilon == 10 else trials_at(epsilon)

@@ -6,7 +6,7 @@ import pytest
 from discreet.attacks import timing
 from discreet.attacks.releases.loops import LoopGeometric
 from discreet.attacks.timing import Clock, Heard
-from tests.attacks.promises import is_kept_within_the_bound, succeeds, trials_at
+from tests.attacks.promises import EPSILONS, is_kept_within_the_bound, succeeds, trials_at
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1])
@@ -55,7 +55,7 @@ def test_a_clock_finds_what_time_tells_and_nothing_else():
     assert silent.log_ratio(known[0]) == 0
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 1, 10])
+@pytest.mark.parametrize("epsilon", EPSILONS)
 def test_the_time_of_discreets_answers_tells_nothing_beyond_the_bound(epsilon):
     found = is_kept_within_the_bound(
         "timing", epsilon=epsilon, rehearsals=40, trials=60 if epsilon == 10 else trials_at(epsilon)

@@ -16,7 +16,7 @@ from tests.reference.random_questions import Questions
 from tests.reference.snapshot import read_snapshot, snapshot_of, stored_steps
 from tests.reference.worlds import random_world
 
-SEEDS, EACH = range(10), 300
+SEEDS, EACH = range(10), 150
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -54,7 +54,7 @@ def test_all_people_together_are_the_sum_of_each_alone():
         everybody = DuckEngine(world.catalog, salt=SALT, frames=world.frames())
         alone = [DuckEngine(world.catalog, salt=SALT, frames=world.only(person).frames()) for person in world.persons]
         questions = Questions(500 + seed, world.catalog, sizes_of(world))
-        for _ in range(50):
+        for _ in range(25):
             question = questions.draw()
             together = from_exact_rows(everybody.run(question))
             parts = [from_exact_rows(engine.run(question)) for engine in alone]
