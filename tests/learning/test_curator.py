@@ -286,7 +286,7 @@ def test_numbers_of_any_size_and_classes_of_any_length_are_learned_or_refused_be
         larger = curator.learned_release(
             FiniteClass(target="died", features=["age"], hypotheses=many), "visits", epsilon=1
         )
-        assert "numbers" not in larger.facts  # so many are written down by whoever wants them
+        assert "numbers" not in larger.details  # so many are written down by whoever wants them
         before = curator.budget()
         mine = own(1, {f"f{n}": lambda row: True for n in range(2**18)})
         with pytest.raises(TooLarge):

@@ -196,6 +196,13 @@ def test_a_model_is_told_as_it_happens_but_for_its_passes_and_paid_for_once(serv
     assert [row["number"] for row in facts["numbers"]] == [row["number"] for row in near.rows]
     assert [row["value"] for row in facts["numbers"]] == [row["value"] for row in near.rows]
     assert [row["within"] for row in facts["numbers"]] == [row["value"] for row in near.half_widths(0.95)]
+    with discreet.connect(server.url, key=server.owner) as owner:
+        owner.publish("sexes")
+    anybody = httpx.get(f"{server.url}/v1/published/sexes", timeout=PATIENCE).json()
+    assert (anybody["model"], "numbers" in anybody) == (
+        "LogisticRegression",
+        False,
+    )  # nothing is worked out for strangers
     again = send(server, WANTED, Accept=MEDIA_TYPE, **{"Idempotency-Key": "one"})
     assert again.headers["Discreet-Replayed"] == "true"
     stored, name, _ = read_release(again.content)

@@ -80,6 +80,11 @@ class RunRelease:
             "receipt": self.receipt or None,
         }
 
+    @property
+    def details(self) -> dict[str, Any]:
+        """The same, and what takes a moment to work out: for those who have paid."""
+        return self.facts
+
     def as_bytes(self) -> bytes:
         """What `save` writes."""
         return release_as_bytes(self.stored, name=self.name, receipt=self.receipt)

@@ -13,7 +13,7 @@ from discreet.cli.progress import tell_reading
 from discreet.cli.runs import Delta, DryRun, Epsilon, Name, Rho, Source, looking_on, show_plan, tell_made
 from discreet.curator import Asking
 from discreet.errors import BadInput, BadRelease
-from discreet.figures import amount
+from discreet.figures import CONFIDENCE, amount
 from discreet.learning import (
     PCA,
     Category,
@@ -151,9 +151,7 @@ def _show(plan: LearningPlan, *, as_json: bool) -> None:
 
 def _tell(release: Any, how: str, card: Card, *, as_json: bool) -> None:
     if as_json:
-        widths = [row["value"] for row in card.half_widths(0.95)]
-        numbers = [{**row, "within": width} for row, width in zip(card.rows, widths, strict=True)]
-        print_json({**release.facts, "replayed": release.replayed, "numbers": numbers})
+        print_json({**release.facts, "replayed": release.replayed, "numbers": card.numbers(CONFIDENCE)})
         return
     typer.echo(repr(card))
     tell_made(release, how)

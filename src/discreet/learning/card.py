@@ -59,6 +59,15 @@ class Card(Shown):
         ends = [(each.value - times * each.deviation, each.value + times * each.deviation) for each in self.learned]
         return [{"number": None, "value": pair} for pair in ends]
 
+    def numbers(self, level: Number) -> list[dict[str, Any]]:
+        """Each with its ±, as JSON has them.
+
+        Args:
+            level: In which share of all releases ± holds.
+        """
+        widths = [row["value"] for row in self.half_widths(level)]
+        return [{**row, "within": width} for row, width in zip(self.rows, widths, strict=True)]
+
     def arrays(self, level: Number) -> Iterator[tuple[str, pa.Array, Ends | None]]:
         ends = [row["value"] for row in self.intervals(level)]
         yield "number", pa.array([each.name for each in self.learned], pa.string()), None

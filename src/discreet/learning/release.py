@@ -49,16 +49,16 @@ class ModelRelease(RunRelease, kind=PURPOSE):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What it was made of, in JSON; and every number with its ±, where working the model out takes a moment: else whoever wants it works it
-        out from the release.
-        """
-        known = {**super().facts, "model": self.purpose["model"]}
+        """What it was made of, in JSON."""
+        return {**super().facts, "model": self.purpose["model"]}
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """The same, and every number with its ±, where working the model out takes a moment: else whoever wants it works it out from the release."""
         drawn, hypotheses = sum(step.outcome.size for step in self.transcript.steps), self.purpose.get("hypotheses", {})
         if hypotheses is None or size_of(hypotheses) > QUICK or model_of(self.purpose).burden(drawn) > QUICK:
-            return known
-        card = self.model.card()
-        widths = [row["value"] for row in card.half_widths(CONFIDENCE)]
-        return {**known, "numbers": [{**row, "within": width} for row, width in zip(card.rows, widths, strict=True)]}
+            return self.facts
+        return {**self.facts, "numbers": self.model.card().numbers(CONFIDENCE)}
 
     @cached_property
     def model(self) -> Model:

@@ -148,7 +148,7 @@ def _form_of(request: Request) -> Form[Any]:
 
 
 def _facts(release: RunRelease, file: WaitingAnswer) -> None:
-    file.write(written_as(release.facts).encode())
+    file.write(written_as(release.details).encode())
 
 
 def _release(release: RunRelease, file: WaitingAnswer) -> None:
