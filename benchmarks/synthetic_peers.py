@@ -104,7 +104,9 @@ class Runs:
             timer.cancel()
         process.returncode = os.waitstatus_to_exitcode(status)
         cpu = usage.ru_utime + usage.ru_stime
-        is_late = process.returncode == -signal.SIGXCPU or cpu >= LIMIT or time.monotonic() - begun >= self._options.patience
+        is_late = (
+            process.returncode == -signal.SIGXCPU or cpu >= LIMIT or time.monotonic() - begun >= self._options.patience
+        )
         failed = f"not finished in {cpu:,.0f} CPU s" if is_late else reason(process.returncode, log)
         outcome = Outcome(cpu=cpu, megabytes=usage.ru_maxrss / 1024, failed=failed)
         print(runner, method, outcome, file=sys.stderr, flush=True)
