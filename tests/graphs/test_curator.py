@@ -41,7 +41,7 @@ def test_an_answer_names_its_unit_is_charged_once_and_is_the_same_again_for_noth
     curator = curators[privacy]
     friends, price = curator.graph("friends"), 0.1 + 0.01 * list(VERBS).index(verb)
     plan = friends.explain(verb, epsilon=price, **SETTINGS[verb])
-    payer = {"node": "dataset", "edge": "edges of friends"}[privacy]
+    payer = {"node": "dataset", "edge": "edges of friendships"}[privacy]
     before = {balance.account: balance.spent.epsilon for balance in curator.budget()}
     first = friends.ask(verb, epsilon=price, **SETTINGS[verb])
     after = {balance.account: balance.spent.epsilon for balance in curator.budget()}
@@ -98,23 +98,23 @@ def test_what_is_spent_on_edges_is_in_no_account_of_people_and_no_analysts(curat
         spent = {balance.account: (balance.unit, balance.spent.epsilon) for balance in curator.budget()}
         assert spent == {
             "dataset": ("person", 0),
-            "edges of friends": ("edge", 0.5),
+            "edges of friendships": ("edge", 0.5),
             "ada": ("person", 0),
             "bob": ("person", 0),
         }
         assert (first.replayed, again.replayed) == (False, True)
-        assert [b.account for b in curator.budget(analyst="ada")] == ["dataset", "edges of friends", "ada"]
+        assert [b.account for b in curator.budget(analyst="ada")] == ["dataset", "edges of friendships", "ada"]
         card = curator.card()
         assert card.spent.epsilon == 0
         assert not card.totals
-        assert [(each.graph, each.spent.epsilon) for each in card.edges] == [("friends", 0.5)]
+        assert [(each.edges, each.spent.epsilon) for each in card.edges] == [("friendships", 0.5)]
         assert "k times" in card.edges[0].in_words
         assert card.releases[0].unit == "edge"
         (charge,) = curator.ledger.charges_with(first.receipt)
-        assert (charge.body["unit"], charge.body["graph"], charge.body["accounts"]) == (
+        assert (charge.body["unit"], charge.body["edges"], charge.body["accounts"]) == (
             "edge",
-            "friends",
-            ["edges:friends"],
+            "friendships",
+            ["edges:friendships"],
         )
         assert verify(curator.ledger).sound
 
@@ -122,9 +122,9 @@ def test_what_is_spent_on_edges_is_in_no_account_of_people_and_no_analysts(curat
 def test_an_account_of_edges_ends_like_any_other_and_people_still_pay():
     with a_curator("edge", catalog=EDGE.replace("budget = { epsilon = 1000 }", "budget = { epsilon = 1 }")) as curator:
         curator.graph("friends").edges(epsilon=0.8)
-        with pytest.raises(BudgetExceeded, match="edges of friends"):
+        with pytest.raises(BudgetExceeded, match="edges of friendships"):
             curator.graph("friends").edges(epsilon=0.3)
-        assert not curator.graph("friends").explain("edges", epsilon=0.3).charged["edges of friends"]
+        assert not curator.graph("friends").explain("edges", epsilon=0.3).charged["edges of friendships"]
 
 
 READERS = {
@@ -270,3 +270,15 @@ def test_stars_that_no_number_can_tell_are_refused_before_they_are_paid_for(cura
     with pytest.raises(TooLarge):
         curators["edge"].graph("friends").stars(100, epsilon=1, max_degree=100_000)
     assert curators["edge"].budget() == spent
+
+
+def test_a_network_under_another_name_goes_on_with_the_account_of_its_edges(tmp_path):
+    place = written(tmp_path)
+    begin_books(place)
+    with open_curator(place) as curator:
+        curator.graph("wires").edges(epsilon=0.5)
+    place.write_text(place.read_text().replace("[graphs.wires]", "[graphs.cables]"))
+    with open_curator(place) as curator:
+        curator.graph("cables").edges(epsilon=0.25)
+        spent = {balance.account: balance.spent.epsilon for balance in curator.budget() if balance.unit == "edge"}
+        assert spent == {"edges of links": 0.75}

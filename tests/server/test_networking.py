@@ -69,10 +69,10 @@ def test_books_catalog_and_card_name_the_unit_near_and_far(both):
     far.graph("wires").edges(epsilon=0.2)
     assert far.budget() == near.budget(analyst="ada")
     assert {balance.account: balance.unit for balance in far.budget()} == {
-        "dataset": "person", "edges of wires": "edge", "ada": "person",
+        "dataset": "person", "edges of links": "edge", "ada": "person",
     }  # fmt: skip
     assert far.card() == near.card()
-    assert far.card().edges[0].graph == "wires"
+    assert far.card().edges[0].edges == "links"
     assert far.catalog() == near.catalog()
     assert {table["name"] for table in far.catalog().tables} == {"people", "routers"}
     listed = far._get("/v1/graphs")
@@ -130,7 +130,7 @@ def test_commands_tell_the_same(tmp_path):
     assert "free: asked before" in again
     assert "k edges" in run("graph", "wires", "stars", "--k", 2, "--epsilon", 1, cwd=tmp_path)
     bill = run("budget", cwd=tmp_path)
-    assert "edges of wires" in bill
+    assert "edges of links" in bill
     assert "one edge" in bill
     assert "for an edge" in bill
     for verb in VERBS:
@@ -154,6 +154,6 @@ def test_a_process_that_dies_past_its_charge_pays_once_and_a_retry_answers(tmp_p
         answer = curator.graph("friends").triangles(**ASKED)
         assert curator.graph("friends").triangles(**ASKED).stored == answer.stored
         assert {b.account: b.spent.epsilon for b in curator.budget()} == {
-            "dataset": 0.4, "edges of wires": 0, "ada": 0.4, "bob": 0,
+            "dataset": 0.4, "edges of links": 0, "ada": 0.4, "bob": 0,
         }  # fmt: skip
         assert verify(curator.ledger).sound

@@ -207,7 +207,7 @@ def test_every_dataclass_of_the_face_is_read_back_as_it_was_written(name, both):
         "PastRelease": near.history()[0],
         "ReleaseTotals": near.card().totals[0],
         "PublishedRelease": facts.PublishedRelease("visits", "2026-11-16"),
-        "EdgeBalance": facts.EdgeBalance("friends", Loss(3), Loss(0.5), "k times"),
+        "EdgeBalance": facts.EdgeBalance("friendships", Loss(3), Loss(0.5), "k times"),
         "Look": facts.Look(1, above=False),
         "WatchFacts": watched.facts,
         "Renewal": renewal_of(opened("dataset", open_filter(1, 1e-6, renews="monthly"), date(2026, 11, 16))),

@@ -20,7 +20,7 @@ from discreet.catalog import Catalog
 from discreet.errors import BadInput
 from discreet.exact import UNIT
 from discreet.ledger import Account, Entry, Ledger
-from discreet.ledger.accounts import graph_of, is_of_edges
+from discreet.ledger.accounts import edges_in, is_of_edges
 from discreet.ledger.releases import rebuild
 from discreet.ledger.running import Asked, Released
 from discreet.loss import Loss
@@ -58,7 +58,7 @@ def renewal_of(account: Account) -> Renewal | None:
 
 def holder(account: str) -> str:
     """Whose an account is, as people say it."""
-    return f"edges of {graph_of(account)}" if is_of_edges(account) else account.removeprefix("analyst:")
+    return f"edges of {edges_in(account)}" if is_of_edges(account) else account.removeprefix("analyst:")
 
 
 def history(ledger: Ledger, analyst: str | None, *, before: int | None = None, limit: int = PAGE) -> list[PastRelease]:
@@ -138,7 +138,7 @@ def card(ledger: Ledger, catalog: Catalog, *, dataset: str, version: int) -> Car
 
 def _edges(account: Account) -> EdgeBalance:
     bounded = f"about one edge: {account.cap.in_words()}; about somebody with k edges, k times epsilon {account.cap.epsilon:g}"
-    return EdgeBalance(graph_of(account.name), account.cap, account.spent, bounded)
+    return EdgeBalance(edges_in(account.name), account.cap, account.spent, bounded)
 
 
 def _totals(mechanisms: tuple[str, ...], released: Released) -> ReleaseTotals:

@@ -181,7 +181,7 @@ class PublishedRelease:
 class EdgeBalance:
     """What may be and what was spent on one edge of a network; whoever has k edges there has k times that."""
 
-    graph: str
+    edges: str
     cap: Loss
     spent: Loss
     in_words: str

@@ -128,7 +128,7 @@ class Releasable(Readable, Protocol):
 
     @property
     def edges_of(self) -> str | None:
-        """The network whose edges its price is about, one by one; None where it is about people."""
+        """The table of edges that its price is about, one by one; None where it is about people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -402,6 +402,6 @@ def _request(wanted: Releasable, analyst: str | None, request_id: str | None) ->
         analyst=analyst,
         label=wanted.label,
         name=wanted.name,
-        graph=wanted.edges_of,
+        edges=wanted.edges_of,
         format=FORMAT,
     )

@@ -234,7 +234,7 @@ def _about(entry: Entry) -> str:
     if entry.kind == "charge":
         names = ", ".join(release["mechanism"] for release in body["releases"])
         payers = ", ".join(map(holder, body["accounts"])) or "nobody"
-        unit = ", about one edge" if "graph" in body else ""
+        unit = ", about one edge" if "edges" in body else ""
         return f"{names} for {body['analyst'] or 'the owner'}, paid by {payers}{unit}"
     if entry.kind == "cap":
         kind = ", ".join(filter(None, (body["kind"], body.get("renews"))))

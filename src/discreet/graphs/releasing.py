@@ -67,7 +67,7 @@ class NetworkRelease:
 
     @property
     def edges_of(self) -> str | None:
-        return self.graph.name if self.question.privacy is Privacy.EDGE else None
+        return self.graph.edges.name if self.question.privacy is Privacy.EDGE else None
 
     @property
     def digest(self) -> str:

@@ -32,9 +32,9 @@ DATASET = "dataset"
 _EDGES = "edges:"
 
 
-def shared_account(graph: str | None) -> str:
-    """The account that binds all analysts together: of people, or of the edges of a network, which are protected one by one and not as people."""
-    return DATASET if graph is None else f"{_EDGES}{graph}"
+def shared_account(edges: str | None) -> str:
+    """The account that binds all analysts together: of people, or of a table of edges, which are protected one by one and not as people."""
+    return DATASET if edges is None else f"{_EDGES}{edges}"
 
 
 def is_shared(account: str) -> bool:
@@ -47,8 +47,8 @@ def is_of_edges(account: str) -> bool:
     return account.startswith(_EDGES)
 
 
-def graph_of(account: str) -> str:
-    """The network whose edges an account is about."""
+def edges_in(account: str) -> str:
+    """The table of edges that an account is about."""
     return account.removeprefix(_EDGES)
 
 
@@ -148,7 +148,7 @@ class Account:
         whose = "this account"
         if is_shared(self.name):
             whose = (
-                f"the account of the edges of {graph_of(self.name)}"
+                f"the account of the edges of {edges_in(self.name)}"
                 if is_of_edges(self.name)
                 else "the dataset's account"
             )

@@ -80,13 +80,13 @@ class Books:
     def is_paid(self, request: Request) -> bool:
         """Whether a question would cost its asker nothing: it is answered, and they have paid for it."""
         with self._store.reading() as t:
-            return questions.is_free(t, request.key, request.analyst, graph=request.graph)
+            return questions.is_free(t, request.key, request.analyst, edges=request.edges)
 
     def would_charge(self, request: Request) -> dict[str, bool]:
         """The accounts that have not paid for a question yet, each with whether its cap allows it now. Charges nothing."""
         with self.writer.reading() as draft:
             standing = questions.standing(draft, request.key, request.analyst)
-            unpaid = questions.unpaid_accounts(draft, standing, graph=request.graph)
+            unpaid = questions.unpaid_accounts(draft, standing, edges=request.edges)
             known = {account.name: account for account in draft.accounts(*unpaid)} if unpaid else {}
             return {name: name in known and known[name].allows(request.releases) for name in unpaid}
 
@@ -95,7 +95,7 @@ class Books:
         with self.writer.reading() as draft:
             draft.check_open(request.analyst)
             standing = questions.standing(draft, request.key, request.analyst)
-            unpaid = questions.unpaid_accounts(draft, standing, graph=request.graph)
+            unpaid = questions.unpaid_accounts(draft, standing, edges=request.edges)
             is_theirs = not unpaid and standing.asked is not None  # an owner pays nothing for what others paid for
             answer = questions.stored_answer(draft, standing) if is_theirs else None
             if answer is None:

@@ -65,7 +65,7 @@ def _news(draft: Draft, catalog: Catalog) -> Iterator[tuple[str, dict[str, Any]]
         caps.state(draft, caps.account_for(analyst), cap, by=CATALOG)
     for graph in catalog.graphs.values():
         if graph.cap is not None:
-            caps.state(draft, shared_account(graph.name), graph.cap, by=CATALOG)
+            caps.state(draft, shared_account(graph.edges.name), graph.cap, by=CATALOG)
     yield from caps.listings(draft, catalog.analysts)
     yield from caps.closings(draft, catalog.analysts)
 

@@ -200,7 +200,7 @@ class Ledger(Books):
                     "This request id was used for another question.", next_step="Use a new id for a new question."
                 )
             naming.check(draft, request)
-            unpaid = questions.unpaid_accounts(draft, standing, graph=request.graph)
+            unpaid = questions.unpaid_accounts(draft, standing, edges=request.edges)
             if standing.requested is not None and unpaid:
                 chain.damaged("A request counts as made and was not paid for.")
             is_first = standing.requested is None and standing.asked is None

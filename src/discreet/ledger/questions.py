@@ -62,14 +62,14 @@ def standing(draft: Draft, question: str, analyst: str | None, *, request: str =
     )
 
 
-def unpaid_accounts(draft: Draft, known: Standing, *, graph: str | None = None) -> list[str]:
+def unpaid_accounts(draft: Draft, known: Standing, *, edges: str | None = None) -> list[str]:
     """The accounts that have not paid for a question yet: the dataset's, and the analyst's own.
 
-    For a question about the edges of a `graph` its own account alone: an analyst's counts what was spent on people.
+    For a question about a table of `edges` its own account alone: an analyst's counts what was spent on people.
     """
-    shared = shared_account(graph)
+    shared = shared_account(edges)
     unpaid = [] if _is_charged(draft, known, known.charged, shared) else [shared]
-    if known.analyst is not None and graph is None:
+    if known.analyst is not None and edges is None:
         own = analyst_account(known.analyst)
         unpaid += [] if _is_charged(draft, known, known.asked, own) else [own]
     return unpaid
@@ -110,7 +110,7 @@ def repeat(draft: Draft, request: Request, known: Standing) -> Entry:
 
 def unit_of(request: Request) -> dict[str, Any]:
     """What an entry says of whom its price is about, where that is not a person."""
-    return {} if request.graph is None else {"unit": "edge", "graph": request.graph}
+    return {} if request.edges is None else {"unit": "edge", "edges": request.edges}
 
 
 def worded(draft: Draft, charge: Entry) -> Entry:
@@ -150,12 +150,12 @@ def receipt_of(draft: Draft, known: Standing) -> str:
     return _charge_at(draft, known, known.asked).hash
 
 
-def is_free(t: Transaction, question: str, analyst: str | None, *, graph: str | None = None) -> bool:
-    """Whether a question is answered, and the analyst (None: the owner) has paid for it; nobody's own account pays for edges of a `graph`."""
+def is_free(t: Transaction, question: str, analyst: str | None, *, edges: str | None = None) -> bool:
+    """Whether a question is answered, and the analyst (None: the owner) has paid for it; nobody's own account pays for `edges`."""
     answered = t.run("SELECT 1 FROM ledger_questions WHERE question = ? AND answer IS NOT NULL", question)
     paid = (
         analyst is None
-        or graph is not None
+        or edges is not None
         or t.run("SELECT 1 FROM ledger_paid WHERE analyst = ? AND question = ?", analyst, question)
     )
     return bool(answered) and bool(paid)

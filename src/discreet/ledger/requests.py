@@ -31,8 +31,8 @@ class Request:
     analyst: str | None = None
     label: str = ""
     name: str | None = None
-    graph: str | None = None
-    """The network whose edges the price is about, one by one; None where it is about people."""
+    edges: str | None = None
+    """The table of edges that the price is about, one by one; None where it is about people."""
     format: int = FIRST
     key: str = field(init=False)
     """What makes two questions the same: plan, data version, price and format."""

@@ -282,8 +282,8 @@ class RunningBooks:
             self.accounts[name] = replace(account, total=total)
             if not account.filter.allows(total):
                 yield f"entry {entry.seq} was granted above a cap"
-        if any(is_of_edges(name) and name != shared_account(body.get("graph")) for name in body["accounts"]) or (
-            "graph" in body and not all(map(is_of_edges, body["accounts"]))
+        if any(is_of_edges(name) and name != shared_account(body.get("edges")) for name in body["accounts"]) or (
+            "edges" in body and not all(map(is_of_edges, body["accounts"]))
         ):
             yield f"entry {entry.seq} charged what is about edges to an account of people, or the other way round"
         if any(map(is_shared, body["accounts"])):
@@ -327,7 +327,7 @@ class RunningBooks:
             self.repeats[body["analyst"] or ""] = self.repeats.get(body["analyst"] or "", 0) + 1
             return
         self.latest = (*self.latest, entry.seq)[-LATEST:]
-        if "graph" not in body:  # what was spent on edges is told by their own account
+        if "edges" not in body:  # what was spent on edges is told by their own account
             names = tuple(sorted({release["mechanism"] for release in body["releases"]}))
             known = self.released.get(names, Released())
             self.released[names] = Released(known.times + 1, known.cost + Charge.of(releases))

@@ -67,8 +67,8 @@ class Tables:
         own = self._first("SELECT charged FROM ledger_paid WHERE analyst = ? AND question = ?", analyst, question)
         if dataset is None or own is None or dataset > seq or own > seq:
             yield _NOT_CHARGED
-        due = [shared_account(body.get("graph"))] if dataset == seq else []
-        if body["analyst"] is not None and own == seq and "graph" not in body:
+        due = [shared_account(body.get("edges"))] if dataset == seq else []
+        if body["analyst"] is not None and own == seq and "edges" not in body:
             due.append(analyst_account(analyst))
         if body["accounts"] != due:
             yield f"entry {seq} did not charge the accounts that had to pay"
