@@ -195,10 +195,11 @@ class RemoteCurator(Caller, SyntheticFace, TablesFace, LearningFace, GraphsFace,
         workload: Workload | None = None,
         *,
         tree: str | None = None,
+        name: str | None = None,
         **options: Unpack[RunOptions],
     ) -> TablesPlan:
         """What `tabulate` would measure, ± of its answers, and the price. Spends nothing."""
-        body = run_body(source, {**options, "workload": _queries(workload), "tree": tree, "dry": True})
+        body = run_body(source, {**options, "workload": _queries(workload), "tree": tree, "name": name, "dry": True})
         return read_facts(TablesPlan, checked(self._send("POST", "/v1/tabulate", json=body)))
 
     def session(

@@ -378,3 +378,20 @@ def test_a_process_killed_in_a_session_leaves_what_it_said_and_one_charge(tmp_pa
     """While it begins, after it has stored an answer, and before it has: what was stored and not told is told by the next."""
     told = die_in_a_session(tmp_path, ["early step: written/1", "step: committed/2", "step: begun/1"])
     assert told == [0, 1, 2, len(BATCHES)]  # `make soak` kills at every step
+
+
+def test_a_hypothesis_begins_with_tables_that_were_paid_for_before():
+    with a_curator() as curator:
+        curator.synthesize("SELECT ward, sex, age FROM visits", rho=0.05, workload=2, name="before", analyst="alice")
+        wanted = {"rho": 0.05, "questions": 10, "analyst": "alice", "reuse": True}
+        rows = "SELECT ward, sex, age FROM visits"
+        assert curator.plan_session(rows, **wanted).reused == ("before",)
+        with curator.session(rows, **wanted) as session:
+            told = session.answer({"ward": "A"}).count
+            assert session.facts.reused == ("before",)
+        curator.synthesize(rows, rho=0.06, workload=2, name="later", analyst="alice")
+        with curator.session(rows, **wanted) as again:
+            assert (again.answer({"ward": "A"}).count, again.facts.reused, again.replayed) == (told, ("before",), True)
+        for given in ({"mode": "textbook"}, {"release": "before"}):
+            with pytest.raises(BadInput):
+                curator.session(rows, **wanted, **given)

@@ -56,6 +56,15 @@ def test_every_table_is_within_its_bound(name):
             assert bound.share == pytest.approx(bound.rows / model.total)
 
 
+@pytest.mark.parametrize(
+    "name", [name for name in OF_TABLES if name != "fixed"]
+)  # whose looks follow from what is wanted
+def test_no_method_takes_more_looks_than_its_bounds_allow_for(name):
+    for rho in (0.0005, 0.01, 1, 50):
+        _, measurer = made(METHODS[name], people(2000), rho=rho)
+        assert len(measurer.looks) <= METHODS[name].most_looks(DOMAIN)
+
+
 @pytest.mark.parametrize("name", ["aim", "mst", "mwem"])
 def test_bounds_are_worked_out_from_the_very_estimates_that_choices_were_made_by(name):
     model, measurer = made(METHODS[name], people(4000), rho=0.05)

@@ -21,6 +21,10 @@ class RunOptions(TypedDict, total=False):
     rho: Annotated[Number | None, "The price as zCDP, instead of both."]
     bins: Annotated[Mapping[str, int] | None, "How many bins numbers have, by column, where it shall not be 32."]
     parameters: Annotated[Parameters, "A mapping for :name, or a sequence for ?."]
+    reuse: Annotated[
+        bool,
+        "Whether what was measured of the same rows enters for free, if you have paid for it or it is published. Another name makes another release then.",
+    ]
 
 
 def check_options(given: Mapping[str, object], known: type) -> None:

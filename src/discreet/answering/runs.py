@@ -200,6 +200,11 @@ class Underway:
         return self._run.taken_up()
 
     @property
+    def reused(self) -> tuple[str, ...]:
+        """Names of earlier releases that it began with."""
+        return tuple(earlier.name for step in self._run.steps[:1] for earlier in step.reused())
+
+    @property
     def last(self) -> Step:
         """The step that was stored last."""
         return self._run.steps[-1]

@@ -9,23 +9,11 @@ from typing import Annotated, Any
 
 import typer
 
+from discreet.cli import runs
 from discreet.cli.books import place_of
 from discreet.cli.options import CATALOG, AnalystOption, ConfigOption, JsonOption, LedgerOption
 from discreet.cli.printing import print_json
 from discreet.cli.progress import tell_reading
-from discreet.cli.runs import (
-    Delta,
-    DryRun,
-    Epsilon,
-    Name,
-    Reuse,
-    Rho,
-    Source,
-    check_file,
-    looking_on,
-    show_plan,
-    tell_made,
-)
 from discreet.curator import Asking, Curator
 from discreet.errors import BadInput
 from discreet.figures import CONFIDENCE, amount, plus_minus
@@ -60,19 +48,19 @@ Rows = Annotated[int | None, typer.Option("-n", min=0, help="How many rows; abou
 
 
 def synth(
-    source: Source,
+    source: runs.Source,
     *,
-    epsilon: Epsilon = None,
-    delta: Delta = None,
-    rho: Rho = None,
+    epsilon: runs.Epsilon = None,
+    delta: runs.Delta = None,
+    rho: runs.Rho = None,
     workload: Workload = None,
     method: Method = "aim",
-    reuse: Reuse = False,
-    name: Name = None,
+    reuse: runs.Reuse = False,
+    name: runs.Name = None,
     out: Out = None,
     rows: Rows = None,
     report: Report = None,
-    dry_run: DryRun = False,
+    dry_run: runs.DryRun = False,
     rows_about: RowsAbout = None,
     analyst: AnalystOption = None,
     config: ConfigOption = CATALOG,
@@ -81,8 +69,8 @@ def synth(
     """Make synthetic rows: pays once, goes on where a crash left it, and is free when it is asked for again."""
     if rows_about is not None and not dry_run:
         raise BadInput("--rows-about is assumed before anything is made.", next_step="Give --dry-run, too.")
-    check_file(out, option="--out", kinds=KINDS)
-    check_file(report, option="--report", kinds=("html",))
+    runs.check_file(out, option="--out", kinds=KINDS)
+    runs.check_file(report, option="--report", kinds=("html",))
     price = {"epsilon": epsilon, "delta": delta, "rho": rho, "name": name, "analyst": analyst}
     details: dict[str, Any] = {**price, "workload": _tables(workload), "method": method, "reuse": reuse}
     with open_curator(config, tell=tell_reading) as curator:
@@ -94,7 +82,7 @@ def synth(
         print_json(asdict(plan))
     else:
         exactness = [] if plan.predicted is None else _exactness(plan.predicted)
-        show_plan(plan, {"tables": [f"{plan.tables:,} shall be good"], "exactness": exactness})
+        runs.show_plan(plan, {"tables": [f"{plan.tables:,} shall be good"], "exactness": exactness})
 
 
 def list_releases(
@@ -150,7 +138,7 @@ class _Files:
 
 def _make(curator: Curator, source: str, details: dict[str, Any], files: _Files, *, as_json: bool) -> None:
     """Pay, make, write what is wanted, and say so."""
-    with looking_on() as on_look:
+    with runs.looking_on() as on_look:
         release = curator.synthesize(source, asking=Asking(on_look=on_look), **details)
     count, out = max(0, round(release.total)) if files.rows is None else files.rows, files.out
     if out is not None:
@@ -162,8 +150,8 @@ def _make(curator: Curator, source: str, details: dict[str, Any], files: _Files,
         written = {"out": out and str(out), "rows": out and count, "report": report}
         print_json({**release.facts, "total": release.total, "replayed": release.replayed, **written})
         return
-    looks = len(release.transcript.steps)
-    tell_made(release, f"{release.method}, {looks} looks, about {amount(release.total)} rows in the data")
+    looks = release.facts["looks"]
+    runs.tell_made(release, f"{release.method}, {looks} looks, about {amount(release.total)} rows in the data")
     if out is not None:
         typer.echo(f"wrote {out}: {count:,} rows of nobody")
     if files.report is not None:

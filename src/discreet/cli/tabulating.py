@@ -8,21 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
+from discreet.cli import runs
 from discreet.cli.options import CATALOG, AnalystOption, ConfigOption, JsonOption
 from discreet.cli.printing import print_json
 from discreet.cli.progress import tell_reading
-from discreet.cli.runs import (
-    Delta,
-    DryRun,
-    Epsilon,
-    Name,
-    Rho,
-    Source,
-    check_file,
-    looking_on,
-    show_plan,
-    tell_made,
-)
 from discreet.cli.synthesizing import columns_in
 from discreet.curator import Asking
 from discreet.errors import BadInput
@@ -48,42 +37,44 @@ _SHOWN = 12
 
 
 def tabulate(
-    source: Source,
+    source: runs.Source,
     *,
     marginals_of: Marginals = None,
     table: Points = None,
     ranges_of: Ranges = None,
     thresholds_of: Thresholds = None,
     tree: Tree = None,
-    epsilon: Epsilon = None,
-    delta: Delta = None,
-    rho: Rho = None,
-    name: Name = None,
+    epsilon: runs.Epsilon = None,
+    delta: runs.Delta = None,
+    rho: runs.Rho = None,
+    reuse: runs.Reuse = False,
+    name: runs.Name = None,
     out: Out = None,
-    dry_run: DryRun = False,
+    dry_run: runs.DryRun = False,
     analyst: AnalystOption = None,
     config: ConfigOption = CATALOG,
     as_json: JsonOption = False,
 ) -> None:
     """Count many things at once, so that all agree: pays once, goes on where a crash left it, and is free when it is asked for again."""
-    check_file(out, option="--out", kinds=KINDS)
+    runs.check_file(out, option="--out", kinds=KINDS)
     workload = _workload(marginals_of, table or [], ranges_of or [], thresholds_of or [])
     if workload is None and tree is None:
         raise BadInput("There is nothing to count.", next_step="Give --marginals 2, --table ward,age or --tree geo.")
-    details: dict[str, Any] = {"tree": tree, "epsilon": epsilon, "delta": delta, "rho": rho, "analyst": analyst}
+    price = {"epsilon": epsilon, "delta": delta, "rho": rho, "name": name, "analyst": analyst}
+    details: dict[str, Any] = {**price, "tree": tree, "reuse": reuse}
     with open_curator(config, tell=tell_reading) as curator:
         if dry_run:
             _show(curator.plan_tables(source, workload, **details), as_json=as_json)
             return
-        with looking_on() as on_look:
-            release = curator.tabulate(source, workload, name=name, asking=Asking(on_look=on_look), **details)
+        with runs.looking_on() as on_look:
+            release = curator.tabulate(source, workload, asking=Asking(on_look=on_look), **details)
     rows = release.to_arrow()
     if out is not None:
         write_rows(rows, out, kind=out.suffix[1:])
     if as_json:
         print_json({**release.facts, "replayed": release.replayed, "out": out and str(out), "rows": rows.to_pylist()})
         return
-    tell_made(release, f"{rows.num_rows:,} counts by {release.facts['strategy']}, each ± {_widest(rows)} or less")
+    runs.tell_made(release, f"{rows.num_rows:,} counts by {release.facts['strategy']}, each ± {_widest(rows)} or less")
     if out is not None:
         typer.echo(f"wrote {out}: {rows.num_rows:,} counts")
 
@@ -105,7 +96,7 @@ def _show(plan: TablesPlan, *, as_json: bool) -> None:
     if len(plan.tables) > _SHOWN:
         widths.append(f"and {len(plan.tables) - _SHOWN:,} more")
     typical = f"{plan.strategy}: a typical count is off by {amount(plan.typical_error)}"
-    show_plan(plan, {"measured": [typical], "95 %": widths})
+    runs.show_plan(plan, {"measured": [typical], "95 %": widths})
 
 
 def _widest(rows: Any) -> str:

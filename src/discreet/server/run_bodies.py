@@ -35,6 +35,8 @@ class PaidRun(WithoutNulls):
     dataset: str | None = None
     dry: bool = False
     """Say what it would cost, and spend nothing."""
+    reuse: bool = False
+    """Whether what was measured of the same rows enters for free, if you have paid for it or it is published. Another name makes another release then."""
 
     @property
     def price(self) -> dict[str, Any]:
@@ -63,8 +65,6 @@ class Synthesis(Run):
     )
     workload: Annotated[int, Field(ge=1, le=1000)] | Annotated[list[list[str]], Field(max_length=10_000)] = 3
     method: str = "aim"
-    reuse: bool = False
-    """Whether tables of the same rows that you have paid for, or that are published, enter for free. Another name makes another release then."""
     discover: Annotated[dict[str, Positive], Field(max_length=MOST_COLUMNS)] | None = None
     """Columns whose values are not declared, each with the epsilon that finding them may cost."""
     rows_about: Annotated[int, Field(ge=1, le=MOST_ROWS)] | None = None
@@ -87,7 +87,7 @@ class Synthesis(Run):
 
     @property
     def _details(self) -> dict[str, Any]:
-        wanted = {"workload": self.workload, "method": self.method, "discover": self.discover, "reuse": self.reuse}
+        wanted = {"workload": self.workload, "method": self.method, "discover": self.discover}
         return {**self.options, **wanted, "name": self.name}
 
 
@@ -144,7 +144,8 @@ class Tabulation(Run):
 
     def explained_by(self, curator: Curator, *, analyst: str | None) -> TablesPlan:
         """What would be measured, how exactly, and what it would cost."""
-        return curator.plan_tables(self.source, self._queries, tree=self.tree, analyst=analyst, **self.options)
+        details = {**self.options, "tree": self.tree, "name": self.name}
+        return curator.plan_tables(self.source, self._queries, analyst=analyst, **details)
 
     @property
     def _queries(self) -> Workload | None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from discreet.answering.domain import MOST_COUNTED, Domain
 from discreet.answering.run_options import RunOptions
 from discreet.answering.run_release import RunRelease
-from discreet.answering.runs import Basis
+from discreet.answering.runs import Basis, Reuse
 from discreet.errors import BadInput, ScaleOutOfRange, UnknownName
 from discreet.exact import read_count
 from discreet.mechanisms.adaptive import AdaptiveBudget
@@ -20,6 +20,7 @@ from discreet.sessions.terms import MOST_ALARMS
 from discreet.synthetic.affording import MOST_NOISE, Work, check_affordable, work_of
 from discreet.synthetic.asking import Wanted, method_named, tables_wanted
 from discreet.synthetic.release import SyntheticRelease
+from discreet.synthetic.reusing import fitting_tables
 
 PURPOSE = "session"
 ALARMS = 4
@@ -86,13 +87,14 @@ class Wish:
             raise BadInput("A release is good at what it was made for.", next_step="Give a release or a workload.")
 
 
-def opening_of(wish: Wish, basis: Basis, *, analyst: str | None) -> Opening:
+def opening_of(wish: Wish, basis: Basis, *, analyst: str | None, reuse: Reuse | None = None) -> Opening:
     """What is charged and begun, or a refusal by name. Nothing is read.
 
     Args:
         wish: What it shall be.
         basis: Whose rows, and what may be spent.
         analyst: Whose session it is: nobody else goes on with it.
+        reuse: What was measured of the same rows before, if that enters the hypothesis.
     """
     domain, budget = basis.domain, basis.budget
     mode, facts, work = _mode(wish, domain, budget)
@@ -111,8 +113,27 @@ def opening_of(wish: Wish, basis: Basis, *, analyst: str | None) -> Opening:
         "name": wish.name,
         **facts,
     }
-    run = basis.run("session", purpose=purpose, measure=_finished_by_nobody, looks=work.looks, computing=work.seconds)
+    if reuse is not None:
+        reuse = _fitting(reuse, mode, domain, budget)
+    run = basis.run(
+        "session",
+        purpose=purpose,
+        measure=_finished_by_nobody,
+        reuse=reuse,
+        looks=work.looks,
+        computing=work.seconds,
+    )
     return Opening(run, mode, wish.questions, analyst)
+
+
+def _fitting(reuse: Reuse, mode: Mode, domain: Domain, budget: AdaptiveBudget) -> Reuse:
+    """Those tables that enter the hypothesis of a mode."""
+    if not isinstance(mode, Fitted):
+        raise BadInput(
+            "Only a hypothesis that is fitted reuses tables.", next_step="Leave out reuse, or mode and release."
+        )
+    part = budget.part(budget.amount * FIT)
+    return replace(reuse, releases=fitting_tables(reuse.releases, mode.method, domain, mode.wanted, part))
 
 
 def _finished_by_nobody(_: object) -> None:

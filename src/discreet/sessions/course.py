@@ -45,6 +45,11 @@ class Course:
         self._measure()
 
     @property
+    def reused(self) -> tuple[str, ...]:
+        """Names of releases whose tables the hypothesis began with."""
+        return self._underway.reused
+
+    @property
     def left(self) -> int:
         """How many questions may still be asked."""
         return self._questions - len(self.answers)

@@ -114,4 +114,6 @@ class OpensSessions(FindsReleases, SessionsFace):
             name=wanted.get("name", ""),
         )
         with self._planning(analyst, asking.taken_back):
-            return opening_of(wish, self._basis(source, wanted), analyst=analyst)
+            basis = self._basis(source, wanted)
+            reuse = self._reuse(basis, analyst) if wanted.get("reuse") else None
+            return opening_of(wish, basis, analyst=analyst, reuse=reuse)

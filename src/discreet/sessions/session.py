@@ -144,6 +144,7 @@ class Session(SessionFace):
             left=course.left,
             alarms_left=course.alarms_left,
             within=course.terms.within,
+            reused=course.reused,
         )
 
     @property

@@ -19,6 +19,8 @@ class SessionFacts:
     left: int
     alarms_left: int
     within: float
+    reused: tuple[str, ...] = ()
+    """Names of releases whose tables its hypothesis began with."""
 
 
 class SessionFace(ABC):

@@ -38,10 +38,6 @@ class SynthesisOptions(RunOptions, total=False):
         Mapping[str, Number] | None,
         "Columns whose values are not declared, each with the epsilon that finding them may cost, beside the price of the rest.",
     ]
-    reuse: Annotated[
-        bool,
-        "Whether tables of the same rows that you have paid for, or that are published, enter for free. Another name makes another release then.",
-    ]
 
 
 def tables_wanted(workload: Wanted, domain: Domain) -> dict[Columns, int]:

@@ -62,6 +62,10 @@ class Bounds:
         self._model, self._weights = model, method.weights(model.domain, wanted)
         self._measured = [look for look in looks if isinstance(look, Measured) and look.columns]
         self._rounds = _rounds(model.domain, looks, method)
+        reused = sum(look.is_reused for look in self._measured)
+        taken = len(self._measured) + len(self._rounds) - reused
+        # How many there were depends on what was drawn; how many there can be does not.
+        self._statements = max(1, taken, method.most_looks(model.domain)) + reused
         self._now: dict[Columns, Table] = {}
 
     def at(self, level: Number, tables: Sequence[Columns]) -> list[Bound]:
@@ -71,7 +75,7 @@ class Bounds:
             level: Such as 0.95.
             tables: Over which columns.
         """
-        beta = float(1 - read_level(level)) / max(1, len(self._measured) + len(self._rounds))
+        beta = float(1 - read_level(level)) / self._statements
         rows: dict[Columns, float] = {}
         quantiles = {id(look): noise_quantile(look.mechanism, look.values.size, beta) for look in self._measured}
         for look in self._measured:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.synthetic.beliefs import TINY, Beliefs, Table, added_up, calibrated, spread
 from discreet.synthetic.trees import Columns, Tree
@@ -40,6 +41,24 @@ class Evidence:
         """
         newer = self.variance / (self.variance + other.variance)
         return Evidence(self.columns, self.counts + newer * (other.counts - self.counts), newer * other.variance)
+
+    def grouped(self, axis: int, groups: NDArray[np.int64]) -> Evidence:
+        """The same with the cells of each group together along an axis: counts and variances add up.
+
+        Args:
+            axis: Of the table.
+            groups: 0, 1, … without a gap, one for each cell along it.
+        """
+        size = int(groups.max()) + 1
+        if size == groups.size:
+            return self
+        starts = np.argsort(groups, kind="stable")
+        firsts = np.searchsorted(groups[starts], np.arange(size))
+        counts, variance = (
+            np.add.reduceat(np.take(table, starts, axis=axis), firsts, axis=axis)
+            for table in (self.counts, self.variance)
+        )
+        return Evidence(self.columns, counts, variance)
 
 
 @dataclass

@@ -53,6 +53,9 @@ class Method(Protocol):
     def least_share(self, domain: Domain, wanted: Mapping[Columns, int]) -> Fraction:
         """What part of the budget a look gets at least: where that is too little to be drawn, nothing is paid."""
 
+    def most_looks(self, domain: Domain) -> int:
+        """How many tables and choices there are at most, unless that follows from what is wanted: whatever is drawn."""
+
     def seconds(self, domain: Domain, *, candidates: int, cells: int) -> float:
         """About how long it computes, where it chooses among so many tables of so many cells together."""
 

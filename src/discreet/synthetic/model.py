@@ -172,22 +172,8 @@ def grouped(domain: Domain, look: Measured, codings: Sequence[Coding]) -> Eviden
             merged_before = np.array(look.groups[name])
             groups = np.zeros(merged_before.max() + 1, np.int64)
             groups[merged_before] = coding.groups
-        evidence = _added_up_along(evidence, axis, groups)
+        evidence = evidence.grouped(axis, groups)
     return evidence
-
-
-def _added_up_along(evidence: Evidence, axis: int, groups: NDArray[np.int64]) -> Evidence:
-    """The same with the cells of each group together along an axis: counts and variances add up."""
-    size = int(groups.max()) + 1
-    if size == groups.size:
-        return evidence
-    starts = np.argsort(groups, kind="stable")
-    firsts = np.searchsorted(groups[starts], np.arange(size))
-    counts, variance = (
-        np.add.reduceat(np.take(table, starts, axis=axis), firsts, axis=axis)
-        for table in (evidence.counts, evidence.variance)
-    )
-    return Evidence(evidence.columns, counts, variance)
 
 
 def begun(domain: Domain, start: Start, codings: Sequence[Coding], looks: Sequence[Look]) -> Fit:
@@ -200,7 +186,7 @@ def begun(domain: Domain, start: Start, codings: Sequence[Coding], looks: Sequen
         looks: Those to take in.
     """
     columns = [
-        _added_up_along(Evidence((i,), counts, np.full(counts.size, variance)), 0, codings[i].groups)
+        Evidence((i,), counts, np.full(counts.size, variance)).grouped(0, codings[i].groups)
         for i, (counts, variance) in enumerate(zip(start.counts, start.variances, strict=True))
     ]
     fit = Fit(tuple(np.maximum(column.counts, LEAST_COUNT) for column in columns), start.total)
@@ -302,6 +288,14 @@ class OfTables:
             domain: What is public.
         """
         return 0
+
+    def most_looks(self, domain: Domain) -> int:
+        """How many tables and choices there are at most, unless that follows from what is wanted: columns alone up to three times, and rounds.
+
+        Args:
+            domain: What is public.
+        """
+        return 3 * len(domain.columns) + 4 * self.rounds(domain)
 
     def seconds(self, domain: Domain, *, candidates: int, cells: int) -> float:
         """About how long it computes: every round makes and scores every table that it chooses among.

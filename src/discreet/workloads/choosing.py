@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.answering.domain import MOST_CELLS
+from discreet.answering.transcript import Step
 from discreet.errors import BadData, BadInput, TooLarge
 from discreet.exact import Number, read_level
 from discreet.mechanisms.combining import Integers, Measurement
@@ -19,6 +21,7 @@ from discreet.workloads.levels import haar, identity, tree
 from discreet.workloads.optimal import MOST_CELLS_OPTIMISED, optimal
 from discreet.workloads.price import Price
 from discreet.workloads.residuals import Residuals
+from discreet.workloads.reusing import Known, pooled, tells_of
 from discreet.workloads.rounding import counts_of
 from discreet.workloads.strategy import OfCells, Strategy
 from discreet.workloads.workload import LARGEST_GRAM, Queries, Workload
@@ -39,6 +42,8 @@ class Plan:
     """How the price is divided, in whole numbers: the same on every machine."""
     measurements: tuple[Measurement | None, ...]
     """One a combination of the strategy; None for what is not measured."""
+    known: Known | None = None
+    """What was measured of them before."""
 
     @classmethod
     def of(cls, queries: Queries, price: Price, strategy: Strategy) -> Plan:
@@ -63,10 +68,27 @@ class Plan:
         """
         return cls(queries, price, strategy, shares, price.measurements(strategy.combinations, shares))
 
+    def with_known(self, steps: Iterable[Step]) -> Plan:
+        """The same with what was measured of the same rows before.
+
+        Args:
+            steps: Of earlier releases.
+        """
+        return replace(self, known=Known.of(steps, self.queries, self.strategy, gaussian=self.price.gaussian))
+
+    def tells(self, step: Step) -> bool:
+        """Whether a step of an earlier release says anything about what is measured.
+
+        Args:
+            step: Of the same rows.
+        """
+        return tells_of(step, self.queries, self.strategy, gaussian=self.price.gaussian)
+
     @property
     def precisions(self) -> Floats:
-        """One over the variance of the noise of every combination, 0 for what is not measured."""
-        return np.array([1 / m.variance if m else 0.0 for m in self.measurements])
+        """One over the variance of the noise of every combination, with what is known of it; 0 for what is not measured."""
+        own = np.array([1 / m.variance if m else 0.0 for m in self.measurements])
+        return own if self.known is None else np.where(own > 0, own + self.known.precisions, 0.0)
 
     @property
     def total_error(self) -> float:
@@ -93,7 +115,7 @@ class Plan:
         for errors in self.standard_errors():
             yield width * errors
 
-    def estimate(self, noisy: Sequence[Integers | None]) -> Estimate:
+    def estimate(self, noisy: Sequence[NDArray[Any] | None]) -> Estimate:
         """The most likely answers, by least squares: all of them agree with each other.
 
         Args:
@@ -104,6 +126,8 @@ class Plan:
             raise BadData(
                 "These are not the numbers that the plan measures.", next_step="Give one array a measurement."
             )
+        if self.known is not None:
+            noisy = pooled(noisy, self.precisions, self.known)
         cells = self.strategy.solve(noisy, self.precisions) if isinstance(self.strategy, OfCells) else None
         answers = (
             self.strategy.answers(self.queries, noisy, self.precisions)
@@ -157,15 +181,20 @@ def candidates(queries: Queries) -> Iterator[Strategy]:
         yield from (tree(queries.cells, branching) for branching in _BRANCHINGS if branching < queries.cells)
 
 
-def best_plan(queries: Queries, price: Price, strategies: Iterable[Strategy]) -> Plan:
+def best_plan(
+    queries: Queries, price: Price, strategies: Iterable[Strategy], earlier: Sequence[Step] | None = None
+) -> Plan:
     """The plan with the least expected error; of those that are as good, the first.
 
     Args:
         queries: What is asked.
         price: What may be spent.
         strategies: To choose among.
+        earlier: What was measured of the same rows before, if that enters.
     """
     plans = [Plan.of(queries, price, strategy) for strategy in strategies]
+    if earlier is not None:
+        plans = [option.with_known(earlier) for option in plans]
     if not plans:
         raise TooLarge(
             f"There are {queries.cells:,} cells, and only tables are answered over more than {MOST_CELLS:,}.",

@@ -57,7 +57,7 @@ class AnswersWorkloads(CuratorPart, TablesFace):
             asking: How it can be taken back.
         """
         with self._planning(analyst, None if asking is None else asking.taken_back):
-            asked = self._asked(source, workload, tree, options, name=name)
+            asked = self._asked(source, workload, tree, options, name=name, analyst=analyst)
         return self._made(asked.kind, asked.run, analyst=analyst, request_id=request_id, asking=asking)
 
     def plan_tables(
@@ -66,6 +66,7 @@ class AnswersWorkloads(CuratorPart, TablesFace):
         workload: Workload | None = None,
         *,
         tree: str | None = None,
+        name: str | None = None,
         analyst: str | None = None,
         **options: Unpack[RunOptions],
     ) -> TablesPlan:
@@ -75,7 +76,7 @@ class AnswersWorkloads(CuratorPart, TablesFace):
             analyst: Who asks; nobody is the owner at hand.
         """
         with self._planning(analyst, None):
-            asked = self._asked(source, workload, tree, options)
+            asked = self._asked(source, workload, tree, options, name=name, analyst=analyst)
             typical, errors = asked.typical_error(), asked.errors()
         return TablesPlan(
             strategy=asked.strategy, typical_error=typical, tables=errors, **self._planned(asked.run, analyst)
@@ -88,9 +89,12 @@ class AnswersWorkloads(CuratorPart, TablesFace):
         tree: str | None,
         options: RunOptions,
         *,
-        name: str | None = None,
+        name: str | None,
+        analyst: str | None,
     ) -> _Asked:
         check_options(options, RunOptions)
+        if tree is not None and options.get("reuse"):
+            raise BadInput("Tables by region reuse nothing.", next_step="Leave out reuse, or ask for a workload.")
         if workload is None and tree is not None:
             return self._by_region(source, tree, options, name)
         if workload is None or tree is not None:
@@ -99,8 +103,9 @@ class AnswersWorkloads(CuratorPart, TablesFace):
                 next_step='Give workloads.marginals(2), or tree="geo".',
             )
         basis = self._basis(source, options, name=name)
-        plan = plan_over(workload, basis.domain, basis.budget)
-        run = tabulation(basis, workload, plan)
+        reuse = self._reuse(basis, analyst) if options.get("reuse") else None
+        plan = plan_over(workload, basis.domain, basis.budget, reuse)
+        run = tabulation(basis, workload, plan, reuse)
         return _Asked(run, TabulatedRelease, plan.strategy.name, lambda: plan.typical_error, lambda: _errors(plan))
 
     def _by_region(self, source: str | Table, tree: str, options: RunOptions, name: str | None) -> _Asked:

@@ -67,6 +67,7 @@ class TablesFace(Told, Protocol):
         workload: Workload | None = None,
         *,
         tree: str | None = None,
+        name: str | None = None,
         **options: Unpack[RunOptions],
     ) -> TablesPlan:
         """What `tabulate` would measure, ± of its answers, and the price. Nothing is read and nothing is spent.
@@ -75,5 +76,6 @@ class TablesFace(Told, Protocol):
             source: A table's name, or a SELECT of rows.
             workload: What is asked.
             tree: Instead, a tree of regions in the catalog.
+            name: What the release would be looked up by.
             **options: A price, and how rows become codes.
         """

@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import BadInput
 from discreet.loss import Neighbours
@@ -123,7 +124,7 @@ class Levels(OfCells):
         squares = np.stack([np.sum(s**2, axis=1) / block for s, block in zip(sums, self.blocks, strict=True)], axis=1)
         return self._details(squares) @ (1 / (self._weights @ precisions))
 
-    def solve(self, noisy: Sequence[Integers | None], precisions: Floats) -> Floats:
+    def solve(self, noisy: Sequence[NDArray[Any] | None], precisions: Floats) -> Floats:
         gathered = np.zeros(self.padded)
         for combination, precision, numbers in zip(self.combinations, precisions, noisy, strict=True):
             if numbers is not None:

@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import BadInput
 from discreet.loss import Neighbours
@@ -102,7 +103,7 @@ class Optimal(OfCells):
     def variances_of(self, rows: Floats, precisions: Floats) -> Floats:
         return np.sum((rows @ self._inverse) ** 2, axis=1) / precisions[0]
 
-    def solve(self, noisy: Sequence[Integers | None], precisions: Floats) -> Floats:  # noqa: ARG002
+    def solve(self, noisy: Sequence[NDArray[Any] | None], precisions: Floats) -> Floats:  # noqa: ARG002
         assert noisy[0] is not None  # noqa: S101  it is all there is
         return self._inverse @ noisy[0].astype(np.float64)
 

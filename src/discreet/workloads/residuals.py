@@ -17,6 +17,7 @@ from itertools import chain, combinations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.loss import Neighbours
 from discreet.mechanisms.combining import Combination, Integers, Reach
@@ -85,7 +86,7 @@ class Residual(Combination):
         fewest = min(self.sizes)  # two cells that differ there alone are the farthest apart
         return Reach(2 * self.cells, 2 * squares * Fraction(fewest, fewest - 1))
 
-    def table(self, kept: Integers) -> Floats:
+    def table(self, kept: NDArray[Any]) -> Floats:
         """P·x as it was estimated: S undone as far as it can be."""
         table = kept.astype(np.float64).reshape(tuple(size - 1 for size in self.sizes))
         for axis, size in enumerate(self.sizes):
@@ -145,7 +146,7 @@ class Residuals(Strategy):
         for shape, (cells, parts) in zip(queries.shapes(), self._parts(queries), strict=True):
             yield np.full(shape, noise[parts].sum() / cells**2)
 
-    def answers(self, queries: Queries, noisy: Sequence[Integers | None], precisions: Floats) -> list[Floats]:  # noqa: ARG002
+    def answers(self, queries: Queries, noisy: Sequence[NDArray[Any] | None], precisions: Floats) -> list[Floats]:  # noqa: ARG002
         measured = zip(self.combinations, noisy, strict=True)
         tables = {residual.places: residual.table(kept) for residual, kept in measured if kept is not None}
         return [_added_up(queries, term.columns, tables) for term in queries.terms]

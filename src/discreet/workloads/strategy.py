@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.mechanisms.combining import Combination, Integers
+from discreet.mechanisms.combining import Combination
 from discreet.workloads.families import Floats
 from discreet.workloads.price import Price
 from discreet.workloads.workload import Queries
@@ -50,7 +52,7 @@ class Strategy(ABC):
         """
 
     @abstractmethod
-    def answers(self, queries: Queries, noisy: Sequence[Integers | None], precisions: Floats) -> list[Floats]:
+    def answers(self, queries: Queries, noisy: Sequence[NDArray[Any] | None], precisions: Floats) -> list[Floats]:
         """Estimates for each query, term by term: by least squares, so that they agree.
 
         Args:
@@ -83,7 +85,7 @@ class OfCells(Strategy):
         """
 
     @abstractmethod
-    def solve(self, noisy: Sequence[Integers | None], precisions: Floats) -> Floats:
+    def solve(self, noisy: Sequence[NDArray[Any] | None], precisions: Floats) -> Floats:
         """Estimates of all cells, by least squares.
 
         Args:
@@ -95,5 +97,5 @@ class OfCells(Strategy):
         for rows, shape in zip(queries.matrices(), queries.shapes(), strict=True):
             yield self.variances_of(rows, precisions).reshape(shape)
 
-    def answers(self, queries: Queries, noisy: Sequence[Integers | None], precisions: Floats) -> list[Floats]:
+    def answers(self, queries: Queries, noisy: Sequence[NDArray[Any] | None], precisions: Floats) -> list[Floats]:
         return queries.answers(self.solve(noisy, precisions))

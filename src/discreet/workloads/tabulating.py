@@ -3,57 +3,70 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from discreet.answering.domain import Columns, Domain, label_text
+from discreet.answering.domain import Domain, label_text
 from discreet.answering.measurer import Measurer
+from discreet.answering.reusing import only
 from discreet.answering.run_release import RunRelease
-from discreet.answering.runs import Basis, TableRun
+from discreet.answering.runs import Basis, Reuse, TableRun
+from discreet.answering.transcript import Earlier, Step
 from discreet.errors import BadInput
 from discreet.exact import Number
 from discreet.figures import CONFIDENCE
 from discreet.mechanisms import Adaptive
 from discreet.mechanisms.adaptive import AdaptiveBudget
-from discreet.mechanisms.combining import Combination
 from discreet.workloads import describing
 from discreet.workloads.choosing import Estimate, Plan, best_plan, candidates
 from discreet.workloads.families import Floats, Total
 from discreet.workloads.price import Price
+from discreet.workloads.reusing import columns_of
 from discreet.workloads.workload import Queries, Workload
 
 PURPOSE = "tabulate"
 
 
-def plan_over(workload: Workload, domain: Domain, budget: AdaptiveBudget) -> Plan:
+def plan_over(workload: Workload, domain: Domain, budget: AdaptiveBudget, reuse: Reuse | None = None) -> Plan:
     """The best plan over the columns that a workload asks about; its tables are not too large, and nothing is read.
 
     Args:
         workload: What is asked.
         domain: What is public about the rows.
         budget: What may be spent.
+        reuse: What was measured of them before, if that enters.
     """
     queries = _queries(workload, domain)
-    plan = best_plan(queries, Price(**price_of(domain, budget)), candidates(queries))
+    earlier = None if reuse is None else _steps(reuse.releases)
+    plan = best_plan(queries, Price(**price_of(domain, budget)), candidates(queries), earlier)
     for measurement in plan.measurements:
         if measurement:
-            domain.check(_columns(queries, measurement.combination))
+            domain.check(columns_of(queries, measurement.combination))
     return plan
 
 
-def tabulation(basis: Basis, workload: Workload, plan: Plan) -> TableRun:
-    """The run that measures what a workload needs of people's rows, by a plan over their domain. Nothing is read."""
+def _steps(releases: Iterable[Earlier]) -> list[Step]:
+    return [step for earlier in releases for step in earlier.steps]
+
+
+def tabulation(basis: Basis, workload: Workload, plan: Plan, reuse: Reuse | None = None) -> TableRun:
+    """The run that measures what a workload needs of people's rows, by a plan over their domain, with what of that was measured before. Nothing is read."""
+    if reuse is not None:
+        reuse = replace(reuse, releases=only(reuse.releases, plan.tells))
     purpose: Mapping[str, object] = {
         "kind": PURPOSE,
         "workload": describing.described(workload),
         "strategy": plan.strategy.name,
         "shares": plan.shares.tolist(),
     }
-    return basis.run("tables", purpose=purpose, measure=partial(measure, plan=plan), looks=len(plan.measurements))
+    return basis.run(
+        "tables", purpose=purpose, measure=partial(measure, plan=plan), reuse=reuse, looks=len(plan.measurements)
+    )
 
 
 def measure(measurer: Measurer, plan: Plan) -> None:
@@ -65,7 +78,7 @@ def measure(measurer: Measurer, plan: Plan) -> None:
     """
     for measurement in plan.measurements:
         if measurement:
-            columns = _columns(plan.queries, measurement.combination)
+            columns = columns_of(plan.queries, measurement.combination)
             measurer.combined(columns, measurement.combination, measurement.noise)
 
 
@@ -87,12 +100,13 @@ class TabulatedRelease(RunRelease, kind=PURPOSE):
         queries = _queries(describing.rebuilt(self.purpose["workload"]), self.domain)
         strategy = next(option for option in candidates(queries) if option.name == self.purpose["strategy"])
         shares = np.array(self.purpose["shares"], np.int64)
-        return Plan.divided(queries, Price(**price_of(self.domain, self.budget)), strategy, shares)
+        plan = Plan.divided(queries, Price(**price_of(self.domain, self.budget)), strategy, shares)
+        return plan.with_known(_steps(self.transcript.reused)) if self.transcript.reused else plan
 
     @cached_property
     def estimate(self) -> Estimate:
         """The most likely answers, by least squares."""
-        steps = iter(self.transcript.steps)
+        steps = iter(self.transcript.own)
         return self.plan.estimate([next(steps).outcome if m else None for m in self.plan.measurements])
 
     @property
@@ -101,7 +115,7 @@ class TabulatedRelease(RunRelease, kind=PURPOSE):
         return self.estimate.answers
 
     def errors(self, confidence: Number) -> Iterator[Floats]:
-        """± of each term's queries, in order: known before anything was spent.
+        """± of each term's queries, in order: known before anything was spent, with what is reused.
 
         Args:
             confidence: In which share of all releases an answer is no further off.
@@ -169,8 +183,3 @@ def price_of(domain: Domain, budget: AdaptiveBudget) -> dict[str, Any]:
     """
     unit = "rho" if isinstance(budget, Adaptive) else "epsilon"
     return {unit: budget.amount, "rows_per_person": domain.rows_per_person, "neighbours": domain.neighbours}
-
-
-def _columns(queries: Queries, combination: Combination) -> Columns:
-    places: Any = range(len(queries.names)) if combination.columns is None else combination.columns
-    return tuple(queries.names[place] for place in places)
