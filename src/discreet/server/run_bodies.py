@@ -35,8 +35,6 @@ class PaidRun(WithoutNulls):
     dataset: str | None = None
     dry: bool = False
     """Say what it would cost, and spend nothing."""
-    reuse: bool = False
-    """Whether what was measured of the same rows enters for free, if you have paid for it or it is published. Another name makes another release then."""
 
     @property
     def price(self) -> dict[str, Any]:
@@ -49,11 +47,13 @@ class Run(PaidRun):
     """The same of a run over tables."""
 
     bins: dict[str, int] | None = None
+    reuse: bool = False
+    """Whether what was measured of the same rows enters for free, if you have paid for it or it is published. Another name makes another release then."""
 
     @property
     def options(self) -> dict[str, Any]:
         """A price, and how rows become codes."""
-        return {**self.price, "bins": self.bins}
+        return {**self.price, "bins": self.bins, "reuse": self.reuse}
 
 
 class Synthesis(Run):

@@ -78,7 +78,7 @@ class Aim(OfTables):
     def _alone(self, measurer: TableMeasurer, known: Known) -> Fraction:
         """Measure every column alone, as far as that is not known. What the first round may spend: nothing, if there is to be none."""
         domain, budget = measurer.domain, measurer.budget
-        first = Fraction(0) if known.has_every_column else budget * FIRST
+        first = Fraction(0) if known.has_every_column and known.alone >= budget * FIRST else budget * FIRST
         if first:
             measure_each(measurer, first)
         whole = budget + known.amount
