@@ -22,6 +22,14 @@ def test_a_price_too_small_for_some_bound_that_may_be_found_is_refused_before_it
         assert not any(balance.spent.epsilon or balance.frozen for balance in curator.budget())
 
 
+@pytest.mark.parametrize("then", [1e-17, 1e-300, 1e200])
+def test_a_bound_is_not_looked_for_where_the_answer_that_it_is_for_cannot_be_drawn(then):
+    with a_curator("node") as curator:
+        with pytest.raises(ScaleOutOfRange):
+            curator.graph("friends").bound(epsilon=1, then=then, analyst="ada")
+        assert not any(balance.spent.epsilon or balance.frozen for balance in curator.budget())
+
+
 def test_more_pairs_of_groups_than_are_drawn_in_one_answer_are_refused_before_they_are_paid():
     values = ", ".join(f'"town {number}"' for number in range(200))
     with a_curator("edge", catalog=EDGE.replace('values = ["A", "B"]', f"values = [{values}]")) as curator:

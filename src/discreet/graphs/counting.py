@@ -124,6 +124,10 @@ class DegreeBound(GraphQuestion[FoundBound]):
     def mechanisms(self) -> tuple[GeneralizedExponential]:
         return (GeneralizedExponential(sensitivities=DEGREES, epsilon=self.epsilon),)
 
+    def check(self) -> None:
+        for bound in (DEGREES[0], DEGREES[-1]):  # that there is such noise at all: by its width a bound is chosen
+            Laplace(sensitivity=bound, epsilon=self.then)
+
     def drawn(self, network: ExactGraph, bits: RandomBits, *, until: float = math.inf) -> Drawn:  # noqa: ARG002  it takes no time
         worth = [len(network.projected(bound).ends) - int(bound / self.then) for bound in DEGREES]
         return [int(self.mechanisms[0].release(np.array(worth, np.int64), bits))]
