@@ -79,13 +79,14 @@ class Loss:
         shrink = math.exp(-self.epsilon)
         return min(1.0, (1 + self.delta * shrink) / (1 + shrink) * (1 + 1e-15))
 
-    def in_words(self) -> str:
-        """The guarantee for a person who has never seen an epsilon."""
+    def in_words(self, hidden: str = "whether a given person is in the data") -> str:
+        """The guarantee for a person who has never seen an epsilon.
+
+        Args:
+            hidden: What the loss is about, if it is not a person.
+        """
         percent = math.ceil(round(1000 * self.best_guess, 9)) / 10
-        return (
-            f"someone with even odds guesses right at most {percent:g} % of the time "
-            "whether a given person is in the data"
-        )
+        return f"someone with even odds guesses right at most {percent:g} % of the time {hidden}"
 
 
 def read_loss(value: object) -> Loss:

@@ -109,6 +109,8 @@ def test_what_is_spent_on_edges_is_in_no_account_of_people_and_no_analysts(curat
         assert not card.totals
         assert [(each.edges, each.spent.epsilon) for each in card.edges] == [("friendships", 0.5)]
         assert "k times" in card.edges[0].in_words
+        assert "a given edge" in card.edges[0].in_words
+        assert "person is in the data" not in card.edges[0].in_words
         assert card.releases[0].unit == "edge"
         (charge,) = curator.ledger.charges_with(first.receipt)
         assert (charge.body["unit"], charge.body["edges"], charge.body["accounts"]) == (
@@ -117,6 +119,15 @@ def test_what_is_spent_on_edges_is_in_no_account_of_people_and_no_analysts(curat
             ["edges:friendships"],
         )
         assert verify(curator.ledger).sound
+
+
+def test_the_card_tells_of_an_account_of_edges_that_renews_what_all_months_come_to():
+    renewing = EDGE.replace("budget = { epsilon = 1000 }", 'budget = { epsilon = 1, renews = "monthly" }')
+    with a_curator("edge", catalog=renewing) as curator:
+        curator.graph("friends").edges(epsilon=0.8)
+        (edges,) = curator.card().edges
+        assert edges.in_words.endswith("all of it again each month")
+        assert (edges.renewal.every, edges.renewal.spent_in_all.epsilon) == ("month", 0.8)
 
 
 def test_an_account_of_edges_ends_like_any_other_and_people_still_pay():

@@ -137,8 +137,12 @@ def card(ledger: Ledger, catalog: Catalog, *, dataset: str, version: int) -> Car
 
 
 def _edges(account: Account) -> EdgeBalance:
-    bounded = f"about one edge: {account.cap.in_words()}; about somebody with k edges, k times epsilon {account.cap.epsilon:g}"
-    return EdgeBalance(edges_in(account.name), account.cap, account.spent, bounded)
+    cap, renewal = account.cap, renewal_of(account)
+    bounded = (
+        f"about one edge: {cap.in_words('whether a given edge is in the network')}; about somebody with k edges, k times epsilon {cap.epsilon:g}"
+        + ("" if renewal is None else f"; all of it again each {renewal.every}")
+    )
+    return EdgeBalance(edges_in(account.name), cap, account.spent, bounded, renewal)
 
 
 def _totals(mechanisms: tuple[str, ...], released: Released) -> ReleaseTotals:

@@ -185,6 +185,8 @@ class EdgeBalance:
     cap: Loss
     spent: Loss
     in_words: str
+    renewal: Renewal | None = None
+    """What a cap that renews comes to; None for one that holds for ever."""
 
 
 @dataclass(frozen=True, slots=True)

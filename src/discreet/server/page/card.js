@@ -35,8 +35,8 @@ function story(facts, answers) {
       ? `So far ${many(answers, "answer was", "answers were")} given, which used ε ${short(used.epsilon)}, ${share}: by now someone with even odds guesses right at most ${chance(used)} % of the time ${secret}, whatever else they know.`
       : "No answer was given so far.",
     ...facts.edges.map(
-      ({ edges, cap, spent }) =>
-        `Beside all this, answers about the edges in “${edges}” protect one of them at a time, and not a person: at most ε ${short(cap.epsilon)}, of which ε ${short(spent.epsilon)} is used. Somebody with k edges is protected k times less, at k × ε. It is no part of the budget above.`,
+      ({ edges, cap, spent, renewal }) =>
+        `Beside all this, answers about the edges in “${edges}” protect one of them at a time, and not a person: at most ε ${short(cap.epsilon)}${renewal ? ` each ${renewal.every}` : ""}, of which ε ${short(spent.epsilon)} is used${renewal ? `, and ε ${short(renewal.spent_in_all.epsilon)} in all` : ""}. Somebody with k edges is protected k times less, at k × ε. It is no part of the budget above.`,
     ),
   ];
 }
@@ -65,7 +65,7 @@ export async function showCard() {
     answers: facts.totals.map((total) => `${total.releases} by ${mechanismWords(total.mechanisms)}`).join(", ") || "none",
     ...(facts.published.length ? { published: facts.published.map((one) => one.name).join(", ") } : {}),
     ...(facts.invariants.length ? { "exact, beside the promise": facts.invariants.join("; ") } : {}),
-    ...Object.fromEntries(facts.edges.map((one) => [`for an edge of ${one.edges}`, `${lossText(one.spent)} of ${lossText(one.cap)}; k edges: k times that`])),
+    ...Object.fromEntries(facts.edges.map((one) => [`for an edge of ${one.edges}`, `${lossText(one.spent)} of ${lossText(one.cap)}${one.renewal ? ` each ${one.renewal.every}, ${lossText(one.renewal.spent_in_all)} in all` : ""}; k edges: k times that`])),
     "data version": String(facts.data_version),
     "head of the books": facts.head,
   };
