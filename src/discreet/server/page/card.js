@@ -65,7 +65,12 @@ export async function showCard() {
     answers: facts.totals.map((total) => `${total.releases} by ${mechanismWords(total.mechanisms)}`).join(", ") || "none",
     ...(facts.published.length ? { published: facts.published.map((one) => one.name).join(", ") } : {}),
     ...(facts.invariants.length ? { "exact, beside the promise": facts.invariants.join("; ") } : {}),
-    ...Object.fromEntries(facts.edges.map((one) => [`for an edge of ${one.edges}`, `${lossText(one.spent)} of ${lossText(one.cap)}${one.renewal ? ` each ${one.renewal.every}, ${lossText(one.renewal.spent_in_all)} in all` : ""}; k edges: k times that`])),
+    ...Object.fromEntries(
+      facts.edges.map((one) => [
+        `for an edge of ${one.edges}`,
+        `${lossText(one.spent)} of ${lossText(one.cap)}${one.renewal ? ` each ${one.renewal.every}, ${lossText(one.renewal.spent_in_all)} in all` : ""}; k edges: k times that`,
+      ]),
+    ),
     "data version": String(facts.data_version),
     "head of the books": facts.head,
   };
