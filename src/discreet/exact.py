@@ -183,7 +183,7 @@ def read_count(value: object, *, name: str, least: int = 1, most: int = LARGEST_
     number = finite(value)
     if number is None or number.denominator != 1 or not least <= number <= most:
         limits = f"of at least {least}" if most == LARGEST_COUNT else f"from {least} to {most:,}"
-        raise BadInput(f"{name} must be a whole number {limits}.", next_step=f"Give {name} as an integer.")
+        raise BadInput(f"{name} must be a whole number {limits}.", next_step=f"Give a whole number {limits}.")
     return int(number)
 
 

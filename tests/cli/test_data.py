@@ -65,8 +65,18 @@ def test_check_counts_what_the_catalog_would_change_and_says_that_it_is_not_priv
     assert (columns["day"]["not_of_type"], columns["day"]["timed"]) == (1, 1)
     assert "day: 1 cell with a time of day, which is left out" in told
     assert notes["columns"][0]["cut"] == 1
+    assert "empty" not in told
     assert "cost: 1 of 5 cells no real: they count as NULL" in told
     assert json.loads(run("budget", "--json"))["accounts"][0]["spent"]["epsilon"] == 0
+
+
+def test_check_counts_cells_that_are_empty_where_nothing_declares_that_they_may_be(small, run):
+    (small / "visits.csv").write_text("person,visit,cost,ward,day\n1,10,5,,\n2,11,,A,\n3,12,1,,\n")
+    assert "ward: 2 cells empty: dropped where it is grouped" in (told := run("check"))
+    assert "cost: 1 cell empty" in told
+    assert "day:" not in told  # its values are not public: NULL is a group like others
+    (small / "discreet.toml").write_text(CATALOG.replace('["A", "B"]', '["A", "B"], nullable = true'))
+    assert "ward" not in run("check")
 
 
 def test_check_counts_rows_beyond_those_that_questions_choose_from(small, run):

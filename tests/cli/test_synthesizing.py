@@ -42,6 +42,7 @@ def test_a_dry_run_tells_price_columns_and_what_many_rows_do_and_spends_nothing(
 
 
 def test_rows_are_written_paid_for_once_and_listed_for_who_paid(run, clinic, tmp_path):
+    assert "nothing was made under a name yet" in run("releases")
     asked = ("synth", "visits", *PRICE, "--name", "mine", "--analyst", "alice", "--json")
     facts = json.loads(run(*asked, "--out", "rows.parquet"))
     bill = spent(run)

@@ -111,6 +111,15 @@ def test_a_refused_select_and_a_taken_name_are_told_until_something_changes_and_
     bill = spent(served)
     made.click("text=Make another")
     expect(made.locator("#publish-price")).to_have_text("free: asked before")
+    for wrong in ("0", "-1", "0,5", "a half"):
+        made.fill("#publish-epsilon", wrong)
+        expect(made.locator("#publish-small")).to_have_text("ε is a number above 0, with a point: 0.5.")
+        expect(made.locator("#publish-go")).to_be_disabled()
+    made.fill("#publish-epsilon", "0.5")
+    made.fill("#publish-width", "")
+    expect(made.locator("#publish-small")).to_contain_text("of how many columns")
+    made.fill("#publish-width", "2")
+    expect(made.locator("#publish-price")).to_have_text("free: asked before")
     made.check("#publish-reuse")
     made.fill("#publish-name", "more of it")
     expect(made.locator("#publish-small")).to_contain_text(f"takes in {NAME}")
@@ -185,3 +194,19 @@ def test_the_owner_looks_at_real_numbers_that_are_marked_in_every_picture_and_go
         page.wait_for_load_state("networkidle")
         expect(page.locator("#ask")).to_be_hidden()  # whoever moves on quickly sees one page
     assert spent(served) == bill
+
+
+def test_a_model_is_shown_by_its_kind(browser, served):
+    model = {"kind": "NaiveBayes", "features": [{"category": "ward"}], "target": "is_dear"}
+    question = {
+        "source": "SELECT ward, cost > 500 AS is_dear FROM visits",
+        "rho": 0.01,
+        "model": model,
+        "name": "model",
+    }
+    paid = {"Authorization": f"Bearer {served.alice}"}
+    assert httpx.post(f"{served.url}/v1/learn", json=question, headers=paid, timeout=PATIENCE).status_code == 200
+    with opened(browser, served, served.alice) as page:
+        page.click("#publish-list a:text-is('model')")
+        expect(page.locator("#release-facts")).to_contain_text("NaiveBayes, 1 noisy look")
+        expect(page.locator("#release-quality")).to_be_hidden()

@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -53,6 +54,9 @@ def test_bars_are_within_their_bounds_and_values_that_were_put_together_are_one(
     assert len(kinds["values"]) < len(VALUES)
     assert "more" in " ".join(value["label"] for value in kinds["values"])
     assert sum(value["count"] for value in ages["values"]) == pytest.approx(facts["total"])
+    ends = [value["label"].split(" to ") for value in ages["values"]]
+    assert (len(ends) < 90, ends[0][0], ends[-1][-1]) == (True, "0", "89")  # neighbours by their ends
+    assert all(int(before[-1]) + 1 == int(after[0]) for before, after in pairwise(ends))
     exact = {"F": 1000, "M": 2000}
     off = sum(abs(value["count"] - exact[value["label"]]) for value in sexes["values"])
     assert 0 <= off <= sexes["within"]

@@ -178,6 +178,19 @@ def label_text(label: Any) -> str:
     return str(label)
 
 
+def range_text(first: Any, last: Any) -> str:
+    """Neighbouring labels, as people read them: by their ends.
+
+    Args:
+        first: The label of the first code.
+        last: The label of the last one, which may be the same.
+    """
+    if isinstance(first, Bin) and isinstance(last, Bin):
+        return label_text(Bin(first.lower, last.upper))
+    texts = (label_text(first), label_text(last))
+    return texts[0] if texts[0] == texts[1] else " to ".join(texts)
+
+
 # As JSON, and back
 
 

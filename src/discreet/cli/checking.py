@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import typer
 
-from discreet.catalog import Column, Table, load_catalog
+from discreet.catalog import Column, Table, Type, load_catalog
 from discreet.catalog.editing import number
 from discreet.cli.exit_codes import ExitCode
 from discreet.cli.options import CATALOG, ConfigOption, JsonOption
@@ -36,7 +36,7 @@ def check(*, config: ConfigOption = CATALOG, as_json: JsonOption = False) -> Non
 def _show(fit: TableFit, table: Table) -> None:
     people = "" if table.is_public or table.has_row_people else f" of {fit.people:,} people"
     typer.echo(f"\n{fit.name}: {_several(fit.rows, 'row')}{people}")
-    misfits = [*_of_rows(fit, table), *(line for column in fit.columns for line in _of_column(column, table))]
+    misfits = [*_of_rows(fit, table), *(line for column in fit.columns for line in _of_column(column, fit, table))]
     for line in misfits or ["everything fits"]:
         typer.echo(f"  {line}")
     if fit.undeclared:
@@ -59,8 +59,14 @@ def _of_rows(fit: TableFit, table: Table) -> Iterator[str]:
         yield f"{cut}; somebody has {fit.most_rows:,}"
 
 
-def _of_column(fit: ColumnFit, table: Table) -> Iterator[str]:
+def _of_column(fit: ColumnFit, rows: TableFit, table: Table) -> Iterator[str]:
     column = table.columns[fit.name]
+    empty = rows.rows - fit.cells
+    if empty and _has_public_values(column) and not column.nullable:
+        yield (
+            f"{fit.name}: {_several(empty, 'cell')} empty: dropped where it is grouped, and the row from synthetic data. "
+            "Declare nullable = true to count them"
+        )
     if fit.not_of_type:
         cells = f"{fit.not_of_type:,} of {_several(fit.cells, 'cell')}"
         yield f"{fit.name}: {cells} no {column.type.value}: they count as NULL"
@@ -76,6 +82,11 @@ def _of_column(fit: ColumnFit, table: Table) -> Iterator[str]:
     if fit.undeclared:
         values = ", ".join(fit.undeclared_values)
         yield f"{fit.name}: {_several(fit.undeclared, 'cell')} not among the declared values: dropped where it is grouped ({values})"
+
+
+def _has_public_values(column: Column) -> bool:
+    is_bounded = column.lower is not None and column.upper is not None
+    return column.values is not None or column.type is Type.BOOLEAN or is_bounded
 
 
 def _several(count: int, what: str) -> str:

@@ -91,7 +91,7 @@ def check_file(out: Path | None, *, option: str, kinds: tuple[str, ...]) -> None
             f"{option} is written as {' or '.join(f'.{kind}' for kind in kinds)}.",
             next_step=f"Give {option} a name that ends so.",
         )
-    if out.exists() or not out.parent.is_dir():
-        raise BadInput(
-            "There is a file already, or no such folder.", next_step=f"Give {option} the name of a new file."
-        )
+    if out.exists():
+        raise BadInput(f"There is a file {out} already.", next_step=f"Give {option} the name of a new file.")
+    if not out.parent.is_dir():
+        raise BadInput(f"There is no folder {out.parent}.", next_step=f"Make it, or give {option} another name.")

@@ -106,6 +106,8 @@ def list_releases(
         return
     for name in names:
         typer.echo(name)
+    if not names:
+        typer.echo("nothing was made under a name yet: `discreet synth --name` does", err=True)
 
 
 def _exactness(predicted: Predicted) -> list[str]:
@@ -151,7 +153,7 @@ def _make(curator: Curator, source: str, details: dict[str, Any], files: _Files,
         print_json({**release.facts, "total": release.total, "replayed": release.replayed, **written})
         return
     looks = release.facts["looks"]
-    runs.tell_made(release, f"{release.method}, {looks} looks, about {amount(release.total)} rows in the data")
+    runs.tell_made(release, f"{release.method}, {looks} looks, about {amount(release.total)} rows that count")
     if out is not None:
         typer.echo(f"wrote {out}: {count:,} rows of nobody")
     if files.report is not None:

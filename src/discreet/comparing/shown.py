@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.answering.domain import Bin, Column, Columns, label_text
+from discreet.answering.domain import Column, Columns, label_text, range_text
 from discreet.comparing.counted import CountedRows
 
 MOST_SIDE = 24
@@ -53,15 +53,7 @@ def _firsts(size: int) -> list[int]:
 
 def _texts(column: Column, firsts: list[int]) -> list[str]:
     ends = [*firsts[1:], column.size]
-    return [_text(column.labels[first], column.labels[end - 1]) for first, end in zip(firsts, ends, strict=True)]
-
-
-def _text(first: Any, last: Any) -> str:
-    """A group of neighbours, by its ends."""
-    if isinstance(first, Bin) and isinstance(last, Bin):
-        return label_text(Bin(first.lower, last.upper))
-    texts = (label_text(first), label_text(last))
-    return texts[0] if texts[0] == texts[1] else " to ".join(texts)
+    return [range_text(column.labels[first], column.labels[end - 1]) for first, end in zip(firsts, ends, strict=True)]
 
 
 def _grouped(shares: NDArray[np.float64], firsts: list[list[int]]) -> list[list[float]]:

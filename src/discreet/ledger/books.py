@@ -271,5 +271,5 @@ def _published_answer(draft: Draft, name: str) -> bytes:
 
 def _needed(answer: bytes | None) -> bytes:
     if answer is None:
-        raise NotAnswered("There is no such release, or it is not paid for.", next_step="Ask for it.")
+        raise NotAnswered("There is no such release, or it is not paid for.", next_step="Check its name, or make it.")
     return answer

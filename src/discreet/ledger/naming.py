@@ -67,7 +67,10 @@ def key_of(draft: Draft, name: str, analyst: str | None) -> str:
     """The key of a release that an analyst (None: anybody, or the owner) gave a name; or a refusal."""
     question = given(draft, analyst).get(name)
     if question is None:
-        raise NotAnswered("There is no finished release of this name.", next_step="See which there are.")
+        raise NotAnswered(
+            "There is no finished release of this name.",
+            next_step="See which there are: `discreet releases`, or the page Publish.",
+        )
     if analyst is None and _is_of_several(draft, name):
         raise NameTaken(
             "Several analysts gave this name to different releases.", next_step="Say whose of them is meant."

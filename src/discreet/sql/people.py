@@ -253,5 +253,6 @@ def _without_domain(missing: list[str]) -> NeedsValues:
     named = ", ".join(missing)
     return NeedsValues(
         f"What these columns can hold is not public: {named}.",
-        next_step="Ask the owner to declare values or bounds for them, or select the other columns; of a timestamp CAST(t AS DATE).",
+        next_step="Ask the owner to declare values or bounds for them, or select the other columns; of a timestamp CAST(t AS DATE). "
+        "Synthetic data can also find them, for an epsilon of their own (discover).",
     )

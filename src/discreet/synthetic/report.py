@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from discreet.answering.bars import Cell, bars
-from discreet.answering.domain import label_text
+from discreet.answering.domain import Column, range_text
 from discreet.answering.page import page
 from discreet.exact import Number
 from discreet.figures import amount
@@ -81,15 +81,23 @@ def _column(release: SyntheticRelease, name: str) -> dict[str, Any]:
     groups = np.arange(column.size)
     if isinstance(release.model, TreeModel):
         groups = release.model.codings[release.domain.names.index(name)].groups
-    members: dict[int, list[str]] = {}
-    for group, label in zip(groups.tolist(), column.labels, strict=True):
-        members.setdefault(group, []).append(label_text(label))
+    members: dict[int, list[int]] = {}
+    for code, group in enumerate(groups.tolist()):
+        members.setdefault(group, []).append(code)
     sums = np.bincount(groups, weights=counts)
-    values = [{"label": _together(labels), "count": float(sums[group])} for group, labels in members.items()]
+    values = [{"label": _together(column, codes), "count": float(sums[group])} for group, codes in members.items()]
     return {"column": name, "values": values}
 
 
-def _together(labels: list[str]) -> str:
+def _together(column: Column, codes: list[int]) -> str:
+    """The values of a group: neighbours among numbers or days as a range, others one by one."""
+    ranges: list[tuple[int, int]] = []
+    for code in codes:
+        if column.is_ordered and ranges and code == ranges[-1][1] + 1 and column.labels[code] is not None:
+            ranges[-1] = (ranges[-1][0], code)
+        else:
+            ranges.append((code, code))
+    labels = [range_text(column.labels[first], column.labels[last]) for first, last in ranges]
     more = len(labels) - _MOST_LABELS
     return ", ".join(labels[:_MOST_LABELS]) + (f" and {more:,} more" if more > 0 else "")
 
@@ -99,7 +107,7 @@ def _made_of(facts: dict[str, Any]) -> str:
     told = {
         "made by": f"{facts['method']}, {facts['looks']} looks",
         "with tables of": ", ".join(facts["reused"]) or "no earlier release",
-        "rows in the data": f"about {amount(facts['total'])}",
+        "rows that count": f"about {amount(facts['total'])}: those with a value that is public in every column",
         "price": price if facts["epsilon"] is None else f"ε {amount(facts['epsilon'])}",
         "one person": "one row counts" if rows == 1 else f"at most {rows:,} rows count",
         "receipt": facts["receipt"] or "with who paid",

@@ -43,7 +43,7 @@ export function drawBars(box, { title, rows, wide = box.clientWidth }) {
   const shown = rows.filter((row) => known(row.value));
   const room = Math.max(wide, 280),
     labels = shown.map(({ label }) => (label === title ? "" : label)); // a single number has its name above it
-  const left = Math.min(170, room * 0.28, 16 + 7.8 * Math.max(labels.some(Boolean) ? 4 : 0, ...labels.map((label) => [...label].length)));
+  const left = Math.min(200, room * 0.28, 16 + 7.8 * Math.max(labels.some(Boolean) ? 4 : 0, ...labels.map((label) => [...label].length)));
   const texts = shown.map((row) => `${number(row.value, row.width)} ${plusMinus(row.width)}`);
   const right = 16 + 7.9 * Math.max(...texts.map((text) => text.length), 4);
   const ticks = axis(Math.min(0, ...ends(shown)), Math.max(0, ...ends(shown)), room < 480 ? 2 : 5),

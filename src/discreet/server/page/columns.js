@@ -96,7 +96,8 @@ export function showSizes(known, finding) {
   Object.assign(sizes, known);
   for (const box of columnBoxes()) {
     const small = box.closest("div").querySelector("small");
-    if (sizes[box.value]) small.textContent = many(sizes[box.value], "value or bin", "values or bins");
+    const canHaveBins = box.closest("div").querySelector("input[data-kind=bins]");
+    if (sizes[box.value]) small.textContent = canHaveBins ? many(sizes[box.value], "value or bin", "values or bins") : many(sizes[box.value], "value");
     else if (finding[box.value]) small.textContent = "as many as are found";
   }
 }

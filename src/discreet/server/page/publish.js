@@ -10,11 +10,13 @@ const PATIENCE = 250,
 const PASSING = [0, 429, 503]; // the price is asked for again by itself
 const WORDS = {
   planned: "Planned; the price is being written down",
-  paid: "Paid; it comes at a time that was fixed beforehand",
+  paid: "Paid, and kept under Releases even if you leave; it comes at a time that was fixed beforehand",
   "asked before": "Asked before; looking it up",
 };
 const FIELDS = ["table", "sql", "bins", "found", "width", "unit", "epsilon", "delta", "rho", "name", "reuse", "rows"];
 const NOTHING = "Its price appears here before anything is paid: choose columns, and what it may cost.";
+const SIGNS = { epsilon: "ε", delta: "δ", rho: "ρ" },
+  EXAMPLES = { epsilon: "0.5", delta: "1e-9", rho: "0.01" };
 const state = { tables: null, named: "", turn: 0, timer: 0, making: false, hasPrice: true };
 
 const at = (name) => $(`publish-${name}`);
@@ -23,9 +25,13 @@ const value = (name) => at(name).value.trim();
 // What the server is asked for; or what is missing.
 function wanted() {
   const prices = value("unit") === "rho" ? ["rho"] : ["epsilon", "delta"];
+  if (!source() || !value(prices[0])) return { missing: NOTHING };
   const price = Object.fromEntries(prices.filter((name) => value(name)).map((name) => [name, Number(value(name))]));
-  const isWhole = source() && price[prices[0]] > 0 && Object.values(price).every(Number.isFinite) && Number.isInteger(Number(value("width")));
-  return isWhole ? { source: source(), workload: Number(value("width")), ...price, ...reuse(), ...details() } : { missing: NOTHING };
+  const wrong = Object.keys(price).find((name) => !(price[name] > 0 && Number.isFinite(price[name])));
+  if (wrong) return { missing: `${SIGNS[wrong]} is a number above 0, with a point: ${EXAMPLES[wrong]}.` };
+  const width = Number(value("width"));
+  if (!Number.isInteger(width) || width < 1) return { missing: "Say of how many columns tables shall be good: 1 or more." };
+  return { source: source(), workload: width, ...price, ...reuse(), ...details() };
 }
 
 // Under another name, what reuses tables is another release: so the name is part of what is priced.
@@ -178,12 +184,14 @@ async function begin(event) {
   const clock = setInterval(() => progress(`${words} … ${Math.round((Date.now() - begun) / 1000)} s`), 1000);
   state.making = at("go").disabled = true;
   clearTold();
+  at("stop").textContent = "Take it back";
   at("stop").onclick = () => call(`/v1/ask/${id}`, { method: "DELETE" });
   progress(words);
   try {
     await lines("/v1/synthesize", { method: "POST", body, headers: { "Idempotency-Key": id } }, (line) => {
       if (line.error) throw Object.assign(new Error(line.error.message), line.error);
       words = WORDS[line.state] ?? words;
+      if (line.state === "paid") at("stop").textContent = "Stop waiting"; // what is paid is not given back
       if (!line.state) facts = line;
     });
     if (!facts) refuse({ message: "The connection ended before it came.", next_step: "Make it again: nothing is paid twice." });

@@ -48,11 +48,13 @@ export function offerReleases() {
 function showFacts(facts) {
   const rows = facts.rows_per_person;
   const lines = {
-    "made by": `${facts.method ?? facts.strategy ?? facts.tree}, ${many(facts.looks, "noisy look")}`,
+    "made by": `${facts.method ?? facts.strategy ?? facts.tree ?? facts.model}, ${many(facts.looks, "noisy look")}`,
     columns: Object.entries(facts.columns)
       .map(([name, size]) => `${name} ${size.toLocaleString("en")}`)
       .join(", "),
-    ...(facts.total === undefined ? {} : { "rows in the data": `about ${Math.round(facts.total).toLocaleString("en")}` }),
+    ...(facts.total === undefined
+      ? {}
+      : { "rows that count": `about ${Math.round(facts.total).toLocaleString("en")}: those with a value that is public in every column` }),
     "one person": rows === 1 ? "one row counts" : `at most ${rows.toLocaleString("en")} rows count`,
     ...(facts.reused?.length ? { "takes in": facts.reused.join(", ") } : {}),
     price: facts.epsilon === null ? `ρ ${short(facts.rho)}` : epsilonText(facts.epsilon),
