@@ -13,6 +13,7 @@ from discreet.workloads.choosing import Plan
 from discreet.workloads.optimal import singular_value_bound
 from discreet.workloads.price import Price
 from discreet.workloads.residuals import Residual, Residuals
+from discreet.workloads.workload import LARGEST_GRAM
 from tests.sources import SeededBits
 from tests.workloads import brute
 
@@ -166,6 +167,14 @@ def test_tables_of_many_columns_are_planned_though_their_cells_cannot_be_counted
     assert plan.total_error < 0.8 * by_themselves
     with pytest.raises(TooLarge):
         workloads.plan(workloads.ranges("c3"), columns, rho=0.01)
+
+
+def test_tables_are_planned_where_a_matrix_over_their_cells_would_be_too_large():
+    columns = {"ward": 7, "age": 32, "day": 30}
+    assert LARGEST_GRAM < 7 * 32 * 30
+    assert workloads.plan(workloads.marginals(2), columns, rho=0.01).strategy.name == "residuals"
+    with pytest.raises(TooLarge, match="only tables"):
+        workloads.plan(workloads.ranges("age"), columns, rho=0.01)
 
 
 def test_a_release_of_a_residual_takes_its_own_table_alone():

@@ -31,6 +31,7 @@ class NaiveBayes(Classifier):
     prior: Floats = field(init=False)
     likelihoods: dict[str, Floats] = field(init=False)
     """Logarithms: a row for each code, a column for each class."""
+    prior_deviations: Floats = field(init=False)
     deviations: dict[str, Floats] = field(init=False)
 
     bins = 16
@@ -58,13 +59,16 @@ class NaiveBayes(Classifier):
         by_class = [self._by_class(look) for look in tables]
         totals = np.mean([table.sum(axis=0) for table in by_class], axis=0)
         rows = np.maximum(totals, 1.0)
-        self.prior = np.log(rows / rows.sum())
+        of_totals = math.sqrt(
+            sum(look.variance * len(table) for look, table in zip(tables, by_class, strict=True))
+        ) / len(tables)
+        self.prior, self.prior_deviations = np.log(rows / rows.sum()), _of_shares(rows, of_totals)
         self.likelihoods, self.deviations = {}, {}
         for feature, look, table in zip(self.features, tables, by_class, strict=True):
             deviation = math.sqrt(look.variance)
             counts = np.maximum(table, deviation / 4 + 0.5)  # below what noise hides, nothing is known to be rare
             self.likelihoods[name_of(feature)] = np.log(counts / counts.sum(axis=0))
-            self.deviations[name_of(feature)] = deviation / counts
+            self.deviations[name_of(feature)] = _of_shares(counts, deviation)
 
     def _by_class(self, look: Measured) -> Floats:
         values = look.values.astype(np.float64)
@@ -73,8 +77,8 @@ class NaiveBayes(Classifier):
     @property
     def learned(self) -> list[Learned]:
         numbers = [
-            Learned(f"log P({label})", float(value), 0.0)
-            for label, value in zip(self.classes_, self.prior, strict=True)
+            Learned(f"log P({label})", float(value), float(deviation))
+            for label, value, deviation in zip(self.classes_, self.prior, self.prior_deviations, strict=True)
         ]
         for name, table in self.likelihoods.items():
             cells = [label_name(name, label) for label in self.domain.column(name).labels]
@@ -92,3 +96,9 @@ class NaiveBayes(Classifier):
 
     def deciding(self) -> Deciding:
         return self._by_scores(self.prior, self.likelihoods)
+
+
+def _of_shares(counts: Floats, deviation: float) -> Floats:
+    """What noise of that deviation on every count does to the logarithms of their shares of the sum, down each column: to first order."""
+    total = counts.sum(axis=0)
+    return deviation * np.sqrt((1 / counts - 1 / total) ** 2 + (len(counts) - 1) / total**2)

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.answering.domain import MOST_CELLS
 from discreet.answering.transcript import Step
 from discreet.errors import BadData, BadInput, TooLarge
 from discreet.exact import Number, read_level
@@ -174,9 +173,8 @@ def candidates(queries: Queries) -> Iterator[Strategy]:
     """
     if all(term.is_table for term in queries.terms):
         yield Residuals.of(queries)
-    if queries.cells <= MOST_CELLS:
-        yield identity(queries.cells)
     if len(queries.sizes) == 1 or queries.cells <= LARGEST_GRAM:
+        yield identity(queries.cells)
         yield haar(queries.cells)
         yield from (tree(queries.cells, branching) for branching in _BRANCHINGS if branching < queries.cells)
 
@@ -197,7 +195,7 @@ def best_plan(
         plans = [option.with_known(earlier) for option in plans]
     if not plans:
         raise TooLarge(
-            f"There are {queries.cells:,} cells, and only tables are answered over more than {MOST_CELLS:,}.",
+            f"There are {queries.cells:,} cells, and only tables are answered over more than {LARGEST_GRAM:,} of several columns.",
             next_step="Ask for tables (marginals, points), or for fewer columns at once.",
         )
     return min(plans, key=lambda option: float(f"{option.total_error:.6g}"))  # the same choice on every machine
