@@ -58,6 +58,19 @@ def test_rows_are_written_paid_for_once_and_listed_for_who_paid(run, clinic, tmp
     assert "free: asked before" in run(*asked[:-1])
 
 
+def test_bins_and_columns_whose_values_are_found_are_said_as_elsewhere(run, clinic):
+    clinic.write_text(clinic.read_text().replace(', values = ["A", "B", "C"]', ""))
+    asked = ("synth", "visits", "--rho", 0.05, "--workload", 1, "--method", "independent", "--bins", "age=5")
+    assert "(discover)" in run(*asked, code=ExitCode.REFUSED)
+    assert "--discover diagnosis=0.2" in run(*asked, "--discover", "ward", code=ExitCode.REFUSED)
+    told = run(*asked, "--discover", "ward=2", "--dry-run")
+    assert "age: 5" in told
+    assert "the values of ward are found first, for epsilon 2" in told
+    made = json.loads(run(*asked, "--discover", "ward=2", "--out", "rows.csv", "--json"))
+    assert made["columns"] == {"ward": 3, "sex": 2, "age": 5}
+    assert set(pa_csv.read_csv("rows.csv")["ward"].to_pylist()) <= {"A", "B", "C"}
+
+
 def test_what_was_paid_for_is_reused_and_told(run, clinic):
     asked = ("synth", "visits", "--rho", 0.01, "--workload", 2, "--analyst", "alice")
     run(*asked, "--name", "first")

@@ -6,6 +6,7 @@ import pyarrow.csv as pa_csv
 import pytest
 
 from discreet.cli.exit_codes import ExitCode
+from discreet.figures import figure, plus_minus
 from tests.cli.test_synthesizing import spent
 from tests.synthetic.dying import prepared
 
@@ -50,6 +51,27 @@ def test_counts_are_written_paid_for_once_and_listed(run, clinic, tmp_path):
     assert (again["replayed"], again["kind"], spent(run)) == (True, "tabulate", bill)
     assert [row["count"] for row in again["rows"]] == pytest.approx([row["count"] for row in rows])
     assert run("releases").split() == ["tables"]
+
+
+def test_counts_are_shown_with_their_widths_the_smallest_tables_first_and_the_rest_is_named(run, clinic, tmp_path):
+    asked = ("tabulate", "visits", "--marginals", 1, "--ranges", "age", "--rho", 0.05)
+    told = run(*asked)
+    rows = json.loads(run(*asked, "--json"))["rows"]
+    lines = [line.split() for line in told.splitlines()]
+    for row in (row for row in rows if row["sex"] or row["ward"]):
+        label, width = row["sex"] or row["ward"], plus_minus(row["count"], row["within"])
+        assert [label, figure(row["count"], row["within"]), *width.split()] in lines
+    assert lines.index(["sex", "count"]) < lines.index(["ward", "count"]) < lines.index(["age", "count"])
+    assert sum("±" in line and "counts" not in line for line in lines) == 36
+    assert f"and {len(rows) - 36} more: the same question with --out counts.csv writes all of them, free" in told
+    assert f"and {len(rows) - 36} more: in the file" in run(*asked, "--out", "counts.csv")
+    assert "more" not in run("tabulate", "visits", "--table", "sex", "--rho", 0.05)
+
+
+def test_bins_are_as_asked(run, clinic):
+    facts = json.loads(run(*ASKED, "--bins", "age=5", "--dry-run", "--json"))
+    assert facts["columns"]["age"] == 5
+    assert "--bins age=16" in run(*ASKED, "--bins", "age", code=ExitCode.REFUSED)
 
 
 def test_tables_by_region_are_counted_from_a_tree_of_the_catalog(run, clinic, tmp_path):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 
 from rich.console import Console
 from rich.table import Table
@@ -16,6 +17,7 @@ from discreet.cli.tables import GAP, bar, beside, indented, labelled, printable
 from discreet.figures import CONFIDENCE, amount, figure, plus_minus
 from discreet.loss import Loss
 
+_Row: TypeAlias = Mapping[str, Any]
 _OFTEN = f"in {100 * CONFIDENCE:g} of 100 answers"
 
 
@@ -36,16 +38,20 @@ def show_answer(screen: Console, answer: Shown, explanation: Explanation, analys
 
 def show_table(screen: Console, answer: Shown) -> None:
     """The rows with their ±."""
-    widths = answer.half_widths(CONFIDENCE)
-    noisy = {name: any(row[name] is not None for row in widths) for name in answer.columns}
+    show_rows(screen, answer.columns, answer.rows, answer.half_widths(CONFIDENCE))
+
+
+def show_rows(screen: Console, columns: Sequence[str], rows: Sequence[_Row], widths: Sequence[_Row]) -> None:
+    """Rows by column, each noisy number with its ± from the same place of `widths`."""
+    noisy = {name: any(row[name] is not None for row in widths) for name in columns}
     table = Table(box=None, padding=0, header_style="dim")
     table.add_column("", width=len(INDENT))
-    for name in answer.columns:
+    for name in columns:
         table.add_column(printable(name), justify="right" if noisy[name] else "left")
         table.add_column("", min_width=len(GAP))
-    for row, width in zip(answer.rows, widths, strict=True):
+    for row, width in zip(rows, widths, strict=True):
         cells = [Text("")]
-        for name in answer.columns:
+        for name in columns:
             beside = f" {plus_minus(row[name], width[name])}{GAP}" if noisy[name] else ""
             cells += [Text(figure(row[name], width[name])), Text(beside, style="dim")]
         table.add_row(*cells)

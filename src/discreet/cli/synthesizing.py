@@ -34,6 +34,13 @@ Method = Annotated[
     str,
     typer.Option("--method", help=f"One of: {', '.join(METHODS)}.", autocompletion=lambda: list(METHODS)),
 ]
+Discover = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--discover",
+        help="A column whose values nobody declared, with the epsilon that finding them costs beside the price: diagnosis=0.2. May be repeated.",
+    ),
+]
 Out = Annotated[Path | None, typer.Option("--out", help="A new file for rows: .parquet or .csv.")]
 Report = Annotated[Path | None, typer.Option("--report", help="A new file for how good they are: .html.")]
 Publish = Annotated[
@@ -55,6 +62,8 @@ def synth(
     rho: runs.Rho = None,
     workload: Workload = None,
     method: Method = "aim",
+    bins: runs.Bins = None,
+    discover: Discover = None,
     reuse: runs.Reuse = False,
     name: runs.Name = None,
     out: Out = None,
@@ -73,6 +82,7 @@ def synth(
     runs.check_file(report, option="--report", kinds=("html",))
     price = {"epsilon": epsilon, "delta": delta, "rho": rho, "name": name, "analyst": analyst}
     details: dict[str, Any] = {**price, "workload": _tables(workload), "method": method, "reuse": reuse}
+    details |= {"bins": runs.counts_by_column(bins), "discover": runs.prices_by_column(discover)}
     with open_curator(config, tell=tell_reading) as curator:
         if not dry_run:
             _make(curator, source, details, _Files(out, rows, report), as_json=as_json)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any
 
+import pyarrow as pa
 import typer
 
 from discreet.cli import runs
+from discreet.cli.answers import show_rows
 from discreet.cli.options import CATALOG, AnalystOption, ConfigOption, JsonOption
 from discreet.cli.printing import print_json
 from discreet.cli.progress import tell_reading
 from discreet.cli.synthesizing import columns_in
+from discreet.cli.tables import indented, open_screen
 from discreet.curator import Asking
 from discreet.errors import BadInput
 from discreet.figures import amount
@@ -34,6 +38,8 @@ Tree = Annotated[
 Out = Annotated[Path | None, typer.Option("--out", help="A new file for counts, a row each: .parquet or .csv.")]
 _SHOWN = 12
 """Tables whose ± is told on a terminal."""
+_MOST_LINES = 36
+"""Counts that are shown on a terminal."""
 
 
 def tabulate(
@@ -47,6 +53,7 @@ def tabulate(
     epsilon: runs.Epsilon = None,
     delta: runs.Delta = None,
     rho: runs.Rho = None,
+    bins: runs.Bins = None,
     reuse: runs.Reuse = False,
     name: runs.Name = None,
     out: Out = None,
@@ -61,7 +68,7 @@ def tabulate(
     if workload is None and tree is None:
         raise BadInput("There is nothing to count.", next_step="Give --marginals 2, --table ward,age or --tree geo.")
     price = {"epsilon": epsilon, "delta": delta, "rho": rho, "name": name, "analyst": analyst}
-    details: dict[str, Any] = {**price, "tree": tree, "reuse": reuse}
+    details: dict[str, Any] = {**price, "tree": tree, "bins": runs.counts_by_column(bins), "reuse": reuse}
     with open_curator(config, tell=tell_reading) as curator:
         if dry_run:
             _show(curator.plan_tables(source, workload, **details), as_json=as_json)
@@ -75,6 +82,7 @@ def tabulate(
         print_json({**release.facts, "replayed": release.replayed, "out": out and str(out), "rows": rows.to_pylist()})
         return
     runs.tell_made(release, f"{rows.num_rows:,} counts by {release.facts['strategy']}, each ± {_widest(rows)} or less")
+    _show_counts(rows, is_written=out is not None)
     if out is not None:
         typer.echo(f"wrote {out}: {rows.num_rows:,} counts")
 
@@ -97,6 +105,27 @@ def _show(plan: TablesPlan, *, as_json: bool) -> None:
         widths.append(f"and {len(plan.tables) - _SHOWN:,} more")
     typical = f"{plan.strategy}: a typical count is off by {amount(plan.typical_error)}"
     runs.show_plan(plan, {"measured": [typical], "95 %": widths})
+
+
+def _show_counts(rows: pa.Table, *, is_written: bool) -> None:
+    """The smallest tables, each with the columns that it is over, as far as there are lines; and where the other counts are."""
+    *about, count, within = rows.column_names
+    tables = [
+        (columns, list(cells))
+        for columns, cells in groupby(rows.to_pylist(), lambda row: [name for name in about if row[name] is not None])
+    ]
+    screen, left = open_screen(), _MOST_LINES
+    screen.print()
+    for columns, cells in sorted(tables, key=lambda table: len(table[1])):
+        shown = cells[:left]
+        if shown:
+            widths = [{**dict.fromkeys(columns), count: cell[within]} for cell in shown]
+            show_rows(screen, [*columns, count], shown, widths)
+        left -= len(shown)
+    if rows.num_rows > _MOST_LINES:
+        elsewhere = "in the file" if is_written else "the same question with --out counts.csv writes all of them, free"
+        screen.print(indented(f"and {rows.num_rows - _MOST_LINES:,} more: {elsewhere}", style="dim"))
+        screen.print()
 
 
 def _widest(rows: Any) -> str:
