@@ -93,9 +93,10 @@ def test_clusters_are_found_near_where_they_are():
     assert found.inertia(points) < 5_000 * 0.05
 
 
-@pytest.mark.parametrize("kind", ["linear", "logistic"])
-def test_intervals_hold_the_truth_about_as_often_as_they_say(kind, monkeypatch):
-    assert 0.88 <= covered(kind, runs=20, count=2_000, epsilon=1, patch=monkeypatch) <= 1.0
+@pytest.mark.parametrize(("kind", "count"), [("linear", 2_000), ("logistic", 2_000), ("logistic", 20_000)])
+def test_intervals_hold_the_truth_about_as_often_as_they_say(kind, count, monkeypatch):
+    """Of many rows noise is small beside what passes leave of the way."""
+    assert 0.88 <= covered(kind, runs=20, count=count, epsilon=1, patch=monkeypatch) <= 1.0
 
 
 def test_intervals_of_naive_bayes_hold_what_it_would_be_without_noise(monkeypatch):

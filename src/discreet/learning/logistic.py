@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.answering.design import SCALE, WEIGHTS, WHOLE, Deciding, Design, SumMeasurer, on_weights
 from discreet.answering.domain import Domain
@@ -24,6 +25,8 @@ from discreet.mechanisms import Gaussian
 PRODUCTS_SHARE = 3
 """Tenths of the price that the products get; the passes share the rest."""
 MOST_PASSES = 100
+_SHIFT = 0.7
+"""What the square of a known shift adds to a variance, so that about 95 of 100 intervals of 95 % hold the truth for shifts up to twice the deviation."""
 _STEP = 1e-9
 """Seconds for the third power of the width: the curvature that steps are made by."""
 
@@ -39,6 +42,8 @@ class Steps:
     values: Floats
     """Of the products, at least 0."""
     curvature: Floats
+    is_known: NDArray[np.bool_]
+    """Whether the products say how curved it is; else noise would."""
 
     @classmethod
     def of(cls, products: NoisyProducts, *, classes: int) -> Steps:
@@ -51,7 +56,7 @@ class Steps:
         most = 0.25 if classes == 2 else 0.5
         values, vectors = np.linalg.eigh(products.matrix)
         least = max(2 * most * products.deviation * math.sqrt(len(values)), 1e-9)
-        return cls(vectors, np.maximum(values, 0), np.maximum(most * values, least))
+        return cls(vectors, np.maximum(values, 0), np.maximum(most * values, least), most * values > least)
 
     def after(self, weights: Floats, gradient: Floats) -> Floats:
         """Weights after a step, a row each.
@@ -135,21 +140,30 @@ class LogisticRegression(Classifier):
         """Noise, to first order about weights that are shortened by what noise alone adds to the spread of scores; and what is left of the way from 0
         after all passes.
         """
-        mean = products.matrix[0] / products.rows
-        spread = products.matrix / products.rows - np.outer(mean, mean)
+        _, spread = _normal(products)
         roughly = steps.vectors @ self._covariance(steps, _curvature(products, weights)[0], noise) @ steps.vectors.T
         scores = max(float(weights @ spread @ weights), 1e-9)
         truly = max(scores - max(float((spread * roughly).sum()), 0.0), scores / 16)
-        curvature, level = _curvature(products, weights * math.sqrt(truly / scores))
+        shortened = weights * math.sqrt(truly / scores)
+        curvature, level = _curvature(products, shortened)
         half = (self.passes + 1) // 2
         kept = (1 - level * steps.values / steps.curvature)[:, None] ** np.arange(
             self.passes - half + 1, self.passes + 1
         )
         left = np.clip(kept.mean(axis=1), 0, 0.9)
-        missing = left / (1 - left) * (weights @ steps.vectors)
+        missing = np.where(steps.is_known, 0, left / (1 - left) * (weights @ steps.vectors))
         whole = turned @ steps.vectors
         noisy = ((whole @ self._covariance(steps, curvature, noise)) * whole).sum(axis=1)
-        return np.sqrt(np.maximum(noisy + (whole**2) @ missing**2, 0))
+        shift = _SHIFT * (turned @ self._way_left(steps, products, shortened)) ** 2
+        return np.sqrt(np.maximum(noisy + shift + (whole**2) @ missing**2, 0))
+
+    def _way_left(self, steps: Steps, products: NoisyProducts, weights: Floats) -> Floats:
+        """What the mean of the last passes from 0 towards weights lacks of them, as normal rows would have it, along what is known."""
+        normal, path = _normal(products), [np.zeros_like(weights)]
+        wanted, known = _mean_of_p(normal, weights), steps.vectors[:, steps.is_known]
+        for _ in range(self.passes):
+            path.append(steps.after(path[-1], products.rows * (_mean_of_p(normal, path[-1]) - wanted)))
+        return known @ (known.T @ (weights - np.mean(path[-((self.passes + 1) // 2) :], axis=0)))
 
     def _covariance(self, steps: Steps, curvature: Floats, noise: float) -> Floats:
         """Along the eigenvectors: the error follows e ← (I - PH)e - Pξ, pass by pass, and the mean of the last passes is taken of it."""
@@ -233,22 +247,39 @@ def _noise_of(step: Step) -> float:
     return math.sqrt(float(exact(noise.variance))) / (WHOLE * SCALE)
 
 
+def _mean_of_p(normal: tuple[Floats, Floats], weights: Floats) -> Floats:
+    """The mean of p x over normal rows: E[pξ] = E[p(1 - p)]Σw (Stein)."""
+    mean, spread = normal
+    chance, shares, _, _ = _chances(mean, spread, weights)
+    return float(shares @ chance) * mean + float(shares @ (chance * (1 - chance))) * (spread @ weights)
+
+
 def _curvature(products: NoisyProducts, weights: Floats) -> tuple[Floats, float]:
     """The sum of p(1 - p) x xᵀ, as normal rows of the mean and covariance that the products say have it; and the mean of p(1 - p).
 
     With v = p(1 - p) of a normal score, E[vξ] = E[v']Σw and E[vξξᵀ] = E[v]Σ + E[v'']ΣwwᵀΣ (Stein).
     """
-    rows, mean = products.rows, products.matrix[0] / products.rows
-    spread = products.matrix / rows - np.outer(mean, mean)
-    along = spread @ weights
-    width = math.sqrt(max(float(weights @ along), 1e-9))
-    points, shares = np.polynomial.hermite_e.hermegauss(48)
-    chance = 1 / (1 + np.exp(-np.clip(float(weights @ mean) + width * points, -30, 30)))
-    variance, shares = chance * (1 - chance), shares / shares.sum()
+    mean, spread = _normal(products)
+    chance, shares, points, width = _chances(mean, spread, weights)
+    variance, along = chance * (1 - chance), spread @ weights
     level, slope, bend = (
         float((shares * variance * form).sum()) for form in (1, points / width, (points**2 - 1) / width**2)
     )
     mixed = slope * np.outer(mean, along)
     curved = level * (spread + np.outer(mean, mean)) + mixed + mixed.T + bend * np.outer(along, along)
     values, vectors = np.linalg.eigh(curved)
-    return rows * (vectors * np.maximum(values, 0)) @ vectors.T, level
+    return products.rows * (vectors * np.maximum(values, 0)) @ vectors.T, level
+
+
+def _normal(products: NoisyProducts) -> tuple[Floats, Floats]:
+    """The mean and the covariance of rows."""
+    mean = products.matrix[0] / products.rows
+    return mean, products.matrix / products.rows - np.outer(mean, mean)
+
+
+def _chances(mean: Floats, spread: Floats, weights: Floats) -> tuple[Floats, Floats, Floats, float]:
+    """Where scores of normal rows lie: the chance at each point, its share of rows, the point in deviations from the middle, and the deviation."""
+    width = math.sqrt(max(float(weights @ spread @ weights), 1e-9))
+    points, shares = np.polynomial.hermite_e.hermegauss(48)
+    chance = 1 / (1 + np.exp(-np.clip(float(weights @ mean) + width * points, -30, 30)))
+    return chance, shares / shares.sum(), points, width
