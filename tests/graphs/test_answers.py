@@ -161,6 +161,11 @@ def test_without_noise_everything_from_degrees_is_what_it_is():
     assert spread.stars(3) == sum(math.comb(int(degree), 3) for degree in degrees)
 
 
+def test_a_rumour_below_its_threshold_reaches_hardly_anybody():
+    assert "reaches hardly anybody" in repr(graphs.Rumour(0.2, 0.201, 1e-13))
+    assert "reaches 12.5 of 100 people" in repr(graphs.Rumour(0.3, 0.201, 0.125))
+
+
 def test_a_rumour_goes_as_far_as_simulations_on_the_true_network():
     spread = graphs.degrees(FRIENDS, epsilon=2, privacy="edge")
     for transmission in (0.2, 0.4):

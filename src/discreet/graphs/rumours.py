@@ -35,7 +35,8 @@ class Rumour:
     reach: float
 
     def __repr__(self) -> str:
-        return f"a rumour that passes {self.transmission:.3g} of edges reaches {100 * self.reach:.3g} of 100 people (threshold {self.threshold:.3g})"
+        reached = f"{100 * self.reach:.3g} of 100 people" if self.reach >= 1e-4 else "hardly anybody"
+        return f"a rumour that passes {self.transmission:.3g} of edges reaches {reached} (threshold {self.threshold:.3g})"
 
 
 def read_transmission(value: object) -> float:
