@@ -36,7 +36,9 @@ class Rumour:
 
     def __repr__(self) -> str:
         reached = f"{100 * self.reach:.3g} of 100 people" if self.reach >= 1e-4 else "hardly anybody"
-        return f"a rumour that passes {self.transmission:.3g} of edges reaches {reached} (threshold {self.threshold:.3g})"
+        return (
+            f"a rumour that passes {self.transmission:.3g} of edges reaches {reached} (threshold {self.threshold:.3g})"
+        )
 
 
 def read_transmission(value: object) -> float:
