@@ -164,7 +164,7 @@ class Curator(
         if (epsilon is not None and within is not None) or (within is None) != (confidence is None):
             raise BadInput(
                 "A question takes either epsilon, or within and confidence.",
-                next_step="Give epsilon=0.5, or within=50 and confidence=0.95.",
+                next_step="Give an epsilon, such as 0.5, or within and confidence, such as 50 and 0.95.",
             )
         if within is not None and confidence is not None:
             epsilon = self.epsilon_within(sql, within=within, confidence=confidence, **details)

@@ -49,6 +49,11 @@ def amount(number: float) -> str:
     return _written(number, _decimals_of(number, _AMOUNT_DIGITS), cut=True)
 
 
+def share(number: float) -> str:
+    """A part of a whole, for people who compare several: two digits, never with an exponent as long as anybody counts the zeros."""
+    return _written(number, _decimals_of(number, _DIGITS), cut=True)
+
+
 def _decimals(value: Any, width: float) -> int:
     """How many decimals a value and its ± are written with; none where both are whole."""
     is_number = isinstance(value, int | float) and math.isfinite(value)

@@ -1,6 +1,7 @@
 """Synthetic data from the command line: told before it is paid for, paid once, written as rows, refused by name."""
 
 import json
+import re
 
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
@@ -33,12 +34,33 @@ def test_a_dry_run_tells_price_columns_and_what_many_rows_do_and_spends_nothing(
     assert not [line for line in told.splitlines() if line != line.rstrip()]
     for part in ("about 1,000,000 rows", "ward: ± ", "2 columns: 3 of 3 tables can be measured", "nothing is promised"):
         assert part in told
+    assert "others with --rows-about" in told
+    assert "--rows-about" not in run("synth", "visits", *PRICE, "--dry-run", "--rows-about", 1200)
     facts = json.loads(run("synth", "visits", *PRICE, "--dry-run", "--rows-about", 1200, "--json"))
     assert facts["predicted"]["rows_about"] == 1200
     assert facts["columns"] == {"ward": 3, "sex": 2, "age": 10}
     assert not facts["asked_before"]
     assert "cannot pay it" in run("synth", "visits", "--rho", 50, "--dry-run")
     assert spent(run) == before
+
+
+def test_errors_of_a_dry_run_are_in_one_notation_without_a_range_of_one(run, clinic):
+    told = run("synth", "visits", "--rho", 5, "--workload", 3, "--dry-run")
+    errors = re.findall(r"error ([^,\s]+)(?: … (\S+))?", told)
+    assert len(errors) >= 4
+    assert not [error for error in errors if error[0] == error[1] or "e" in "".join(error)]
+    assert any(last == "" for _, last in errors[3:])
+
+
+def test_refusals_are_in_words_that_fit_a_terminal(run, clinic):
+    model = ("learn", "visits", "--rho", 0.01, "--model", "linear", "--target", "ward", "--feature", "age")
+    for asked, step in (
+        (("synth", "visits"), "Give a rho, such as 0.01"),
+        (("synth", "visits", "--epsilon", 1), "Give a delta, too, such as 1e-9"),
+        (model, "learn a classifier: a logistic model"),
+        (model[:-2], "Name one column at least"),
+    ):
+        assert step in " ".join(run(*asked, code=ExitCode.REFUSED).split())
 
 
 def test_rows_are_written_paid_for_once_and_listed_for_who_paid(run, clinic, tmp_path):

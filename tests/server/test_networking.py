@@ -119,10 +119,14 @@ def test_a_request_that_is_repeated_is_paid_for_once_and_another_under_its_name_
 
 def test_commands_tell_the_same(tmp_path):
     config = written(tmp_path)
+    config.write_text(config.read_text().replace("per_node = 30\n", ""))
     begin_books(config)
     plan = json.loads(run("graph", "friends", "triangles", "--epsilon", 1, "--dry-run", "--json", cwd=tmp_path))
     assert (plan["unit"], plan["charged"], plan["asked_before"]) == ("person", {"dataset": True}, False)
-    assert "nothing was spent" in run("graph", "wires", "edges", "--epsilon", 1, "--dry-run", cwd=tmp_path)
+    words = run("graph", "friends", "triangles", "--epsilon", 1, "--dry-run", cwd=tmp_path)
+    assert "nothing was spent" in words
+    assert plan["mechanisms"] == ["PureAdaptive"]
+    assert "a bound is chosen privately, then Laplace noise for it" in words
     told = json.loads(run("graph", "friends", "triangles", "--epsilon", 1, "--json", cwd=tmp_path))
     assert told["unit"] == "person"
     assert told["low"] <= told["value"] <= told["high"]

@@ -23,7 +23,7 @@ def budget_of(
     if (rho is None) == (epsilon is None) or (rho is not None and delta is not None):
         raise BadInput(
             "A run takes one price.",
-            next_step="Give rho=0.01, or epsilon=1 with delta=1e-9; epsilon alone if it is pure.",
+            next_step="Give a rho, such as 0.01, or an epsilon with a delta, such as 1 and 1e-9; an epsilon alone if it is pure.",
         )
     if is_pure_account:
         if epsilon is None or delta is not None:
@@ -35,7 +35,8 @@ def budget_of(
         return Adaptive(rho=float(read_epsilon(rho, name="rho")))
     if epsilon is None or delta is None:
         raise NeedsDelta(
-            "An epsilon needs a delta here, at which it is converted to rho.", next_step="Give delta=1e-9, or a rho."
+            "An epsilon needs a delta here, at which it is converted to rho.",
+            next_step="Give a delta, too, such as 1e-9; or a rho.",
         )
     return Adaptive(rho=rho_of_epsilon(float(read_epsilon(epsilon)), delta=float(read_delta(delta))))
 

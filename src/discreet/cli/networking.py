@@ -22,6 +22,12 @@ from discreet.opening import open_curator
 
 _SHOWN = 12
 """Degrees that are told on a terminal."""
+_NOISE = {
+    "PureAdaptive": "a bound is chosen privately, then Laplace noise for it",
+    "GeneralizedExponential": "chosen by the exponential mechanism",
+    "Ladder": "the ladder mechanism",
+}
+"""Mechanisms whose names say nothing to who asks."""
 Graph = Annotated[str, typer.Argument(help="A network of the catalog: [graphs.friends] is called friends.")]
 VerbName = Annotated[
     str,
@@ -105,7 +111,7 @@ def _show(plan: GraphPlan, *, as_json: bool) -> None:
         price += f"; paid by {', '.join(plan.charged)}"
     lines = {
         "protects": [plan.protects],
-        "noise": [", ".join(plan.mechanisms)],
+        "noise": [", ".join(_NOISE.get(name, name) for name in plan.mechanisms)],
         "95 %": [] if plan.within is None else [f"± {amount(plan.within)}"],
         "note": list(plan.notes),
         "price": [price],

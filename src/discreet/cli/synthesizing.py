@@ -16,7 +16,7 @@ from discreet.cli.printing import print_json
 from discreet.cli.progress import tell_reading
 from discreet.curator import Asking, Curator
 from discreet.errors import BadInput
-from discreet.figures import CONFIDENCE, amount, plus_minus
+from discreet.figures import CONFIDENCE, amount, plus_minus, share
 from discreet.opening import open_curator
 from discreet.synthetic.asking import Wanted
 from discreet.synthetic.files import KINDS, write_rows
@@ -91,7 +91,7 @@ def synth(
     if as_json:
         print_json(asdict(plan))
     else:
-        exactness = [] if plan.predicted is None else _exactness(plan.predicted)
+        exactness = [] if plan.predicted is None else _exactness(plan.predicted, is_said=rows_about is not None)
         runs.show_plan(plan, {"tables": [f"{plan.tables:,} shall be good"], "exactness": exactness})
 
 
@@ -120,20 +120,22 @@ def list_releases(
         typer.echo("nothing was made under a name yet: `discreet synth --name` does", err=True)
 
 
-def _exactness(predicted: Predicted) -> list[str]:
-    """How exact it will be, a line for each column and each width of tables."""
-    lines = [
-        f"if there are about {predicted.rows_about:,} rows; errors are all differences together, as a share of them"
-    ]
+def _exactness(predicted: Predicted, *, is_said: bool) -> list[str]:
+    """How exact it will be, a line for each column and each width of tables; and whence the number of rows is, if nobody said it."""
+    rows = f"if there are about {predicted.rows_about:,} rows"
+    if not is_said:
+        rows += " (rows_about of the catalog, 1,000,000 a table where it has none; others with --rows-about)"
+    lines = [f"{rows}; errors are all differences together, as a share of them"]
     lines += [
-        f"{column.column}: {plus_minus(0, column.within)} a count, error {amount(column.error)}"
+        f"{column.column}: {plus_minus(0, column.within)} a count, error {share(column.error)}"
         for column in predicted.columns
         if column.within is not None and column.error is not None
     ]
     for tables in predicted.tables:
         line = f"{tables.width} columns: {tables.measurable:,} of {tables.tables:,} tables can be measured"
         if tables.least_error is not None and tables.most_error is not None:
-            errors = f"error {amount(tables.least_error)} … {amount(tables.most_error)}"
+            ends = dict.fromkeys((share(tables.least_error), share(tables.most_error)))
+            errors = f"error {' … '.join(ends)}"
             line += f", {plus_minus(0, tables.within)} a count, {errors}{' where chosen' * tables.is_chosen}"
         lines.append(line)
     return [*lines, predicted.otherwise]

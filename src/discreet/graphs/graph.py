@@ -78,7 +78,7 @@ def read_max_degree(value: object, *, privacy: Privacy) -> int:
     if value is None:
         raise BadInput(
             f"With {privacy.value} privacy one person can have any number of edges.",
-            next_step="Give max_degree=, from public knowledge or from find_max_degree: edges beyond it are left out.",
+            next_step="Give a max_degree, from public knowledge or found privately (bound, find_max_degree): edges beyond it are left out.",
         )
     return read_count(value, name="max_degree", most=MOST_DEGREE)
 

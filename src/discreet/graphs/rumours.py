@@ -45,7 +45,7 @@ def read_transmission(value: object) -> float:
     """A chance that an edge passes a rumour on."""
     chance = finite(value)
     if chance is None or not 0 <= chance <= 1:
-        raise BadInput("A transmission is a chance from 0 to 1.", next_step="Give transmission=0.2.")
+        raise BadInput("A transmission is a chance from 0 to 1.", next_step="Give a transmission such as 0.2.")
     return float(chance)
 
 

@@ -93,7 +93,7 @@ def _assortativity(facts: NetworkFacts, epsilon: Number, given: Mapping[str, Any
         known = ", ".join(facts.attributes) or "none has any"
         raise BadInput(
             "An attribute is a column of the nodes with declared values.",
-            next_step=f"Give attribute=, one of: {known}.",
+            next_step=f"Give an attribute, one of: {known}.",
         )
     return group_edges(privacy=facts.privacy, epsilon=epsilon, groups=groups, max_degree=_degree(facts, given))
 
@@ -178,5 +178,7 @@ def read_price(epsilon: Number | None) -> Number:
         epsilon: What was said.
     """
     if epsilon is None:
-        raise BadInput("A question about a network has a price.", next_step="Give epsilon=1, or what it may cost.")
+        raise BadInput(
+            "A question about a network has a price.", next_step="Give an epsilon: what it may cost, such as 1."
+        )
     return epsilon

@@ -96,7 +96,7 @@ class LinearRegression(Model):
         if design_of(self.wanted, domain).attributes[-1].numbers is None:
             raise BadInput(
                 "The target of a line is a number.",
-                next_step="Name a column of numbers without bins, or use LogisticRegression.",
+                next_step="Name a column of numbers without bins, or learn a classifier: a logistic model.",
             )
 
     def work(self, domain: Domain) -> Work:

@@ -81,7 +81,7 @@ class Model(ABC):
 
     def __post_init__(self) -> None:
         if isinstance(self.features, str) or not list(self.features):
-            raise BadInput("A model needs features.", next_step='Give a list, such as [Number("age", 17, 90)].')
+            raise BadInput("A model needs features.", next_step="Name one column at least that it sees.")
         names = [name_of(feature) for feature in self.wanted]
         if len(set(names)) < len(names):
             raise BadInput("A model names each column once.", next_step="Leave the second out.")

@@ -43,7 +43,10 @@ class SynthesisOptions(RunOptions, total=False):
 def tables_wanted(workload: Wanted, domain: Domain) -> dict[Columns, int]:
     """The tables that synthetic data shall be good at, each with its weight; or a refusal by name."""
     if isinstance(workload, str) or not isinstance(workload, int | Iterable):
-        raise BadInput("A workload is a number of columns, or a list of tables.", next_step="Give workload=3.")
+        raise BadInput(
+            "A workload is a number of columns, or a list of tables.",
+            next_step="Give a number such as 3, or tables by their columns.",
+        )
     if not isinstance(workload, int):
         named = [domain.ordered(columns) for columns in workload]
     else:
