@@ -74,8 +74,9 @@ def test_rows_are_written_paid_for_once_and_listed_for_who_paid(run, clinic, tmp
     assert (facts["replayed"], again["replayed"], again["rows"], spent(run)) == (False, True, 70, bill)
     rows = pa_csv.read_csv(tmp_path / "rows.csv")
     assert (rows.num_rows, rows.column_names) == (70, ["ward", "sex", "age"])
-    assert json.loads(run("releases", "--analyst", "alice", "--json")) == {"releases": ["mine"]}
-    assert run("releases").split() == ["mine"]
+    assert json.loads(run("releases", "--analyst", "alice", "--json"))["releases"] == ["mine"]
+    assert run("releases").split() == ["name", "kind", "by", "mine", "synthetic", "data", "alice"]
+    assert run("releases", "--analyst", "alice").split() == ["name", "kind", "mine", "synthetic", "data"]
     assert "free: asked before" in run("synth", "visits", *PRICE, "--dry-run", "--analyst", "alice")
     assert "free: asked before" in run(*asked[:-1])
 
@@ -141,8 +142,14 @@ def test_looks_are_told_once_they_are_on_disk_and_only_to_a_terminal(clinic, cap
 
 def test_the_owner_publishes_a_release_which_all_see_from_then_on_and_the_books_say_so(run, clinic):
     run("synth", "visits", *PRICE, "--method", "independent", "--name", "mine")
-    assert json.loads(run("releases", "--analyst", "alice", "--json")) == {"releases": []}
+    assert json.loads(run("releases", "--analyst", "alice", "--json")) == {"releases": [], "details": []}
     assert "not-answered" in run("releases", "--publish", "none", code=ExitCode.REFUSED)
     assert "mine is published" in run("releases", "--publish", "mine")
-    assert json.loads(run("releases", "--analyst", "alice", "--json")) == {"releases": ["mine"]}
-    assert "mine, to all" in run("ledger", "show", "--last", 1)
+    theirs = {"name": "mine", "kind": "synthesize", "by": None, "published": True}
+    assert json.loads(run("releases", "--analyst", "alice", "--json")) == {"releases": ["mine"], "details": [theirs]}
+    assert run("releases").split()[3:] == ["mine", "synthetic", "data", "the", "owner", "published"]
+    run("synth", "visits", "--rho", 0.02, "--method", "independent", "--name", "mine", "--analyst", "alice")
+    facts = json.loads(run("releases", "--json"))
+    assert facts["releases"] == ["mine"]
+    assert [(each["by"], each["published"]) for each in facts["details"]] == [("", True), ("alice", False)]
+    assert "mine, to all" in run("ledger", "show")

@@ -90,7 +90,7 @@ COMMANDS = {
         example="discreet graph friends triangles --epsilon 1",
     ),
     "releases": Late(
-        "synthesizing:list_releases", summary="List what was made under a name.", example="discreet releases"
+        "releasing:list_releases", summary="List what was made under a name.", example="discreet releases"
     ),
     "serve": Late(
         "serving:serve", summary="Serve a catalog over HTTP: an API and a page.", example="discreet serve --port 8000"

@@ -1,8 +1,7 @@
-"""`discreet synth` and `discreet releases`: synthetic rows of people's, their price before it is paid, and what there is already."""
+"""`discreet synth`: synthetic rows of people's, and their price before it is paid."""
 
 from __future__ import annotations
 
-from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,8 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from discreet.cli import runs
-from discreet.cli.books import place_of
-from discreet.cli.options import CATALOG, AnalystOption, ConfigOption, JsonOption, LedgerOption
+from discreet.cli.options import CATALOG, AnalystOption, ConfigOption, JsonOption
 from discreet.cli.printing import print_json
 from discreet.cli.progress import tell_reading
 from discreet.curator import Asking, Curator
@@ -43,10 +41,6 @@ Discover = Annotated[
 ]
 Out = Annotated[Path | None, typer.Option("--out", help="A new file for rows: .parquet or .csv.")]
 Report = Annotated[Path | None, typer.Option("--report", help="A new file for how good they are: .html.")]
-Publish = Annotated[
-    str | None,
-    typer.Option("--publish", help="Show this release to all; with --analyst, the one that they gave this name."),
-]
 RowsAbout = Annotated[
     int | None,
     typer.Option("--rows-about", min=1, help="With --dry-run: how many rows there are, if not what the catalog says."),
@@ -93,31 +87,6 @@ def synth(
     else:
         exactness = [] if plan.predicted is None else _exactness(plan.predicted, is_said=rows_about is not None)
         runs.show_plan(plan, {"tables": [f"{plan.tables:,} shall be good"], "exactness": exactness})
-
-
-def list_releases(
-    *,
-    publish: Publish = None,
-    where: LedgerOption = None,
-    config: ConfigOption = CATALOG,
-    analyst: AnalystOption = None,
-    as_json: JsonOption = False,
-) -> None:
-    """List the names of finished releases: of one analyst, or all. With --publish, show one to everybody from now on."""
-    with closing(place_of(where, config).open()) as books:
-        if publish is not None:
-            books.publish(publish, analyst=analyst)
-        names = [publish] if publish else books.named_releases(analyst=analyst)
-    if as_json:
-        print_json({"published" if publish else "releases": names})
-        return
-    if publish is not None:
-        typer.echo(f"{publish} is published: everybody may see it, and it is on the card")
-        return
-    for name in names:
-        typer.echo(name)
-    if not names:
-        typer.echo("nothing was made under a name yet: `discreet synth --name` does", err=True)
 
 
 def _exactness(predicted: Predicted, *, is_said: bool) -> list[str]:

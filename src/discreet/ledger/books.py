@@ -144,6 +144,16 @@ class Books:
             stored = {name for name, question in named if questions.is_free(draft.t, question, analyst)}
             return sorted(stored | naming.published(draft).keys())
 
+    def listed_releases(self, *, analyst: str | None) -> list[naming.Listed]:
+        """The same names, each with who gave it, as far as that is theirs to know, and whether all see it."""
+        with self.writer.reading() as draft:
+            draft.check_open(analyst)
+            return [
+                each
+                for each in naming.listed(draft, analyst)
+                if each.is_published or questions.is_free(draft.t, each.question, analyst)
+            ]
+
     def named_answer(self, name: str, *, analyst: str | None) -> bytes:
         """What was stored under a name that an analyst gave; for the owner their own, or else that of the first analyst by name. Else what is published."""
         with self.writer.reading() as draft:

@@ -5,6 +5,7 @@ find by its name.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from discreet.errors import NameTaken, NotAnswered
@@ -14,6 +15,18 @@ from discreet.ledger.running import COMPARE, NAME, PUBLISH
 
 MOST_NAMES = 8
 """That an analyst gives one release: each is kept for as long as the books."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A release by a name that it has."""
+
+    name: str
+    question: str
+    """The key that it was paid under."""
+    giver: str | None
+    """Who gave the name, the owner's being empty; None where it is another's, who is nobody's business."""
+    is_published: bool
 
 
 def check(draft: Draft, request: Request) -> None:
@@ -48,6 +61,20 @@ def given(draft: Draft, analyst: str | None) -> dict[str, str]:
 def published(draft: Draft) -> dict[str, str]:
     """The same of what is shown to all."""
     return {name: release.question for name, release in draft.running.published.items()}
+
+
+def listed(draft: Draft, analyst: str | None) -> list[Listed]:
+    """Every name that an analyst gave, or that anybody gave for the owner, and what is published beside."""
+    named, shown = draft.running.named, published(draft)
+    givers = sorted(named) if analyst is None else [analyst]
+    given = [
+        Listed(name, question, giver, shown.get(name) == question)
+        for giver in givers
+        for name, question in named.get(giver, {}).items()
+    ]
+    known = {(each.name, each.question) for each in given}
+    others = [Listed(name, question, None, True) for name, question in shown.items() if (name, question) not in known]
+    return sorted([*given, *others], key=lambda each: each.name)
 
 
 def seen(draft: Draft, analyst: str | None) -> dict[str, str]:

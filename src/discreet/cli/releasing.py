@@ -1,0 +1,80 @@
+"""`discreet releases`: what was made under a name, of which kind and by whom, and showing it to everybody."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import Annotated, Any
+
+import typer
+
+from discreet.answering.transcript import Transcript
+from discreet.cli.books import place_of
+from discreet.cli.options import CATALOG, AnalystOption, ConfigOption, JsonOption, LedgerOption
+from discreet.cli.printing import print_json
+from discreet.cli.tables import add_row, open_screen, plain_table
+from discreet.errors import NotAnswered
+from discreet.ledger import Ledger
+from discreet.ledger.naming import Listed
+
+Publish = Annotated[
+    str | None,
+    typer.Option("--publish", help="Show this release to all; with --analyst, the one that they gave this name."),
+]
+_KINDS = {
+    "synthesize": "synthetic data",
+    "tabulate": "tables",
+    "regions": "tables of regions",
+    "learn": "model",
+    "evaluate": "evaluation of a model",
+    "session": "session",
+}
+
+
+def list_releases(
+    *,
+    publish: Publish = None,
+    where: LedgerOption = None,
+    config: ConfigOption = CATALOG,
+    analyst: AnalystOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List finished releases by name, of one analyst, or all: of which kind, by whom, and which are published. With --publish, show one to everybody from now on."""
+    with closing(place_of(where, config).open()) as books:
+        if publish is not None:
+            books.publish(publish, analyst=analyst)
+            _tell_published(publish, as_json=as_json)
+            return
+        releases = [_facts(books, listed, analyst) for listed in books.listed_releases(analyst=analyst)]
+    if as_json:
+        names = list(dict.fromkeys(release["name"] for release in releases))
+        print_json({"releases": names, "details": releases})
+    elif releases:
+        _show(releases, is_owner=analyst is None)
+    else:
+        typer.echo("nothing was made under a name yet: `discreet synth --name` does", err=True)
+
+
+def _tell_published(name: str, *, as_json: bool) -> None:
+    if as_json:
+        print_json({"published": [name]})
+    else:
+        typer.echo(f"{name} is published: everybody may see it, and it is on the card")
+
+
+def _facts(books: Ledger, listed: Listed, analyst: str | None) -> dict[str, Any]:
+    try:
+        stored = books.seen_answer(listed.question, analyst=analyst)
+        kind = Transcript.decoded(stored).facts["purpose"]["kind"]
+    except NotAnswered:  # paid for under an earlier format, or taken out of the books since
+        kind = None
+    return {"name": listed.name, "kind": kind, "by": listed.giver, "published": listed.is_published}
+
+
+def _show(releases: list[dict[str, Any]], *, is_owner: bool) -> None:
+    """A line each; whose it is, for the owner alone."""
+    table = plain_table("name", "kind", *(["by"] if is_owner else []), "")
+    for release in releases:
+        by = [release["by"] or "the owner"] if is_owner else []
+        kind = _KINDS.get(release["kind"], release["kind"] or "—")
+        add_row(table, release["name"], kind, *by, "published" if release["published"] else "")
+    open_screen().print("", table, "", sep="\n")
