@@ -91,6 +91,16 @@ def test_stars_and_rumours_cost_nothing_beside_degrees(privacy, curators):
     assert curator.budget() == spent
 
 
+def test_an_engine_counts_public_nodes_without_noise_and_no_others(curators):
+    for privacy, curator in curators.items():
+        engine, friends = curator._engine, curator.declared.graphs["friends"]
+        if privacy == "edge":
+            assert engine.nodes_of(friends) > 0
+        else:
+            with pytest.raises(BadInput, match="private"):
+                engine.nodes_of(friends)
+
+
 def test_what_is_spent_on_edges_is_in_no_account_of_people_and_no_analysts(curators):
     with a_curator("edge") as curator:
         first = curator.graph("friends").edges(epsilon=0.5, analyst="ada")

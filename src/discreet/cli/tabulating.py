@@ -19,7 +19,7 @@ from discreet.cli.synthesizing import columns_in
 from discreet.cli.tables import indented, open_screen
 from discreet.curator import Asking
 from discreet.errors import BadInput
-from discreet.figures import amount
+from discreet.figures import amount, plus_minus
 from discreet.opening import open_curator
 from discreet.synthetic.files import KINDS, write_rows
 from discreet.workloads.face import TablesPlan
@@ -81,7 +81,7 @@ def tabulate(
     if as_json:
         print_json({**release.facts, "replayed": release.replayed, "out": out and str(out), "rows": rows.to_pylist()})
         return
-    runs.tell_made(release, f"{rows.num_rows:,} counts by {release.facts['strategy']}, each ± {_widest(rows)} or less")
+    runs.tell_made(release, f"{rows.num_rows:,} counts by {release.facts['strategy']}, each {_widest(rows)} or less")
     _show_counts(rows, is_written=out is not None)
     if out is not None:
         typer.echo(f"wrote {out}: {rows.num_rows:,} counts")
@@ -129,4 +129,6 @@ def _show_counts(rows: pa.Table, *, is_written: bool) -> None:
 
 
 def _widest(rows: Any) -> str:
-    return amount(max(rows["within"].to_pylist()))
+    """The largest ±, as the lines below have it: no less than it is."""
+    width = max(rows["within"].to_pylist())
+    return plus_minus(width, width)

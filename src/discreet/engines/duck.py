@@ -33,7 +33,7 @@ from discreet.engines.snapshot import DATA, Snapshot, Tell, open_snapshot
 from discreet.engines.standing import Standing
 from discreet.engines.tables import CodedRows
 from discreet.engines.watch import Watch
-from discreet.errors import Cancelled, EngineFailure, TooLarge
+from discreet.errors import BadInput, Cancelled, EngineFailure, TooLarge
 
 _REMEMBERED = 512
 _FEW = 2_000
@@ -162,7 +162,8 @@ class DuckEngine:
             cursor.close()
 
     def nodes_of(self, graph: Network) -> int:
-        assert self._catalog.tables[graph.nodes].is_public  # noqa: S101  of others nobody counts them without noise
+        if not self._catalog.tables[graph.nodes].is_public:
+            raise BadInput("How many people there are is private.", next_step="Ask the network how many edges it has.")
         return number_of_nodes(self._data.cursor(), graph, data=DATA)
 
     def take_back(self, question: threading.Event) -> None:

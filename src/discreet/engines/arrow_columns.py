@@ -1,0 +1,65 @@
+"""Columns of Arrow that an engine can read whatever stands in a cell: one that it cannot read is missing, and stops no other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+_LONGEST = {"s": 9 * 10**12, "ms": 9 * 10**15, "us": 9 * 10**18}
+"""Ticks of a unit, either way, whose microseconds are within 64 bits and the calendar."""
+
+
+def readable(column: Any) -> Any:
+    """The same column, where the engine would refuse all of it for one cell that it cannot read: such a cell is missing."""
+    kind, types = column.type, pa.types
+    if types.is_dictionary(kind):
+        return readable(pa.chunked_array([part.dictionary_decode() for part in column.chunks], kind.value_type))
+    if types.is_duration(kind) or (types.is_nested(kind) and _has_times(kind)):  # which no declared type can hold
+        return pa.chunked_array([pa.nulls(len(column), pa.string())])
+    if types.is_timestamp(kind) and kind.unit in _LONGEST:
+        most = _LONGEST[kind.unit]
+        return _between(column, column.cast(pa.int64()), -most, most)
+    if types.is_decimal(kind):
+        low, high = (Decimal((sign, (9,) * kind.precision, -kind.scale)) for sign in (1, 0))
+        return _between(column, column, low, high)
+    if types.is_primitive(kind) and not types.is_time(kind):  # whatever its bits are
+        return column
+    return pa.chunked_array([_without_invalid(part) for part in column.chunks], kind)
+
+
+def _between(column: Any, numbers: Any, low: int | Decimal, high: int | Decimal) -> Any:
+    """The same column without those cells whose numbers are beyond the ends."""
+    least, most = (pa.scalar(end, numbers.type) for end in (low, high))
+    inside = pc.and_(pc.less_equal(numbers, most), pc.greater_equal(numbers, least))
+    return pc.if_else(inside, column, pa.scalar(None, column.type))
+
+
+def _has_times(kind: Any) -> bool:
+    return pa.types.is_temporal(kind) or any(_has_times(kind.field(at).type) for at in range(kind.num_fields))
+
+
+def _without_invalid(part: Any) -> Any:
+    """The same array, where cells that Arrow itself finds wrong are missing."""
+    wrong = list(_invalid(part, 0))
+    if not wrong:
+        return part
+    places = np.arange(len(part))
+    return part.take(pa.array(places, mask=np.isin(places, wrong)))
+
+
+def _invalid(part: Any, start: int) -> Iterator[int]:
+    """The places of wrong cells, found by halves: whole arrays are checked many times faster than cells. A slice of lists has all that is in any."""
+    try:
+        part.validate(full=True)
+    except pa.ArrowInvalid:
+        if len(part) == 1:
+            yield start
+            return
+        first, second = np.array_split(np.arange(len(part)), 2)
+        yield from _invalid(part.take(pa.array(first)), start)
+        yield from _invalid(part.take(pa.array(second)), start + len(first))
