@@ -7,7 +7,7 @@ FROM python:3.12-slim AS build
 WORKDIR /build
 COPY requirements.lock pyproject.toml README.md LICENSE ./
 COPY src src
-COPY docs/errors.md docs/errors.md
+COPY docs/reference/errors.md docs/reference/errors.md
 RUN python -m venv /opt/discreet \
     && /opt/discreet/bin/pip install --no-cache-dir --require-hashes -r requirements.lock \
     && /opt/discreet/bin/pip install --no-cache-dir --no-deps --no-build-isolation .

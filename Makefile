@@ -61,7 +61,7 @@ chromium:
 
 setup: $(DEV)  ## create .venv with the runtime, pytest, mypy, ruff and lint-imports
 
-soak: $(DEV)  ## run the long statistical and crash tests; writes docs/soak.md
+soak: $(DEV)  ## run the long statistical and crash tests; writes docs/explanation/soak.md
 	$(BIN)/python -m tests.soak
 
 format: $(DEV)  ## format the Python code and fix what ruff can fix
@@ -87,7 +87,7 @@ frontend/node_modules: frontend/package-lock.json
 	npm --prefix frontend ci --silent --no-audit --no-fund
 	@touch $@
 
-bench: $(BENCH) $(PEERS_READY)  ## compare the speed with peers in one run; writes docs/benchmarks.md
+bench: $(BENCH) $(PEERS_READY)  ## compare the speed with peers in one run; writes docs/explanation/benchmarks.md
 	$(BENCH_VENV)/bin/python -m benchmarks.noise
 	$(BENCH_VENV)/bin/python -m benchmarks.accounting
 	$(BENCH_VENV)/bin/python -m benchmarks.workloads

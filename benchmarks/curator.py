@@ -224,7 +224,7 @@ def main() -> None:
     )
     if ours_failed or options.dry_run:
         print(body)
-        sys.exit("A question to Discreet failed; docs/benchmarks.md is as it was." if ours_failed else 0)
+        sys.exit("A question to Discreet failed; docs/explanation/benchmarks.md is as it was." if ours_failed else 0)
     write_section("curator", body)
 
 

@@ -1,4 +1,4 @@
-"""Where benchmark tables go: one marked section each in docs/benchmarks.md."""
+"""Where benchmark tables go: one marked section each in docs/explanation/benchmarks.md."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import platform
 import re
 from pathlib import Path
 
-PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
+PAGE = Path(__file__).parent.parent / "docs" / "explanation" / "benchmarks.md"
 
 
 def write_section(name: str, body: str) -> None:
@@ -18,7 +18,7 @@ def write_section(name: str, body: str) -> None:
     page = PAGE.read_text()
     pattern = re.compile(re.escape(begin) + ".*" + re.escape(end), re.DOTALL)
     if not pattern.search(page):
-        message = f"docs/benchmarks.md has no section {name}"
+        message = f"docs/explanation/benchmarks.md has no section {name}"
         raise SystemExit(message)
     PAGE.write_text(pattern.sub(lambda _: f"{begin}\n{body}\n{end}", page))
 

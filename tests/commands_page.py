@@ -1,11 +1,11 @@
-"""The lists of docs/cli.md, from the commands themselves: `python -m tests.commands_page` writes them."""
+"""The lists of docs/reference/cli.md, from the commands themselves: `python -m tests.commands_page` writes them."""
 
 from pathlib import Path
 
 from discreet.cli.app import COMMANDS, GROUPS
 from discreet.cli.exit_codes import ExitCode
 
-PAGE = Path(__file__).parent.parent / "docs" / "cli.md"
+PAGE = Path(__file__).parent.parent / "docs" / "reference" / "cli.md"
 
 
 def examples():

@@ -1,4 +1,4 @@
-"""`make soak`: the full counts, on fresh randomness, with the result written to docs/soak.md.
+"""`make soak`: the full counts, on fresh randomness, with the result written to docs/explanation/soak.md.
 
 The suite draws a million seeded samples a sampler, races twice and kills eight times. Here the samplers draw from the real, unseeded source, a thousand
 times as many; forks, races and kills are counted as the issues ask. A false alarm of a check is rarer than 1e-9.
@@ -69,7 +69,7 @@ from tests.sql.worlds import WORLDS, catalog_of, neighbours_of
 from tests.synthetic import test_audit
 from tests.synthetic.test_curator import die_and_go_on, everywhere
 
-PAGE = Path(__file__).parent.parent / "docs" / "soak.md"
+PAGE = Path(__file__).parent.parent / "docs" / "explanation" / "soak.md"
 SAMPLES = 10**9
 BATCH = 10**6
 FORKS = 500

@@ -26,7 +26,7 @@ def test_every_error_code_has_a_section_and_every_section_a_code():
     device = (ROOT / "src" / "discreet" / "local" / "client.py").read_text(encoding="utf-8")
     of_devices = set(re.findall(r"ClientRefused\(\s*\"([a-z-]+)\"", device))
     assert {"bad-store", "bad-budget", "cap-reached"} <= of_devices
-    assert {cls.code for cls in _error_classes()} | of_devices == _sections("errors.md")
+    assert {cls.code for cls in _error_classes()} | of_devices == _sections("reference/errors.md")
 
 
 def test_no_two_errors_share_a_code():
@@ -56,7 +56,7 @@ MECHANISMS = [
 def test_every_mechanism_says_what_it_does_guarantees_and_cites_and_has_a_section(cls):
     assert "Guarantee:" in cls.__doc__
     assert "Citation:" in cls.__doc__
-    assert cls.__name__ in _sections("mechanisms.md")
+    assert cls.__name__ in _sections("reference/mechanisms.md")
 
 
 @pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda page: page.name)
@@ -94,7 +94,7 @@ def test_the_figures_beside_the_examples_are_right():
     account, total, granted = accounting.open_filter(5, 1e-6), accounting.Charge(), 0
     while account.allows(total := total + accounting.Charge.of([Laplace(sensitivity=1, epsilon=0.05)])):
         granted += 1
-    assert f"{granted} at 0.05" in (DOCS / "accounting.md").read_text()
+    assert f"{granted} at 0.05" in (DOCS / "how-to/compose-losses.md").read_text()
 
 
 def test_every_command_is_in_the_docs():
@@ -113,10 +113,10 @@ def test_every_command_is_in_the_docs():
 
 
 def test_every_attack_has_a_row_in_the_table_of_the_lab_and_none_is_above_what_is_allowed():
-    """The table is made by `discreet attack all --table docs/attacks.md`; a level for all cells together."""
+    """The table is made by `discreet attack all --table docs/how-to/attack.md`; a level for all cells together."""
     from discreet import attacks
 
-    page = (DOCS / "attacks.md").read_text().partition("<!-- the lab's table begins -->")[2]
+    page = (DOCS / "how-to/attack.md").read_text().partition("<!-- the lab's table begins -->")[2]
     rows = {line.split(" | ")[0].strip("| "): line for line in page.splitlines() if line.startswith("| ")}
     assert set(attacks.names()) <= set(rows)
     for name in attacks.names():
@@ -130,7 +130,7 @@ def test_every_attack_has_a_row_in_the_table_of_the_lab_and_none_is_above_what_i
 def test_every_protocol_is_in_the_docs():
     from discreet.local.client import RANDOMIZERS
 
-    text = (DOCS / "local.md").read_text()
+    text = (DOCS / "how-to/collect.md").read_text()
     for name in RANDOMIZERS:
         assert f"`{name}`" in text, name
 
@@ -154,5 +154,5 @@ def test_the_list_of_functions_is_the_registrys():
     """`python -m tests.functions_page` writes it anew."""
     from tests.functions_page import page_with_functions
 
-    page = (DOCS / "sql.md").read_text()
+    page = (DOCS / "reference/sql.md").read_text()
     assert page_with_functions(page) == page

@@ -19,7 +19,7 @@ from tests.opening import begin_books
 from tests.server.conftest import free_port, wait_until_up
 
 ROOT = Path(__file__).parent.parent
-OPERATIONS = (ROOT / "docs" / "operations.md").read_text()
+OPERATIONS = (ROOT / "docs" / "how-to" / "operate.md").read_text()
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
 COMPOSE = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text())
 NOBODY = 10001

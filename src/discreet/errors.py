@@ -68,7 +68,7 @@
         └── LedgerEdited                  ledger-edited
 
 Each error says what is wrong, then what to do next. The text never carries data, an id or a time: an error message
-is a release like any other. Each code has a section in `docs/errors.md`; a test holds the two together.
+is a release like any other. Each code has a section in `docs/reference/errors.md`; a test holds the two together.
 """
 
 from __future__ import annotations

@@ -175,7 +175,7 @@ def test_lines_are_found_in_every_way_of_writing_a_key():
 
 
 def test_every_type_is_documented():
-    page = (Path(__file__).parents[2] / "docs" / "catalog.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "catalog.md").read_text()
     assert all(f"`{kind.value}`" in page for kind in Type)
 
 

@@ -1,4 +1,4 @@
-"""What is true of every command: it is listed in short, it begins at once, and its example in docs/cli.md runs."""
+"""What is true of every command: it is listed in short, it begins at once, and its example in docs/reference/cli.md runs."""
 
 import csv
 import json

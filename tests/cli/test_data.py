@@ -143,7 +143,7 @@ def test_a_dummy_of_rows_and_public_tables_has_them():
 
 def documented(folder):
     """The catalog that the documentation prints, with data."""
-    page = (Path(__file__).parents[2] / "docs" / "catalog.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "catalog.md").read_text()
     write_clinic(folder, patients=200, visits=3000)
     config = folder / "discreet.toml"
     config.write_text(re.search(r"```toml\n(.*?)```", page, re.DOTALL)[1])

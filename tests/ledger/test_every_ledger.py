@@ -211,7 +211,7 @@ def test_a_small_skew_is_waited_out_and_clocks_that_disagree_remark_on_each_othe
 
 
 def test_an_entry_is_what_the_documentation_says(where):
-    """docs/ledger.md: SHA-256 over canonical JSON, which an outsider can recompute with the standard library."""
+    """docs/explanation/ledger.md: SHA-256 over canonical JSON, which an outsider can recompute with the standard library."""
     import json
 
     ledger = a_ledger(where)

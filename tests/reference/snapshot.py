@@ -1,6 +1,6 @@
 """The rules of the snapshot in plain Python: from raw rows and a catalog to canonical values, owners, ranks and numbers.
 
-Written from the rules in docs/guarantees.md, independently of the engine that stores them. `read_snapshot` takes what an
+Written from the rules in docs/explanation/guarantees.md, independently of the engine that stores them. `read_snapshot` takes what an
 engine has stored instead, so that the interpreter can start from the same rows and ranks.
 """
 

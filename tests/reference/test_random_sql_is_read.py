@@ -16,7 +16,7 @@ from tests.sql.worlds import HAND_MADE, catalog_of, engine_of, random_world
 
 CATALOG = catalog_of()
 OTHERWISE = ("EXP(", "LN(", "SQRT(", " / ", "INTERVAL", "DATE_TRUNC", "9223372036854775807", "NOT IN (SELECT")
-"""Where DuckDB means something else than docs/sql.md says: infinities, timestamps, wider integers, NULLs of NOT IN."""
+"""Where DuckDB means something else than docs/reference/sql.md says: infinities, timestamps, wider integers, NULLs of NOT IN."""
 
 
 class Counts(Texts):

@@ -1,7 +1,7 @@
 """Privacy filters: whether one more release fits, when every release may depend on the answers before it.
 
 An analyst chooses the next question after seeing the last answer, so an account cannot use theorems about fixed lists.
-Each filter here is proved valid for adaptive parameters in `docs/proofs/accounting.md`. A filter sees only totals, so a
+Each filter here is proved valid for adaptive parameters in `docs/explanation/proofs/accounting.md`. A filter sees only totals, so a
 decision takes the same time however long the history is.
 """
 
@@ -102,7 +102,7 @@ class HybridFilter(Filter):
     """Either the pure epsilons or the rhos stay within the cap; half of delta is for converting rho, half for selections.
 
     Valid without further delta: histories that end while the pure sum holds lose at most epsilon; on all others it makes
-    the decisions of the zCDP filter (`docs/proofs/accounting.md`).
+    the decisions of the zCDP filter (`docs/explanation/proofs/accounting.md`).
     Citation: Feldman, Zrnic 2021 (arXiv:2008.11193) and Whitehouse et al. 2023 (arXiv:2203.05481) for the zCDP filter.
     """
 

@@ -1,6 +1,6 @@
 """The error that nobody can avoid: lower bounds for whatever keeps a guarantee, beside what the mechanisms here achieve.
 
-Each `Limit` says whether it is proved (`docs/proofs/limits.md`) or an order of magnitude, for which neighbours, by which
+Each `Limit` says whether it is proved (`docs/explanation/proofs/limits.md`) or an order of magnitude, for which neighbours, by which
 formula, and who showed it. A proved one holds for every mechanism with that guarantee, on some data.
 """
 

@@ -3,7 +3,7 @@
 A distribution lives on the multiples of a step. It is made from a privacy profile alone, by connecting its dots:
 between grid points the hockey-stick curve is convex in e^epsilon, so the straight line between two dots lies above it,
 and the distribution whose curve that line is dominates the mechanism. Composition is convolution. What is cut off at the
-top goes to infinity, what is cut off at the bottom is moved up: both only add loss. `docs/proofs/accounting.md`.
+top goes to infinity, what is cut off at the bottom is moved up: both only add loss. `docs/explanation/proofs/accounting.md`.
 
 Citation: Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022 (arXiv:2207.04380); Zhu, Dong, Wang 2022 (arXiv:2106.08567).
 """

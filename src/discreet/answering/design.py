@@ -1,7 +1,7 @@
 """What a model sees of coded rows: a vector of whole numbers for each row, and how far one person can move what is added up of it.
 
 The vector begins with SCALE. A column is then one number from -SCALE to SCALE, or a cell for each code: SCALE in the cell of the row's code and 0 in the
-others. The norms are proved in `docs/proofs/learning.md`.
+others. The norms are proved in `docs/explanation/proofs/learning.md`.
 """
 
 from __future__ import annotations

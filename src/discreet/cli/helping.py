@@ -20,7 +20,7 @@ _LINK = re.compile(r"\[([^\]]+)\]\([^)]+\)")
 
 @cache
 def meanings() -> dict[str, str]:
-    """Every error code with what docs/errors.md says about it, as plain paragraphs."""
+    """Every error code with what docs/reference/errors.md says about it, as plain paragraphs."""
     page = files("discreet.cli").joinpath("errors.md").read_text(encoding="utf-8")
     sections = [section.partition("\n") for section in page.split("\n## ")[1:]]
     return {code: _LINK.sub(r"\1", text).strip() for code, _, text in sections}

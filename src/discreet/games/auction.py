@@ -29,7 +29,7 @@ class DigitalGoods:
     """Choose a price by the revenue it would bring, with the exponential mechanism. Who values the good at the price or more buys.
 
     A buyer more raises all revenues or leaves them, and so does one who offers more: they move one way, and half the noise
-    is enough (`docs/proofs/choice.md`), whether buyers come, go, or change their offers.
+    is enough (`docs/explanation/proofs/choice.md`), whether buyers come, go, or change their offers.
 
     Args:
         prices: What may be asked, public.

@@ -275,7 +275,7 @@ class FiniteClass(Classifier):
         """How many people are enough for an error of at most `alpha` in 1 - `beta` of all runs, if some hypothesis never errs.
 
         max(8 ln(2|C|/beta)/alpha, 4 (ln|C| + ln(2/beta))/(alpha epsilon)), with 2 in place of the 4 under add-remove
-        (`docs/learning.md`).
+        (`docs/how-to/learn-models.md`).
 
         Args:
             alpha: The error on people who are yet to come.

@@ -1,4 +1,4 @@
-"""A release as JSON that an outsider can read, price again and convert (`docs/ledger.md`), and back."""
+"""A release as JSON that an outsider can read, price again and convert (`docs/explanation/ledger.md`), and back."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ def repeated_loss(keep: int, again: int, outputs: int, reports: int) -> Fraction
     """What `reports` reports that repeat one permanent answer out of `outputs` cost together, exactly but for rounding.
 
     The answer is the truth with probability keep / 2**64 and a report is the answer with again / 2**64, else any other.
-    The worst reports all name one truth and none names the other (docs/proofs/local.md, "Two rounds").
+    The worst reports all name one truth and none names the other (docs/explanation/proofs/local.md, "Two rounds").
     """
     others = outputs - 1
     first_odds = Fraction(keep * others, WORD - keep)

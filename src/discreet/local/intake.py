@@ -1,7 +1,7 @@
 """The door of a book of messages: each counts once, no sender goes beyond its cap, and no task fills the disk.
 
 Numbers and senders of messages are kept by days: for one whole day, or for the task's epoch where that is longer. Then
-they are forgotten, so that what is kept does not grow with what was counted. `docs/local.md` says what that means for a
+they are forgotten, so that what is kept does not grow with what was counted. `docs/how-to/collect.md` says what that means for a
 message that comes again. An epoch that never ends keeps them until the task is closed, and so many at most; numbers of a
 shuffler's batches, which are few, are kept so in every task.
 """

@@ -97,7 +97,7 @@ class AdaptiveBudget(Mechanism):
 class Adaptive(AdaptiveBudget):
     """Run mechanisms chosen along the way, as long as their zCDP adds up to at most `rho`.
 
-    Guarantee: rho-zCDP, for every way of choosing the next mechanism and its parameters from the outcomes so far (`docs/proofs/accounting.md`).
+    Guarantee: rho-zCDP, for every way of choosing the next mechanism and its parameters from the outcomes so far (`docs/explanation/proofs/accounting.md`).
     Citation: Whitehouse, Ramdas, Rogers, Wu 2023 (arXiv:2203.05481), the zCDP filter; Feldman, Zrnic 2021 (arXiv:2008.11193) for Rényi.
 
     Args:

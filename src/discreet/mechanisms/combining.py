@@ -95,7 +95,7 @@ class Combination(ABC):
 class Measurement(Mechanism):
     """Combine counts as a public rule says, add integer noise to each number, and keep what the rule keeps.
 
-    Guarantee: that of `noise`, whose sensitivity is the reach of the combination times the rows of a person (`docs/proofs/workloads.md`).
+    Guarantee: that of `noise`, whose sensitivity is the reach of the combination times the rows of a person (`docs/explanation/proofs/workloads.md`).
     Citation: Li, Miklau, Hay, McGregor, Rastogi 2015, "The matrix mechanism".
 
     Args:

@@ -61,7 +61,7 @@ def response_renyi(epsilon: float, order: float, *, categories: int) -> float:
 def pure_rho(epsilon: Fraction) -> Fraction:
     """The least rho for which every epsilon-DP mechanism is rho-zCDP: epsilon tanh(epsilon / 2), rounded up.
 
-    Citation: Harrison, Manurangsi 2025 (arXiv:2510.25746); the proof is short and in `docs/proofs/accounting.md`. It is the
+    Citation: Harrison, Manurangsi 2025 (arXiv:2510.25746); the proof is short and in `docs/explanation/proofs/accounting.md`. It is the
     Kullback-Leibler divergence of randomized response, and less than epsilon**2 / 2 (Bun, Steinke 2016, proposition 3.3).
     """
     bits = 96 + 2 * epsilon.denominator.bit_length()  # epsilon may be tiny, and 1 - e^-epsilon with it
@@ -118,7 +118,7 @@ def zcdp_deltas(rho: float, at: Floats) -> Floats:
 def laplace_renyi(shift: int, scale: float, order: float) -> float:
     """The Rényi divergence of discrete Laplace noise from itself moved by `shift`, in closed form.
 
-    Three parts: left of both centres, right of both, and the geometric series between them (`docs/proofs/laplace.md`).
+    Three parts: left of both centres, right of both, and the geometric series between them (`docs/explanation/proofs/laplace.md`).
     """
     if order > _LARGEST_ORDER or shift / scale > _LARGEST_LOSS:
         return _padded(shift / scale)

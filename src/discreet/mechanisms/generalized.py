@@ -35,7 +35,7 @@ class GeneralizedExponential(SolvedForEpsilon):
     exponential mechanism takes a small one.
     Guarantee: epsilon-DP, and zCDP with rho = epsilon**2 / 8, if one person moves score i by at most sensitivity i.
     Citation: Raskhodnikova, Smith 2016, "Lipschitz Extensions for Node-Private Graph Statistics and the Generalized
-    Exponential Mechanism" (arXiv:1504.07912); proof in `docs/proofs/choice.md`.
+    Exponential Mechanism" (arXiv:1504.07912); proof in `docs/explanation/proofs/choice.md`.
 
     Args:
         sensitivities: How far one person can move each score, in the order of the candidates.

@@ -1,6 +1,6 @@
 """Tails of the discrete Gaussian, enclosed: exact sums where they are short, integrals around them where they are long.
 
-`docs/proofs/gaussian.md` proves both enclosures.
+`docs/explanation/proofs/gaussian.md` proves both enclosures.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class Quantile(SolvedForEpsilon):
     moves it by at most max(q, 1-q), replacing one by at most 1, and moving one from a group to another by max(q, 1-q)
     in each of the two. The outermost candidates hold every rank beyond them,
     so some candidate always scores 0, and with shift = -error the choice lies above the quantile no more often than
-    the error allows: that is how intervals are made (`docs/proofs/quantile.md`).
+    the error allows: that is how intervals are made (`docs/explanation/proofs/quantile.md`).
     Guarantee: epsilon-DP for at most `rows` values per person, under `neighbours`; rho = epsilon**2 / 8. The same for
     many groups at once, if these rows are all that a person has in all groups together and, under replace-one, the
     mechanism is `grouped`.

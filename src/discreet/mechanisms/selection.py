@@ -95,7 +95,7 @@ class _MonotoneSelection(_Selection):
 
     @property
     def rate(self) -> Fraction:
-        """Epsilon / (2 sensitivity), or epsilon / sensitivity where scores move one way (`docs/proofs/choice.md`)."""
+        """Epsilon / (2 sensitivity), or epsilon / sensitivity where scores move one way (`docs/explanation/proofs/choice.md`)."""
         return exact(self.epsilon) / ((1 if self.monotone else 2) * exact(self.sensitivity))
 
 
@@ -162,7 +162,7 @@ class NoisyMax(_Selection):
     """Add discrete Laplace noise of scale 2 sensitivity / epsilon to every score; the first of the largest wins.
 
     Guarantee: epsilon-DP. With the other scores' noise fixed, a candidate wins when its own noise reaches a threshold
-    that moves by at most 2 sensitivity; ties go to the lower index, which the threshold takes in (`docs/proofs/choice.md`).
+    that moves by at most 2 sensitivity; ties go to the lower index, which the threshold takes in (`docs/explanation/proofs/choice.md`).
     Citation: Dwork, Roth 2014, claim 3.9 (there for continuous noise).
 
     Args:

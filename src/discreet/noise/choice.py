@@ -1,7 +1,7 @@
 """Exact selection: one index out of many, by exponential weights or by permute-and-flip.
 
 Scores are integers (callers put reals on a grid first). Both selectors touch every candidate once, whatever the scores,
-so the time tells nothing about the winner. The proofs are in `docs/proofs/choice.md`.
+so the time tells nothing about the winner. The proofs are in `docs/explanation/proofs/choice.md`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A run is a number of neighbouring candidates with one score; its weight is their number times theirs. Weights are turned
 into 64-bit integers, which add up without error, so one running sum over all groups (modulo 2**64) serves each of them.
-Every run takes the same work. The proof is in `docs/proofs/choice.md`.
+Every run takes the same work. The proof is in `docs/explanation/proofs/choice.md`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """exp in integers: bounds that are true by construction, to any number of bits.
 
 Only integer additions, multiplications and divisions, each rounded in a stated direction, so no library's `exp` has to
-be believed. The proof is in `docs/proofs/coins.md`.
+be believed. The proof is in `docs/explanation/proofs/coins.md`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A float exp(-a) whose error is proved from IEEE 754 additions and multiplications alone.
 
 exp(-a) = exp(-m/256) * exp(-r), m = floor(256 a), 0 <= r < 1/256: the first factor from a table made of integer
-enclosures, the second by its series to the fourth power. `docs/proofs/coins.md` bounds the relative error by 2**-43,
+enclosures, the second by its series to the fourth power. `docs/explanation/proofs/coins.md` bounds the relative error by 2**-43,
 including exponents that are themselves off by 2**-44; we leave room and call it 2**-42.
 """
 

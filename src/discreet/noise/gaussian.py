@@ -1,7 +1,7 @@
 """Discrete Gaussian noise, by rejection from the discrete Laplace.
 
 Citation: Canonne, Kamath, Steinke 2020 (arXiv:2004.00010), algorithm 3. The proof that ours is the same distribution,
-float shortcut included, is in `docs/proofs/gaussian.md`.
+float shortcut included, is in `docs/explanation/proofs/gaussian.md`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Exact rungs of a ladder: how far from the value a draw lands when wider rungs are further away.
 
 Rung 0 has weight 1; rung k >= 1 has weight 2 I(k-1) q**k, where I(t) = min(local + t, most). No rung is rejected and
-none is looked up: the law is a mixture of three geometric ones. The proof is in `docs/proofs/choice.md`.
+none is looked up: the law is a mixture of three geometric ones. The proof is in `docs/explanation/proofs/choice.md`.
 """
 
 from __future__ import annotations

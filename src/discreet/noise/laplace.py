@@ -3,7 +3,7 @@
 If P(G = k) is proportional to q**k, the binary digits of G are independent: digit i is 1 with probability
 q**(2**i) / (1 + q**(2**i)). The two-sided Z with P(Z = z) proportional to q**|z| is G with probability 1 / (1 + q) and
 -1 - G otherwise; in two's complement that is G with every bit flipped. So a sample is a handful of independent coins,
-the same number for every sample, and nothing is ever rejected. The proof is in `docs/proofs/laplace.md`.
+the same number for every sample, and nothing is ever rejected. The proof is in `docs/explanation/proofs/laplace.md`.
 """
 
 from __future__ import annotations

@@ -125,7 +125,7 @@ class Given:
 class Textbook:
     """Private multiplicative weights: even weights at first, an update at every alarm, and as many alarms as there can be.
 
-    Guarantee: with a chance of 95 %, no alarm is the last, and no answer is further off than its terms say (`docs/proofs/sessions.md`).
+    Guarantee: with a chance of 95 %, no alarm is the last, and no answer is further off than its terms say (`docs/explanation/proofs/sessions.md`).
     Citation: Hardt, Rothblum 2010; Dwork, Roth 2014, section 4.2.
     """
 

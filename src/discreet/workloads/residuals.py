@@ -4,7 +4,7 @@ For columns A with nᵢ cells each, P = ⊗(I − 11ᵀ/nᵢ) takes from a table
 S = ⊗(1 | −I) subtracts from each cell's first neighbour. S = SP, so the output has the law of S(N·P·x + z), and one row moves N·P·x less than it moves N·x: that is what is paid for. The noisy table
 itself would cost more, and is never kept.
 
-Citation: Xiao, He, Zhang, Kifer 2023 (arXiv:2305.08175), "ResidualPlanner"; the integers are ours (`docs/proofs/workloads.md`).
+Citation: Xiao, He, Zhang, Kifer 2023 (arXiv:2305.08175), "ResidualPlanner"; the integers are ours (`docs/explanation/proofs/workloads.md`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What earlier releases have measured of the same rows, in the estimates of a workload: numbers that a plan measures too, which are averaged with its own.
 
 Two measurements of the same combination are independent, and their precisions add up. A noisy table is one of its cells, and one over more columns is one of every residual within it: noise
-that is alike in all cells has parts in the residuals of different columns that are not correlated (`docs/proofs/workloads.md`).
+that is alike in all cells has parts in the residuals of different columns that are not correlated (`docs/explanation/proofs/workloads.md`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Projective geometry response for many people: encode by tables, decode by Fourier transforms over the field.
 
 A report supports the values whose points are orthogonal to the reported one. How many reports are orthogonal to each
-point is a Radon transform; it is found dimension by dimension (the derivation is in `docs/proofs/local.md`).
+point is a Radon transform; it is found dimension by dimension (the derivation is in `docs/explanation/proofs/local.md`).
 """
 
 from __future__ import annotations
