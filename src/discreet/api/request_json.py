@@ -1,0 +1,58 @@
+"""Requests as JSON: what a remote curator sends is what a server reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING
+from typing import Any, TypeVar
+
+from discreet.answering.wire import parameter_facts, read_parameters
+from discreet.api.requests.base import HTTP, Request, params
+from discreet.exact import exact
+
+AnyRequest = TypeVar("AnyRequest", bound=Request[Any, Any])
+
+
+def _number(value: Any) -> int | float:
+    number = exact(value)
+    return int(number) if number.denominator == 1 else float(number)
+
+
+def _marginals(value: Any) -> Any:
+    return value if isinstance(value, int) else [list(columns) for columns in value]
+
+
+def _prices(value: Mapping[str, Any]) -> dict[str, int | float]:
+    return {name: _number(price) for name, price in value.items()}
+
+
+_TO_JSON: dict[str, Callable[[Any], Any]] = {
+    "Counts": dict,
+    "Marginals": _marginals,
+    "Number": _number,
+    "Parameters": parameter_facts,
+    "Prices": _prices,
+    "str | Table": str,
+}
+"""By the name of a type; values of all other types are JSON already."""
+_FROM_JSON: dict[str, Callable[[Any], Any]] = {"Parameters": read_parameters}
+
+
+def request_to_json(request: Request[Any, Any]) -> dict[str, Any]:
+    """The parameters that differ from their defaults, as JSON."""
+    given = [(each, getattr(request, each.name)) for each in params(type(request), where=HTTP)]
+    return {
+        each.name: _TO_JSON.get(each.type, _itself)(value)
+        for each, value in given
+        if each.default is MISSING or value != each.default
+    }
+
+
+def request_from_json(kind: type[AnyRequest], data: Mapping[str, Any], **more: Any) -> AnyRequest:
+    """The request again; `more` is what JSON does not carry."""
+    readers = {each.name: _FROM_JSON.get(each.type, _itself) for each in params(kind, where=HTTP)}
+    return kind(**{name: readers[name](value) for name, value in data.items()}, **more)
+
+
+def _itself(value: Any) -> Any:
+    return value

@@ -1,0 +1,44 @@
+"""`synthesize`: synthetic rows of protected rows."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY
+from typing import TYPE_CHECKING, ClassVar
+
+from discreet.api.requests.base import TableRunRequest, param, request
+from discreet.api.requests.types import Marginals, Prices
+
+if TYPE_CHECKING:
+    from discreet.sql.builder import Table
+    from discreet.synthetic.face import SynthesisPlan
+    from discreet.synthetic.release import SyntheticRelease
+
+
+@request
+class SynthesizeRequest(TableRunRequest["SyntheticRelease", "SynthesisPlan"]):
+    """Fit a private model of a table and sample synthetic rows from it.
+
+    The run is charged once, before it reads protected rows. If it is interrupted, the same call resumes it without a
+    second charge.
+    """
+
+    path: ClassVar[str] = "/v1/synthesize"
+    plan_path: ClassVar[str] = path
+
+    source: str | Table = param("Table name, or a SELECT that returns protected rows.", max_length=20_000, min_length=1)
+    _: KW_ONLY
+    workload: Marginals = param(
+        "Marginals to preserve: all k-way marginals (an integer), or lists of column names.", default=3
+    )
+    method: str = param("Synthesis method.", default="aim")
+    discover: Prices | None = param(
+        "Columns whose values are not declared, each with the epsilon to find them, in addition to the cost of the run.",
+        default=None,
+        max_length=32,
+    )
+    rows_about: int | None = param(
+        "Only for a plan: the number of rows to assume, if the catalog's `rows_about` is wrong.",
+        default=None,
+        ge=1,
+        le=2**40,
+    )

@@ -1,0 +1,51 @@
+"""Methods made from requests: the parameters of a request are the parameters of its verb, for the type checker and for `help()`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast
+
+from discreet.api.requests.base import Plan, Request, T, params
+
+P = ParamSpec("P")
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+class Executor(Protocol):
+    """What takes requests."""
+
+    def execute(self, request: Request[T, Any], /) -> T:
+        """Charge for a request and return its result."""
+
+    def plan(self, request: Request[Any, Plan], /) -> Plan:
+        """Say what a request would cost and return. Nothing is spent."""
+
+
+def verb(kind: Callable[P, Request[T, Any]]) -> Callable[Concatenate[Any, P], T]:
+    """The method that executes a request."""
+
+    def call(api: Executor, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return api.execute(kind(*args, **kwargs))
+
+    return _described(call, kind, str(kind.__doc__))
+
+
+def plan_verb(kind: Callable[P, Request[Any, Plan]], doc: str) -> Callable[Concatenate[Any, P], Plan]:
+    """The method that plans a request: `doc` says what its plan tells."""
+
+    def call(api: Executor, /, *args: P.args, **kwargs: P.kwargs) -> Plan:
+        return api.plan(kind(*args, **kwargs))
+
+    return _described(call, kind, doc)
+
+
+def _described(method: Method, kind: Callable[..., Any], doc: str) -> Method:
+    """Give a method the signature and the documentation of its request."""
+    taken = params(cast("type[Request[Any, Any]]", kind))
+    known = inspect.signature(kind).parameters
+    own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+    method.__signature__ = inspect.Signature([own, *(known[each.name] for each in taken)])  # type: ignore[attr-defined]  # what `inspect` looks for
+    entries = "".join(f"\n    {each.name}: {each.doc}" for each in taken)
+    method.__doc__ = f"{inspect.cleandoc(doc)}\n\nArgs:{entries}" if entries else inspect.cleandoc(doc)
+    return method
