@@ -10,9 +10,8 @@ import httpx
 
 from discreet.answering.release_files import MEDIA_TYPE, read_release
 from discreet.answering.wire import parameter_facts
-from discreet.errors import DiscreetError, EngineFailure, QueryRefused, Unreachable
+from discreet.errors import DiscreetError, EngineFailure, QueryRefused, TextSpan, Unreachable
 from discreet.exact import exact
-from discreet.place import Place
 from discreet.sql.builder import Table
 
 
@@ -102,7 +101,7 @@ def checked(response: httpx.Response) -> dict[str, Any]:
     kind = _by_code().get(refusal.get("code", ""), DiscreetError)
     error = kind(refusal.get("message", "The server refused."), next_step=refusal.get("next_step", "Ask its owner."))
     if isinstance(error, QueryRefused):
-        error.place = Place(**refusal["place"]) if refusal.get("place") else None
+        error.place = TextSpan(**refusal["place"]) if refusal.get("place") else None
         error.instead = tuple(refusal.get("instead", ()))
     raise error
 

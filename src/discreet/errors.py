@@ -74,9 +74,16 @@ is a release like any other. Each code has a section in `docs/reference/errors.m
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
-from discreet.place import Place
+
+class TextSpan(NamedTuple):
+    """Part of a text: characters from `start` up to `end`; lines and columns begin at 1."""
+
+    start: int
+    end: int
+    line: int
+    column: int
 
 
 class DiscreetError(Exception):
@@ -202,7 +209,7 @@ class QueryRefused(DiscreetError):
 
     def __init__(self, problem: str, *, next_step: str, instead: Sequence[str] = ()) -> None:
         super().__init__(problem, next_step=next_step)
-        self.place: Place | None = None
+        self.place: TextSpan | None = None
         self.asked = ""
         self.span: tuple[int, int] | None = None
         self.instead = tuple(instead)

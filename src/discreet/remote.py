@@ -9,9 +9,9 @@ from urllib.parse import quote
 
 import pyarrow as pa
 
-from discreet.answering.face import WatchFace
 from discreet.answering.facts import WatchFacts, read_facts
 from discreet.answering.shown import Ends, Interval, Shown
+from discreet.answering.watch_face import WatchFace
 from discreet.answering.wire import read_array, read_ends, read_half_widths, read_intervals, read_type
 from discreet.errors import UnknownSession
 from discreet.exact import Number, exact, read_level

@@ -17,11 +17,11 @@ from discreet.algebra.after import Estimate, Release
 from discreet.algebra.digest import FORMAT, Json, canonical, digest, question_tree
 from discreet.algebra.question import Kind, Measure, Question
 from discreet.answering.effort import seconds_of
-from discreet.answering.face import WatchFace
 from discreet.answering.facts import Look, WatchFacts
 from discreet.answering.pipeline import Asking, CellAbove, Desk, Pipeline
 from discreet.answering.plan import Plan
 from discreet.answering.pricing import norms
+from discreet.answering.watch_face import WatchFace
 from discreet.errors import AccountFrozen, BadInput, EngineFailure, LedgerDamaged, NotAllowed, NotAnswered
 from discreet.exact import Number, exact, read_count
 from discreet.ledger import Request, Reservation

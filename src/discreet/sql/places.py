@@ -10,8 +10,7 @@ from sqlglot import exp
 from sqlglot.errors import ParseError
 
 from discreet.catalog import Catalog
-from discreet.errors import NotAllowed, QueryRefused, UnknownName
-from discreet.place import Place
+from discreet.errors import NotAllowed, QueryRefused, TextSpan, UnknownName
 
 _MOST_NAMES = 3
 
@@ -33,7 +32,7 @@ def places_in(sql: str) -> Iterator[None]:
         yield
     except QueryRefused as refusal:
         if refusal.span is not None:
-            refusal.place, refusal.asked = Place.of(sql, *refusal.span), sql
+            refusal.place, refusal.asked = _span_of(sql, *refusal.span), sql
         raise
 
 
@@ -82,3 +81,8 @@ def unknown_table(name: str, known: Iterable[str], catalog: Catalog) -> QueryRef
         f"{graph.edges.name} has the edges of the network {graph.name}, each of which belongs to two people: no question reads them.",
         next_step=f'Ask the network: graph("{graph.name}").edges(epsilon=1), or discreet graph {graph.name} edges --epsilon 1.',
     )
+
+
+def _span_of(text: str, start: int, end: int) -> TextSpan:
+    before = text[:start]
+    return TextSpan(start, end, before.count("\n") + 1, start - before.rfind("\n"))
