@@ -13,12 +13,12 @@ from typing import Any
 
 from discreet.accounting import open_filter
 from discreet.accounting.charges import PRICES, Charge
+from discreet.core.loss import Neighbours
 from discreet.ledger import Entry, Ledger
 from discreet.ledger.accounts import DATASET, analyst_account, load_all, save
 from discreet.ledger.entries import canonical
 from discreet.ledger.releases import describe
 from discreet.ledger.seals import Seals
-from discreet.loss import Neighbours
 from discreet.mechanisms import Laplace
 
 PRICE = Laplace(sensitivity=1, epsilon=1e-6)

@@ -26,9 +26,9 @@ from benchmarks.grown import grow
 from benchmarks.report import table, where, write_section
 from discreet.answering.books import balances, card, history
 from discreet.catalog import parse_catalog
+from discreet.core.loss import Neighbours
 from discreet.ledger import Ledger, Request, verify
 from discreet.ledger.checkpoint import EVERY
-from discreet.loss import Neighbours
 
 SIZES = (1_000, 10_000, 100_000)
 LARGEST = 1_000_000

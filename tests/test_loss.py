@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet import Loss
+from discreet.core.exact import exact, power_of_two_below, rounded_up
 from discreet.errors import BadDelta, BadEpsilon
-from discreet.exact import exact, power_of_two_below, rounded_up
 
 positive = st.fractions(min_value=0, max_value=10**6, max_denominator=10**12)
 

@@ -7,8 +7,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from discreet.core.loss import Loss, Neighbours
 from discreet.errors import DiscreetError
-from discreet.loss import Loss, Neighbours
 
 if TYPE_CHECKING:
     from discreet.catalog import Catalog

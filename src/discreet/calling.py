@@ -10,8 +10,8 @@ import httpx
 
 from discreet.answering.release_files import MEDIA_TYPE, read_release
 from discreet.answering.wire import parameter_facts
+from discreet.core.exact import exact
 from discreet.errors import DiscreetError, EngineFailure, QueryRefused, TextSpan, Unreachable
-from discreet.exact import exact
 from discreet.sql.builder import Table
 
 

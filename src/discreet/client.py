@@ -23,9 +23,10 @@ from discreet.answering.run_options import RunOptions
 from discreet.answering.run_release import RunRelease
 from discreet.answering.wire import parameter_facts
 from discreet.calling import Caller, checked, named, run_body
+from discreet.core.exact import Number, exact
+from discreet.core.loss import Loss
+from discreet.core.number_format import CONFIDENCE
 from discreet.errors import BadInput
-from discreet.exact import Number, exact
-from discreet.figures import CONFIDENCE
 from discreet.graphs.face import GraphsFace, unknown_graph
 from discreet.learning.classifier import Classifier
 from discreet.learning.deciding import Decider
@@ -35,7 +36,6 @@ from discreet.learning.features import Feature
 from discreet.learning.model import Model
 from discreet.learning.moments import Moments
 from discreet.learning.wire import decider_facts, model_facts
-from discreet.loss import Loss
 from discreet.remote import RemoteAnswer, RemoteGraph, RemoteSession, RemoteWatch
 from discreet.sessions.asking import SessionOptions
 from discreet.sessions.face import SessionPlan, SessionsFace

@@ -29,13 +29,13 @@ from discreet.answering.widths import width_of
 from discreet.catalog import Catalog
 from discreet.catalog.public import facts_of, graphs_of, trees_of
 from discreet.comparing.curating import ComparesReal
+from discreet.core.exact import Number, exact, read_sensitivity
+from discreet.core.loss import Loss
 from discreet.engines import Engine, Places
 from discreet.errors import BadInput, NotAnswered, ScaleOutOfRange, TooLarge
-from discreet.exact import Number, exact, read_sensitivity
 from discreet.graphs.curating import AnswersGraphs
 from discreet.learning.curating import LearnsModels
 from discreet.ledger import Ledger
-from discreet.loss import Loss
 from discreet.mechanisms.base import least
 from discreet.sessions.curating import OpensSessions
 from discreet.sessions.room import Room

@@ -15,9 +15,9 @@ import pyarrow as pa
 
 from discreet.answering.facts import CatalogFacts
 from discreet.client import RemoteCurator
+from discreet.core.exact import Number
+from discreet.core.number_format import CONFIDENCE
 from discreet.errors import BadInput, DiscreetError, QueryRefused
-from discreet.exact import Number
-from discreet.figures import CONFIDENCE
 
 apilevel = "2.0"
 threadsafety = 1

@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import quote
 
 from discreet import dbapi
-from discreet.optional import check_installed
+from discreet.core.optional_imports import check_installed
 
 check_installed("sqlalchemy")
 

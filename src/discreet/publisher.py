@@ -10,8 +10,8 @@ import pyarrow as pa
 from discreet.accounting.conversions import epsilon_of_rho
 from discreet.answering.budgets import budget_of
 from discreet.catalog import Catalog, catalog_in
+from discreet.core.exact import Number, exact
 from discreet.errors import BadInput
-from discreet.exact import Number, exact
 from discreet.mechanisms import PureAdaptive
 from discreet.opening import open_curator
 from discreet.synthetic.asking import SynthesisOptions, Wanted

@@ -13,9 +13,9 @@ from discreet.answering.facts import WatchFacts, read_facts
 from discreet.answering.shown import Ends, Interval, Shown
 from discreet.answering.watch_face import WatchFace
 from discreet.answering.wire import read_array, read_ends, read_half_widths, read_intervals, read_type
+from discreet.core.exact import Number, exact, read_level
+from discreet.core.number_format import CONFIDENCE
 from discreet.errors import UnknownSession
-from discreet.exact import Number, exact, read_level
-from discreet.figures import CONFIDENCE
 from discreet.graphs.answers import GraphAnswer, answer_of
 from discreet.graphs.face import GraphFace, GraphPlan
 from discreet.graphs.graph import Privacy

@@ -11,10 +11,11 @@ from functools import partial
 import numpy as np
 import pytest
 
-from discreet import Loss, Neighbours, accounting, exact, mechanisms
+from discreet import Loss, Neighbours, accounting, mechanisms
 from discreet.accounting import Charge, Composed, LossDistribution, Subsampled, open_filter
+from discreet.core import exact
+from discreet.core.loss import read_loss, read_neighbours
 from discreet.errors import DiscreetError
-from discreet.loss import read_loss, read_neighbours
 from discreet.mechanisms import Gaussian, Grid, Laplace, Mechanism, RandomizedResponse, sensitivity
 
 

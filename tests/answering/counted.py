@@ -5,8 +5,8 @@ import numpy as np
 from discreet.answering.domain import Column, Domain
 from discreet.answering.looking import Run
 from discreet.answering.summing import Summing
+from discreet.core.loss import Neighbours
 from discreet.engines.arrays import CodedArray
-from discreet.loss import Neighbours
 from discreet.mechanisms import Adaptive
 from discreet.mechanisms.adaptive import Meter
 from discreet.noise import SYSTEM_BITS

@@ -19,8 +19,8 @@ from discreet.answering.noisy import Noisy
 from discreet.answering.plan import QUANTILE_LEVEL, Plan, Priced
 from discreet.answering.release import release
 from discreet.catalog import Type, parse_catalog
+from discreet.core.loss import Loss
 from discreet.engines.exact_rows import ExactRows
-from discreet.loss import Loss
 from discreet.mechanisms import Gaussian, Laplace, PartitionSelection
 
 CATALOG = """

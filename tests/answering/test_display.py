@@ -9,9 +9,9 @@ import pytest
 
 from discreet.answering.tabular import interval_names
 from discreet.client import RemoteAnswer
+from discreet.core.loss import Loss
+from discreet.core.number_format import amount, figure, plus_minus
 from discreet.errors import MissingPackage
-from discreet.figures import amount, figure, plus_minus
-from discreet.loss import Loss
 
 
 def answer(rows, widths, *, replayed=False, notes=()):

@@ -12,6 +12,7 @@ from discreet.answering.domain import described, rebuilt
 from discreet.answering.looking import Run
 from discreet.answering.measurer import GRID, Cells, Conjunction, on_grid
 from discreet.answering.transcript import Step, Transcript, looks_in
+from discreet.core.loss import Neighbours
 from discreet.errors import (
     BadData,
     BadInput,
@@ -22,7 +23,6 @@ from discreet.errors import (
     TooLarge,
     UnknownName,
 )
-from discreet.loss import Neighbours
 from discreet.mechanisms import AboveThreshold, Adaptive, Exponential, Gaussian, Laplace, PureAdaptive
 from discreet.mechanisms.adaptive import Meter
 from tests.answering.counted import MemorySteps, domain_of, measuring, tables_of

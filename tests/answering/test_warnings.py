@@ -5,7 +5,7 @@ import pytest
 from discreet.algebra.after import Estimate
 from discreet.answering import warnings
 from discreet.answering.answer import Answer, stored_form
-from discreet.loss import Loss
+from discreet.core.loss import Loss
 from tests.answering.making import (
     MEDIAN_DAY,
     KeyOf,

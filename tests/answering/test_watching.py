@@ -16,11 +16,11 @@ from discreet.answering.leaving import Departure
 from discreet.answering.pipeline import Asking, Desk
 from discreet.answering.watching import watchable
 from discreet.catalog import parse_catalog
+from discreet.core.loss import Neighbours
 from discreet.engines.exact_rows import ExactRows
 from discreet.errors import AccountFrozen, BadInput, BudgetExceeded, Cancelled, DiscreetError, EngineFailure, NotAllowed
 from discreet.ledger import verify
 from discreet.ledger.releases import rebuild
-from discreet.loss import Neighbours
 from discreet.mechanisms import AboveThreshold
 from discreet.opening import refresh
 from discreet.samples import clinic, write_clinic

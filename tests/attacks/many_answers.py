@@ -4,7 +4,7 @@ import pytest
 
 from discreet.attacks import confidence
 from discreet.attacks.curators import Analyst, Protected
-from discreet.loss import Loss
+from discreet.core.loss import Loss
 from tests.attacks.promises import SURE
 
 RICH = 1e7

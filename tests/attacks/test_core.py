@@ -11,8 +11,8 @@ from discreet.attacks.curators import Protected
 from discreet.attacks.result import Result
 from discreet.attacks.scene import people_catalog, people_table
 from discreet.catalog import load_catalog
+from discreet.core.loss import Loss
 from discreet.errors import BadEpsilon, BadInput, BudgetExceeded
-from discreet.loss import Loss
 from discreet.opening import curators_with_new_books
 from discreet.samples import clinic, write_clinic
 from tests.opening import open_curator

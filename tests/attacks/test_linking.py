@@ -98,7 +98,7 @@ def test_too_few_people_for_the_trials_are_refused_with_the_trials_that_fit():
 
 
 def test_what_to_install_is_a_package_that_exists():
-    from discreet.optional import package_of
+    from discreet.core.optional_imports import package_of
 
     assert [package_of(name) for name in ("sklearn", "scipy.sparse", "diffprivlib")] == [
         "scikit-learn", "scipy", "diffprivlib"

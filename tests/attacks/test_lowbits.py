@@ -56,6 +56,6 @@ def test_opendp_keeps_within_the_bound():
 
 
 def test_a_peer_that_is_not_installed_is_refused_with_what_to_do(monkeypatch):
-    monkeypatch.setattr("discreet.optional.find_spec", lambda _: None)
+    monkeypatch.setattr("discreet.core.optional_imports.find_spec", lambda _: None)
     with pytest.raises(MissingPackage, match="pip install opendp"):
         attacks.run("lowbits", against="opendp", epsilon=1)

@@ -4,7 +4,7 @@ import pytest
 
 from discreet import attacks
 from discreet.attacks.curators import Analyst, Protected
-from discreet.loss import Loss
+from discreet.core.loss import Loss
 from tests.attacks.promises import SURE
 
 TRIALS = {

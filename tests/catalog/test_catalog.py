@@ -10,8 +10,8 @@ from discreet.accounting import open_filter
 from discreet.catalog import Reference, Type, load_catalog, parse_catalog
 from discreet.catalog.lines import key_lines, line_of
 from discreet.catalog.warnings import warnings_of
+from discreet.core.loss import Neighbours
 from discreet.errors import BadCatalog
-from discreet.loss import Neighbours
 from discreet.samples.clinic import CATALOG
 from tests.graphs.world import CATALOGS as NETWORKS
 

@@ -6,8 +6,8 @@ import sqlite3
 import pytest
 
 from discreet.accounting import open_filter
+from discreet.core.loss import Neighbours
 from discreet.ledger import Ledger, Request
-from discreet.loss import Neighbours
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.samples.clinic import CATALOG
 from tests.commands import run, run_apart

@@ -6,7 +6,7 @@ import pyarrow.csv as pa_csv
 import pytest
 
 from discreet.cli.exit_codes import ExitCode
-from discreet.figures import figure, plus_minus
+from discreet.core.number_format import figure, plus_minus
 from tests.cli.test_synthesizing import spent
 from tests.synthetic.dying import prepared
 

@@ -13,10 +13,10 @@ from discreet.answering.domain import Column, Domain
 from discreet.comparing.counted import CountedRows
 from discreet.comparing.curating import DELTA, NOT_PRIVATE, Compared
 from discreet.comparing.distances import MOST_TABLES, resampled, tables_of
+from discreet.core.loss import Neighbours
 from discreet.engines.arrays import CodedArray
 from discreet.errors import BadInput, EngineFailure, NameTaken, NotAnswered, UnknownName
 from discreet.ledger import verify
-from discreet.loss import Neighbours
 from discreet.workloads import marginals
 from tests.synthetic.test_curator import PLANTED, ROWS, WIDE, a_curator, frame
 

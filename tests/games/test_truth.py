@@ -8,10 +8,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from discreet.core.loss import Neighbours
 from discreet.errors import DiscreetError
 from discreet.games import Choice, DigitalGoods, FacilityLocation, Mixture, borda, plurality, truthfulness
 from discreet.games.choosing import Lottery
-from discreet.loss import Neighbours
 from discreet.mechanisms import Exponential, PermuteAndFlip
 from tests.laws import exponential_law, permute_and_flip_law
 from tests.sources import SeededBits

@@ -10,6 +10,7 @@ import pytest
 
 from discreet.accounting import Account
 from discreet.answering.domain import Bin
+from discreet.core.loss import Neighbours
 from discreet.errors import BadData, BadInput, BudgetExceeded, NeedsDelta, NeedsValues, TooLarge
 from discreet.learning import (
     PCA,
@@ -24,7 +25,6 @@ from discreet.learning import (
     model,
 )
 from discreet.learning.features import codes_in, column_of, positions
-from discreet.loss import Neighbours
 from tests.learning.worlds import FEATURES, TRUE, covered, people, without_noise
 from tests.sources import SeededBits, UntouchableBits
 

@@ -9,11 +9,11 @@ import pytest
 
 from discreet.answering.design import SCALE, Attribute, Design
 from discreet.answering.domain import Column, Domain
+from discreet.core.loss import Neighbours
 from discreet.engines.arrays import CodedArray
 from discreet.engines.kernel import Statement
 from discreet.engines.residuals import Residuals, Score, Split
 from discreet.engines.tables import CodedRows
-from discreet.loss import Neighbours
 
 SIZES = (16, 9, 2, 42, 300, 3)
 NAMES = "abcdey"

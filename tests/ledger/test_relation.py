@@ -4,9 +4,9 @@ import threading
 
 import pytest
 
+from discreet.core.loss import Neighbours
 from discreet.errors import LedgerDamaged, WrongNeighbours
 from discreet.ledger import Anchor, verify
-from discreet.loss import Neighbours
 from tests.ledger.asking import a_ledger, a_request, ask, forge, open_ledger
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from discreet.core.loss import Neighbours
 from discreet.errors import BudgetExceeded, LedgerDamaged, NoSecret
 from discreet.ledger import Ledger, checkpoint, verify
 from discreet.ledger.opening import seal_books
-from discreet.loss import Neighbours
 from tests.ledger.asking import PRICE, a_ledger, a_request, ask, forge, older_books, open_ledger
 
 SECRET = b"s" * 64

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.exact import exact
+from discreet.core.exact import exact
 from discreet.mechanisms import (
     AboveThreshold,
     Adaptive,

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.exact import exact
+from discreet.core.exact import exact
 from discreet.mechanisms import (
     AboveThreshold,
     Exponential,

@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from discreet.core.exact import UNIT, exact
 from discreet.errors import BadData, BadInput, BudgetExceeded
-from discreet.exact import UNIT, exact
 from discreet.ledger.releases import describe, rebuild
 from discreet.mechanisms import (
     AboveThreshold,

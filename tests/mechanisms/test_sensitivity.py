@@ -5,8 +5,8 @@ from fractions import Fraction
 
 import pytest
 
+from discreet.core.loss import Neighbours
 from discreet.errors import BadBounds, UnboundedSensitivity
-from discreet.loss import Neighbours
 from discreet.mechanisms import sensitivity
 
 UNIT = {"lower": 0, "upper": 1}

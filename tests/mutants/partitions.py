@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Sequence
 from fractions import Fraction
 
-from discreet.exact import exact
+from discreet.core.exact import exact
 from discreet.mechanisms.partitions import ONE
 from tests.laws import exp_of
 

@@ -16,12 +16,12 @@ from discreet.answering.books import renewal_of
 from discreet.answering.facts import facts_of, read_facts
 from discreet.answering.shown import Shown
 from discreet.client import RemoteAnswer, RemoteCurator
+from discreet.core.loss import Loss
 from discreet.curator import Curator
 from discreet.errors import BadEpsilon, BudgetExceeded, DiscreetError, JoinsPeople, NoAccess, Unreachable
 from discreet.graphs.face import GraphsFace
 from discreet.learning.face import LearningFace
 from discreet.ledger.accounts import opened
-from discreet.loss import Loss
 from discreet.sessions.face import SessionsFace
 from discreet.synthetic.face import SyntheticFace
 from discreet.workloads.face import TablesFace

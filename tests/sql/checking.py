@@ -13,7 +13,7 @@ from discreet.algebra import after
 from discreet.algebra.question import Kind
 from discreet.algebra.relations import Compute, Join, Keep, Mark, PerPerson, Scan, Stack, Windowed
 from discreet.answering.planning import plan_question
-from discreet.exact import exact
+from discreet.core.exact import exact
 from discreet.mechanisms import Gaussian, Quantile
 
 SLACK = Fraction(1, 10**9)

@@ -8,7 +8,7 @@ import pyarrow as pa
 from discreet.algebra.question import Kind
 from discreet.answering.answer import Answer, stored_form
 from discreet.answering.noisy import ARROW, Noisy
-from discreet.loss import Loss
+from discreet.core.loss import Loss
 from tests.sql.checking import every_key, groups, people
 
 

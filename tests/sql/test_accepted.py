@@ -9,7 +9,7 @@ import pytest
 
 from discreet.accounting import Composed
 from discreet.algebra.after import Estimate, Grouping, parts_of
-from discreet.exact import exact
+from discreet.core.exact import exact
 from tests.sql.checking import check_any_two, check_neighbours, planned, run, shape_of, summary
 from tests.sql.exactly import without_noise
 from tests.sql.fixtures import accepted

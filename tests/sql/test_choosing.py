@@ -5,8 +5,8 @@ from collections import Counter
 import pytest
 
 from discreet.catalog import parse_catalog
+from discreet.core.exact import exact
 from discreet.errors import QueryRefused
-from discreet.exact import exact
 from tests.opening import open_curator
 from tests.sql.checking import groups, planned, run
 from tests.sql.worlds import CATALOG, WORLDS, catalog_of, engine_of, neighbours_of, random_world

@@ -7,8 +7,8 @@ import pytest
 
 from discreet.answering.answer import Answer, stored_form
 from discreet.answering.release import release
+from discreet.core.loss import Loss
 from discreet.errors import DiscreetError
-from discreet.loss import Loss
 from discreet.noise import RandomBits
 from tests.sql.checking import planned, run
 from tests.sql.fixtures import accepted, refused

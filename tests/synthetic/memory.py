@@ -4,7 +4,7 @@ from discreet.answering.domain import Column, Domain
 from discreet.answering.looking import Run
 from discreet.answering.measuring import Measuring
 from discreet.answering.transcript import Earlier, reusing
-from discreet.loss import Neighbours
+from discreet.core.loss import Neighbours
 from discreet.mechanisms import Adaptive, PureAdaptive
 from discreet.mechanisms.adaptive import Meter
 from discreet.noise import SYSTEM_BITS

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from discreet.answering.domain import Column, Domain
+from discreet.core.loss import Neighbours
 from discreet.errors import TooLarge
-from discreet.loss import Neighbours
 from discreet.noise import SYSTEM_BITS
 from discreet.synthetic.asking import tables_wanted
 from discreet.synthetic.candidates import MOST_CANDIDATES, number_of, weighted

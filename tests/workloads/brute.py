@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 
-from discreet.loss import Neighbours
+from discreet.core.loss import Neighbours
 from tests.sources import SeededBits
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from discreet import workloads
+from discreet.core.loss import Neighbours
 from discreet.errors import BadInput, DiscreetError
-from discreet.loss import Neighbours
 from discreet.workloads.choosing import Plan
 from discreet.workloads.families import Listed, Points, Ranges, Thresholds, Total
 from discreet.workloads.levels import haar, identity, tree

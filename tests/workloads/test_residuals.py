@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from discreet import workloads
+from discreet.core.loss import Neighbours
 from discreet.errors import TooLarge
-from discreet.loss import Neighbours
 from discreet.workloads.choosing import Plan
 from discreet.workloads.optimal import singular_value_bound
 from discreet.workloads.price import Price

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from discreet import workloads
+from discreet.core.loss import Neighbours
 from discreet.errors import BadInput
 from discreet.ledger import verify
-from discreet.loss import Neighbours
 from discreet.mechanisms import Adaptive, PureAdaptive
 from discreet.workloads.tabulating import TabulatedRelease, measure, plan_over
 from tests.answering.counted import domain_of, measuring

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from discreet import workloads
+from discreet.core.loss import Neighbours
 from discreet.errors import BadInput, BadRelease, BudgetExceeded, DiscreetError
 from discreet.ledger import verify
-from discreet.loss import Neighbours
 from discreet.mechanisms import Adaptive, Gaussian, PureAdaptive
 from discreet.synthetic.release import SyntheticRelease
 from discreet.workloads.describing import described, rebuilt

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from discreet import workloads
+from discreet.core.loss import Neighbours
 from discreet.errors import BadInput
-from discreet.loss import Neighbours
 from discreet.workloads.rounding import _closest, allot, counts_of
 from discreet.workloads.topdown import TopDown
 from tests.sources import SeededBits

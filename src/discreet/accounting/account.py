@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from discreet.accounting.charges import Charge
 from discreet.accounting.filters import open_filter
+from discreet.core.exact import Number
+from discreet.core.loss import Loss
 from discreet.errors import BudgetExceeded
-from discreet.exact import Number
-from discreet.loss import Loss
 from discreet.mechanisms.base import Guarantee
 
 

@@ -7,9 +7,9 @@ from typing import Any, Protocol, TypeVar
 
 from discreet.accounting.composition import Composed
 from discreet.accounting.theorems import MOST_USES
+from discreet.core.exact import Number, read_count
+from discreet.core.loss import Loss, read_loss
 from discreet.errors import BadInput
-from discreet.exact import Number, read_count
-from discreet.loss import Loss, read_loss
 from discreet.mechanisms.base import Guarantee, least
 
 Made = TypeVar("Made", bound=Guarantee)

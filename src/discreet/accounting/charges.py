@@ -13,8 +13,8 @@ from fractions import Fraction
 from functools import lru_cache
 
 from discreet.accounting.composition import Composed
+from discreet.core.exact import UNIT, exact, rounded_up, units_up
 from discreet.errors import BadInput
-from discreet.exact import UNIT, exact, rounded_up, units_up
 from discreet.mechanisms import Exponential, Quantile
 from discreet.mechanisms.base import Guarantee, PureMechanism, read_guarantees
 

@@ -15,9 +15,9 @@ import numpy as np
 
 from discreet.accounting.conversions import epsilon_of_renyi, epsilon_of_rho
 from discreet.accounting.pld import LossDistribution, composed
+from discreet.core.exact import Number, exact, read_delta, rounded_up
+from discreet.core.loss import Loss
 from discreet.errors import BadDelta, ScaleOutOfRange
-from discreet.exact import Number, exact, read_delta, rounded_up
-from discreet.loss import Loss
 from discreet.mechanisms import curves
 from discreet.mechanisms.base import Guarantee, read_guarantees
 from discreet.mechanisms.curves import Floats

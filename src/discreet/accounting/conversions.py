@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from discreet.exact import read_amount, read_delta, read_epsilon, read_epsilon_from_zero, read_order
+from discreet.core.exact import read_amount, read_delta, read_epsilon, read_epsilon_from_zero, read_order
 from discreet.mechanisms import curves
 from discreet.mechanisms.base import least
 

@@ -18,9 +18,9 @@ from typing import Literal, TypeAlias
 from discreet.accounting.charges import FILTER_ORDERS, Charge, read_charge
 from discreet.accounting.conversions import epsilon_of_renyi, epsilon_of_rho, renyi_of_epsilon, rho_of_epsilon
 from discreet.accounting.periods import Period, read_period
+from discreet.core.exact import UNIT, Number, exact, finite, read_epsilon, rounded_up, units_down
+from discreet.core.loss import Loss
 from discreet.errors import BadDelta, BadInput
-from discreet.exact import UNIT, Number, exact, finite, read_epsilon, rounded_up, units_down
-from discreet.loss import Loss
 from discreet.mechanisms import RandomizedResponse
 from discreet.mechanisms.base import Guarantee
 

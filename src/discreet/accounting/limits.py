@@ -12,9 +12,9 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from discreet.accounting.promise import Promise, read_promise
-from discreet.exact import Number, read_count, read_level
-from discreet.figures import CONFIDENCE
-from discreet.loss import Neighbours
+from discreet.core.exact import Number, read_count, read_level
+from discreet.core.loss import Neighbours
+from discreet.core.number_format import CONFIDENCE
 from discreet.mechanisms import Exponential, Gaussian, Laplace, Mechanism, PermuteAndFlip
 
 _EITHER = "either relation"

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.accounting.hockey import deltas_of, least_epsilon
+from discreet.core.exact import finite, read_count, read_delta
 from discreet.errors import BadInput, ScaleOutOfRange
-from discreet.exact import finite, read_count, read_delta
 from discreet.mechanisms.base import Guarantee, read_epsilons, read_guarantee
 from discreet.mechanisms.curves import Floats
 

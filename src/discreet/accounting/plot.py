@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from discreet.accounting.tradeoff import true_positive_rates
+from discreet.core.exact import read_delta, read_epsilon
 from discreet.errors import BadInput
-from discreet.exact import read_delta, read_epsilon
 from discreet.mechanisms.base import Guarantee, read_guarantee
 from discreet.mechanisms.curves import Floats
 

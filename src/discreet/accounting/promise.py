@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from discreet.core.exact import Number, exact, finite, read_delta, read_epsilon
 from discreet.errors import BadDelta, BadInput
-from discreet.exact import Number, exact, finite, read_delta, read_epsilon
 from discreet.mechanisms import Gaussian
 from discreet.mechanisms.curves import pure_rho
 

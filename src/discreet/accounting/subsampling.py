@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.exact import Number, exact, read_level, rounded_up
-from discreet.loss import Loss, read_loss
+from discreet.core.exact import Number, exact, read_level, rounded_up
+from discreet.core.loss import Loss, read_loss
 from discreet.mechanisms import curves
 from discreet.mechanisms.base import Guarantee, read_guarantee
 from discreet.mechanisms.curves import Floats

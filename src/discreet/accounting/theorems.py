@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from discreet.accounting.hockey import least_epsilon
+from discreet.core.exact import exact, read_count, read_delta, read_epsilon, rounded_up
+from discreet.core.loss import Loss, read_loss
 from discreet.errors import BadInput
-from discreet.exact import exact, read_count, read_delta, read_epsilon, rounded_up
-from discreet.loss import Loss, read_loss
 from discreet.mechanisms.curves import Floats
 
 _PAD = 1 + 1e-12

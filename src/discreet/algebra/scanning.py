@@ -5,7 +5,7 @@ from __future__ import annotations
 from discreet.algebra.facts import AS_READ, Facts
 from discreet.algebra.relations import Scan
 from discreet.catalog import Catalog, PrivacyUnit, Table, Type
-from discreet.loss import Neighbours
+from discreet.core.loss import Neighbours
 
 
 def scan(table: Table, catalog: Catalog, *, size: int = 0) -> Scan:

@@ -9,8 +9,8 @@ from fractions import Fraction
 from discreet.algebra.facts import Facts
 from discreet.catalog import Type
 from discreet.catalog.model import LARGEST_STEP
+from discreet.core.exact import power_of_two_below
 from discreet.errors import NeedsBounds, NotAllowed, TooLarge
-from discreet.exact import power_of_two_below
 
 _FINEST = 2**20
 _FURTHEST_END = Fraction(2) ** 60

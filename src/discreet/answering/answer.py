@@ -20,8 +20,8 @@ from discreet.answering.population import population_sides
 from discreet.answering.shown import Ends, Interval, Shown
 from discreet.answering.stored import read_stored, stored_form
 from discreet.answering.view import Table, table_of
-from discreet.exact import Number, read_level
-from discreet.figures import CONFIDENCE
+from discreet.core.exact import Number, read_level
+from discreet.core.number_format import CONFIDENCE
 
 __all__ = ["Answer", "Interval", "read_stored", "stored_form"]
 _EPOCH = date(1970, 1, 1)

@@ -9,7 +9,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from discreet.accounting.plot import Picture
-from discreet.figures import figure, plus_minus
+from discreet.core.number_format import figure, plus_minus
 
 if TYPE_CHECKING:
     from discreet.answering.shown import Shown

@@ -17,13 +17,13 @@ from discreet.answering.facts import (
     Renewal,
 )
 from discreet.catalog import Catalog
+from discreet.core.exact import UNIT
+from discreet.core.loss import Loss
 from discreet.errors import BadInput
-from discreet.exact import UNIT
 from discreet.ledger import Account, Entry, Ledger
 from discreet.ledger.accounts import edges_in, is_of_edges
 from discreet.ledger.releases import rebuild
 from discreet.ledger.running import Asked, Released
-from discreet.loss import Loss
 from discreet.mechanisms import Mechanism
 
 _LARGEST_PAGE = 1000

@@ -7,8 +7,8 @@ from fractions import Fraction
 from discreet.accounting.conversions import rho_of_epsilon
 from discreet.answering.domain import Columns, Domain
 from discreet.answering.measurer import GRID
+from discreet.core.exact import UNIT, Number, exact, read_delta, read_epsilon, units_down
 from discreet.errors import BadInput, NeedsDelta
-from discreet.exact import UNIT, Number, exact, read_delta, read_epsilon, units_down
 from discreet.mechanisms import AboveThreshold, Adaptive, Gaussian, Laplace, PureAdaptive
 from discreet.mechanisms.adaptive import AdaptiveBudget
 

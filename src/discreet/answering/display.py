@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.cells import cell_len
 
 from discreet.answering.bars import Scale, is_number
-from discreet.figures import figure, plus_minus
+from discreet.core.number_format import figure, plus_minus
 
 if TYPE_CHECKING:
     from discreet.answering.shown import Shown

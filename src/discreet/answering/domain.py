@@ -13,9 +13,9 @@ from datetime import date, datetime
 from fractions import Fraction
 from typing import Any, TypeAlias
 
+from discreet.core.exact import read_count
+from discreet.core.loss import Neighbours
 from discreet.errors import BadInput, TooLarge, UnknownName
-from discreet.exact import read_count
-from discreet.loss import Neighbours
 
 Columns: TypeAlias = tuple[str, ...]
 """Names of columns in the order of the domain, each once: what a table is over."""

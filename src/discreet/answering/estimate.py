@@ -11,8 +11,8 @@ from fractions import Fraction
 
 from discreet.answering.answer import Answer
 from discreet.catalog import Catalog, Column, Type
+from discreet.core.exact import exact
 from discreet.errors import BadInput, UnknownName
-from discreet.exact import exact
 from discreet.sql import Table
 from discreet.sql.builder import quote
 from discreet.sql.places import unknown_table

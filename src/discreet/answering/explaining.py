@@ -12,9 +12,9 @@ from discreet.answering.naming import key_names, measure_name
 from discreet.answering.plan import Plan
 from discreet.answering.view import expected_width
 from discreet.catalog import EACH_ROW, Catalog
-from discreet.exact import exact
-from discreet.figures import CONFIDENCE
-from discreet.loss import Loss
+from discreet.core.exact import exact
+from discreet.core.loss import Loss
+from discreet.core.number_format import CONFIDENCE
 from discreet.mechanisms import Gaussian, Mechanism, PermuteAndFlip, Quantile
 
 

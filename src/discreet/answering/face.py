@@ -8,8 +8,8 @@ from discreet.answering.facts import PAGE, Balance, Card, CatalogFacts, Explanat
 from discreet.answering.run_release import RunRelease
 from discreet.answering.shown import Shown
 from discreet.answering.watch_face import WatchFace
-from discreet.documenting import Told
-from discreet.exact import Number
+from discreet.core.documenting import Told
+from discreet.core.exact import Number
 from discreet.sql.builder import Table
 from discreet.sql.text import Parameters
 

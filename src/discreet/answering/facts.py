@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from types import NoneType, UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from discreet.loss import Loss
+from discreet.core.loss import Loss
 
 T = TypeVar("T")
 PAGE = 100

@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.answering.domain import Columns, Domain
-from discreet.exact import Number, exact
+from discreet.core.exact import Number, exact
 from discreet.mechanisms import AboveThreshold, Exponential, Gaussian, Laplace
 from discreet.mechanisms.combining import Combination
 

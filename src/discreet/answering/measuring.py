@@ -16,9 +16,9 @@ from discreet.answering.looking import Run
 from discreet.answering.measurer import GRID, CountQuestion, Counts, Groups, Look, Measured, SmallDatabase
 from discreet.answering.small import cells_at, largest_differences, length_of, sequences
 from discreet.answering.transcript import about, looks_in
+from discreet.core.exact import Number, exact, read_count
+from discreet.core.loss import Neighbours
 from discreet.errors import BadData, BadInput
-from discreet.exact import Number, exact, read_count
-from discreet.loss import Neighbours
 from discreet.mechanisms import AboveThreshold, Exponential, Gaussian, Laplace, PureAdaptive
 from discreet.mechanisms.combining import Combination
 from discreet.mechanisms.sparse import Watch

@@ -20,9 +20,9 @@ from discreet.answering.run_release import RunRelease, pure_epsilon
 from discreet.answering.runs import Basis, Reuse, TableRun, domain_of
 from discreet.answering.transcript import Earlier, Transcript
 from discreet.catalog import Catalog
-from discreet.documenting import Told
+from discreet.core.documenting import Told
+from discreet.core.exact import Number
 from discreet.engines import Engine
-from discreet.exact import Number
 from discreet.ledger import Ledger
 from discreet.mechanisms import Adaptive
 from discreet.mechanisms.adaptive import AdaptiveBudget

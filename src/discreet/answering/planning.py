@@ -13,8 +13,8 @@ from discreet.answering.competing import as_choice
 from discreet.answering.plan import Plan
 from discreet.answering.pricing import priced, selection_delta
 from discreet.catalog import Catalog, default_delta
+from discreet.core.exact import Number, read_delta, read_epsilon
 from discreet.errors import BadInput, UnknownName
-from discreet.exact import Number, read_delta, read_epsilon
 from discreet.ledger.releases import describe
 from discreet.sql.facts import PublicFacts
 from discreet.sql.queries import Reading, read_question

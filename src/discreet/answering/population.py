@@ -37,7 +37,7 @@ from discreet.answering.logic import joint_events
 from discreet.answering.noisy import Noisy
 from discreet.answering.plan import Plan
 from discreet.answering.view import table_of
-from discreet.exact import Number, read_level
+from discreet.core.exact import Number, read_level
 
 Floats: TypeAlias = NDArray[np.float64]
 _COUNTS = (Kind.ROWS, Kind.PRESENT, Kind.PEOPLE)

@@ -9,9 +9,9 @@ from fractions import Fraction
 
 from discreet.algebra.question import MOST_GROUPS, Kind, Measure, Question, quantile_of
 from discreet.answering.plan import QUANTILE_LEVEL, Priced
+from discreet.core.exact import root_above
+from discreet.core.loss import Neighbours
 from discreet.errors import NeedsDelta, NotAllowed, TooLarge
-from discreet.exact import root_above
-from discreet.loss import Neighbours
 from discreet.mechanisms import Gaussian, Laplace, Mechanism, PartitionSelection, PermuteAndFlip
 
 _PEOPLE = 2**40

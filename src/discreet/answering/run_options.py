@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, TypedDict
 
+from discreet.core.exact import Number
 from discreet.errors import BadInput
-from discreet.exact import Number
 from discreet.sql.text import Parameters
 
 

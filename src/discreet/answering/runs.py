@@ -20,8 +20,8 @@ from discreet.answering.measurer import CountQuestion, Counts, Measurer
 from discreet.answering.pipeline import PLACES, Desk
 from discreet.answering.summing import Summing
 from discreet.answering.transcript import Earlier, Step, Transcript, about, reusing
+from discreet.core.loss import Neighbours
 from discreet.ledger.releases import describe
-from discreet.loss import Neighbours
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.adaptive import AdaptiveBudget, Meter
 from discreet.sql.people import CodedColumn, PeoplesRows

@@ -11,11 +11,11 @@ import pyarrow as pa
 
 from discreet.accounting.plot import Picture
 from discreet.answering import bars, display, tabular
-from discreet.documenting import tell_arguments
-from discreet.exact import Number
-from discreet.figures import CONFIDENCE
-from discreet.loss import Loss
-from discreet.optional import optional
+from discreet.core.documenting import tell_arguments
+from discreet.core.exact import Number
+from discreet.core.loss import Loss
+from discreet.core.number_format import CONFIDENCE
+from discreet.core.optional_imports import optional
 
 Interval: TypeAlias = tuple[float, float] | tuple[str, str]
 """Where the bounded truth lies; dates as text."""

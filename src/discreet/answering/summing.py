@@ -16,10 +16,10 @@ from discreet.answering.fits import check_partition, check_scores, check_splits
 from discreet.answering.measurer import Counts
 from discreet.answering.measuring import Measuring
 from discreet.answering.transcript import about
+from discreet.core.exact import exact, root_above
+from discreet.core.loss import Neighbours
 from discreet.engines.residuals import Partition, Residuals, Score, Split
 from discreet.errors import BadInput
-from discreet.exact import exact, root_above
-from discreet.loss import Neighbours
 from discreet.mechanisms import Exponential, Gaussian, Laplace, Mechanism, PermuteAndFlip
 
 _ANSWERS = 1 << 24

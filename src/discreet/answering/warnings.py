@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from discreet.answering.columns import Column, numbers
-from discreet.loss import Loss
+from discreet.core.loss import Loss
 
 HIGH_EPSILON = 20
 """Above it the odds about one person may change by a factor of e**20, half a billion: that protects hardly anybody."""

@@ -22,12 +22,12 @@ from discreet.answering.pipeline import Asking, CellAbove, Desk, Pipeline
 from discreet.answering.plan import Plan
 from discreet.answering.pricing import norms
 from discreet.answering.watch_face import WatchFace
+from discreet.core.exact import Number, exact, read_count
+from discreet.core.loss import Neighbours
 from discreet.errors import AccountFrozen, BadInput, EngineFailure, LedgerDamaged, NotAllowed, NotAnswered
-from discreet.exact import Number, exact, read_count
 from discreet.ledger import Request, Reservation
 from discreet.ledger.releases import describe
 from discreet.ledger.watches import Watched
-from discreet.loss import Neighbours
 from discreet.mechanisms import AboveThreshold, Laplace, Mechanism
 
 _COUNTED = (Kind.ROWS, Kind.PRESENT, Kind.PEOPLE, Kind.TOTAL)

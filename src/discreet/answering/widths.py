@@ -21,8 +21,8 @@ from discreet.algebra.after import (
 from discreet.algebra.question import Kind
 from discreet.answering.checking import names_of
 from discreet.answering.plan import Plan
+from discreet.core.exact import Number, exact
 from discreet.errors import NotAllowed
-from discreet.exact import Number, exact
 
 
 def width_of(plan: Plan, confidence: Number) -> Fraction:

@@ -15,8 +15,8 @@ from discreet.answering.answer import Answer
 from discreet.answering.columns import text_of
 from discreet.answering.facts import facts_of
 from discreet.answering.shown import Ends, Interval, Shown
+from discreet.core.exact import Number
 from discreet.errors import BadInput
-from discreet.exact import Number
 from discreet.sql.text import Parameters
 
 _DECIMAL = pa.decimal256(60, 0)

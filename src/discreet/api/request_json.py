@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from discreet.answering.wire import parameter_facts, read_parameters
 from discreet.api.requests.base import HTTP, Request, params
-from discreet.exact import exact
+from discreet.core.exact import exact
 
 AnyRequest = TypeVar("AnyRequest", bound=Request[Any, Any])
 

@@ -12,10 +12,10 @@ from typing import Any, Self
 from discreet.accounting import open_filter
 from discreet.attacks.steps import Step
 from discreet.catalog import Catalog, parse_catalog
+from discreet.core.exact import Number
+from discreet.core.loss import Loss
 from discreet.curator import Curator
 from discreet.errors import DiscreetError
-from discreet.exact import Number
-from discreet.loss import Loss
 from discreet.opening import curators_with_new_books, open_curator
 
 _MEMORY = ":memory:"

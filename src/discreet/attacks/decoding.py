@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from discreet.optional import optional
+from discreet.core.optional_imports import optional
 
 Bits = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]

@@ -10,7 +10,7 @@ from discreet.attacks.model import DISCREET, Attack
 from discreet.attacks.registry import find, list_attacks
 from discreet.attacks.result import Result
 from discreet.attacks.running import Sizes, run
-from discreet.optional import package_of
+from discreet.core.optional_imports import package_of
 
 EPSILONS = (0.1, 1.0, 10.0)
 """What attackers may spend on Discreet in the lab."""

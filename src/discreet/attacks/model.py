@@ -13,7 +13,7 @@ from discreet.attacks.curators import Analyst, Protected
 from discreet.attacks.scene import LAB, Scene
 from discreet.attacks.steps import Step
 from discreet.catalog import Catalog
-from discreet.loss import Loss
+from discreet.core.loss import Loss
 
 DISCREET = "discreet"
 _SAMPLE = 8

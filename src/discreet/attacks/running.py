@@ -13,10 +13,10 @@ from discreet.attacks.model import DISCREET, Attack, Game, Size
 from discreet.attacks.registry import find
 from discreet.attacks.result import Result
 from discreet.attacks.scene import LAB, Scene
+from discreet.core.exact import Number, finite, read_epsilon
+from discreet.core.loss import Loss
+from discreet.core.optional_imports import check_installed
 from discreet.errors import BadEpsilon, BadInput
-from discreet.exact import Number, finite, read_epsilon
-from discreet.loss import Loss
-from discreet.optional import check_installed
 
 Sizes = Literal["small", "full"]
 

@@ -20,8 +20,8 @@ from discreet.attacks.bounds import Row
 from discreet.attacks.lists import TABLE, Lists
 from discreet.catalog import Catalog, Column, Table, Type
 from discreet.catalog.public import facts_of
+from discreet.core.loss import Neighbours
 from discreet.errors import BadInput
-from discreet.loss import Neighbours
 from discreet.sql.builder import quote
 
 Bits = npt.NDArray[np.bool_]

@@ -7,8 +7,8 @@ from typing import Any
 
 from discreet.accounting import Filter
 from discreet.catalog.model import Network, Table, Type
+from discreet.core.loss import Neighbours
 from discreet.errors import BadCatalog
-from discreet.loss import Neighbours
 
 KEYS = {"nodes", "key", "edges", "ends", "privacy", "max_degree", "per_node", "budget"}
 _EDGE_KEYS = {"path", "columns", "rows_about"}

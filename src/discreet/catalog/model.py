@@ -10,8 +10,8 @@ from enum import Enum
 from fractions import Fraction
 
 from discreet.accounting import Filter
-from discreet.exact import exact, power_of_two_below
-from discreet.loss import Neighbours
+from discreet.core.exact import exact, power_of_two_below
+from discreet.core.loss import Neighbours
 
 LARGEST_STEP = 2**52
 """Grid steps are exact in a double, and sums of them in 128 bits."""

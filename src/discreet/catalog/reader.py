@@ -33,9 +33,9 @@ from discreet.catalog.model import (
 )
 from discreet.catalog.trees import KEYS, read_tree
 from discreet.catalog.values import PYTHON_TYPES, canonical, moment
+from discreet.core.exact import finite, power_of_two_below
+from discreet.core.loss import Neighbours
 from discreet.errors import BadCatalog, DiscreetError
-from discreet.exact import finite, power_of_two_below
-from discreet.loss import Neighbours
 
 VERSION = 1
 _MEMORY = ":memory:"

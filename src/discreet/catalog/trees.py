@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from discreet.catalog.model import Regions, Table, Type
+from discreet.core.loss import Neighbours
 from discreet.errors import BadCatalog
-from discreet.loss import Neighbours
 
 KEYS = {"table", "levels", "invariant", "of"}
 WHOLE = "all"

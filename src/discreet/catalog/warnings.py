@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from discreet.catalog.model import Catalog, Column, Network, Table, Type
-from discreet.loss import Loss
+from discreet.core.loss import Loss
 
 _LARGE_EPSILON = 10
 _LARGE_DELTA = 1e-5

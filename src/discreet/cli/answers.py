@@ -14,8 +14,8 @@ from discreet.answering.shown import Shown
 from discreet.catalog import EACH_ROW
 from discreet.cli.printing import INDENT
 from discreet.cli.tables import GAP, bar, beside, indented, labelled, printable
-from discreet.figures import CONFIDENCE, amount, figure, plus_minus
-from discreet.loss import Loss
+from discreet.core.loss import Loss
+from discreet.core.number_format import CONFIDENCE, amount, figure, plus_minus
 
 _Row: TypeAlias = Mapping[str, Any]
 _OFTEN = f"in {100 * CONFIDENCE:g} of 100 answers"

@@ -14,8 +14,8 @@ from discreet.cli.options import CATALOG, AnalystOption, ConfigOption, JsonOptio
 from discreet.cli.printing import print_json
 from discreet.cli.progress import tell_reading
 from discreet.cli.tables import open_screen
+from discreet.core.number_format import CONFIDENCE
 from discreet.errors import BadInput
-from discreet.figures import CONFIDENCE
 from discreet.opening import open_curator
 
 Question = Annotated[str, typer.Argument(help="One SELECT statement.")]

@@ -20,8 +20,8 @@ from discreet.cli.exit_codes import ExitCode
 from discreet.cli.options import CATALOG, ConfigOption, JsonOption, LedgerOption
 from discreet.cli.printing import print_json, say_done
 from discreet.cli.tables import add_row, open_screen, plain_table
+from discreet.core.number_format import amount
 from discreet.errors import BadInput
-from discreet.figures import amount
 from discreet.ledger import Anchor, Entry, Ledger, Verification, verify
 from discreet.ledger.anchor import no_anchor
 from discreet.ledger.promises import in_words

@@ -11,7 +11,7 @@ from discreet.accounting.limits import Limit, limits
 from discreet.cli.options import JsonOption
 from discreet.cli.printing import print_json
 from discreet.cli.tables import indented, open_screen
-from discreet.figures import CONFIDENCE, amount
+from discreet.core.number_format import CONFIDENCE, amount
 
 
 def bounds(

@@ -18,7 +18,7 @@ from discreet.cli.books import place_of
 from discreet.cli.options import CATALOG, AnalystOption, ConfigOption, JsonOption, LedgerOption
 from discreet.cli.printing import print_json
 from discreet.cli.tables import add_row, bar, indented, open_screen, plain_table, printable
-from discreet.figures import amount
+from discreet.core.number_format import amount
 from discreet.ledger.running import Asked
 
 

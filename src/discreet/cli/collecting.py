@@ -20,8 +20,8 @@ from discreet.cli.devices import TaskFile, read_task
 from discreet.cli.options import JsonOption
 from discreet.cli.printing import print_json
 from discreet.cli.tables import add_row, indented, open_screen, plain_table
+from discreet.core.number_format import amount, figure, plus_minus
 from discreet.errors import BadTask, ReportRefused
-from discreet.figures import amount, figure, plus_minus
 from discreet.local import Collector, Estimate, MeanEstimate, Task, collect
 from discreet.local.books import CollectorBooks
 from discreet.local.compare import compare

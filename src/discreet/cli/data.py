@@ -18,8 +18,8 @@ from discreet.cli import books
 from discreet.cli.options import CATALOG, AnalystOption, ConfigOption, JsonOption
 from discreet.cli.printing import say_done
 from discreet.cli.progress import tell_reading
+from discreet.core.number_format import amount
 from discreet.errors import BadInput, DiscreetError
-from discreet.figures import amount
 from discreet.ledger.declared import begin_books
 from discreet.opening import open_curator, refresh
 from discreet.samples.dummy import dummy_edges, dummy_tables

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from discreet.cli.story import tell_story
 from discreet.cli.tables import labelled, open_screen
-from discreet.loss import Loss
+from discreet.core.loss import Loss
 from discreet.mechanisms import Laplace
 from discreet.noise import RandomBits
 

@@ -15,8 +15,8 @@ from rich.text import Text
 from discreet.catalog import EACH_ROW, Type
 from discreet.catalog.draft import BudgetDraft, ColumnDraft, Facts, TableDraft
 from discreet.catalog.people import Person, SeenColumn, SeenTable, looks_like_row_number, suggested_people
+from discreet.core.exact import finite
 from discreet.errors import BadInput, DiscreetError
-from discreet.exact import finite
 
 PUBLIC = "public"
 DELTA = 1e-6

@@ -11,9 +11,9 @@ from discreet.cli.options import CATALOG, AnalystOption, ConfigOption, JsonOptio
 from discreet.cli.printing import print_json
 from discreet.cli.progress import tell_reading
 from discreet.cli.runs import Delta, DryRun, Epsilon, Name, Rho, Source, looking_on, show_plan, tell_made
+from discreet.core.number_format import CONFIDENCE, amount
 from discreet.curator import Asking
 from discreet.errors import BadInput, BadRelease
-from discreet.figures import CONFIDENCE, amount
 from discreet.learning import (
     PCA,
     Category,

@@ -13,7 +13,7 @@ from discreet.cli.printing import INDENT, print_json
 from discreet.cli.progress import tell_reading
 from discreet.cli.runs import DryRun
 from discreet.cli.tables import indented, labelled, open_screen
-from discreet.figures import CONFIDENCE, amount
+from discreet.core.number_format import CONFIDENCE, amount
 from discreet.graphs.degrees import Degrees
 from discreet.graphs.face import GraphPlan
 from discreet.graphs.mixing import Mixing

@@ -10,8 +10,8 @@ import typer
 
 from discreet.cli.devices import read_task
 from discreet.cli.serving import say_listening
+from discreet.core.exact import read_delta
 from discreet.errors import BadInput
-from discreet.exact import read_delta
 from discreet.local.client import shown, stated
 from discreet.local.shuffle import epsilon_after_shuffling
 from discreet.local.shuffler import ShufflerBooks

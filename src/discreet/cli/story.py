@@ -14,9 +14,9 @@ from rich.text import Text
 from discreet.answering.books import asked
 from discreet.cli.answers import show_answer, show_table
 from discreet.cli.budget import show_bill
+from discreet.core.loss import Loss
 from discreet.curator import Curator
 from discreet.errors import BudgetExceeded, DiscreetError, QueryRefused
-from discreet.loss import Loss
 from discreet.opening import open_curator
 from discreet.samples import clinic, write_clinic
 

@@ -12,9 +12,9 @@ from discreet.cli import runs
 from discreet.cli.options import CATALOG, AnalystOption, ConfigOption, JsonOption
 from discreet.cli.printing import print_json
 from discreet.cli.progress import tell_reading
+from discreet.core.number_format import CONFIDENCE, amount, plus_minus, share
 from discreet.curator import Asking, Curator
 from discreet.errors import BadInput
-from discreet.figures import CONFIDENCE, amount, plus_minus, share
 from discreet.opening import open_curator
 from discreet.synthetic.asking import Wanted
 from discreet.synthetic.files import KINDS, write_rows

@@ -17,9 +17,9 @@ from discreet.cli.printing import print_json
 from discreet.cli.progress import tell_reading
 from discreet.cli.synthesizing import columns_in
 from discreet.cli.tables import indented, open_screen
+from discreet.core.number_format import amount, plus_minus
 from discreet.curator import Asking
 from discreet.errors import BadInput
-from discreet.figures import amount, plus_minus
 from discreet.opening import open_curator
 from discreet.synthetic.files import KINDS, write_rows
 from discreet.workloads.face import TablesPlan

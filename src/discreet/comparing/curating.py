@@ -23,8 +23,8 @@ from discreet.comparing.counted import CountedRows, synthetic_rows
 from discreet.comparing.distances import distances
 from discreet.comparing.shown import overlay, pair_of
 from discreet.comparing.training import trained
+from discreet.core.exact import Number, read_epsilon
 from discreet.errors import BadInput, DiscreetError, EngineFailure
-from discreet.exact import Number, read_epsilon
 from discreet.ledger.entries import AT_HAND
 from discreet.mechanisms import Adaptive, PureAdaptive
 from discreet.noise import SYSTEM_BITS

@@ -14,9 +14,9 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.core.optional_imports import optional
 from discreet.engines.graphs import out_of_time
 from discreet.engines.pivoting import largest_value
-from discreet.optional import optional
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]

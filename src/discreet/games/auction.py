@@ -12,10 +12,10 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.core.exact import Number, exact, finite, read_count, read_epsilon, read_flag
+from discreet.core.loss import Neighbours
 from discreet.errors import BadInput
-from discreet.exact import Number, exact, finite, read_count, read_epsilon, read_flag
 from discreet.games.choosing import Choice, Reports
-from discreet.loss import Neighbours
 from discreet.mechanisms import Exponential
 from discreet.mechanisms.bounded import Account
 from discreet.mechanisms.reading import read_numbers

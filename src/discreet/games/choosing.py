@@ -15,9 +15,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.core.exact import Number, exact, read_level
+from discreet.core.loss import Neighbours
 from discreet.errors import BadInput
-from discreet.exact import Number, exact, read_level
-from discreet.loss import Neighbours
 from discreet.mechanisms import Exponential, PermuteAndFlip
 from discreet.noise import SYSTEM_BITS, RandomBits, bernoulli, uniform_below
 

@@ -15,9 +15,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.exact import Number, read_count, read_epsilon
+from discreet.core.exact import Number, read_count, read_epsilon
+from discreet.core.loss import Neighbours
 from discreet.games.choosing import Choice, Lottery, Mixture, Reports
-from discreet.loss import Neighbours
 from discreet.mechanisms import Exponential
 from discreet.mechanisms.reading import whole_number
 

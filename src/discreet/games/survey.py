@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from discreet.core.exact import Number, exact, finite, read_level
+from discreet.core.loss import Loss
 from discreet.errors import BadData, BadInput
-from discreet.exact import Number, exact, finite, read_level
-from discreet.loss import Loss
 from discreet.mechanisms import Laplace
 from discreet.mechanisms.bounded import Account
 from discreet.mechanisms.reading import read_items, whole_number

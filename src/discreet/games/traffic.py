@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting.conversions import rho_of_epsilon
+from discreet.core.exact import Number, exact, finite, read_count
 from discreet.errors import BadData, BadInput
-from discreet.exact import Number, exact, finite, read_count
 from discreet.mechanisms import Gaussian
 from discreet.mechanisms.bounded import Account
 from discreet.noise import SYSTEM_BITS, RandomBits

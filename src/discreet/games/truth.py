@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from discreet.core.exact import read_count
 from discreet.errors import BadInput
-from discreet.exact import read_count
 from discreet.games.choosing import Floats, Rule
 
 Utility = Callable[[Any, int, Any], float]

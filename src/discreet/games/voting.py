@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.exact import Number, read_count
+from discreet.core.exact import Number, read_count
+from discreet.core.loss import Neighbours, read_neighbours
 from discreet.games.choosing import Choice, Reports
-from discreet.loss import Neighbours, read_neighbours
 from discreet.mechanisms import PermuteAndFlip
 from discreet.mechanisms.reading import whole_number
 

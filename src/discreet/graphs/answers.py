@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from discreet.core.exact import rounded_up
+from discreet.core.loss import Loss
+from discreet.core.number_format import CONFIDENCE
 from discreet.errors import BadRelease
-from discreet.exact import rounded_up
-from discreet.figures import CONFIDENCE
 from discreet.graphs.counting import FoundBound
 from discreet.graphs.degrees import Degrees
 from discreet.graphs.graph import GraphStatistic, Privacy
@@ -18,7 +19,6 @@ from discreet.graphs.mixing import Mixing
 from discreet.graphs.question import Drawn, GraphQuestion, rebuilt
 from discreet.graphs.rumours import Rumour
 from discreet.graphs.verbs import PROTECTS, VERBS, Outcome
-from discreet.loss import Loss
 
 
 def answer_of(facts: Mapping[str, Any], *, replayed: bool) -> GraphAnswer:

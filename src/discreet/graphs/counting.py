@@ -9,13 +9,13 @@ from typing import ClassVar
 
 import numpy as np
 
+from discreet.core.exact import Number, read_epsilon
+from discreet.core.loss import Loss
+from discreet.core.number_format import CONFIDENCE
 from discreet.engines.graphs import ExactGraph
 from discreet.errors import BadInput
-from discreet.exact import Number, read_epsilon
-from discreet.figures import CONFIDENCE
 from discreet.graphs.graph import Graph, GraphStatistic, Privacy, read_graph, read_max_degree, read_privacy
 from discreet.graphs.question import Drawn, GraphQuestion, answered
-from discreet.loss import Loss
 from discreet.mechanisms import GeneralizedExponential, Laplace
 from discreet.mechanisms.bounded import Account
 from discreet.mechanisms.statistic import Statistic

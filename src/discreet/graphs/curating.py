@@ -9,8 +9,8 @@ from discreet.answering.books import holder
 from discreet.answering.parts import CuratorPart
 from discreet.answering.pipeline import Asking
 from discreet.catalog import Network
+from discreet.core.exact import Number, rounded_up
 from discreet.errors import TooLarge
-from discreet.exact import Number, rounded_up
 from discreet.graphs.answers import GraphAnswer
 from discreet.graphs.degrees import DegreeCounts
 from discreet.graphs.face import GraphFace, GraphPlan, GraphsFace, unknown_graph

@@ -9,13 +9,13 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.core.exact import Number, exact, read_count, read_epsilon
+from discreet.core.loss import Loss
+from discreet.core.number_format import CONFIDENCE
 from discreet.engines.graphs import ExactGraph
-from discreet.exact import Number, exact, read_count, read_epsilon
-from discreet.figures import CONFIDENCE
 from discreet.graphs.counting import CUT
 from discreet.graphs.graph import Graph, Privacy, read_graph, read_max_degree, read_privacy
 from discreet.graphs.question import Drawn, GraphQuestion, answered
-from discreet.loss import Loss
 from discreet.mechanisms import Laplace
 from discreet.mechanisms.bounded import Account
 from discreet.noise import RandomBits

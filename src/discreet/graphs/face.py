@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from discreet.documenting import Told
+from discreet.core.documenting import Told
+from discreet.core.exact import Number
 from discreet.errors import UnknownName
-from discreet.exact import Number
 from discreet.graphs.answers import GraphAnswer
 
 

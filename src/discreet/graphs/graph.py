@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Self
 
+from discreet.core.exact import read_count
 from discreet.engines.graphs import ExactGraph, new_salt
 from discreet.errors import BadData, BadInput
-from discreet.exact import read_count
 from discreet.mechanisms.bounded import Account
 from discreet.mechanisms.statistic import Statistic
 from discreet.noise import SYSTEM_BITS

@@ -11,14 +11,14 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.core.exact import Number, read_epsilon, read_level
+from discreet.core.loss import Loss
+from discreet.core.number_format import CONFIDENCE
 from discreet.engines.graphs import ExactGraph
 from discreet.errors import BadInput, TooLarge
-from discreet.exact import Number, read_epsilon, read_level
-from discreet.figures import CONFIDENCE
 from discreet.graphs.counting import CUT
 from discreet.graphs.graph import Graph, Privacy, read_graph, read_max_degree, read_privacy
 from discreet.graphs.question import Drawn, GraphQuestion, answered
-from discreet.loss import Loss
 from discreet.mechanisms import Laplace
 from discreet.mechanisms.bounded import Account
 from discreet.noise import SYSTEM_BITS, RandomBits

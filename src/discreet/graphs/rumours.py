@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.core.exact import Number, finite
 from discreet.errors import BadInput
-from discreet.exact import Number, finite
 from discreet.graphs.degrees import Degrees
 from discreet.noise import SYSTEM_BITS, RandomBits
 

@@ -8,21 +8,21 @@ from fractions import Fraction
 
 import numpy as np
 
+from discreet.core.exact import Number, read_count, read_epsilon, rounded_up
+from discreet.core.loss import Loss
+from discreet.core.number_format import CONFIDENCE
+from discreet.core.optional_imports import optional
 from discreet.engines.graphs import ExactGraph
 from discreet.engines.triangle_program import ROUNDING, bounded_triangles
-from discreet.exact import Number, read_count, read_epsilon, rounded_up
-from discreet.figures import CONFIDENCE
 from discreet.graphs.counting import with_error
 from discreet.graphs.degrees import DegreeCounts, Degrees, degree_counts
 from discreet.graphs.graph import Graph, GraphStatistic, Privacy, read_graph, read_privacy
 from discreet.graphs.question import Drawn, GraphQuestion, answered
-from discreet.loss import Loss
 from discreet.mechanisms import GeneralizedExponential, Ladder, Laplace, Mechanism, PureAdaptive
 from discreet.mechanisms.adaptive import Meter
 from discreet.mechanisms.bounded import Account
 from discreet.mechanisms.statistic import Statistic
 from discreet.noise import RandomBits
-from discreet.optional import optional
 
 _LOCAL_SHARE = Fraction(1, 10)
 """Of epsilon, for a noisy local sensitivity that the ladder's ± is computed from."""

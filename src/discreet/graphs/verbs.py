@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from discreet.core.exact import Number, read_count
 from discreet.errors import BadInput, TooLarge
-from discreet.exact import Number, read_count
 from discreet.graphs.counting import FoundBound, degree_bound, edge_count
 from discreet.graphs.degrees import DegreeCounts, Degrees, degree_counts
 from discreet.graphs.graph import GraphStatistic, Privacy

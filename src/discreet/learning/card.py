@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from discreet.answering.shown import Ends, Interval, Shown
-from discreet.exact import Number, read_level
+from discreet.core.exact import Number, read_level
 
 
 @dataclass(frozen=True, slots=True)

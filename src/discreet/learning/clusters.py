@@ -12,8 +12,8 @@ from discreet.answering.design import SumMeasurer
 from discreet.answering.domain import Domain
 from discreet.answering.measurer import Measured
 from discreet.answering.transcript import Transcript, looks_in
+from discreet.core.exact import read_count
 from discreet.errors import BadInput, TooLarge
-from discreet.exact import read_count
 from discreet.learning.card import Learned
 from discreet.learning.features import (
     MOST_BINS,

@@ -10,8 +10,8 @@ import numpy as np
 from discreet.answering.design import SCALE
 from discreet.answering.domain import Domain
 from discreet.answering.transcript import Transcript
+from discreet.core.exact import read_count
 from discreet.errors import BadInput
-from discreet.exact import read_count
 from discreet.learning.card import Learned
 from discreet.learning.model import Floats
 from discreet.learning.moments import Moments, NoisyProducts, design_of

@@ -11,8 +11,8 @@ from discreet.answering.parts import CuratorPart
 from discreet.answering.pipeline import Asking
 from discreet.answering.run_options import RunOptions, check_options
 from discreet.answering.runs import Basis, TableRun
+from discreet.core.number_format import CONFIDENCE
 from discreet.errors import TooLarge
-from discreet.figures import CONFIDENCE
 from discreet.learning.affording import MOST_COLUMNS, afforded, paid_for
 from discreet.learning.classifier import Classifier
 from discreet.learning.deciding import Decider

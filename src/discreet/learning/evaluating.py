@@ -11,10 +11,10 @@ import numpy as np
 from discreet.answering.design import Deciding, SumMeasurer
 from discreet.answering.domain import plain
 from discreet.answering.run_release import RunRelease
-from discreet.figures import CONFIDENCE
+from discreet.core.loss import Loss
+from discreet.core.number_format import CONFIDENCE
 from discreet.learning.card import Card, Learned
 from discreet.learning.model import Floats
-from discreet.loss import Loss
 from discreet.mechanisms import Adaptive
 
 PURPOSE = "evaluate"

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Annotated, Protocol, TypedDict, TypeVar, Unpack
 
 from discreet.answering.parts import RunPlan
-from discreet.documenting import Told
-from discreet.exact import Number
+from discreet.core.documenting import Told
+from discreet.core.exact import Number
 from discreet.learning.classifier import Classifier
 from discreet.learning.evaluating import Evaluation
 from discreet.learning.features import Feature

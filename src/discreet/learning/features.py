@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from discreet.answering.design import SCALE, Attribute
 from discreet.answering.domain import Bin, Column
+from discreet.core.exact import Number as Real
+from discreet.core.exact import exact, read_bounds, read_count
 from discreet.errors import BadData, BadInput, NeedsValues
-from discreet.exact import Number as Real
-from discreet.exact import exact, read_bounds, read_count
 from discreet.mechanisms.reading import read_items
 
 MOST_BINS = 256

@@ -18,8 +18,9 @@ from discreet.accounting.account import Account
 from discreet.answering.design import Deciding, Score, SumMeasurer
 from discreet.answering.domain import Column, Domain
 from discreet.answering.transcript import Transcript
+from discreet.core.exact import Number, exact, read_epsilon, read_level
+from discreet.core.loss import Loss, Neighbours, read_neighbours
 from discreet.errors import BadData, BadInput, TooLarge
-from discreet.exact import Number, exact, read_epsilon, read_level
 from discreet.learning.card import Learned
 from discreet.learning.classifier import Classifier
 from discreet.learning.features import Category, Feature, is_numeric, middle, name_of
@@ -38,7 +39,6 @@ from discreet.learning.looks import NoisyLook, Work
 from discreet.learning.model import Floats
 from discreet.learning.moments import label_name
 from discreet.ledger.releases import rebuild_as
-from discreet.loss import Loss, Neighbours, read_neighbours
 from discreet.mechanisms import Exponential
 from discreet.mechanisms.reading import read_items
 from discreet.noise import SYSTEM_BITS

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.core.exact import Number, finite, read_count
 from discreet.errors import BadInput
-from discreet.exact import Number, finite, read_count
 from discreet.noise.choice import MOST_CANDIDATES
 
 Integers = NDArray[np.int64]

@@ -11,8 +11,8 @@ import numpy as np
 from discreet.answering.design import SCALE, SumMeasurer
 from discreet.answering.domain import Domain
 from discreet.answering.transcript import Transcript
+from discreet.core.exact import Number, read_sensitivity
 from discreet.errors import BadInput
-from discreet.exact import Number, read_sensitivity
 from discreet.learning.card import Learned
 from discreet.learning.features import Feature, column_of, ends_of, name_of
 from discreet.learning.looks import NoisyLook, Work, work_of_products

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from discreet.answering.design import SCALE, WEIGHTS, WHOLE, Deciding, Design, SumMeasurer, on_weights
 from discreet.answering.domain import Domain
 from discreet.answering.transcript import Step, Transcript
-from discreet.exact import exact, read_count
+from discreet.core.exact import exact, read_count
 from discreet.learning.card import Learned
 from discreet.learning.classifier import Classifier
 from discreet.learning.linear import tables_of

@@ -22,9 +22,10 @@ from discreet.answering.budgets import budget_of
 from discreet.answering.design import SumMeasurer
 from discreet.answering.domain import Domain, rebuilt
 from discreet.answering.transcript import Transcript
-from discreet.documenting import tell_arguments
+from discreet.core.documenting import tell_arguments
+from discreet.core.exact import Number as Real
+from discreet.core.loss import Loss, Neighbours, read_neighbours
 from discreet.errors import BadData, BadInput, NeedsDelta
-from discreet.exact import Number as Real
 from discreet.learning.card import Card, Learned
 from discreet.learning.features import (
     MOST_BINS,
@@ -39,7 +40,6 @@ from discreet.learning.features import (
 )
 from discreet.learning.looks import NoisyLook, Work
 from discreet.ledger.releases import rebuild_as
-from discreet.loss import Loss, Neighbours, read_neighbours
 from discreet.mechanisms import Adaptive
 from discreet.mechanisms.adaptive import AdaptiveBudget
 from discreet.noise import SYSTEM_BITS

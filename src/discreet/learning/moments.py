@@ -13,7 +13,7 @@ import numpy as np
 from discreet.answering.design import SCALE, Design, SumMeasurer
 from discreet.answering.domain import Bin, Domain
 from discreet.answering.transcript import Transcript
-from discreet.exact import exact
+from discreet.core.exact import exact
 from discreet.learning.card import Learned
 from discreet.learning.features import Feature, attribute_of, ends_of, name_of
 from discreet.learning.looks import NoisyLook, Work, work_of_products

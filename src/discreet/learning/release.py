@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any
 
 from discreet.answering.run_release import RunRelease
+from discreet.core.number_format import CONFIDENCE
 from discreet.errors import BadRelease
-from discreet.figures import CONFIDENCE
 from discreet.learning.bayes import NaiveBayes
 from discreet.learning.clusters import KMeans
 from discreet.learning.components import PCA

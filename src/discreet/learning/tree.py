@@ -12,8 +12,8 @@ import numpy as np
 from discreet.answering.design import IMPURITY, MOST_CELLS, Deciding, Partition, Split, SumMeasurer
 from discreet.answering.domain import Bin, Column, Domain
 from discreet.answering.transcript import Transcript
+from discreet.core.exact import read_count
 from discreet.errors import TooLarge
-from discreet.exact import read_count
 from discreet.learning.card import Learned
 from discreet.learning.classifier import Classifier
 from discreet.learning.features import is_numeric, name_of

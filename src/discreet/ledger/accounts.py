@@ -14,10 +14,10 @@ from typing import Any
 
 from discreet.accounting import Charge
 from discreet.accounting.filters import Filter, Kind, largest_pure_epsilon, open_filter
+from discreet.core.exact import exact
+from discreet.core.loss import Loss
 from discreet.errors import AccountFrozen, BudgetExceeded, DiscreetError, LedgerDamaged, UnknownAccount
-from discreet.exact import exact
 from discreet.ledger.releases import fraction
-from discreet.loss import Loss
 from discreet.mechanisms import Mechanism
 from discreet.store import Transaction
 

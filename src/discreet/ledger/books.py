@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from datetime import date, datetime
 
+from discreet.core.loss import Neighbours
 from discreet.errors import NotAnswered, StoreUnavailable
 from discreet.ledger import chain, formats, naming, questions, steps, watches
 from discreet.ledger.accounts import DATASET, Account, analyst_account, is_of_edges
@@ -17,7 +18,6 @@ from discreet.ledger.requests import Request, Reservation
 from discreet.ledger.running import RunningBooks
 from discreet.ledger.watches import Watched
 from discreet.ledger.writer import Writer
-from discreet.loss import Neighbours
 from discreet.store import Store, unavailable
 
 _PULSE_SECONDS = 1.0

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from discreet.accounting.filters import Filter, open_filter
+from discreet.core.exact import exact
 from discreet.errors import BadInput
-from discreet.exact import exact
 from discreet.ledger import chain
 from discreet.ledger.accounts import DATASET, Account, analyst_account, opened
 from discreet.ledger.entries import Entry

@@ -14,6 +14,7 @@ from datetime import date
 from typing import Any
 
 from discreet.accounting.charges import Charge
+from discreet.core.loss import Neighbours
 from discreet.ledger import chain
 from discreet.ledger.access import Access, IssuedKey
 from discreet.ledger.accounts import account_of, row_of
@@ -21,7 +22,6 @@ from discreet.ledger.entries import canonical
 from discreet.ledger.running import Asked, Published, Released, RunningBooks
 from discreet.ledger.runs import Run
 from discreet.ledger.seals import Seals
-from discreet.loss import Neighbours
 from discreet.store import Transaction
 
 EVERY = 500

@@ -18,6 +18,7 @@ from typing import Any
 
 from discreet.accounting.charges import PRICES
 from discreet.accounting.filters import Filter
+from discreet.core.loss import Neighbours
 from discreet.errors import BadInput, RequestConflict
 from discreet.ledger import caps, chain, naming, questions, relation, sources, steps, watches
 from discreet.ledger.accounts import analyst_account
@@ -31,7 +32,6 @@ from discreet.ledger.releases import describe
 from discreet.ledger.requests import Request, Reservation
 from discreet.ledger.schema import SCHEMA
 from discreet.ledger.watches import Watched
-from discreet.loss import Neighbours
 from discreet.mechanisms import Mechanism
 from discreet.store import Store, open_store
 from discreet.store.secret import needed_secret, secret_of

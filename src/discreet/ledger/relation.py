@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from discreet.core.loss import Neighbours
 from discreet.errors import WrongNeighbours
-from discreet.loss import Neighbours
 
 KIND = "neighbours"
 

@@ -10,9 +10,9 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 from discreet import mechanisms
+from discreet.core.exact import exact
+from discreet.core.loss import Neighbours
 from discreet.errors import BadInput, LedgerDamaged
-from discreet.exact import exact
-from discreet.loss import Neighbours
 from discreet.mechanisms import Mechanism
 
 T = TypeVar("T", bound=Mechanism)

@@ -11,6 +11,7 @@ from datetime import date
 from typing import Any
 
 from discreet.accounting.charges import PRICES, Charge
+from discreet.core.loss import Neighbours
 from discreet.errors import DiscreetError
 from discreet.ledger import caps, clock, formats, promises, relation, runs, seals, sources
 from discreet.ledger.access import Access
@@ -18,7 +19,6 @@ from discreet.ledger.accounts import Account, is_of_edges, is_shared, opened, sh
 from discreet.ledger.entries import GENESIS, Entry
 from discreet.ledger.releases import describe, rebuild
 from discreet.ledger.runs import Run
-from discreet.loss import Neighbours
 from discreet.mechanisms import Mechanism
 
 NAME = "name"

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from discreet.core.exact import units_down
 from discreet.errors import BadInput
-from discreet.exact import units_down
 from discreet.ledger.releases import rebuild
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.adaptive import AdaptiveBudget

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from discreet.core.exact import Number, read_count, read_epsilon
 from discreet.errors import BadTask
-from discreet.exact import Number, read_count, read_epsilon
 from discreet.local.client import LEAST_EPSILON
 
 _MOST_EPSILON = 100

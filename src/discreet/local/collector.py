@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet.core.exact import read_count
 from discreet.errors import (
     BadInput,
     OutOfDomain,
@@ -19,7 +20,6 @@ from discreet.errors import (
     TooManyReports,
     WrongTask,
 )
-from discreet.exact import read_count
 from discreet.local.draws import Codes
 from discreet.local.estimate import Estimate, MeanEstimate
 from discreet.local.protocols.base import PureProtocol, Reports, Tally, TextProtocol

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from discreet.core.exact import Number, read_count, read_level
 from discreet.errors import BadInput
-from discreet.exact import Number, read_count, read_level
 from discreet.local.protocols.base import Floats
 from discreet.local.task import Value
 

@@ -11,8 +11,8 @@ import os
 from functools import lru_cache
 from typing import NamedTuple
 
+from discreet.core.exact import read_count
 from discreet.errors import BadTask, UnknownTask
-from discreet.exact import read_count
 from discreet.local.intake import DAY, forget_numbers, forget_task
 from discreet.local.rules import sound_task
 from discreet.local.task import Task

@@ -29,8 +29,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.core.exact import Number, read_delta, read_epsilon
 from discreet.errors import BadInput
-from discreet.exact import Number, read_delta, read_epsilon
 from discreet.local import client
 from discreet.local.least import least_epsilon
 from discreet.local.task import Task

@@ -12,8 +12,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+from discreet.core.exact import Number, exact, read_bounds, read_count, read_epsilon, rounded_up
 from discreet.errors import BadData, BadEpsilon, BadTask
-from discreet.exact import Number, exact, read_bounds, read_count, read_epsilon, rounded_up
 from discreet.local.choose import Choice, auto, hadamard_option, hashing_buckets, projective_option, subset_width
 from discreet.local.client import (
     BUDGET,

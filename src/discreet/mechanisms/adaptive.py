@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from discreet.core.exact import UNIT, Number, exact, finite, read_epsilon, rounded_up, units_down, units_up
 from discreet.errors import BadData, BadInput, BudgetExceeded
-from discreet.exact import UNIT, Number, exact, finite, read_epsilon, rounded_up, units_down, units_up
 from discreet.mechanisms import curves
 from discreet.mechanisms.base import Guarantee, Mechanism, PureMechanism
 from discreet.mechanisms.curves import Floats

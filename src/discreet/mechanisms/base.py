@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from discreet.documenting import tell_arguments
+from discreet.core.documenting import tell_arguments
+from discreet.core.exact import Number, exact, finite, read_epsilon_from_zero, read_order, rounded_up
 from discreet.errors import BadDelta, BadEpsilon, BadInput, ScaleOutOfRange
-from discreet.exact import Number, exact, finite, read_epsilon_from_zero, read_order, rounded_up
 from discreet.mechanisms import curves
 from discreet.mechanisms.curves import Floats
 from discreet.noise import SYSTEM_BITS, RandomBits

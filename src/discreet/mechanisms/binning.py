@@ -8,8 +8,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.core.exact import Number, exact, finite
 from discreet.errors import BadInput
-from discreet.exact import Number, exact, finite
 from discreet.mechanisms.reading import read_items, read_numbers
 
 Counts = NDArray[np.int64]

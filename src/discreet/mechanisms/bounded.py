@@ -10,9 +10,9 @@ from collections.abc import Hashable, Iterable, Sequence
 from fractions import Fraction
 from typing import Protocol
 
+from discreet.core.exact import Number, read_epsilon, rounded_up
+from discreet.core.loss import Loss, Neighbours, read_neighbours
 from discreet.errors import BadInput
-from discreet.exact import Number, read_epsilon, rounded_up
-from discreet.loss import Loss, Neighbours, read_neighbours
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.binning import binned, by_category
 from discreet.mechanisms.laplace import Laplace

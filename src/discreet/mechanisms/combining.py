@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.exact import Number
-from discreet.loss import Neighbours
+from discreet.core.exact import Number
+from discreet.core.loss import Neighbours
 from discreet.mechanisms.adding import check_integers
 from discreet.mechanisms.base import Mechanism
 from discreet.mechanisms.curves import Floats

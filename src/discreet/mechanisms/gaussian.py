@@ -9,8 +9,17 @@ from typing import Any
 
 import numpy as np
 
+from discreet.core.exact import (
+    Number,
+    exact,
+    read_count,
+    read_delta,
+    read_epsilon,
+    read_level,
+    read_sensitivity,
+    rounded_up,
+)
 from discreet.errors import BadEpsilon
-from discreet.exact import Number, exact, read_count, read_delta, read_epsilon, read_level, read_sensitivity, rounded_up
 from discreet.mechanisms import curves
 from discreet.mechanisms.adding import Integers, add, check_integers
 from discreet.mechanisms.base import Mechanism, least, positive_error, solved_for

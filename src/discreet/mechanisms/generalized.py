@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.core.exact import Number, exact, read_epsilon, read_sensitivity
+from discreet.core.number_format import CONFIDENCE
 from discreet.errors import BadSensitivity
-from discreet.exact import Number, exact, read_epsilon, read_sensitivity
-from discreet.figures import CONFIDENCE
 from discreet.mechanisms.adding import as_int64
 from discreet.mechanisms.base import SolvedForEpsilon
 from discreet.mechanisms.curves import Floats

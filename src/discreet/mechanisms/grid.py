@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.core.exact import Number, finite, power_of_two_below
 from discreet.errors import BadData, BadGranularity
-from discreet.exact import Number, finite, power_of_two_below
 
 _SCALAR_FINENESS, _VECTOR_FINENESS = 2**12, 2**8
 """Default: rounding adds at most one part in 4096 to the noise of one number, one in 256 to that of a vector."""

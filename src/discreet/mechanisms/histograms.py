@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.core.exact import read_count
 from discreet.errors import BadData
-from discreet.exact import read_count
 
 _SMALLEST_BLOCK, _LARGEST_BLOCK = 1 << 10, 1 << 14
 _MOST_CANDIDATES, _MOST_CELLS = 1 << 24, 1 << 40

@@ -10,8 +10,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.core.exact import Number
 from discreet.errors import BadData
-from discreet.exact import Number
 from discreet.mechanisms.frames import array_of, column_like, is_column
 from discreet.mechanisms.grid import Grid, check_finite
 

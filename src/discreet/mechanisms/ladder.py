@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+from discreet.core.exact import Number, exact, read_count, read_epsilon, read_level
 from discreet.errors import BadData
-from discreet.exact import Number, exact, read_count, read_epsilon, read_level
 from discreet.mechanisms.base import SolvedForEpsilon
 from discreet.noise import SYSTEM_BITS, RandomBits, ladder_rung, uniform_below
 from discreet.noise.laplace import check_scale

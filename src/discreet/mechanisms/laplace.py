@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from discreet.exact import Number, exact, read_count, read_epsilon, read_level, read_sensitivity
+from discreet.core.exact import Number, exact, read_count, read_epsilon, read_level, read_sensitivity
 from discreet.mechanisms import curves
 from discreet.mechanisms.adding import Integers, add, check_integers
 from discreet.mechanisms.base import SolvedForEpsilon

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.core.exact import Number, power_of_two_below, read_bounds, read_flag
+from discreet.core.loss import Neighbours
 from discreet.errors import BadBounds
-from discreet.exact import Number, power_of_two_below, read_bounds, read_flag
-from discreet.loss import Neighbours
 from discreet.mechanisms.grid import Grid
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.reading import read_numbers

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.core.exact import Number, exact, read_count, read_delta, read_epsilon, read_level, rounded_up
 from discreet.errors import BadData, ScaleOutOfRange
-from discreet.exact import Number, exact, read_count, read_delta, read_epsilon, read_level, rounded_up
 from discreet.mechanisms import curves
 from discreet.mechanisms.adding import as_int64
 from discreet.mechanisms.base import SolvedForEpsilon

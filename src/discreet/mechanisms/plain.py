@@ -15,8 +15,8 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.core.exact import Number, read_bounds, read_sensitivity
 from discreet.errors import BadData, BadInput
-from discreet.exact import Number, read_bounds, read_sensitivity
 from discreet.mechanisms.frames import array_of, column_like, is_column
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.grid import Grid

@@ -11,9 +11,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.core.exact import (
+    Number,
+    exact,
+    finite,
+    power_of_two_below,
+    read_bounds,
+    read_count,
+    read_epsilon,
+    read_flag,
+)
+from discreet.core.loss import Neighbours, read_neighbours
 from discreet.errors import BadBounds, BadData, BadInput, BadProbability
-from discreet.exact import Number, exact, finite, power_of_two_below, read_bounds, read_count, read_epsilon, read_flag
-from discreet.loss import Neighbours, read_neighbours
 from discreet.mechanisms.base import SolvedForEpsilon
 from discreet.mechanisms.curves import Floats
 from discreet.mechanisms.grid import Grid

@@ -9,8 +9,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.core.exact import Number, exact, finite, read_count, read_epsilon, read_level
 from discreet.errors import BadData, BadProbability
-from discreet.exact import Number, exact, finite, read_count, read_epsilon, read_level
 from discreet.mechanisms import curves
 from discreet.mechanisms.adding import as_int64
 from discreet.mechanisms.base import PureMechanism, SolvedForEpsilon

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import BadInput
-from discreet.exact import (
+from discreet.core.exact import (
     Number,
     exact,
     read_count,
@@ -25,6 +24,7 @@ from discreet.exact import (
     read_level,
     read_sensitivity,
 )
+from discreet.errors import BadInput
 from discreet.mechanisms import curves
 from discreet.mechanisms.adding import as_int64
 from discreet.mechanisms.base import SolvedForEpsilon

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from discreet.core.exact import Number, read_bounds, read_count
+from discreet.core.loss import Neighbours, read_neighbours
 from discreet.errors import UnboundedSensitivity
-from discreet.exact import Number, read_bounds, read_count
-from discreet.loss import Neighbours, read_neighbours
 
 
 def count() -> Fraction:

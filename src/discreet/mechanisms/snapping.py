@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
 
-from discreet.errors import BadBounds, BadData
-from discreet.exact import (
+from discreet.core.exact import (
     Number,
     exact,
     finite,
@@ -21,6 +20,7 @@ from discreet.exact import (
     read_sensitivity,
     rounded_up,
 )
+from discreet.errors import BadBounds, BadData
 from discreet.mechanisms.base import SolvedForEpsilon
 from discreet.mechanisms.grid import Grid
 from discreet.noise import SYSTEM_BITS, RandomBits

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from discreet.core.exact import Number, exact, read_count, read_epsilon, read_flag, read_level, read_sensitivity
 from discreet.errors import BadData, BadInput
-from discreet.exact import Number, exact, read_count, read_epsilon, read_flag, read_level, read_sensitivity
 from discreet.mechanisms.base import SolvedForEpsilon
 from discreet.mechanisms.laplace import Laplace
 from discreet.noise import SYSTEM_BITS, RandomBits, one_discrete_laplace

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Self
 
-from discreet.exact import Number, read_level
-from discreet.figures import CONFIDENCE, figure, plus_minus
-from discreet.loss import Loss
+from discreet.core.exact import Number, read_level
+from discreet.core.loss import Loss
+from discreet.core.number_format import CONFIDENCE, figure, plus_minus
+from discreet.core.optional_imports import optional
 from discreet.mechanisms.laplace import Laplace
-from discreet.optional import optional
 
 _INSIDE = f"in {100 * CONFIDENCE:g} of 100 answers"
 

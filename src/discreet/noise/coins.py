@@ -13,8 +13,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.core.exact import finite
 from discreet.errors import BadProbability
-from discreet.exact import finite
 from discreet.noise.bits import RandomBits, Width
 from discreet.noise.enclosure import Bounds, exp_minus, exp_minus_doubled
 from discreet.noise.floats import RELATIVE_ERROR, exp_minus_float

@@ -13,9 +13,9 @@ from discreet.answering.answer import Answer
 from discreet.answering.facts import Explanation, WatchFacts, facts_of
 from discreet.answering.watching import Watch
 from discreet.answering.wire import read_parameters
+from discreet.core.number_format import CONFIDENCE
 from discreet.curator import Asking, Curator
 from discreet.errors import BadTask
-from discreet.figures import CONFIDENCE
 from discreet.local import Task
 
 Got_co = TypeVar("Got_co", covariant=True)

@@ -20,7 +20,7 @@ from discreet.answering.answer import Answer
 from discreet.answering.facts import facts_of
 from discreet.answering.sizes import AnswerLimit, too_many_cells
 from discreet.answering.wire import answer_text
-from discreet.figures import CONFIDENCE
+from discreet.core.number_format import CONFIDENCE
 from discreet.server.bodies import Asked
 from discreet.server.questions import Answered
 from discreet.server.roles import Holder

@@ -11,8 +11,8 @@ from discreet.answering.domain import MOST_COUNTED, Domain
 from discreet.answering.run_options import RunOptions
 from discreet.answering.run_release import RunRelease
 from discreet.answering.runs import Basis, Reuse
+from discreet.core.exact import read_count
 from discreet.errors import BadInput, ScaleOutOfRange, UnknownName
-from discreet.exact import read_count
 from discreet.mechanisms.adaptive import AdaptiveBudget
 from discreet.sessions.modes import FIT, Fitted, Given, Mode, Textbook
 from discreet.sessions.session import Opening

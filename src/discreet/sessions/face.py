@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol, Unpack
 
 from discreet.answering.parts import RunPlan
-from discreet.documenting import Told
+from discreet.core.documenting import Told
 from discreet.sessions.asking import SessionOptions
 from discreet.sessions.shown import SessionFace
 from discreet.sql.builder import Table

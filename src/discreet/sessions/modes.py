@@ -14,8 +14,8 @@ from typing import Protocol
 from discreet.answering.budgets import count_noise
 from discreet.answering.domain import Columns, Domain
 from discreet.answering.measurer import Conjunction, Measurer
+from discreet.core.exact import UNIT, units_down
 from discreet.errors import ScaleOutOfRange
-from discreet.exact import UNIT, units_down
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.mechanisms.adaptive import AdaptiveBudget
 from discreet.sessions.hypotheses import Hypothesis, OfModel, Weights

@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 from discreet.answering.budgets import count_noise, watching
 from discreet.answering.domain import Domain
 from discreet.answering.measurer import GRID
-from discreet.exact import UNIT, units_down
+from discreet.core.exact import UNIT, units_down
 from discreet.mechanisms import AboveThreshold, Gaussian, Laplace
 from discreet.mechanisms.adaptive import AdaptiveBudget
 

@@ -17,8 +17,8 @@ from discreet.algebra.expressions import Expression, Literal, call
 from discreet.algebra.facts import Value
 from discreet.algebra.question import Key, Kind, Measure, Question
 from discreet.catalog import Catalog, Type
+from discreet.core.exact import read_count
 from discreet.errors import BadInput, NeedsValues, NotAllowed, UnknownName
-from discreet.exact import read_count
 from discreet.sql.facts import PublicFacts
 from discreet.sql.grouping import values_of
 from discreet.sql.limits import limits_of, tightened

@@ -12,8 +12,8 @@ from typing import Annotated, Any, TypeAlias
 from discreet.answering.domain import Columns, Domain
 from discreet.answering.run_options import RunOptions
 from discreet.answering.runs import Basis, Reuse, TableRun
+from discreet.core.exact import Number, read_count
 from discreet.errors import BadInput, TooLarge
-from discreet.exact import Number, read_count
 from discreet.synthetic.affording import check_affordable, work_of
 from discreet.synthetic.candidates import check_number, number_of
 from discreet.synthetic.methods import Method

@@ -19,7 +19,7 @@ import numpy as np
 
 from discreet.answering.domain import Columns, Domain
 from discreet.answering.measurer import GRID, Chosen, Counts, Look, Measured
-from discreet.exact import Number, exact, read_level
+from discreet.core.exact import Number, exact, read_level
 from discreet.synthetic.beliefs import Table
 from discreet.synthetic.methods import Method
 from discreet.synthetic.model import TreeModel, grouped, groups_in, noise_in_a_cell, numbers_of

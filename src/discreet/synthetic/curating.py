@@ -12,8 +12,8 @@ from discreet.answering.parts import CuratorPart
 from discreet.answering.pipeline import Asking, SqlRelease
 from discreet.answering.run_options import check_options
 from discreet.answering.runs import TableRun
+from discreet.core.exact import Number
 from discreet.errors import NotAnswered
-from discreet.exact import Number
 from discreet.sql import Table
 from discreet.sql.people import Found, values_question
 from discreet.sql.text import Parameters

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol, Unpack
 
 from discreet.answering.parts import RunPlan
-from discreet.documenting import Told
+from discreet.core.documenting import Told
 from discreet.sql.builder import Table
 from discreet.synthetic.asking import SynthesisOptions
 from discreet.synthetic.predicting import Predicted

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from statistics import median
 
 from discreet.answering.domain import Columns, Domain
-from discreet.exact import read_count
-from discreet.figures import CONFIDENCE
+from discreet.core.exact import read_count
+from discreet.core.number_format import CONFIDENCE
 from discreet.mechanisms.adaptive import AdaptiveBudget
 from discreet.synthetic.candidates import is_drowned
 from discreet.synthetic.methods import Method

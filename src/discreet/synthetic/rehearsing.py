@@ -12,7 +12,7 @@ import numpy as np
 from discreet.answering.budgets import table_noise
 from discreet.answering.domain import Columns, Domain
 from discreet.answering.measurer import Look, Measured
-from discreet.exact import Number
+from discreet.core.exact import Number
 from discreet.mechanisms import Gaussian, Laplace, PureAdaptive
 from discreet.mechanisms.adaptive import AdaptiveBudget, Meter
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from discreet.answering.run_release import RunRelease
 from discreet.answering.transcript import looks_in
+from discreet.core.exact import Number, read_count
 from discreet.errors import BadInput
-from discreet.exact import Number, read_count
 from discreet.noise import SYSTEM_BITS, RandomBits
 from discreet.synthetic.asking import PURPOSE, method_named, tables_of
 from discreet.synthetic.bounds import Bound, Bounds

@@ -11,8 +11,8 @@ import numpy as np
 from discreet.answering.bars import Cell, bars
 from discreet.answering.domain import Column, range_text
 from discreet.answering.page import page
-from discreet.exact import Number
-from discreet.figures import amount
+from discreet.core.exact import Number
+from discreet.core.number_format import amount
 from discreet.synthetic.bounds import Bound
 from discreet.synthetic.model import TreeModel
 from discreet.synthetic.release import SyntheticRelease

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from discreet.exact import exact
+from discreet.core.exact import exact
 from discreet.mechanisms import Gaussian, Laplace
 
 _WIDE = 32

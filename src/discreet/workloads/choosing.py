@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.answering.transcript import Step
+from discreet.core.exact import Number, read_level
 from discreet.errors import BadData, BadInput, TooLarge
-from discreet.exact import Number, read_level
 from discreet.mechanisms.combining import Integers, Measurement
 from discreet.workloads.families import Floats
 from discreet.workloads.levels import haar, identity, tree

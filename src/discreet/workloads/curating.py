@@ -12,8 +12,8 @@ from discreet.answering.parts import CuratorPart
 from discreet.answering.pipeline import Asking
 from discreet.answering.run_options import RunOptions, check_options
 from discreet.answering.runs import TableRun
+from discreet.core.number_format import CONFIDENCE
 from discreet.errors import BadInput, UnknownName
-from discreet.figures import CONFIDENCE
 from discreet.sql import Table
 from discreet.sql.people import Found, PeoplesRows, columns_question, plan_rows
 from discreet.workloads.choosing import Plan

@@ -7,7 +7,7 @@ from typing import Protocol, TypeAlias, Unpack
 
 from discreet.answering.parts import RunPlan
 from discreet.answering.run_options import RunOptions
-from discreet.documenting import Told
+from discreet.core.documenting import Told
 from discreet.sql.builder import Table
 from discreet.workloads.regional import RegionalRelease
 from discreet.workloads.tabulating import TabulatedRelease

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from discreet.core.loss import Neighbours
 from discreet.errors import BadInput
-from discreet.loss import Neighbours
 from discreet.mechanisms.combining import Combination, Integers, Reach
 
 

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.core.loss import Neighbours
 from discreet.errors import BadInput
-from discreet.loss import Neighbours
 from discreet.mechanisms.combining import Combination, Integers, Reach
 from discreet.workloads.families import Floats
 from discreet.workloads.price import Price

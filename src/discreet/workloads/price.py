@@ -10,9 +10,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from discreet.core.exact import UNIT, Number, read_count, read_epsilon, root_above
+from discreet.core.loss import Neighbours, read_neighbours
 from discreet.errors import BadEpsilon
-from discreet.exact import UNIT, Number, read_count, read_epsilon, root_above
-from discreet.loss import Neighbours, read_neighbours
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.mechanisms.combining import Combination, Measurement
 

@@ -20,9 +20,9 @@ from discreet.answering.transcript import about
 from discreet.catalog import Regions as DeclaredTree
 from discreet.catalog import Table, Type
 from discreet.catalog.trees import WHOLE
+from discreet.core.exact import Number, read_level
+from discreet.core.number_format import CONFIDENCE
 from discreet.errors import BadInput, TooLarge
-from discreet.exact import Number, read_level
-from discreet.figures import CONFIDENCE
 from discreet.mechanisms.adaptive import AdaptiveBudget
 from discreet.mechanisms.combining import Integers
 from discreet.sql.facts import PublicFacts

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.loss import Neighbours
+from discreet.core.loss import Neighbours
 from discreet.mechanisms.combining import Combination, Integers, Reach
 from discreet.workloads.families import Floats
 from discreet.workloads.price import Price

@@ -17,9 +17,9 @@ from discreet.answering.reusing import only
 from discreet.answering.run_release import RunRelease
 from discreet.answering.runs import Basis, Reuse, TableRun
 from discreet.answering.transcript import Earlier, Step
+from discreet.core.exact import Number
+from discreet.core.number_format import CONFIDENCE
 from discreet.errors import BadInput
-from discreet.exact import Number
-from discreet.figures import CONFIDENCE
 from discreet.mechanisms import Adaptive
 from discreet.mechanisms.adaptive import AdaptiveBudget
 from discreet.workloads import describing

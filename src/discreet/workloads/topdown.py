@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from discreet.core.exact import read_count
+from discreet.core.loss import Neighbours
 from discreet.errors import BadData, BadInput
-from discreet.exact import read_count
-from discreet.loss import Neighbours
 from discreet.mechanisms.adding import as_int64
 from discreet.mechanisms.combining import Integers, Measurement
 from discreet.workloads.families import Floats

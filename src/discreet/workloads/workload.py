@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from discreet.core.exact import finite, read_count
 from discreet.errors import BadInput, TooLarge
-from discreet.exact import finite, read_count
 from discreet.workloads.families import Family, Floats, Listed, Points, Ranges, Thresholds, Total
 
 LARGEST_GRAM = 4096

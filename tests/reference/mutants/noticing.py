@@ -24,11 +24,11 @@ from discreet.algebra.relations import Relation, Scan
 from discreet.algebra.scanning import scan
 from discreet.algebra.steps import Steps
 from discreet.catalog import Catalog
+from discreet.core.exact import exact
 from discreet.engines import DuckEngine
 from discreet.engines.exact_rows import ExactRows
 from discreet.engines.render import Renderer, ids
 from discreet.errors import DiscreetError
-from discreet.exact import exact
 from tests.laws import permute_and_flip_law
 from tests.reference import as_duckdb
 from tests.reference.comparing import SALT, Bench, written

@@ -6,7 +6,7 @@ from discreet.algebra.question import Kind, Measure, Question
 from discreet.answering import pricing
 from discreet.answering.plan import Plan
 from discreet.answering.pricing import Norms, Price
-from discreet.loss import Neighbours
+from discreet.core.loss import Neighbours
 from discreet.mechanisms import PermuteAndFlip
 from tests.reference.mutants.noticing import Mutants, pays_for, pays_for_winners
 

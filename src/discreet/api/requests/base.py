@@ -11,7 +11,7 @@ from discreet.errors import BadInput
 
 if TYPE_CHECKING:
     from discreet.api.requests.types import Counts
-    from discreet.exact import Number
+    from discreet.core.exact import Number
     from discreet.sql.text import Parameters
 
 T = TypeVar("T")

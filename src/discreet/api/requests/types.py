@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
-from discreet.exact import Number
+from discreet.core.exact import Number
 
 Counts: TypeAlias = Mapping[str, int]
 """A whole number for each of some columns."""

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from enum import Enum
 
+from discreet.core.exact import exact, finite, rounded_up
 from discreet.errors import BadDelta, BadEpsilon, BadInput
-from discreet.exact import exact, finite, rounded_up
 
 
 class Neighbours(Enum):

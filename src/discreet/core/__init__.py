@@ -1,0 +1,1 @@
+"""Shared foundations: exact numbers, privacy loss, number formatting and optional imports."""
