@@ -11,7 +11,7 @@ import math
 from fractions import Fraction
 from functools import cache
 
-from discreet.noise.enclosure import exp_minus
+from discreet.noise.exp_bounds import exp_minus
 
 Law = dict[object, Fraction]
 BITS = 256

@@ -9,7 +9,7 @@ import pytest
 from discreet.accounting import Subsampled
 from discreet.mechanisms import AboveThreshold, Exponential, Laplace, PartitionSelection, RandomizedResponse
 from discreet.mechanisms.curves import pure_rho
-from discreet.noise.enclosure import exp_minus
+from discreet.noise.exp_bounds import exp_minus
 from tests.laws import renyi
 
 EPSILONS = [Fraction(1, 10**6), Fraction(1, 100), Fraction(1, 3), Fraction(1), Fraction(3), Fraction(8)]

@@ -9,7 +9,7 @@ from unittest import mock
 import numpy as np
 
 from discreet.noise import RandomBits, discrete_gaussian, discrete_laplace
-from discreet.noise import laplace as module
+from discreet.noise import discrete_laplace as module
 from tests.laws import BITS, Law
 from tests.sources import SeededBits
 
@@ -73,7 +73,7 @@ class ReusedKey(RandomBits):
     """A forked child goes on with its parent's stream."""
 
     def words(self, count, width):
-        from discreet.noise import bits
+        from discreet.noise import random_bits as bits
 
         self._stream._born = bits._forks  # pretends to have noticed
         return super().words(count, width)

@@ -72,7 +72,7 @@ def test_threads_never_see_the_same_word():
 
 
 def test_a_key_is_retired_after_a_gibibyte(monkeypatch):
-    monkeypatch.setattr("discreet.noise.bits._BYTES_PER_KEY", 64)
+    monkeypatch.setattr("discreet.noise.random_bits._BYTES_PER_KEY", 64)
     source = RandomBits()
     first = source._stream
     source.words(4, 64)

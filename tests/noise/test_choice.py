@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from discreet.errors import BadInput
 from discreet.noise import (
     binomial,
-    choice,
+    exact_selection,
     exponential_choice,
     exponential_choices,
     permute_and_flip,
@@ -54,9 +54,9 @@ def test_floats_decide_as_the_integers_do_or_not_at_all(scores, rate, data):
     end = data.draw(st.sampled_from(ends.tolist()))
     nudge = data.draw(st.sampled_from([-(2**30), -1, 0, 1, 2**30]))
     word = min(2**64 - 1, max(0, int(end * 2**64) + nudge))
-    gaps = choice._gaps(np.array(scores))
-    chosen = choice._invert_in_floats(choice._exponents(gaps, rate), word)
-    exactly = choice.invert_in_integers(gaps, np.ones(gaps.size, np.int64), rate, word, SeededBits(word))
+    gaps = exact_selection._gaps(np.array(scores))
+    chosen = exact_selection._invert_in_floats(exact_selection._exponents(gaps, rate), word)
+    exactly = exact_selection.invert_in_integers(gaps, np.ones(gaps.size, np.int64), rate, word, SeededBits(word))
     total, expected = Fraction(0), 0
     for i in range(len(scores)):
         total += law[i]

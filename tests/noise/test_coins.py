@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from discreet.errors import BadProbability
 from discreet.noise import Probability, bernoulli, bernoulli_exp, flip
 from discreet.noise.coins import flip_each_exp_minus
-from discreet.noise.enclosure import exp_minus, exp_minus_doubled
-from discreet.noise.floats import LARGEST_EXPONENT, RELATIVE_ERROR, exp_minus_float
+from discreet.noise.exp_bounds import exp_minus, exp_minus_doubled
+from discreet.noise.float_exp import LARGEST_EXPONENT, RELATIVE_ERROR, exp_minus_float
 from tests.checks import samples_follow
 from tests.laws import exp_of
 from tests.mutants.coins import flips_are_exact

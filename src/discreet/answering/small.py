@@ -12,7 +12,7 @@ import numpy as np
 from discreet.answering.domain import Columns, Domain
 from discreet.answering.measurer import Counts
 from discreet.errors import BadInput, TooLarge
-from discreet.noise.choice import MOST_CANDIDATES
+from discreet.noise.exact_selection import MOST_CANDIDATES
 
 
 def sequences(domain: Domain, length: int) -> int:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.core.exact import Number, finite, read_count
 from discreet.errors import BadInput
-from discreet.noise.choice import MOST_CANDIDATES
+from discreet.noise.exact_selection import MOST_CANDIDATES
 
 Integers = NDArray[np.int64]
 Booleans = NDArray[np.bool_]

@@ -14,7 +14,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.noise.enclosure import exp_minus
+from discreet.noise.exp_bounds import exp_minus
 
 Floats: TypeAlias = NDArray[np.float64]
 

@@ -26,7 +26,7 @@ from discreet.mechanisms.base import Mechanism, least, positive_error, solved_fo
 from discreet.mechanisms.curves import Floats
 from discreet.mechanisms.normal import gaussian_deltas, tails_above
 from discreet.noise import SYSTEM_BITS, RandomBits, discrete_gaussian
-from discreet.noise.gaussian import check_variance
+from discreet.noise.discrete_gaussian import check_variance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,8 +15,8 @@ from discreet.mechanisms.adding import Integers, add, check_integers
 from discreet.mechanisms.base import SolvedForEpsilon
 from discreet.mechanisms.curves import Floats
 from discreet.noise import SYSTEM_BITS, RandomBits, discrete_laplace, one_discrete_laplace
-from discreet.noise.enclosure import exp_minus
-from discreet.noise.laplace import check_scale
+from discreet.noise.discrete_laplace import check_scale
+from discreet.noise.exp_bounds import exp_minus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

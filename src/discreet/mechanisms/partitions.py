@@ -18,7 +18,7 @@ from discreet.mechanisms.adding import as_int64
 from discreet.mechanisms.base import SolvedForEpsilon
 from discreet.mechanisms.curves import Floats
 from discreet.noise import SYSTEM_BITS, Probability, RandomBits
-from discreet.noise.enclosure import exp_minus
+from discreet.noise.exp_bounds import exp_minus
 
 _BITS = 128
 ONE = 1 << _BITS

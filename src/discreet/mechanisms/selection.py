@@ -30,8 +30,8 @@ from discreet.mechanisms.adding import as_int64
 from discreet.mechanisms.base import SolvedForEpsilon
 from discreet.mechanisms.curves import Floats
 from discreet.noise import SYSTEM_BITS, RandomBits, discrete_laplace, exponential_choice, permute_and_flip
-from discreet.noise.choice import MOST_CANDIDATES
-from discreet.noise.laplace import check_scale
+from discreet.noise.discrete_laplace import check_scale
+from discreet.noise.exact_selection import MOST_CANDIDATES
 
 Scores = NDArray[Any]
 

@@ -12,7 +12,7 @@ from discreet.errors import BadData, BadInput
 from discreet.mechanisms.base import SolvedForEpsilon
 from discreet.mechanisms.laplace import Laplace
 from discreet.noise import SYSTEM_BITS, RandomBits, one_discrete_laplace
-from discreet.noise.laplace import check_scale
+from discreet.noise.discrete_laplace import check_scale
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from discreet.core.exact import finite
 from discreet.errors import BadProbability
-from discreet.noise.bits import RandomBits, Width
-from discreet.noise.enclosure import Bounds, exp_minus, exp_minus_doubled
-from discreet.noise.floats import RELATIVE_ERROR, exp_minus_float
+from discreet.noise.exp_bounds import Bounds, exp_minus, exp_minus_doubled
+from discreet.noise.float_exp import RELATIVE_ERROR, exp_minus_float
+from discreet.noise.random_bits import RandomBits, Width
 
 _LONG_VECTOR = 1024
 _GUARD = 32

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import BadInput
-from discreet.noise.bits import RandomBits
 from discreet.noise.coins import bernoulli
+from discreet.noise.random_bits import RandomBits
 
 _LONG_VECTOR = 1024
 

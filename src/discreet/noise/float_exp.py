@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.noise.enclosure import exp_minus
+from discreet.noise.exp_bounds import exp_minus
 
 RELATIVE_ERROR = 2.0**-42
 LARGEST_EXPONENT = 64.0

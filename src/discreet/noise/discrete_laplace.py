@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ScaleOutOfRange
-from discreet.noise.bits import RandomBits, Width, Words
 from discreet.noise.coins import Probability, word_width
+from discreet.noise.random_bits import RandomBits, Width, Words
 
 Samples: TypeAlias = NDArray[Any]
 """int64; or, in the event (rarer than 2**-64 a sample) that one does not fit, Python ints in an object array."""

@@ -12,9 +12,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.noise.bits import RandomBits
-from discreet.noise.choice import invert_in_integers
-from discreet.noise.floats import exp_minus_float
+from discreet.noise.exact_selection import invert_in_integers
+from discreet.noise.float_exp import exp_minus_float
+from discreet.noise.random_bits import RandomBits
 
 
 def exponential_choices(

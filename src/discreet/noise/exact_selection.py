@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.noise.bits import RandomBits
 from discreet.noise.coins import flip_each_exp_minus
-from discreet.noise.enclosure import exp_minus
-from discreet.noise.floats import LARGEST_EXPONENT, RELATIVE_ERROR, exp_minus_float
+from discreet.noise.exp_bounds import exp_minus
+from discreet.noise.float_exp import LARGEST_EXPONENT, RELATIVE_ERROR, exp_minus_float
+from discreet.noise.random_bits import RandomBits
 from discreet.noise.uniform import uniform_below
 
 MOST_CANDIDATES = 1 << 24

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from discreet.noise.bits import RandomBits
-from discreet.noise.enclosure import exp_minus
-from discreet.noise.laplace import geometric
+from discreet.noise.discrete_laplace import geometric
+from discreet.noise.exp_bounds import exp_minus
+from discreet.noise.random_bits import RandomBits
 
 
 def ladder_rung(local: int, most: int, scale: Fraction, bits: RandomBits) -> int:
