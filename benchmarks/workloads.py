@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks.report import table, where, write_section
 from discreet import workloads
-from discreet.mechanisms.combining import Integers
+from discreet.mechanisms.additive.combinations import Integers
 from discreet.workloads.choosing import Plan
 from discreet.workloads.geography import Tree
 from discreet.workloads.levels import haar, tree

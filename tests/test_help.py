@@ -9,7 +9,7 @@ import pytest
 import discreet
 from discreet import accounting, attacks, client, curator, dbapi, mechanisms
 from discreet.answering import face
-from discreet.mechanisms import statistic
+from discreet.mechanisms.statistics import statistic
 from discreet.sql.builder import Table
 
 ROOMS = (discreet, mechanisms, accounting, attacks)
@@ -82,5 +82,10 @@ def test_every_parameter_is_documented(name):
 
 def test_there_is_something_to_document():
     assert len(PUBLIC) > 150
-    assert {"Curator.ask", "RemoteCurator.ask", "Laplace.release", "discreet.mechanisms.plain.laplace"} <= set(PUBLIC)
+    assert {
+        "Curator.ask",
+        "RemoteCurator.ask",
+        "Laplace.release",
+        "discreet.mechanisms.statistics.plain.laplace",
+    } <= set(PUBLIC)
     assert is_dataclass(mechanisms.Laplace)

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from discreet.catalog import Catalog
     from discreet.client import RemoteCurator
     from discreet.curator import Curator
-    from discreet.mechanisms.bounded import histogram, mean, sum, variance  # noqa: A004  discreet.sum is what one types
-    from discreet.mechanisms.plain import choose, gaussian, laplace, quantile, randomized_response
+    from discreet.mechanisms.statistics.bounded import histogram, mean, sum, variance  # noqa: A004  discreet.sum is what one types
+    from discreet.mechanisms.statistics.plain import choose, gaussian, laplace, quantile, randomized_response
     from discreet.publisher import Synthesizer
 
 __version__ = "0.1.0"
@@ -36,9 +36,9 @@ _ROOMS = {
     "workloads",
 }
 _FUNCTIONS = {
-    "discreet.mechanisms.bounded": {"histogram", "mean", "sum", "variance"},
+    "discreet.mechanisms.statistics.bounded": {"histogram", "mean", "sum", "variance"},
     "discreet.publisher": {"Synthesizer"},
-    "discreet.mechanisms.plain": {"choose", "gaussian", "laplace", "quantile", "randomized_response"},
+    "discreet.mechanisms.statistics.plain": {"choose", "gaussian", "laplace", "quantile", "randomized_response"},
 }
 """Both are imported when they are first used, so that `import discreet` and every command begin at once."""
 

@@ -36,7 +36,7 @@ from discreet.errors import BadInput, NotAnswered, ScaleOutOfRange, TooLarge
 from discreet.graphs.curating import AnswersGraphs
 from discreet.learning.curating import LearnsModels
 from discreet.ledger import Ledger
-from discreet.mechanisms.base import least
+from discreet.mechanisms.mechanism import least
 from discreet.sessions.curating import OpensSessions
 from discreet.sessions.room import Room
 from discreet.sql import Table

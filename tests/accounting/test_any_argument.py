@@ -16,7 +16,8 @@ from discreet.accounting import Charge, Composed, LossDistribution, Subsampled, 
 from discreet.core import exact
 from discreet.core.loss import read_loss, read_neighbours
 from discreet.errors import DiscreetError
-from discreet.mechanisms import Gaussian, Grid, Laplace, Mechanism, RandomizedResponse, sensitivity
+from discreet.mechanisms import Gaussian, Grid, Laplace, Mechanism, RandomizedResponse
+from discreet.mechanisms.statistics import sensitivity
 
 
 class Contrary:

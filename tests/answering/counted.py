@@ -8,7 +8,7 @@ from discreet.answering.summing import Summing
 from discreet.core.loss import Neighbours
 from discreet.engines.arrays import CodedArray
 from discreet.mechanisms import Adaptive
-from discreet.mechanisms.adaptive import Meter
+from discreet.mechanisms.adaptive_budget import Meter
 from discreet.noise import SYSTEM_BITS
 
 

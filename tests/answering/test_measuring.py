@@ -24,7 +24,7 @@ from discreet.errors import (
     UnknownName,
 )
 from discreet.mechanisms import AboveThreshold, Adaptive, Exponential, Gaussian, Laplace, PureAdaptive
-from discreet.mechanisms.adaptive import Meter
+from discreet.mechanisms.adaptive_budget import Meter
 from tests.answering.counted import MemorySteps, domain_of, measuring, tables_of
 from tests.checks import samples_follow
 from tests.laws import exponential_law, gaussian_law

@@ -29,8 +29,8 @@ from discreet.mechanisms import (
     Quantile,
     RandomizedResponse,
 )
-from discreet.mechanisms.adaptive import AdaptiveBudget, Meter
-from discreet.mechanisms.partitions import ONE
+from discreet.mechanisms.adaptive_budget import AdaptiveBudget, Meter
+from discreet.mechanisms.choice.partition_selection import ONE
 from tests.laws import (
     Law,
     above_threshold_law,

@@ -19,7 +19,7 @@ from discreet.mechanisms import (
     RandomizedResponse,
     Snapping,
 )
-from discreet.mechanisms.normal import tails_above
+from discreet.mechanisms.additive.gaussian_tails import tails_above
 from tests.laws import exponential_law, gaussian_law, laplace_law, noisy_max_law, permute_and_flip_law
 from tests.sources import SeededBits
 
@@ -128,7 +128,7 @@ def test_tails_by_integrals_enclose_tails_by_sums(monkeypatch):
     variance = 500.0**2
     for start in (1, 100, 499, 502, 1500, 3000):
         summed = tails_above(np.array([float(start)]), variance)
-        monkeypatch.setattr("discreet.mechanisms.normal._SHORT_SIGMA", 1.0)
+        monkeypatch.setattr("discreet.mechanisms.additive.gaussian_tails._SHORT_SIGMA", 1.0)
         integrated = tails_above(np.array([float(start)]), variance)
         monkeypatch.undo()
         assert integrated.low <= summed.high

@@ -17,7 +17,7 @@ from discreet.mechanisms import (
     PartitionSelection,
     PureAdaptive,
 )
-from discreet.mechanisms.adaptive import Meter
+from discreet.mechanisms.adaptive_budget import Meter
 from tests.sources import SeededBits, UntouchableBits
 
 

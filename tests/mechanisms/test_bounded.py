@@ -11,7 +11,7 @@ import pytest
 import discreet
 from discreet import Neighbours, accounting
 from discreet.errors import BadBounds, BadData, BadEpsilon, BadInput, BudgetExceeded
-from discreet.mechanisms import bounded, moments
+from discreet.mechanisms.statistics import bounded, moments
 from tests.sources import SeededBits, UntouchableBits
 
 STATISTICS = {

@@ -20,8 +20,8 @@ from discreet.mechanisms import (
     PermuteAndFlip,
     Quantile,
     RandomizedResponse,
-    sensitivity,
 )
+from discreet.mechanisms.statistics import sensitivity
 from tests.mechanisms.cases import CASES
 from tests.sources import SeededBits, UntouchableBits
 
@@ -124,10 +124,10 @@ def test_a_neighbour_relation_may_be_named_and_must_exist():
 
 
 def test_the_error_of_the_widest_noise_is_found_by_bisection(monkeypatch):
-    from discreet.mechanisms import laplace
+    from discreet.mechanisms.additive import laplace_mechanism
 
-    calls, real = [], laplace._tail_at_most
-    monkeypatch.setattr(laplace, "_tail_at_most", lambda *a: (calls.append(1), real(*a))[1])
+    calls, real = [], laplace_mechanism._tail_at_most
+    monkeypatch.setattr(laplace_mechanism, "_tail_at_most", lambda *a: (calls.append(1), real(*a))[1])
     assert Laplace(sensitivity=2**55, epsilon=0.5).error(0.999) == pytest.approx(2**56 * math.log(1000), rel=1e-6)
     assert len(calls) < 80
 

@@ -10,8 +10,9 @@ import pytest
 
 import discreet
 from discreet.errors import DiscreetError
-from discreet.mechanisms import Grid, RandomizedResponse, plain
-from discreet.mechanisms.kinds import Data
+from discreet.mechanisms import Grid, RandomizedResponse
+from discreet.mechanisms.statistics import plain
+from discreet.mechanisms.values.value_kinds import Data
 from tests.sources import SeededBits, UntouchableBits
 
 NAN, INF = float("nan"), float("inf")

@@ -17,7 +17,7 @@ import discreet
 from discreet import Neighbours
 from discreet.errors import BadData
 from discreet.mechanisms import Exponential, Laplace, Quantile
-from discreet.mechanisms.reading import read_numbers
+from discreet.mechanisms.values.value_reading import read_numbers
 from tests.laws import exponential_law, laplace_law, max_log_ratio
 
 NAN, INF = math.nan, math.inf
@@ -220,7 +220,7 @@ def test_lists_arrays_and_columns_are_the_same_numbers(far):
     low, high = Fraction(far), Fraction(far + 1000)
     people = [far + number for number in (-7, 0, 3, 999, 1001)]
     kinds = [people, tuple(people), deque(people), np.array(people), np.array(people, object), polars.Series(people)]
-    scale = discreet.mechanisms.moments.Scale.between(low, high, whole=True)
+    scale = discreet.mechanisms.statistics.moments.Scale.between(low, high, whole=True)
     for values in kinds:
         assert scale.read(values, Neighbours.ADD_REMOVE).tolist() == [far, far, far + 3, far + 999, far + 1000]
     assert read_numbers(np.array([True, False]), Fraction(0), Fraction(5)).given.tolist() == [1, 0]

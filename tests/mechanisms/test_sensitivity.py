@@ -7,7 +7,7 @@ import pytest
 
 from discreet.core.loss import Neighbours
 from discreet.errors import BadBounds, UnboundedSensitivity
-from discreet.mechanisms import sensitivity
+from discreet.mechanisms.statistics import sensitivity
 
 UNIT = {"lower": 0, "upper": 1}
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE

@@ -5,7 +5,7 @@ import pytest
 
 from discreet.errors import BadBounds, BadData
 from discreet.mechanisms import Snapping
-from discreet.mechanisms.snapping import _log_rounded
+from discreet.mechanisms.additive.snapping import _log_rounded
 from tests.checks import granularity_tells_nothing
 from tests.sources import SeededBits
 

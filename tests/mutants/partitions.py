@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from discreet.core.exact import exact
-from discreet.mechanisms.partitions import ONE
+from discreet.mechanisms.choice.partition_selection import ONE
 from tests.laws import exp_of
 
 

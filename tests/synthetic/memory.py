@@ -6,7 +6,7 @@ from discreet.answering.measuring import Measuring
 from discreet.answering.transcript import Earlier, reusing
 from discreet.core.loss import Neighbours
 from discreet.mechanisms import Adaptive, PureAdaptive
-from discreet.mechanisms.adaptive import Meter
+from discreet.mechanisms.adaptive_budget import Meter
 from discreet.noise import SYSTEM_BITS
 from discreet.synthetic.reusing import fitting_tables
 from tests.answering.counted import MemorySteps, tables_of

@@ -10,7 +10,7 @@ from discreet.accounting.filters import open_filter
 from discreet.core.exact import Number
 from discreet.core.loss import Loss
 from discreet.errors import BudgetExceeded
-from discreet.mechanisms.base import Guarantee
+from discreet.mechanisms.mechanism import Guarantee
 
 
 class Account:

@@ -10,7 +10,7 @@ from discreet.accounting.theorems import MOST_USES
 from discreet.core.exact import Number, read_count
 from discreet.core.loss import Loss, read_loss
 from discreet.errors import BadInput
-from discreet.mechanisms.base import Guarantee, least
+from discreet.mechanisms.mechanism import Guarantee, least
 
 Made = TypeVar("Made", bound=Guarantee)
 

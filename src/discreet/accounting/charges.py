@@ -16,7 +16,7 @@ from discreet.accounting.composition import Composed
 from discreet.core.exact import UNIT, exact, rounded_up, units_up
 from discreet.errors import BadInput
 from discreet.mechanisms import Exponential, Quantile
-from discreet.mechanisms.base import Guarantee, PureMechanism, read_guarantees
+from discreet.mechanisms.mechanism import Guarantee, PureMechanism, read_guarantees
 
 FILTER_ORDERS = (1.5, 2, 3, 4, 6, 8, 16, 32, 64, 128)
 """Fixed when an account opens; delta is shared over them."""

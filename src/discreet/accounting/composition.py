@@ -19,8 +19,8 @@ from discreet.core.exact import Number, exact, read_delta, rounded_up
 from discreet.core.loss import Loss
 from discreet.errors import BadDelta, ScaleOutOfRange
 from discreet.mechanisms import curves
-from discreet.mechanisms.base import Guarantee, read_guarantees
 from discreet.mechanisms.curves import Floats
+from discreet.mechanisms.mechanism import Guarantee, read_guarantees
 
 ORDERS = (1.25, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512, 1024)
 """The Rényi orders that are looked at, everywhere."""

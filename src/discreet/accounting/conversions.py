@@ -9,7 +9,7 @@ import numpy as np
 
 from discreet.core.exact import read_amount, read_delta, read_epsilon, read_epsilon_from_zero, read_order
 from discreet.mechanisms import curves
-from discreet.mechanisms.base import least
+from discreet.mechanisms.mechanism import least
 
 _PAD = 1e-12
 

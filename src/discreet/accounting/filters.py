@@ -22,7 +22,7 @@ from discreet.core.exact import UNIT, Number, exact, finite, read_epsilon, round
 from discreet.core.loss import Loss
 from discreet.errors import BadDelta, BadInput
 from discreet.mechanisms import RandomizedResponse
-from discreet.mechanisms.base import Guarantee
+from discreet.mechanisms.mechanism import Guarantee
 
 Kind: TypeAlias = Literal["hybrid", "pure", "renyi"]
 

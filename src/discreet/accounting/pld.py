@@ -18,8 +18,8 @@ import numpy as np
 from discreet.accounting.hockey import deltas_of, least_epsilon
 from discreet.core.exact import finite, read_count, read_delta
 from discreet.errors import BadInput, ScaleOutOfRange
-from discreet.mechanisms.base import Guarantee, read_epsilons, read_guarantee
 from discreet.mechanisms.curves import Floats
+from discreet.mechanisms.mechanism import Guarantee, read_epsilons, read_guarantee
 
 _TAIL = 1e-15
 """Mass cut off at either end, each time; a transform leaves as much noise."""

@@ -13,8 +13,8 @@ import numpy as np
 from discreet.accounting.tradeoff import true_positive_rates
 from discreet.core.exact import read_delta, read_epsilon
 from discreet.errors import BadInput
-from discreet.mechanisms.base import Guarantee, read_guarantee
 from discreet.mechanisms.curves import Floats
+from discreet.mechanisms.mechanism import Guarantee, read_guarantee
 
 _SIZE, _LEFT, _TOP = 320, 64, 24
 _COLOURS = ("#0f766e", "#b45309", "#6d28d9", "#be123c", "#1d4ed8")

@@ -10,8 +10,8 @@ import numpy as np
 from discreet.core.exact import Number, exact, read_level, rounded_up
 from discreet.core.loss import Loss, read_loss
 from discreet.mechanisms import curves
-from discreet.mechanisms.base import Guarantee, read_guarantee
 from discreet.mechanisms.curves import Floats
+from discreet.mechanisms.mechanism import Guarantee, read_guarantee
 
 _PAD = 1 + 1e-12
 

@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from discreet.errors import BadProbability
-from discreet.mechanisms.base import Guarantee, read_guarantee
 from discreet.mechanisms.curves import Floats
+from discreet.mechanisms.mechanism import Guarantee, read_guarantee
 
 
 def true_positive_rates(guarantee: Guarantee, false_positive_rates: Floats) -> Floats:

@@ -16,7 +16,7 @@ from discreet.answering.summing import Summing
 from discreet.answering.transcript import Transcript
 from discreet.engines.arrays import CodedArray
 from discreet.ledger.releases import describe
-from discreet.mechanisms.adaptive import AdaptiveBudget, Meter
+from discreet.mechanisms.adaptive_budget import AdaptiveBudget, Meter
 from discreet.noise import SYSTEM_BITS, RandomBits
 
 

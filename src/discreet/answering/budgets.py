@@ -10,7 +10,7 @@ from discreet.answering.measurer import GRID
 from discreet.core.exact import UNIT, Number, exact, read_delta, read_epsilon, units_down
 from discreet.errors import BadInput, NeedsDelta
 from discreet.mechanisms import AboveThreshold, Adaptive, Gaussian, Laplace, PureAdaptive
-from discreet.mechanisms.adaptive import AdaptiveBudget
+from discreet.mechanisms.adaptive_budget import AdaptiveBudget
 
 
 def budget_of(

@@ -14,7 +14,7 @@ from discreet.answering.looking import Run
 from discreet.answering.measurer import GRID, Cells, Conjunction, CountQuestion, Counts
 from discreet.answering.transcript import about
 from discreet.errors import BadData, BadInput
-from discreet.mechanisms.sparse import Watch
+from discreet.mechanisms.choice.above_threshold import Watch
 
 Exactly: TypeAlias = Callable[[CountQuestion], int]
 """How many rows a question counts."""

@@ -17,7 +17,7 @@ from discreet.answering.transcript import Step
 from discreet.errors import OutOfTime, RunChanged
 from discreet.ledger.releases import rebuild
 from discreet.mechanisms import Mechanism
-from discreet.mechanisms.adaptive import Meter
+from discreet.mechanisms.adaptive_budget import Meter
 
 
 @dataclass(frozen=True, slots=True, repr=False)

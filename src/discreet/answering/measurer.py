@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from discreet.answering.domain import Columns, Domain
 from discreet.core.exact import Number, exact
 from discreet.mechanisms import AboveThreshold, Exponential, Gaussian, Laplace
-from discreet.mechanisms.combining import Combination
+from discreet.mechanisms.additive.combinations import Combination
 
 Counts: TypeAlias = NDArray[np.int64]
 Groups: TypeAlias = Mapping[str, tuple[int, ...]]

@@ -20,8 +20,8 @@ from discreet.core.exact import Number, exact, read_count
 from discreet.core.loss import Neighbours
 from discreet.errors import BadData, BadInput
 from discreet.mechanisms import AboveThreshold, Exponential, Gaussian, Laplace, PureAdaptive
-from discreet.mechanisms.combining import Combination
-from discreet.mechanisms.sparse import Watch
+from discreet.mechanisms.additive.combinations import Combination
+from discreet.mechanisms.choice.above_threshold import Watch
 from discreet.noise import SYSTEM_BITS
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from discreet.core.exact import Number
 from discreet.engines import Engine
 from discreet.ledger import Ledger
 from discreet.mechanisms import Adaptive
-from discreet.mechanisms.adaptive import AdaptiveBudget
+from discreet.mechanisms.adaptive_budget import AdaptiveBudget
 from discreet.sql import Table
 from discreet.sql.people import Found, plan_rows
 from discreet.sql.text import Parameters, wording

@@ -25,7 +25,7 @@ from discreet.mechanisms import (
     PermuteAndFlip,
     Quantile,
 )
-from discreet.mechanisms.histograms import Histograms
+from discreet.mechanisms.statistics.sparse_histograms import Histograms
 from discreet.noise import RandomBits
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from discreet.answering.transcript import Transcript, looks_in
 from discreet.errors import BadRelease
 from discreet.ledger.releases import rebuild_as
 from discreet.mechanisms import Adaptive
-from discreet.mechanisms.adaptive import AdaptiveBudget
+from discreet.mechanisms.adaptive_budget import AdaptiveBudget
 
 
 class RunRelease:

@@ -23,7 +23,7 @@ from discreet.answering.transcript import Earlier, Step, Transcript, about, reus
 from discreet.core.loss import Neighbours
 from discreet.ledger.releases import describe
 from discreet.mechanisms import Mechanism
-from discreet.mechanisms.adaptive import AdaptiveBudget, Meter
+from discreet.mechanisms.adaptive_budget import AdaptiveBudget, Meter
 from discreet.sql.people import CodedColumn, PeoplesRows
 
 _LEAST_TIME, _TIMES_EXPECTED = 60.0, 4

@@ -17,8 +17,8 @@ from discreet.core.loss import Neighbours
 from discreet.errors import BadInput
 from discreet.games.choosing import Choice, Reports
 from discreet.mechanisms import Exponential
-from discreet.mechanisms.bounded import Account
-from discreet.mechanisms.reading import read_numbers
+from discreet.mechanisms.statistics.bounded import Account
+from discreet.mechanisms.values.value_reading import read_numbers
 from discreet.noise import SYSTEM_BITS
 
 _bits = SYSTEM_BITS

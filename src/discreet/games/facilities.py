@@ -19,7 +19,7 @@ from discreet.core.exact import Number, read_count, read_epsilon
 from discreet.core.loss import Neighbours
 from discreet.games.choosing import Choice, Lottery, Mixture, Reports
 from discreet.mechanisms import Exponential
-from discreet.mechanisms.reading import whole_number
+from discreet.mechanisms.values.value_reading import whole_number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,9 +13,9 @@ from discreet.core.exact import Number, exact, finite, read_level
 from discreet.core.loss import Loss
 from discreet.errors import BadData, BadInput
 from discreet.mechanisms import Laplace
-from discreet.mechanisms.bounded import Account
-from discreet.mechanisms.reading import read_items, whole_number
-from discreet.mechanisms.statistic import Statistic
+from discreet.mechanisms.statistics.bounded import Account
+from discreet.mechanisms.statistics.statistic import Statistic
+from discreet.mechanisms.values.value_reading import read_items, whole_number
 from discreet.noise import SYSTEM_BITS
 
 _bits = SYSTEM_BITS

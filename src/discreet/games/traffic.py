@@ -18,7 +18,7 @@ from discreet.accounting.conversions import rho_of_epsilon
 from discreet.core.exact import Number, exact, finite, read_count
 from discreet.errors import BadData, BadInput
 from discreet.mechanisms import Gaussian
-from discreet.mechanisms.bounded import Account
+from discreet.mechanisms.statistics.bounded import Account
 from discreet.noise import SYSTEM_BITS, RandomBits
 
 Floats = NDArray[np.float64]

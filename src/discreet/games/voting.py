@@ -11,7 +11,7 @@ from discreet.core.exact import Number, read_count
 from discreet.core.loss import Neighbours, read_neighbours
 from discreet.games.choosing import Choice, Reports
 from discreet.mechanisms import PermuteAndFlip
-from discreet.mechanisms.reading import whole_number
+from discreet.mechanisms.values.value_reading import whole_number
 
 
 def plurality(candidates: int, *, epsilon: Number, neighbours: Neighbours | str = Neighbours.ADD_REMOVE) -> Choice:

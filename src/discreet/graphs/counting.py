@@ -17,8 +17,8 @@ from discreet.errors import BadInput
 from discreet.graphs.graph import Graph, GraphStatistic, Privacy, read_graph, read_max_degree, read_privacy
 from discreet.graphs.question import Drawn, GraphQuestion, answered
 from discreet.mechanisms import GeneralizedExponential, Laplace
-from discreet.mechanisms.bounded import Account
-from discreet.mechanisms.statistic import Statistic
+from discreet.mechanisms.statistics.bounded import Account
+from discreet.mechanisms.statistics.statistic import Statistic
 from discreet.noise import RandomBits
 
 CUT = "edges beyond max_degree are left out, so it is too low rather than too high"

@@ -17,7 +17,7 @@ from discreet.graphs.counting import CUT
 from discreet.graphs.graph import Graph, Privacy, read_graph, read_max_degree, read_privacy
 from discreet.graphs.question import Drawn, GraphQuestion, answered
 from discreet.mechanisms import Laplace
-from discreet.mechanisms.bounded import Account
+from discreet.mechanisms.statistics.bounded import Account
 from discreet.noise import RandomBits
 
 Integers = NDArray[np.int64]

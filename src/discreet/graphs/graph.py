@@ -10,8 +10,8 @@ from typing import Any, Self
 from discreet.core.exact import read_count
 from discreet.engines.graphs import ExactGraph, new_salt
 from discreet.errors import BadData, BadInput
-from discreet.mechanisms.bounded import Account
-from discreet.mechanisms.statistic import Statistic
+from discreet.mechanisms.statistics.bounded import Account
+from discreet.mechanisms.statistics.statistic import Statistic
 from discreet.noise import SYSTEM_BITS
 
 MOST_DEGREE = 10**6

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 from discreet.engines.graphs import ExactGraph
 from discreet.graphs.graph import Privacy, pay
 from discreet.mechanisms import Mechanism
-from discreet.mechanisms.bounded import Account
+from discreet.mechanisms.statistics.bounded import Account
 from discreet.noise import SYSTEM_BITS, RandomBits
 
 Told = TypeVar("Told")

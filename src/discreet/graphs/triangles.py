@@ -19,9 +19,9 @@ from discreet.graphs.degrees import DegreeCounts, Degrees, degree_counts
 from discreet.graphs.graph import Graph, GraphStatistic, Privacy, read_graph, read_privacy
 from discreet.graphs.question import Drawn, GraphQuestion, answered
 from discreet.mechanisms import GeneralizedExponential, Ladder, Laplace, Mechanism, PureAdaptive
-from discreet.mechanisms.adaptive import Meter
-from discreet.mechanisms.bounded import Account
-from discreet.mechanisms.statistic import Statistic
+from discreet.mechanisms.adaptive_budget import Meter
+from discreet.mechanisms.statistics.bounded import Account
+from discreet.mechanisms.statistics.statistic import Statistic
 from discreet.noise import RandomBits
 
 _LOCAL_SHARE = Fraction(1, 10)

@@ -17,7 +17,7 @@ from discreet.graphs.mixing import Mixing, group_edges
 from discreet.graphs.question import GraphQuestion
 from discreet.graphs.rumours import Rumour, read_transmission, rumour
 from discreet.graphs.triangles import closed_paths, triangle_count
-from discreet.mechanisms.statistic import Statistic
+from discreet.mechanisms.statistics.statistic import Statistic
 
 Outcome = GraphStatistic | Degrees | Mixing | Rumour | FoundBound
 PROTECTS = {

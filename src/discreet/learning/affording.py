@@ -10,7 +10,7 @@ from discreet.answering.domain import Domain
 from discreet.errors import TooLarge
 from discreet.learning.looks import NoisyLook, Work
 from discreet.learning.model import Model
-from discreet.mechanisms.adaptive import AdaptiveBudget, Meter
+from discreet.mechanisms.adaptive_budget import AdaptiveBudget, Meter
 
 MOST_COLUMNS = 5_000
 """That the looks of a model go over, one after another: within the time that a run is given."""

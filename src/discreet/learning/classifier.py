@@ -15,7 +15,7 @@ from discreet.answering.domain import Column, Domain
 from discreet.errors import BadInput, NeedsValues
 from discreet.learning.features import Feature, name_of
 from discreet.learning.model import Floats, Model
-from discreet.mechanisms.reading import read_items
+from discreet.mechanisms.values.value_reading import read_items
 
 MOST_CLASSES = 64
 _STEPS, _FAR = 1024, 2.0**20

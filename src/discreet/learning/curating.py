@@ -25,7 +25,7 @@ from discreet.learning.model import Model
 from discreet.learning.moments import Moments
 from discreet.learning.release import ModelRelease
 from discreet.learning.wanted import check_wanted
-from discreet.mechanisms.adaptive import AdaptiveBudget
+from discreet.mechanisms.adaptive_budget import AdaptiveBudget
 from discreet.sql import Table
 from discreet.sql.people import columns_question
 

@@ -23,7 +23,7 @@ from discreet.answering.domain import Bin, Column
 from discreet.core.exact import Number as Real
 from discreet.core.exact import exact, read_bounds, read_count
 from discreet.errors import BadData, BadInput, NeedsValues
-from discreet.mechanisms.reading import read_items
+from discreet.mechanisms.values.value_reading import read_items
 
 MOST_BINS = 256
 Integers: TypeAlias = NDArray[np.int64]

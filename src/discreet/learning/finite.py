@@ -40,7 +40,7 @@ from discreet.learning.model import Floats
 from discreet.learning.moments import label_name
 from discreet.ledger.releases import rebuild_as
 from discreet.mechanisms import Exponential
-from discreet.mechanisms.reading import read_items
+from discreet.mechanisms.values.value_reading import read_items
 from discreet.noise import SYSTEM_BITS
 
 __all__ = ["GRID", "FiniteClass", "Hypotheses", "conjunctions", "halfspaces", "own", "stumps", "thresholds"]

@@ -41,7 +41,7 @@ from discreet.learning.features import (
 from discreet.learning.looks import NoisyLook, Work
 from discreet.ledger.releases import rebuild_as
 from discreet.mechanisms import Adaptive
-from discreet.mechanisms.adaptive import AdaptiveBudget
+from discreet.mechanisms.adaptive_budget import AdaptiveBudget
 from discreet.noise import SYSTEM_BITS
 
 PURPOSE = "learn"

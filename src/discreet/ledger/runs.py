@@ -10,7 +10,7 @@ from discreet.core.exact import units_down
 from discreet.errors import BadInput
 from discreet.ledger.releases import rebuild
 from discreet.mechanisms import Mechanism
-from discreet.mechanisms.adaptive import AdaptiveBudget
+from discreet.mechanisms.adaptive_budget import AdaptiveBudget
 
 KIND = "step"
 """The entry of a step: the number, what it cost, and the hash of what is stored, with its salt."""

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from discreet.core.exact import Number, exact, finite, read_count, read_epsilon, read_level
 from discreet.errors import BadData, BadProbability
 from discreet.mechanisms import curves
-from discreet.mechanisms.adding import as_int64
-from discreet.mechanisms.base import PureMechanism, SolvedForEpsilon
+from discreet.mechanisms.additive.integer_addition import as_int64
 from discreet.mechanisms.curves import Floats
+from discreet.mechanisms.mechanism import PureMechanism, SolvedForEpsilon
 from discreet.noise import SYSTEM_BITS, Probability, RandomBits, flip, uniform_below
 
 

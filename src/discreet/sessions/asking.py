@@ -13,7 +13,7 @@ from discreet.answering.run_release import RunRelease
 from discreet.answering.runs import Basis, Reuse
 from discreet.core.exact import read_count
 from discreet.errors import BadInput, ScaleOutOfRange, UnknownName
-from discreet.mechanisms.adaptive import AdaptiveBudget
+from discreet.mechanisms.adaptive_budget import AdaptiveBudget
 from discreet.sessions.modes import FIT, Fitted, Given, Mode, Textbook
 from discreet.sessions.session import Opening
 from discreet.sessions.terms import MOST_ALARMS

@@ -15,7 +15,7 @@ from discreet.answering.guarding import rebuilt
 from discreet.answering.measurer import GRID, CountQuestion, Guard, on_grid
 from discreet.answering.runs import Underway
 from discreet.answering.transcript import Step
-from discreet.mechanisms.adaptive import AdaptiveBudget
+from discreet.mechanisms.adaptive_budget import AdaptiveBudget
 from discreet.sessions.modes import Mode
 from discreet.sessions.terms import SessionAnswer
 

@@ -17,7 +17,7 @@ from discreet.answering.measurer import Conjunction, Measurer
 from discreet.core.exact import UNIT, units_down
 from discreet.errors import ScaleOutOfRange
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.mechanisms.adaptive import AdaptiveBudget
+from discreet.mechanisms.adaptive_budget import AdaptiveBudget
 from discreet.sessions.hypotheses import Hypothesis, OfModel, Weights
 from discreet.sessions.terms import FAILURE, MOST_ALARMS, Terms, terms
 from discreet.synthetic.affording import MOST_NOISE

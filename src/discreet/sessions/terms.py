@@ -13,7 +13,7 @@ from discreet.answering.domain import Domain
 from discreet.answering.measurer import GRID
 from discreet.core.exact import UNIT, units_down
 from discreet.mechanisms import AboveThreshold, Gaussian, Laplace
-from discreet.mechanisms.adaptive import AdaptiveBudget
+from discreet.mechanisms.adaptive_budget import AdaptiveBudget
 
 FAILURE = Fraction(1, 20)
 """The chance that any answer of a session is further off than it says."""

@@ -11,7 +11,7 @@ from discreet.answering.domain import Columns, Domain
 from discreet.answering.measurer import GRID
 from discreet.errors import BadInput, ScaleOutOfRange, TooLarge
 from discreet.mechanisms import Exponential
-from discreet.mechanisms.adaptive import AdaptiveBudget
+from discreet.mechanisms.adaptive_budget import AdaptiveBudget
 from discreet.synthetic.candidates import LARGEST_WEIGHT
 from discreet.synthetic.methods import Method
 

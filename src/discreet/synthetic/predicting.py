@@ -14,7 +14,7 @@ from statistics import median
 from discreet.answering.domain import Columns, Domain
 from discreet.core.exact import read_count
 from discreet.core.number_format import CONFIDENCE
-from discreet.mechanisms.adaptive import AdaptiveBudget
+from discreet.mechanisms.adaptive_budget import AdaptiveBudget
 from discreet.synthetic.candidates import is_drowned
 from discreet.synthetic.methods import Method
 from discreet.synthetic.model import noise_in_a_cell

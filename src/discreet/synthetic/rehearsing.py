@@ -14,7 +14,7 @@ from discreet.answering.domain import Columns, Domain
 from discreet.answering.measurer import Look, Measured
 from discreet.core.exact import Number
 from discreet.mechanisms import Gaussian, Laplace, PureAdaptive
-from discreet.mechanisms.adaptive import AdaptiveBudget, Meter
+from discreet.mechanisms.adaptive_budget import AdaptiveBudget, Meter
 
 Noise: TypeAlias = Gaussian | Laplace
 

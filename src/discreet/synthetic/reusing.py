@@ -12,7 +12,7 @@ from discreet.answering.measurer import Measured, TableMeasurer
 from discreet.answering.reusing import only
 from discreet.answering.transcript import Earlier, Step
 from discreet.mechanisms import Gaussian, Laplace, PureAdaptive
-from discreet.mechanisms.adaptive import AdaptiveBudget
+from discreet.mechanisms.adaptive_budget import AdaptiveBudget
 from discreet.synthetic.methods import Method
 from discreet.synthetic.model import numbers_of
 from discreet.synthetic.trees import Columns as Numbers

@@ -1,6 +1,6 @@
 """Many queries at once: which numbers to measure so that all answers together are as exact as a price allows."""
 
-from discreet.mechanisms.combining import Measurement
+from discreet.mechanisms.additive.combinations import Measurement
 from discreet.workloads.choosing import Estimate, Plan, plan
 from discreet.workloads.geography import Tree
 from discreet.workloads.price import Price

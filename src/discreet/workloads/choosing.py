@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from discreet.answering.transcript import Step
 from discreet.core.exact import Number, read_level
 from discreet.errors import BadData, BadInput, TooLarge
-from discreet.mechanisms.combining import Integers, Measurement
+from discreet.mechanisms.additive.combinations import Integers, Measurement
 from discreet.workloads.families import Floats
 from discreet.workloads.levels import haar, identity, tree
 from discreet.workloads.optimal import MOST_CELLS_OPTIMISED, optimal

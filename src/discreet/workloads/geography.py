@@ -13,7 +13,7 @@ import numpy as np
 
 from discreet.core.loss import Neighbours
 from discreet.errors import BadInput
-from discreet.mechanisms.combining import Combination, Integers, Reach
+from discreet.mechanisms.additive.combinations import Combination, Integers, Reach
 
 
 @dataclass(frozen=True, slots=True, eq=False)

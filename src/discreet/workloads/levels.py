@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from discreet.core.loss import Neighbours
 from discreet.errors import BadInput
-from discreet.mechanisms.combining import Combination, Integers, Reach
+from discreet.mechanisms.additive.combinations import Combination, Integers, Reach
 from discreet.workloads.families import Floats
 from discreet.workloads.price import Price
 from discreet.workloads.strategy import OfCells

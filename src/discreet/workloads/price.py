@@ -14,7 +14,7 @@ from discreet.core.exact import UNIT, Number, read_count, read_epsilon, root_abo
 from discreet.core.loss import Neighbours, read_neighbours
 from discreet.errors import BadEpsilon
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.mechanisms.combining import Combination, Measurement
+from discreet.mechanisms.additive.combinations import Combination, Measurement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,8 +23,8 @@ from discreet.catalog.trees import WHOLE
 from discreet.core.exact import Number, read_level
 from discreet.core.number_format import CONFIDENCE
 from discreet.errors import BadInput, TooLarge
-from discreet.mechanisms.adaptive import AdaptiveBudget
-from discreet.mechanisms.combining import Integers
+from discreet.mechanisms.adaptive_budget import AdaptiveBudget
+from discreet.mechanisms.additive.combinations import Integers
 from discreet.sql.facts import PublicFacts
 from discreet.sql.people import PeoplesRows
 from discreet.workloads.choosing import width_at

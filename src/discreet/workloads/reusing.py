@@ -14,7 +14,7 @@ import numpy as np
 from discreet.answering.domain import Columns
 from discreet.answering.transcript import Step
 from discreet.mechanisms import Gaussian
-from discreet.mechanisms.combining import Combination, Measurement
+from discreet.mechanisms.additive.combinations import Combination, Measurement
 from discreet.workloads.families import Floats
 from discreet.workloads.levels import Blocks
 from discreet.workloads.residuals import Residual

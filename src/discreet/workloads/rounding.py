@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.errors import BadInput
-from discreet.mechanisms.combining import Integers
+from discreet.mechanisms.additive.combinations import Integers
 from discreet.workloads.families import Floats
 
 _TINY = 1e-9

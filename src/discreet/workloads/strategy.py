@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.mechanisms.combining import Combination
+from discreet.mechanisms.additive.combinations import Combination
 from discreet.workloads.families import Floats
 from discreet.workloads.price import Price
 from discreet.workloads.workload import Queries

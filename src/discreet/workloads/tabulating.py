@@ -21,7 +21,7 @@ from discreet.core.exact import Number
 from discreet.core.number_format import CONFIDENCE
 from discreet.errors import BadInput
 from discreet.mechanisms import Adaptive
-from discreet.mechanisms.adaptive import AdaptiveBudget
+from discreet.mechanisms.adaptive_budget import AdaptiveBudget
 from discreet.workloads import describing
 from discreet.workloads.choosing import Estimate, Plan, best_plan, candidates
 from discreet.workloads.families import Floats, Total

@@ -17,8 +17,8 @@ import numpy as np
 from discreet.core.exact import read_count
 from discreet.core.loss import Neighbours
 from discreet.errors import BadData, BadInput
-from discreet.mechanisms.adding import as_int64
-from discreet.mechanisms.combining import Integers, Measurement
+from discreet.mechanisms.additive.combinations import Integers, Measurement
+from discreet.mechanisms.additive.integer_addition import as_int64
 from discreet.workloads.families import Floats
 from discreet.workloads.geography import Regions, Tree
 from discreet.workloads.price import Price

@@ -26,9 +26,9 @@ from discreet.core.exact import (
 )
 from discreet.errors import BadInput
 from discreet.mechanisms import curves
-from discreet.mechanisms.adding import as_int64
-from discreet.mechanisms.base import SolvedForEpsilon
+from discreet.mechanisms.additive.integer_addition import as_int64
 from discreet.mechanisms.curves import Floats
+from discreet.mechanisms.mechanism import SolvedForEpsilon
 from discreet.noise import SYSTEM_BITS, RandomBits, discrete_laplace, exponential_choice, permute_and_flip
 from discreet.noise.discrete_laplace import check_scale
 from discreet.noise.exact_selection import MOST_CANDIDATES

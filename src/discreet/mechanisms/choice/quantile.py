@@ -23,11 +23,11 @@ from discreet.core.exact import (
 )
 from discreet.core.loss import Neighbours, read_neighbours
 from discreet.errors import BadBounds, BadData, BadInput, BadProbability
-from discreet.mechanisms.base import SolvedForEpsilon
+from discreet.mechanisms.choice.selection import Exponential
 from discreet.mechanisms.curves import Floats
-from discreet.mechanisms.grid import Grid
-from discreet.mechanisms.histograms import Block, Histograms
-from discreet.mechanisms.selection import Exponential
+from discreet.mechanisms.mechanism import SolvedForEpsilon
+from discreet.mechanisms.statistics.sparse_histograms import Block, Histograms
+from discreet.mechanisms.values.grid import Grid
 from discreet.noise import SYSTEM_BITS, RandomBits, exponential_choices, uniform_below_each
 
 _MOST_POINTS = 2**15

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from discreet.core.exact import Number
 from discreet.errors import BadData
-from discreet.mechanisms.frames import array_of, column_like, is_column
-from discreet.mechanisms.grid import Grid, check_finite
+from discreet.mechanisms.values.frame_columns import array_of, column_like, is_column
+from discreet.mechanisms.values.grid import Grid, check_finite
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,11 +17,11 @@ from typing import Any
 from discreet.core.exact import UNIT, Number, exact, finite, read_epsilon, rounded_up, units_down, units_up
 from discreet.errors import BadData, BadInput, BudgetExceeded
 from discreet.mechanisms import curves
-from discreet.mechanisms.base import Guarantee, Mechanism, PureMechanism
+from discreet.mechanisms.additive.gaussian_mechanism import Gaussian
+from discreet.mechanisms.additive.laplace_mechanism import Laplace
+from discreet.mechanisms.choice.above_threshold import AboveThreshold, Watch
 from discreet.mechanisms.curves import Floats
-from discreet.mechanisms.gaussian import Gaussian
-from discreet.mechanisms.laplace import Laplace
-from discreet.mechanisms.sparse import AboveThreshold, Watch
+from discreet.mechanisms.mechanism import Guarantee, Mechanism, PureMechanism
 from discreet.noise import SYSTEM_BITS, RandomBits
 
 

@@ -21,10 +21,10 @@ from discreet.core.exact import (
 )
 from discreet.errors import BadEpsilon
 from discreet.mechanisms import curves
-from discreet.mechanisms.adding import Integers, add, check_integers
-from discreet.mechanisms.base import Mechanism, least, positive_error, solved_for
+from discreet.mechanisms.additive.gaussian_tails import gaussian_deltas, tails_above
+from discreet.mechanisms.additive.integer_addition import Integers, add, check_integers
 from discreet.mechanisms.curves import Floats
-from discreet.mechanisms.normal import gaussian_deltas, tails_above
+from discreet.mechanisms.mechanism import Mechanism, least, positive_error, solved_for
 from discreet.noise import SYSTEM_BITS, RandomBits, discrete_gaussian
 from discreet.noise.discrete_gaussian import check_variance
 

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from discreet.core.exact import Number
 from discreet.core.loss import Neighbours
-from discreet.mechanisms.adding import check_integers
-from discreet.mechanisms.base import Mechanism
+from discreet.mechanisms.additive.gaussian_mechanism import Gaussian
+from discreet.mechanisms.additive.integer_addition import check_integers
+from discreet.mechanisms.additive.laplace_mechanism import Laplace
 from discreet.mechanisms.curves import Floats
-from discreet.mechanisms.gaussian import Gaussian
-from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.mechanism import Mechanism
 from discreet.noise import SYSTEM_BITS, RandomBits
 
 Integers = NDArray[np.int64]

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from discreet.core.exact import Number, exact, read_count, read_epsilon, read_level
 from discreet.errors import BadData
-from discreet.mechanisms.base import SolvedForEpsilon
+from discreet.mechanisms.mechanism import SolvedForEpsilon
 from discreet.noise import SYSTEM_BITS, RandomBits, ladder_rung, uniform_below
 from discreet.noise.discrete_laplace import check_scale
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import BadData
-from discreet.mechanisms.frames import is_column, present
+from discreet.mechanisms.values.frame_columns import is_column, present
 
 _INT64 = np.iinfo(np.int64)
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from discreet.core.exact import Number, exact, finite
 from discreet.errors import BadInput
-from discreet.mechanisms.reading import read_items, read_numbers
+from discreet.mechanisms.values.value_reading import read_items, read_numbers
 
 Counts = NDArray[np.int64]
 

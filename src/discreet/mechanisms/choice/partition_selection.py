@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from discreet.core.exact import Number, exact, read_count, read_delta, read_epsilon, read_level, rounded_up
 from discreet.errors import BadData, ScaleOutOfRange
 from discreet.mechanisms import curves
-from discreet.mechanisms.adding import as_int64
-from discreet.mechanisms.base import SolvedForEpsilon
+from discreet.mechanisms.additive.integer_addition import as_int64
 from discreet.mechanisms.curves import Floats
+from discreet.mechanisms.mechanism import SolvedForEpsilon
 from discreet.noise import SYSTEM_BITS, Probability, RandomBits
 from discreet.noise.exp_bounds import exp_minus
 

@@ -17,15 +17,15 @@ from numpy.typing import NDArray
 
 from discreet.core.exact import Number, read_bounds, read_sensitivity
 from discreet.errors import BadData, BadInput
-from discreet.mechanisms.frames import array_of, column_like, is_column
-from discreet.mechanisms.gaussian import Gaussian
-from discreet.mechanisms.grid import Grid
-from discreet.mechanisms.kinds import Data, grid_for
-from discreet.mechanisms.laplace import Laplace
-from discreet.mechanisms.quantile import Quantile
-from discreet.mechanisms.reading import read_numbers
+from discreet.mechanisms.additive.gaussian_mechanism import Gaussian
+from discreet.mechanisms.additive.laplace_mechanism import Laplace
+from discreet.mechanisms.choice.quantile import Quantile
+from discreet.mechanisms.choice.selection import PermuteAndFlip
 from discreet.mechanisms.response import RandomizedResponse
-from discreet.mechanisms.selection import PermuteAndFlip
+from discreet.mechanisms.values.frame_columns import array_of, column_like, is_column
+from discreet.mechanisms.values.grid import Grid
+from discreet.mechanisms.values.value_kinds import Data, grid_for
+from discreet.mechanisms.values.value_reading import read_numbers
 from discreet.noise import SYSTEM_BITS
 
 Values = TypeVar("Values")

@@ -21,8 +21,8 @@ from discreet.core.exact import (
     rounded_up,
 )
 from discreet.errors import BadBounds, BadData
-from discreet.mechanisms.base import SolvedForEpsilon
-from discreet.mechanisms.grid import Grid
+from discreet.mechanisms.mechanism import SolvedForEpsilon
+from discreet.mechanisms.values.grid import Grid
 from discreet.noise import SYSTEM_BITS, RandomBits
 
 

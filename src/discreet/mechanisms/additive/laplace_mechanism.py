@@ -11,9 +11,9 @@ import numpy as np
 
 from discreet.core.exact import Number, exact, read_count, read_epsilon, read_level, read_sensitivity
 from discreet.mechanisms import curves
-from discreet.mechanisms.adding import Integers, add, check_integers
-from discreet.mechanisms.base import SolvedForEpsilon
+from discreet.mechanisms.additive.integer_addition import Integers, add, check_integers
 from discreet.mechanisms.curves import Floats
+from discreet.mechanisms.mechanism import SolvedForEpsilon
 from discreet.noise import SYSTEM_BITS, RandomBits, discrete_laplace, one_discrete_laplace
 from discreet.noise.discrete_laplace import check_scale
 from discreet.noise.exp_bounds import exp_minus

@@ -13,11 +13,11 @@ from typing import Protocol
 from discreet.core.exact import Number, read_epsilon, rounded_up
 from discreet.core.loss import Loss, Neighbours, read_neighbours
 from discreet.errors import BadInput
-from discreet.mechanisms.base import Mechanism
-from discreet.mechanisms.binning import binned, by_category
-from discreet.mechanisms.laplace import Laplace
-from discreet.mechanisms.moments import Plan, Scale, total_of
-from discreet.mechanisms.statistic import Histogram, Statistic
+from discreet.mechanisms.additive.laplace_mechanism import Laplace
+from discreet.mechanisms.mechanism import Mechanism
+from discreet.mechanisms.statistics.binning import binned, by_category
+from discreet.mechanisms.statistics.moments import Plan, Scale, total_of
+from discreet.mechanisms.statistics.statistic import Histogram, Statistic
 from discreet.noise import SYSTEM_BITS
 
 _bits = SYSTEM_BITS

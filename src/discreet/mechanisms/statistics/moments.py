@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from discreet.core.exact import Number, power_of_two_below, read_bounds, read_flag
 from discreet.core.loss import Neighbours
 from discreet.errors import BadBounds
-from discreet.mechanisms.grid import Grid
-from discreet.mechanisms.laplace import Laplace
-from discreet.mechanisms.reading import read_numbers
+from discreet.mechanisms.additive.laplace_mechanism import Laplace
+from discreet.mechanisms.values.grid import Grid
+from discreet.mechanisms.values.value_reading import read_numbers
 from discreet.noise import RandomBits
 
 _FINENESS = 2**16

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from discreet.core.exact import Number, exact, read_epsilon, read_sensitivity
 from discreet.core.number_format import CONFIDENCE
 from discreet.errors import BadSensitivity
-from discreet.mechanisms.adding import as_int64
-from discreet.mechanisms.base import SolvedForEpsilon
+from discreet.mechanisms.additive.integer_addition import as_int64
+from discreet.mechanisms.choice.selection import Exponential
 from discreet.mechanisms.curves import Floats
-from discreet.mechanisms.selection import Exponential
+from discreet.mechanisms.mechanism import SolvedForEpsilon
 from discreet.noise import SYSTEM_BITS, RandomBits
 
 GRID = 1 << 16

@@ -9,8 +9,8 @@ from fractions import Fraction
 
 from discreet.core.exact import Number, exact, read_count, read_epsilon, read_flag, read_level, read_sensitivity
 from discreet.errors import BadData, BadInput
-from discreet.mechanisms.base import SolvedForEpsilon
-from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.additive.laplace_mechanism import Laplace
+from discreet.mechanisms.mechanism import SolvedForEpsilon
 from discreet.noise import SYSTEM_BITS, RandomBits, one_discrete_laplace
 from discreet.noise.discrete_laplace import check_scale
 

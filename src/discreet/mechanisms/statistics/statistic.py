@@ -11,7 +11,7 @@ from discreet.core.exact import Number, read_level
 from discreet.core.loss import Loss
 from discreet.core.number_format import CONFIDENCE, figure, plus_minus
 from discreet.core.optional_imports import optional
-from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.additive.laplace_mechanism import Laplace
 
 _INSIDE = f"in {100 * CONFIDENCE:g} of 100 answers"
 

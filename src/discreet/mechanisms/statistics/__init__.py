@@ -1,0 +1,1 @@
+"""Statistics of bounded values."""

@@ -1,0 +1,1 @@
+"""Values in and out: scalars, lists, arrays, data frames, grids."""
