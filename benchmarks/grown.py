@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.accounting import open_filter
-from discreet.accounting.charges import PRICES, Charge
+from discreet.accounting.charge_units import PRICES, Charge
 from discreet.core.loss import Neighbours
 from discreet.ledger import Entry, Ledger
 from discreet.ledger.accounts import DATASET, analyst_account, load_all, save

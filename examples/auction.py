@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from discreet.accounting.plot import plot_powers
+from discreet.accounting.loss_plots import plot_powers
 from discreet.games import DigitalGoods
 from discreet.games.auction import best_revenue
 

@@ -7,7 +7,7 @@ import itertools
 import sys
 from pathlib import Path
 
-from discreet.accounting.plot import plot_powers
+from discreet.accounting.loss_plots import plot_powers
 from discreet.games import FacilityLocation, borda, truthfulness
 
 EPSILONS = (0.1, 0.3, 1.0)

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from discreet import graphs
-from discreet.accounting.plot import plot_powers
+from discreet.accounting.loss_plots import plot_powers
 from discreet.graphs.rumours import largest_share, made_up
 from discreet.samples.friends import friendships
 

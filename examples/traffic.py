@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from discreet.accounting.plot import plot_powers
+from discreet.accounting.loss_plots import plot_powers
 from discreet.games import Route, Traffic
 
 ROUNDS, PEOPLE = (10, 40, 160), 500

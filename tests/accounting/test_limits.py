@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from discreet.accounting import limits
-from discreet.accounting.limits import least_mean_error
-from discreet.accounting.promise import Promise
+from discreet.accounting.lower_bounds import least_mean_error
+from discreet.accounting.stated_guarantee import Promise
 from discreet.errors import DiscreetError
 from discreet.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip, RandomizedResponse
 from tests.laws import gaussian_law, laplace_law

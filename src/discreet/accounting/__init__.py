@@ -1,8 +1,7 @@
 """How losses add up: the lectures' theorems, filters for adaptive analysts, distributions for fixed batches."""
 
-from discreet.accounting.account import Account
 from discreet.accounting.calibration import calibrate, epsilon_for
-from discreet.accounting.charges import Charge
+from discreet.accounting.charge_units import Charge
 from discreet.accounting.composition import Composed, compose
 from discreet.accounting.conversions import (
     delta_of_rho,
@@ -12,9 +11,10 @@ from discreet.accounting.conversions import (
     rho_of_epsilon,
 )
 from discreet.accounting.filters import Filter, open_filter
-from discreet.accounting.limits import Limit, limits
+from discreet.accounting.in_memory_account import Account
+from discreet.accounting.loss_plots import plot_profile, plot_tradeoff
+from discreet.accounting.lower_bounds import Limit, limits
 from discreet.accounting.pld import LossDistribution
-from discreet.accounting.plot import plot_profile, plot_tradeoff
 from discreet.accounting.subsampling import Subsampled, subsampled
 from discreet.accounting.theorems import advanced, basic, binary_ish, group, optimal
 from discreet.accounting.tradeoff import true_positive_rates

@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
-from discreet.accounting.charges import FILTER_ORDERS, Charge, read_charge
+from discreet.accounting.charge_units import FILTER_ORDERS, Charge, read_charge
 from discreet.accounting.conversions import epsilon_of_renyi, epsilon_of_rho, renyi_of_epsilon, rho_of_epsilon
 from discreet.accounting.periods import Period, read_period
 from discreet.core.exact import UNIT, Number, exact, finite, read_epsilon, rounded_up, units_down

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.accounting.hockey import deltas_of, least_epsilon
+from discreet.accounting.hockey_stick import deltas_of, least_epsilon
 from discreet.core.exact import finite, read_count, read_delta
 from discreet.errors import BadInput, ScaleOutOfRange
 from discreet.mechanisms.curves import Floats

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from discreet.accounting.hockey import least_epsilon
+from discreet.accounting.hockey_stick import least_epsilon
 from discreet.core.exact import exact, read_count, read_delta, read_epsilon, rounded_up
 from discreet.core.loss import Loss, read_loss
 from discreet.errors import BadInput

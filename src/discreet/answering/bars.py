@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from discreet.accounting.plot import Picture
+from discreet.accounting.loss_plots import Picture
 from discreet.core.number_format import figure, plus_minus
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from discreet.accounting.plot import Picture
+from discreet.accounting.loss_plots import Picture
 from discreet.answering import bars, display, tabular
 from discreet.core.documenting import tell_arguments
 from discreet.core.exact import Number

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING
 
-from discreet.accounting.plot import Picture
+from discreet.accounting.loss_plots import Picture
 
 if TYPE_CHECKING:
     from discreet.attacks.model import Series

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
-from discreet.accounting.plot import Picture
+from discreet.accounting.loss_plots import Picture
 from discreet.attacks import confidence
 from discreet.attacks.bounds import Row
 from discreet.attacks.model import Series

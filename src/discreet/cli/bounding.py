@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from discreet.accounting.limits import Limit, limits
+from discreet.accounting.lower_bounds import Limit, limits
 from discreet.cli.options import JsonOption
 from discreet.cli.printing import print_json
 from discreet.cli.tables import indented, open_screen

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from discreet.accounting.account import Account
+from discreet.accounting.in_memory_account import Account
 from discreet.answering.design import Deciding, Score, SumMeasurer
 from discreet.answering.domain import Column, Domain
 from discreet.answering.transcript import Transcript

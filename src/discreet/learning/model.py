@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.accounting.account import Account
+from discreet.accounting.in_memory_account import Account
 from discreet.answering.at_hand import transcript_of
 from discreet.answering.budgets import budget_of
 from discreet.answering.design import SumMeasurer

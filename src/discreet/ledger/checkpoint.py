@@ -13,7 +13,7 @@ from dataclasses import asdict
 from datetime import date
 from typing import Any
 
-from discreet.accounting.charges import Charge
+from discreet.accounting.charge_units import Charge
 from discreet.core.loss import Neighbours
 from discreet.ledger import chain
 from discreet.ledger.access import Access, IssuedKey

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from discreet.accounting.charges import PRICES
+from discreet.accounting.charge_units import PRICES
 from discreet.accounting.filters import Filter
 from discreet.core.loss import Neighbours
 from discreet.errors import BadInput, RequestConflict

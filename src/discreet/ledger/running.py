@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any
 
-from discreet.accounting.charges import PRICES, Charge
+from discreet.accounting.charge_units import PRICES, Charge
 from discreet.core.loss import Neighbours
 from discreet.errors import DiscreetError
 from discreet.ledger import caps, clock, formats, promises, relation, runs, seals, sources

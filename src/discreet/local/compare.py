@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.accounting.plot import Picture, plot_powers
+from discreet.accounting.loss_plots import Picture, plot_powers
 from discreet.core.exact import Number, read_count, read_epsilon
 from discreet.local.draws import Draws
 from discreet.local.task import Task

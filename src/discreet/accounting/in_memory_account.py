@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 
-from discreet.accounting.charges import Charge
+from discreet.accounting.charge_units import Charge
 from discreet.accounting.filters import open_filter
 from discreet.core.exact import Number
 from discreet.core.loss import Loss

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from discreet.accounting.promise import Promise, read_promise
+from discreet.accounting.stated_guarantee import Promise, read_promise
 from discreet.core.exact import Number, read_count, read_level
 from discreet.core.loss import Neighbours
 from discreet.core.number_format import CONFIDENCE
