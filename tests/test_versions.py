@@ -11,7 +11,7 @@ import pytest
 
 import discreet
 from discreet.catalog import parse_catalog
-from discreet.catalog.editing import with_bounds
+from discreet.catalog.catalog_editing import with_bounds
 from discreet.errors import AccountFrozen, BadInput, DiscreetError, EngineFailure, SourceChanged
 from discreet.ledger import Ledger
 from discreet.ledger.verify import verify

@@ -27,7 +27,7 @@ from discreet.answering.sizes import AnswerLimit
 from discreet.answering.watching import Watch, Watchable, begin, resume, watchable
 from discreet.answering.widths import width_of
 from discreet.catalog import Catalog
-from discreet.catalog.public import facts_of, graphs_of, trees_of
+from discreet.catalog.public_view import facts_of, graphs_of, trees_of
 from discreet.comparing.curating import ComparesReal
 from discreet.core.exact import Number, exact, read_sensitivity
 from discreet.core.loss import Loss

@@ -8,8 +8,8 @@ import pytest
 
 from discreet.accounting import open_filter
 from discreet.catalog import Reference, Type, load_catalog, parse_catalog
-from discreet.catalog.lines import key_lines, line_of
-from discreet.catalog.warnings import warnings_of
+from discreet.catalog.catalog_warnings import warnings_of
+from discreet.catalog.toml_lines import key_lines, line_of
 from discreet.core.loss import Neighbours
 from discreet.errors import BadCatalog
 from discreet.samples.clinic import CATALOG

@@ -4,7 +4,7 @@ from datetime import date
 import pytest
 
 from discreet.catalog import Type, parse_catalog
-from discreet.catalog.imports import import_catalog
+from discreet.catalog.metadata_import import import_catalog
 from discreet.errors import BadCatalog
 
 SMARTNOISE = """

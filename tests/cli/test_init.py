@@ -5,7 +5,7 @@ import json
 import pytest
 
 from discreet.catalog import Type, load_catalog
-from discreet.catalog.people import SeenColumn, SeenTable, looks_like_row_number, suggested_people
+from discreet.catalog.person_columns import SeenColumn, SeenTable, looks_like_row_number, suggested_people
 from tests.opening import open_curator
 from tests.own_files import write_salaries, write_shop, write_survey
 from tests.terminal import Terminal

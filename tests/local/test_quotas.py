@@ -6,7 +6,7 @@ import os
 import pytest
 
 from discreet import errors
-from discreet.catalog.reader import _QUOTAS
+from discreet.catalog.toml_reader import _QUOTAS
 from discreet.local import Client, Task, intake
 from discreet.local.allowance import Allowance
 from discreet.local.books import CollectorBooks

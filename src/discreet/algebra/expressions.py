@@ -11,7 +11,7 @@ from typing import TypeAlias
 from discreet.algebra.facts import AS_READ, FURTHEST, LARGEST_INTEGER, Facts, Origin, Value
 from discreet.algebra.registry import Function, Nulls, function
 from discreet.catalog import Type
-from discreet.catalog.moments import place_of
+from discreet.catalog.timestamps import place_of
 from discreet.errors import NotAllowed, TooLarge
 
 MOST_CALLS = 400

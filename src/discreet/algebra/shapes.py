@@ -10,7 +10,7 @@ from fractions import Fraction
 from discreet.algebra.facts import AS_READ, Facts, every_value
 from discreet.catalog import Column as Declared
 from discreet.catalog import Table, Type
-from discreet.catalog.moments import place_of
+from discreet.catalog.timestamps import place_of
 from discreet.errors import TooLarge
 
 MOST_ROWS = 10**6

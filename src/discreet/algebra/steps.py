@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from discreet.algebra.facts import Facts
 from discreet.catalog import Type
-from discreet.catalog.model import LARGEST_STEP
+from discreet.catalog.declarations import LARGEST_STEP
 from discreet.core.exact import power_of_two_below
 from discreet.errors import NeedsBounds, NotAllowed, TooLarge
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.algebra.facts import Value
-from discreet.catalog.moments import timestamp_at, timestamp_text
+from discreet.catalog.timestamps import timestamp_at, timestamp_text
 from discreet.mechanisms import Mechanism
 
 Values: TypeAlias = NDArray[Any]

@@ -19,7 +19,7 @@ from discreet.attacks import bounds
 from discreet.attacks.bounds import Row
 from discreet.attacks.lists import TABLE, Lists
 from discreet.catalog import Catalog, Column, Table, Type
-from discreet.catalog.public import facts_of
+from discreet.catalog.public_view import facts_of
 from discreet.core.loss import Neighbours
 from discreet.errors import BadInput
 from discreet.sql.builder import quote

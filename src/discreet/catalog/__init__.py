@@ -1,6 +1,6 @@
 """Public facts about protected data: tables, columns, privacy units, bounds, domains, budgets."""
 
-from discreet.catalog.model import (
+from discreet.catalog.declarations import (
     EACH_ROW,
     Catalog,
     Column,
@@ -12,7 +12,7 @@ from discreet.catalog.model import (
     Type,
     default_delta,
 )
-from discreet.catalog.reader import anchor_beside, catalog_in, load_catalog, parse_catalog
+from discreet.catalog.toml_reader import anchor_beside, catalog_in, load_catalog, parse_catalog
 
 __all__ = [
     "EACH_ROW",

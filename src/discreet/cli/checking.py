@@ -10,7 +10,7 @@ from fractions import Fraction
 import typer
 
 from discreet.catalog import Column, Table, Type, load_catalog
-from discreet.catalog.editing import number
+from discreet.catalog.catalog_editing import number
 from discreet.cli.exit_codes import ExitCode
 from discreet.cli.options import CATALOG, ConfigOption, JsonOption
 from discreet.cli.printing import print_json

@@ -12,8 +12,8 @@ import typer
 
 from discreet.answering.estimate import to_be_bounded
 from discreet.catalog import load_catalog
-from discreet.catalog.editing import in_folder, number, with_bounds
-from discreet.catalog.public import facts_of
+from discreet.catalog.catalog_editing import in_folder, number, with_bounds
+from discreet.catalog.public_view import facts_of
 from discreet.cli import books
 from discreet.cli.options import CATALOG, AnalystOption, ConfigOption, JsonOption
 from discreet.cli.printing import say_done

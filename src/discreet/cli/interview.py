@@ -13,8 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from discreet.catalog import EACH_ROW, Type
-from discreet.catalog.draft import BudgetDraft, ColumnDraft, Facts, TableDraft
-from discreet.catalog.people import Person, SeenColumn, SeenTable, looks_like_row_number, suggested_people
+from discreet.catalog.catalog_draft import BudgetDraft, ColumnDraft, Facts, TableDraft
+from discreet.catalog.person_columns import Person, SeenColumn, SeenTable, looks_like_row_number, suggested_people
 from discreet.core.exact import finite
 from discreet.errors import BadInput, DiscreetError
 

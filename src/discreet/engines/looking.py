@@ -14,7 +14,7 @@ from pathlib import Path
 import duckdb
 
 from discreet.catalog import Type
-from discreet.catalog.people import SeenColumn, SeenTable
+from discreet.catalog.person_columns import SeenColumn, SeenTable
 from discreet.engines.dialects.duckdb import quoted, string
 from discreet.engines.sources import DATABASES, READABLE, nearest_type, read_file, told_by_us
 from discreet.errors import BadCatalog

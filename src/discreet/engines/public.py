@@ -20,7 +20,7 @@ from discreet.algebra.question import MOST_GROUPS
 from discreet.algebra.relations import Relation
 from discreet.algebra.shapes import MOST_PUBLIC_ROWS
 from discreet.catalog import Table, Type
-from discreet.catalog.moments import place_of
+from discreet.catalog.timestamps import place_of
 from discreet.engines.base import Points
 from discreet.engines.dialects import duckdb as dialect
 from discreet.engines.kept import Kept

@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from discreet.catalog import parse_catalog
-from discreet.catalog.warnings import warnings_of
+from discreet.catalog.catalog_warnings import warnings_of
 from discreet.errors import BadCatalog
 from discreet.server.bodies import CatalogText, NewCap, NewKey, NewUser, Rotation
 from discreet.server.bytes_of import document

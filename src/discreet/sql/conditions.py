@@ -13,7 +13,7 @@ from discreet.algebra.expressions import Expression
 from discreet.algebra.question import Key
 from discreet.algebra.relations import Scan
 from discreet.catalog import Catalog, Type
-from discreet.catalog.model import Column, Table
+from discreet.catalog.declarations import Column, Table
 from discreet.errors import QueryRefused, UnparsableQuery
 from discreet.sql.expressions import conjuncts, predicate
 from discreet.sql.facts import PublicFacts

@@ -16,7 +16,7 @@ import sqlglot.dialects.duckdb  # otherwise loaded by the first question, which 
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]  # made at run time
 
-from discreet.catalog.moments import in_utc, timestamp_text
+from discreet.catalog.timestamps import in_utc, timestamp_text
 from discreet.errors import BadInput, NotAllowed, TooLarge, UnknownName, UnparsableQuery
 from discreet.sql.builder import quote
 from discreet.sql.places import forget_places, span_of_error

@@ -19,7 +19,7 @@ from discreet.answering.runs import Basis, Invariant, TableRun
 from discreet.answering.transcript import about
 from discreet.catalog import Regions as DeclaredTree
 from discreet.catalog import Table, Type
-from discreet.catalog.trees import WHOLE
+from discreet.catalog.region_trees import WHOLE
 from discreet.core.exact import Number, read_level
 from discreet.core.number_format import CONFIDENCE
 from discreet.errors import BadInput, TooLarge

@@ -10,7 +10,7 @@ from discreet.algebra.facts import AS_READ, UNBOUNDED, Facts, Value
 from discreet.algebra.functions.rules import Rule, counted, day, ends_of, image, is_nullable, moment, real, text
 from discreet.algebra.registry import Effort, Function, Nulls, Signature, register
 from discreet.catalog import Type
-from discreet.catalog.moments import timestamp_text
+from discreet.catalog.timestamps import timestamp_text
 
 _LONGEST_WHOLE = 20
 _LARGEST, _LEAST = 2.0**AS_READ.large, 2.0**-AS_READ.fine

@@ -27,7 +27,7 @@ from discreet.algebra.facts import (
 )
 from discreet.algebra.functions.intervals import is_held, whole
 from discreet.catalog import Type
-from discreet.catalog.moments import FIRST_MOMENT, LAST_MOMENT, place_of
+from discreet.catalog.timestamps import FIRST_MOMENT, LAST_MOMENT, place_of
 from discreet.errors import TooLarge
 
 Rule: TypeAlias = Callable[[Sequence[Facts], Type], Facts]

@@ -12,7 +12,7 @@ from discreet.algebra.functions.intervals import overlap, summed
 from discreet.algebra.functions.rules import Domain, Rule, counted, day, is_nullable, listed_image, moment, ordinals
 from discreet.algebra.registry import Effort, Function, Nulls, Signature, register
 from discreet.catalog import Type
-from discreet.catalog.moments import FIRST_MOMENT, LAST_MOMENT, microseconds_of, timestamp_at
+from discreet.catalog.timestamps import FIRST_MOMENT, LAST_MOMENT, microseconds_of, timestamp_at
 
 _T, _D, _I = Type.TIMESTAMP, Type.DATE, Type.INTEGER
 _SECOND = 10**6

@@ -14,7 +14,7 @@ from discreet.algebra.aggregates import Fold
 from discreet.algebra.facts import Value
 from discreet.algebra.steps import Steps
 from discreet.catalog import Type
-from discreet.catalog.moments import FIRST_MOMENT, LAST_MOMENT, timestamp_at, timestamp_text
+from discreet.catalog.timestamps import FIRST_MOMENT, LAST_MOMENT, timestamp_at, timestamp_text
 
 NAME = "duckdb"
 TYPES = {

@@ -6,8 +6,8 @@ import math
 from datetime import date, datetime, time
 from typing import Any
 
-from discreet.catalog.model import Type, Value
-from discreet.catalog.moments import in_utc
+from discreet.catalog.declarations import Type, Value
+from discreet.catalog.timestamps import in_utc
 
 _LARGEST_REAL = 2**100
 PYTHON_TYPES: dict[Type, tuple[type, ...]] = {

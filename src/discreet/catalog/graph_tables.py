@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from discreet.accounting import Filter
-from discreet.catalog.model import Network, Table, Type
+from discreet.catalog.declarations import Network, Table, Type
 from discreet.core.loss import Neighbours
 from discreet.errors import BadCatalog
 

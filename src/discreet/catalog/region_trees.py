@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from discreet.catalog.model import Regions, Table, Type
+from discreet.catalog.declarations import Regions, Table, Type
 from discreet.core.loss import Neighbours
 from discreet.errors import BadCatalog
 

@@ -9,8 +9,8 @@ from datetime import date
 from fractions import Fraction
 from typing import TypeAlias
 
-from discreet.catalog.editing import number
-from discreet.catalog.model import EACH_ROW, Type, Value
+from discreet.catalog.catalog_editing import number
+from discreet.catalog.declarations import EACH_ROW, Type, Value
 
 Facts: TypeAlias = Value | Fraction | list[Value]
 """What may be said of a column under one key."""

@@ -6,7 +6,7 @@ from datetime import date
 from fractions import Fraction
 from typing import Any
 
-from discreet.catalog.model import Catalog, Column, Table
+from discreet.catalog.declarations import Catalog, Column, Table
 
 
 def facts_of(catalog: Catalog) -> list[dict[str, Any]]:

@@ -14,9 +14,9 @@ from datetime import date, datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from discreet.catalog.draft import ColumnDraft, TableDraft, write_draft
-from discreet.catalog.model import EACH_ROW, Type, Value
-from discreet.catalog.reader import parse_catalog
+from discreet.catalog.catalog_draft import ColumnDraft, TableDraft, write_draft
+from discreet.catalog.declarations import EACH_ROW, Type, Value
+from discreet.catalog.toml_reader import parse_catalog
 from discreet.errors import BadCatalog
 
 _TYPES = {

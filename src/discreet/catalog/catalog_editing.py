@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from discreet.catalog.lines import end_of_table, key_lines
-from discreet.catalog.reader import parse_catalog
+from discreet.catalog.toml_lines import end_of_table, key_lines
+from discreet.catalog.toml_reader import parse_catalog
 from discreet.errors import BadCatalog
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from discreet.catalog.model import EACH_ROW, Type
+from discreet.catalog.declarations import EACH_ROW, Type
 
 _ID_WORDS = frozenset({"id", "uuid", "guid", "key", "nr", "no", "num", "number"})
 _PEOPLE = frozenset({

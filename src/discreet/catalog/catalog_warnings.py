@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from discreet.catalog.model import Catalog, Column, Network, Table, Type
+from discreet.catalog.declarations import Catalog, Column, Network, Table, Type
 from discreet.core.loss import Loss
 
 _LARGE_EPSILON = 10

@@ -13,10 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.accounting import Filter, open_filter
-from discreet.catalog.graphs import KEYS as GRAPH_KEYS
-from discreet.catalog.graphs import check_edge_keys, named_edges, read_graph
-from discreet.catalog.lines import key_lines, line_of
-from discreet.catalog.model import (
+from discreet.catalog.declarations import (
     BOTH_ENDS,
     EACH_ROW,
     LARGEST_STEP,
@@ -31,8 +28,11 @@ from discreet.catalog.model import (
     Type,
     Value,
 )
-from discreet.catalog.trees import KEYS, read_tree
-from discreet.catalog.values import PYTHON_TYPES, canonical, moment
+from discreet.catalog.declared_values import PYTHON_TYPES, canonical, moment
+from discreet.catalog.graph_tables import KEYS as GRAPH_KEYS
+from discreet.catalog.graph_tables import check_edge_keys, named_edges, read_graph
+from discreet.catalog.region_trees import KEYS, read_tree
+from discreet.catalog.toml_lines import key_lines, line_of
 from discreet.core.exact import finite, power_of_two_below
 from discreet.core.loss import Neighbours
 from discreet.errors import BadCatalog, DiscreetError
