@@ -108,7 +108,7 @@ def test_settings_in_the_compose_file_are_read_by_the_product():
 
 def test_a_secret_is_read_from_the_file_that_is_named(tmp_path, monkeypatch):
     from discreet.errors import BadInput
-    from discreet.store.confided import confided
+    from discreet.store.env_secrets import confided
 
     monkeypatch.setenv("DISCREET_SECRET", "from the environment")
     assert confided("DISCREET_SECRET") == "from the environment"

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 
 from discreet.errors import StoreUnavailable
-from discreet.store.base import Store, Transaction
+from discreet.store.database import Store, Transaction
 from discreet.store.sqlite import SQLiteStore, _SQLiteTransaction
 from tests.ledger.asking import in_child, output_of
 

@@ -22,7 +22,7 @@ from discreet.server.limits import Limits
 from discreet.server.roles import ROUTES
 from discreet.server.telemetry import Telemetry
 from discreet.store import Store
-from discreet.store.together import GroupCommit
+from discreet.store.group_commit import GroupCommit
 from tests.opening import begin_books, open_curator
 from tests.server.conftest import InProcess, Server, client_of
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from discreet.store.base import Row, Store, Transaction, unavailable
-from discreet.store.together import GroupCommit
+from discreet.store.database import Row, Store, Transaction, unavailable
+from discreet.store.group_commit import GroupCommit
 
 __all__ = ["GroupCommit", "Row", "Store", "Transaction", "open_store", "unavailable"]
 

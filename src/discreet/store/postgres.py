@@ -5,8 +5,8 @@ from __future__ import annotations
 import psycopg
 
 from discreet.errors import BadInput
-from discreet.store.base import Row, Store, Transaction
-from discreet.store.confided import confided
+from discreet.store.database import Row, Store, Transaction
+from discreet.store.env_secrets import confided
 
 _LOCK = 0x6469736372656574  # "discreet": one advisory lock for all our writers in a database
 

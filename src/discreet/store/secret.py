@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from discreet.errors import BadInput, NoSecret
-from discreet.store.confided import confided
+from discreet.store.env_secrets import confided
 
 _LEAST = 32
 _MEMORY = ":memory:"

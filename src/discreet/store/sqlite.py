@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from discreet.errors import BadInput
-from discreet.store.base import Row, Store, Transaction
+from discreet.store.database import Row, Store, Transaction
 
 _PATIENCE_SECONDS = 60.0
 _MEMORY = ":memory:"

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, Generic, Protocol, TypeVar
 
 from discreet.errors import DiscreetError
-from discreet.store.base import Store, Transaction, unavailable
+from discreet.store.database import Store, Transaction, unavailable
 
 T = TypeVar("T")
 _MOST = 256
