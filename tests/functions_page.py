@@ -3,7 +3,7 @@
 import itertools
 from pathlib import Path
 
-from discreet.algebra.functions.listing import listing
+from discreet.algebra.functions.function_list import listing
 
 PAGE = Path(__file__).parent.parent / "docs" / "reference" / "sql.md"
 BEGIN, END = "<!-- functions: begin -->", "<!-- functions: end -->"

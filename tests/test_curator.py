@@ -5,7 +5,7 @@ from contextlib import nullcontext
 
 import pytest
 
-from discreet.algebra.question import Kind
+from discreet.algebra.query import Kind
 from discreet.answering.stored import read_stored
 from discreet.errors import BudgetExceeded, DiscreetError, EngineFailure, TooLarge
 from discreet.samples import write_clinic

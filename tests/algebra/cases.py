@@ -13,8 +13,8 @@ import duckdb
 import pyarrow as pa
 
 from discreet.algebra.expressions import Call, Expression, Field, Literal
-from discreet.algebra.facts import AS_READ, LARGEST_INTEGER, LONGEST_TEXT, Facts, Reach, Value, every_value
 from discreet.algebra.registry import Function
+from discreet.algebra.value_properties import AS_READ, LARGEST_INTEGER, LONGEST_TEXT, Facts, Reach, Value, every_value
 from discreet.catalog import Type
 
 N, R, T, D, M, B = Type.INTEGER, Type.REAL, Type.TEXT, Type.DATE, Type.TIMESTAMP, Type.BOOLEAN

@@ -10,7 +10,7 @@ import sqlglot
 from discreet.algebra.digest import FORMAT, canonical, question_tree, relation_tree
 from discreet.algebra.expressions import Literal, call
 from discreet.algebra.relations import How, Join, Keep
-from discreet.algebra.scanning import scan
+from discreet.algebra.table_scan import scan
 from discreet.answering.planning import digest_of
 from discreet.catalog import Type
 from tests.sql.checking import planned

@@ -10,8 +10,8 @@ import duckdb
 import pytest
 
 from discreet.algebra.expressions import Call, Field, Literal
-from discreet.algebra.facts import LARGEST_INTEGER, Value
 from discreet.algebra.registry import Function, every_function
+from discreet.algebra.value_properties import LARGEST_INTEGER, Value
 from discreet.answering.calls import in_call
 from discreet.catalog import Type
 from discreet.errors import TooLarge

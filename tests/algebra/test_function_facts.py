@@ -8,9 +8,9 @@ from fractions import Fraction
 import pytest
 
 from discreet.algebra.expressions import Expression, Field, Literal, call
-from discreet.algebra.facts import AS_READ, LONGEST_TEXT, Facts, Value, every_value
-from discreet.algebra.functions.listing import listing
+from discreet.algebra.functions.function_list import listing
 from discreet.algebra.registry import Function, every_function, function, spelled
+from discreet.algebra.value_properties import AS_READ, LONGEST_TEXT, Facts, Value, every_value
 from discreet.catalog import Type
 from discreet.errors import NotAllowed, TooLarge
 from tests.algebra.cases import B, D, N, R, T

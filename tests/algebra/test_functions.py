@@ -10,9 +10,9 @@ import duckdb
 import pytest
 
 from discreet.algebra.expressions import Field
-from discreet.algebra.facts import LONGEST_TEXT, Facts, Reach, Value
 from discreet.algebra.functions import letters
 from discreet.algebra.registry import every_function, function
+from discreet.algebra.value_properties import LONGEST_TEXT, Facts, Reach, Value
 from discreet.errors import TooLarge
 from tests.algebra.cases import CONSTANTS, FAR, SMALL, Case, Columns, R, T, nasty, signatures, sql_of
 

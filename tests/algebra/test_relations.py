@@ -7,12 +7,12 @@ import pytest
 
 from discreet.algebra.aggregates import Aggregate, Fold, Place, Window
 from discreet.algebra.expressions import Call, Field, Literal, call
-from discreet.algebra.facts import every_value
-from discreet.algebra.question import Kind, Limits, Measure, Question
+from discreet.algebra.grid_steps import Steps
+from discreet.algebra.query import Kind, Limits, Measure, Question
 from discreet.algebra.registry import ENGINES, Effort, Function, Nulls, Signature, every_function, function
 from discreet.algebra.relations import Compute, How, Join, Keep, Mark, PerPerson, Stack, Windowed
-from discreet.algebra.scanning import scan
-from discreet.algebra.steps import Steps
+from discreet.algebra.table_scan import scan
+from discreet.algebra.value_properties import every_value
 from discreet.catalog import Type
 from discreet.errors import DiscreetError, NotAllowed, TooLarge
 from tests.sql.worlds import catalog_of

@@ -1,6 +1,6 @@
 """What is remembered of an object is never told of another one, and only the last few are held."""
 
-from discreet.algebra.remembering import Remembering
+from discreet.algebra.identity_cache import Remembering
 
 
 def test_an_object_is_worked_on_once_and_one_like_it_by_itself():

@@ -9,11 +9,11 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 
-from discreet.algebra.after import Apply, ColumnOf, Constant, Estimate, KeyOf, Over, Release
-from discreet.algebra.facts import Facts
-from discreet.algebra.question import Key, Kind, Limits, Measure, Question, quantile_of
+from discreet.algebra.grid_steps import Steps
+from discreet.algebra.query import Key, Kind, Limits, Measure, Question, quantile_of
 from discreet.algebra.relations import Scan
-from discreet.algebra.steps import Steps
+from discreet.algebra.released_expressions import Apply, ColumnOf, Constant, Estimate, KeyOf, Over, Release
+from discreet.algebra.value_properties import Facts
 from discreet.answering.answer import Answer, stored_form
 from discreet.answering.noisy import Noisy
 from discreet.answering.plan import QUANTILE_LEVEL, Plan, Priced

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.algebra.after import ColumnOf, Estimate, Folded, KeyOf, Over, Pairs, Select, Sorted
+from discreet.algebra.released_expressions import ColumnOf, Estimate, Folded, KeyOf, Over, Pairs, Select, Sorted
 from discreet.answering.tails import reach
 from discreet.mechanisms import Gaussian, Laplace
 from tests.answering.making import (

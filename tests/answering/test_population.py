@@ -8,9 +8,20 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.algebra.after import Apply, ColumnOf, Estimate, Folded, KeyOf, Over, Pairs, Select, Sorted, Stacked
 from discreet.algebra.expressions import both, call
-from discreet.algebra.question import Kind, Limits, Measure, Question
+from discreet.algebra.query import Kind, Limits, Measure, Question
+from discreet.algebra.released_expressions import (
+    Apply,
+    ColumnOf,
+    Estimate,
+    Folded,
+    KeyOf,
+    Over,
+    Pairs,
+    Select,
+    Sorted,
+    Stacked,
+)
 from discreet.answering.plan import Plan, Priced
 from discreet.errors import BadProbability
 from tests.answering.making import (

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.algebra.after import KeyOf
+from discreet.algebra.released_expressions import KeyOf
 from discreet.answering.plan import Plan, Priced
 from discreet.answering.release import release
 from discreet.mechanisms import Laplace

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.algebra.after import KeyOf
+from discreet.algebra.released_expressions import KeyOf
 from discreet.answering.answer import read_stored, stored_form
 from discreet.errors import BadData
 from tests.answering.making import measured, noisy, plan_of, question, released, shown, texts

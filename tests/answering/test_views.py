@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.algebra.after import (
+from discreet.algebra.grid_steps import Steps
+from discreet.algebra.released_expressions import (
     Apply,
     ColumnOf,
     Constant,
@@ -25,7 +26,6 @@ from discreet.algebra.after import (
     Sorted,
     Stacked,
 )
-from discreet.algebra.steps import Steps
 from discreet.answering.view import expected_width, width_of
 from discreet.errors import NotAllowed, TooLarge
 from tests.answering.making import (

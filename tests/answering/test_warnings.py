@@ -2,7 +2,7 @@
 
 import pytest
 
-from discreet.algebra.after import Estimate
+from discreet.algebra.released_expressions import Estimate
 from discreet.answering import warnings
 from discreet.answering.answer import Answer, stored_form
 from discreet.core.loss import Loss

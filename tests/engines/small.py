@@ -7,9 +7,9 @@ import pyarrow as pa
 
 from discreet.algebra.aggregates import Aggregate, Fold, Frame, Order, Place, Window
 from discreet.algebra.expressions import Literal
-from discreet.algebra.question import Key, Kind, Limits, Measure, Question
-from discreet.algebra.scanning import scan
-from discreet.algebra.steps import steps_for
+from discreet.algebra.grid_steps import steps_for
+from discreet.algebra.query import Key, Kind, Limits, Measure, Question
+from discreet.algebra.table_scan import scan
 from discreet.catalog import Type, parse_catalog
 from discreet.engines import DuckEngine
 from discreet.engines.render import Renderer

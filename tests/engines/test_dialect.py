@@ -8,7 +8,7 @@ from fractions import Fraction
 import duckdb
 import pytest
 
-from discreet.algebra.steps import Steps
+from discreet.algebra.grid_steps import Steps
 from discreet.catalog import Type
 from discreet.engines.dialects import duckdb as dialect
 

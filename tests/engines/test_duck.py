@@ -7,7 +7,7 @@ import duckdb
 import pytest
 
 from discreet.algebra.expressions import Literal, call
-from discreet.algebra.question import Key, Kind, Measure
+from discreet.algebra.query import Key, Kind, Measure
 from discreet.algebra.relations import Compute
 from discreet.catalog import Type
 from discreet.engines import Engine, duck

@@ -9,10 +9,10 @@ import pytest
 
 from discreet.algebra.aggregates import Aggregate, Fold
 from discreet.algebra.expressions import call
-from discreet.algebra.question import Key, Kind, Measure
+from discreet.algebra.grid_steps import Steps
+from discreet.algebra.query import Key, Kind, Measure
 from discreet.algebra.relations import Compute, Keep, PerPerson, Scan, Stack
-from discreet.algebra.scanning import scan
-from discreet.algebra.steps import Steps
+from discreet.algebra.table_scan import scan
 from discreet.catalog import parse_catalog
 from discreet.engines import DuckEngine
 from discreet.engines.exact_rows import whole as whole_numbers

@@ -6,9 +6,9 @@ import pytest
 
 from discreet.algebra.aggregates import Aggregate, Fold, Frame, Order, Place
 from discreet.algebra.expressions import Literal, call
-from discreet.algebra.question import Key
+from discreet.algebra.grid_steps import steps_for
+from discreet.algebra.query import Key
 from discreet.algebra.relations import Compute, How, Join, Keep, Mark, PerPerson, Stack, Windowed
-from discreet.algebra.steps import steps_for
 from discreet.catalog import Type
 from discreet.engines.kernel import groupings
 from discreet.engines.levels import LONGEST_CONDITION

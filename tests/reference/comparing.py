@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from discreet.algebra.expressions import Call, Expression, Field, Literal
-from discreet.algebra.question import Key, Kind, Limits, Measure, Question
+from discreet.algebra.query import Key, Kind, Limits, Measure, Question
 from discreet.algebra.relations import Relation
 from discreet.catalog import Type
 from tests.reference.interpreter import Cell, Interpreter

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.algebra.question import Kind, Question
+from discreet.algebra.query import Kind, Question
 from discreet.catalog import Catalog, Table, Type
 from discreet.engines import DuckEngine, snapshot
 from tests.reference.comparing import SALT, Cells, from_exact_rows

@@ -10,7 +10,7 @@ from typing import Any
 
 from discreet.algebra.aggregates import Aggregate, Fold, Place, Window
 from discreet.algebra.expressions import Expression
-from discreet.algebra.steps import Steps
+from discreet.algebra.grid_steps import Steps
 from tests.reference.number_functions import MOST
 from tests.reference.stored import Falling, all_in_order, in_order
 

@@ -8,7 +8,7 @@ from typing import Any
 from discreet.algebra.aggregates import Window
 from discreet.algebra.expressions import Expression, Literal, call
 from discreet.algebra.relations import Relation, Scan
-from discreet.algebra.scanning import scan
+from discreet.algebra.table_scan import scan
 from discreet.catalog import Type, parse_catalog
 from tests.reference.interpreter import Interpreter
 from tests.reference.stored import Snapshot, StoredRow

@@ -15,7 +15,7 @@ from datetime import date, datetime
 from typing import Any
 
 from discreet.algebra.expressions import Call, Expression, Field, Literal
-from discreet.algebra.question import Bins, Kind, Measure, Question
+from discreet.algebra.query import Bins, Kind, Measure, Question
 from discreet.algebra.relations import Compute, How, Join, Keep, Mark, PerPerson, Relation, Scan, Stack, Windowed
 from discreet.catalog import Type
 from tests.reference import text_functions

@@ -10,9 +10,9 @@ from itertools import combinations
 from typing import Any
 
 from discreet.algebra.expressions import Expression
-from discreet.algebra.facts import Facts
-from discreet.algebra.question import Kind, Measure, Question
+from discreet.algebra.query import Kind, Measure, Question
 from discreet.algebra.relations import Relation
+from discreet.algebra.value_properties import Facts
 from discreet.catalog import Type
 from tests.reference.comparing import relations_in, written
 from tests.reference.date_functions import microseconds

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from discreet.algebra.expressions import Expression
-from discreet.algebra.facts import every_value
-from discreet.algebra.question import Key, Kind, Limits, Measure, Question
+from discreet.algebra.query import Key, Kind, Limits, Measure, Question
 from discreet.algebra.relations import Relation
+from discreet.algebra.value_properties import every_value
 from discreet.catalog import Catalog, Type
 from tests.reference.random_expressions import Expressions
 from tests.reference.random_relations import REFUSALS, Relations, fields

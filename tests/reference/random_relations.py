@@ -8,9 +8,9 @@ from dataclasses import replace
 
 from discreet.algebra.aggregates import Aggregate, Fold, Frame, Order, Place, Window
 from discreet.algebra.expressions import Expression, Field
+from discreet.algebra.grid_steps import Steps, steps_for
 from discreet.algebra.relations import Compute, How, Join, Keep, Mark, PerPerson, Relation, Stack, Windowed
-from discreet.algebra.scanning import scan
-from discreet.algebra.steps import Steps, steps_for
+from discreet.algebra.table_scan import scan
 from discreet.catalog import Catalog, Type
 from discreet.errors import NeedsBounds, NotAllowed, TooLarge
 from tests.reference.random_expressions import Expressions

@@ -13,7 +13,7 @@ from datetime import UTC, date, datetime
 from fractions import Fraction
 from typing import Any
 
-from discreet.algebra.steps import Steps
+from discreet.algebra.grid_steps import Steps
 from discreet.catalog import Catalog, Column, Table, Type
 from tests.reference import text_functions
 from tests.reference.folds import steps_of

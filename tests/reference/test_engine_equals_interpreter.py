@@ -7,8 +7,8 @@ from collections import Counter
 
 import pytest
 
-from discreet.algebra.question import Kind
-from discreet.algebra.steps import Steps
+from discreet.algebra.grid_steps import Steps
+from discreet.algebra.query import Kind
 from discreet.engines import DuckEngine
 from tests.reference.comparing import SALT, Bench, compare, differences, from_exact_rows, sizes_of, written
 from tests.reference.folds import steps_of

@@ -8,9 +8,9 @@ from itertools import islice
 import pytest
 
 from discreet.algebra.expressions import Literal, call
-from discreet.algebra.question import Key, Kind, Limits, Measure, Question
+from discreet.algebra.query import Key, Kind, Limits, Measure, Question
 from discreet.algebra.registry import every_function
-from discreet.algebra.scanning import scan
+from discreet.algebra.table_scan import scan
 from discreet.catalog import Type, parse_catalog
 from discreet.engines import DuckEngine
 from discreet.errors import NotAllowed, TooLarge

@@ -5,8 +5,8 @@ from fractions import Fraction
 
 from discreet.algebra.aggregates import Aggregate, Fold, Frame, Order, Place
 from discreet.algebra.expressions import call
+from discreet.algebra.grid_steps import Steps
 from discreet.algebra.relations import Keep, PerPerson, Windowed
-from discreet.algebra.steps import Steps
 from tests.reference.handmade import (
     COST,
     DAY,

@@ -7,9 +7,9 @@ from fractions import Fraction
 
 from discreet.algebra.aggregates import Aggregate, Fold, Order, Place
 from discreet.algebra.expressions import call
-from discreet.algebra.question import Key, Kind, Limits, Measure, Question
+from discreet.algebra.grid_steps import Steps
+from discreet.algebra.query import Key, Kind, Limits, Measure, Question
 from discreet.algebra.relations import Keep, PerPerson, Windowed
-from discreet.algebra.steps import Steps
 from tests.reference.folds import steps_of
 from tests.reference.handmade import (
     COST,

@@ -3,9 +3,9 @@
 import pytest
 
 from discreet.algebra.expressions import Literal, call
-from discreet.algebra.question import Key, Kind, Limits, Measure, Question
+from discreet.algebra.query import Key, Kind, Limits, Measure, Question
 from discreet.algebra.relations import Keep
-from discreet.algebra.scanning import scan
+from discreet.algebra.table_scan import scan
 from discreet.catalog import Type
 from discreet.engines import DuckEngine
 from tests.reference.comparing import SALT, Bench

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from discreet.algebra.aggregates import Aggregate, Fold, Frame, Order, Place, Window
-from discreet.algebra.question import Key, Kind, Limits, Measure, Question
+from discreet.algebra.query import Key, Kind, Limits, Measure, Question
 from discreet.algebra.relations import How, Join, PerPerson, Scan, Windowed
-from discreet.algebra.scanning import scan
+from discreet.algebra.table_scan import scan
 from discreet.errors import DiscreetError
 from tests.reference.comparing import written
 from tests.reference.crowds import PEOPLE, answered, crowd, not_summed, opened

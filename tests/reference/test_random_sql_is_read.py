@@ -5,7 +5,7 @@ from dataclasses import replace
 import duckdb
 import pytest
 
-from discreet.algebra.question import Kind, Limits
+from discreet.algebra.query import Kind, Limits
 from discreet.errors import DiscreetError
 from discreet.sql.queries import read_question
 from tests.reference.comparing import Bench

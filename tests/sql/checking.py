@@ -9,8 +9,8 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.accounting import Composed
-from discreet.algebra import after
-from discreet.algebra.question import Kind
+from discreet.algebra import released_expressions
+from discreet.algebra.query import Kind
 from discreet.algebra.relations import Compute, Join, Keep, Mark, PerPerson, Scan, Stack, Windowed
 from discreet.answering.planning import plan_question
 from discreet.core.exact import exact
@@ -216,20 +216,20 @@ def shape_of(plan):
 
 
 def _view(view):
-    if isinstance(view, after.Release):
+    if isinstance(view, released_expressions.Release):
         return ("release", view.question, tuple(_ops(part) for _, part in view.columns), _ops(view.having))
-    if isinstance(view, after.Pairs):
+    if isinstance(view, released_expressions.Pairs):
         return ("pairs", _view(view.left), _view(view.right))
-    if isinstance(view, after.Stacked):
+    if isinstance(view, released_expressions.Stacked):
         return ("stacked", *map(_view, view.tables))
-    if isinstance(view, after.Sorted):
+    if isinstance(view, released_expressions.Sorted):
         return (
             "sorted",
             _view(view.table),
             tuple((_ops(part), falling) for part, falling in view.order),
             view.limit is None,
         )
-    if isinstance(view, after.Folded):
+    if isinstance(view, released_expressions.Folded):
         return ("folded", _view(view.table), view.folds)
     return ("select", _view(view.table), tuple(_ops(part) for _, part in view.columns), _ops(view.where))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from discreet.algebra.question import Kind
+from discreet.algebra.query import Kind
 from discreet.answering.answer import Answer, stored_form
 from discreet.answering.noisy import ARROW, Noisy
 from discreet.core.loss import Loss

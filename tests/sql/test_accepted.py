@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 from discreet.accounting import Composed
-from discreet.algebra.after import Estimate, Grouping, parts_of
+from discreet.algebra.released_expressions import Estimate, Grouping, parts_of
 from discreet.core.exact import exact
 from tests.sql.checking import check_any_two, check_neighbours, planned, run, shape_of, summary
 from tests.sql.exactly import without_noise

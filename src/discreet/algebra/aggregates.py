@@ -8,8 +8,8 @@ from enum import Enum
 from fractions import Fraction
 
 from discreet.algebra.expressions import Expression
-from discreet.algebra.facts import AS_READ, Bounds, Facts, Reach
-from discreet.algebra.steps import Steps
+from discreet.algebra.grid_steps import Steps
+from discreet.algebra.value_properties import AS_READ, Bounds, Facts, Reach
 from discreet.catalog import Type
 from discreet.errors import NotAllowed, TooLarge
 

@@ -14,10 +14,10 @@ from typing import TypeAlias
 
 from discreet.algebra.aggregates import Aggregate, Frame, Order, Place, Window
 from discreet.algebra.expressions import Call, Expression, Field, Literal
-from discreet.algebra.facts import Value
-from discreet.algebra.question import Key, Limits, Measure, Question
+from discreet.algebra.grid_steps import Steps
+from discreet.algebra.query import Key, Limits, Measure, Question
 from discreet.algebra.relations import Compute, Join, Keep, Mark, PerPerson, Relation, Scan, Stack, Windowed
-from discreet.algebra.steps import Steps
+from discreet.algebra.value_properties import Value
 from discreet.catalog import Column, Table
 
 FORMAT = 2

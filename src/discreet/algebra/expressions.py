@@ -8,8 +8,8 @@ from datetime import date, datetime
 from fractions import Fraction
 from typing import TypeAlias
 
-from discreet.algebra.facts import AS_READ, FURTHEST, LARGEST_INTEGER, Facts, Origin, Value
 from discreet.algebra.registry import Function, Nulls, function
+from discreet.algebra.value_properties import AS_READ, FURTHEST, LARGEST_INTEGER, Facts, Origin, Value
 from discreet.catalog import Type
 from discreet.catalog.timestamps import place_of
 from discreet.errors import NotAllowed, TooLarge

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias
 
-from discreet.algebra.facts import Facts
+from discreet.algebra.value_properties import Facts
 from discreet.catalog import Type
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from enum import Enum
 from typing import TypeAlias
 
 from discreet.algebra.aggregates import Aggregate, Fold, Window, check_distinct
-from discreet.algebra.deriving import (
+from discreet.algebra.expressions import Expression, Field, conjuncts, fields_of
+from discreet.algebra.relation_checks import (
     check_keys,
     check_reads,
     check_same_people,
@@ -24,9 +25,8 @@ from discreet.algebra.deriving import (
     most_by_number,
     out_of_place,
 )
-from discreet.algebra.expressions import Expression, Field, conjuncts, fields_of
-from discreet.algebra.facts import Facts
-from discreet.algebra.shapes import Column, Shape, declared_column, hull
+from discreet.algebra.relation_shape import Column, Shape, declared_column, hull
+from discreet.algebra.value_properties import Facts
 from discreet.catalog import Table, Type
 from discreet.errors import NotAllowed
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.algebra.facts import LONGEST_TEXT
+from discreet.algebra.value_properties import LONGEST_TEXT
 from discreet.answering import choosing, logic, rules, sides
 from discreet.answering.columns import Around, Column, Sides, as_text, numbers, objects_of, remembered
 

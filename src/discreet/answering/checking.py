@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from discreet.algebra.after import (
+from discreet.algebra.query import Question
+from discreet.algebra.released_expressions import (
     After,
     Apply,
     ColumnOf,
@@ -24,7 +25,6 @@ from discreet.algebra.after import (
     View,
     parts_of,
 )
-from discreet.algebra.question import Question
 from discreet.answering.arithmetic import MOST_ARGUMENTS
 from discreet.answering.matching import check_size, equalities
 from discreet.errors import NotAllowed, TooLarge

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.algebra.facts import Value
+from discreet.algebra.value_properties import Value
 from discreet.catalog.timestamps import timestamp_at, timestamp_text
 from discreet.mechanisms import Mechanism
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from discreet.algebra.after import After, ColumnOf, Estimate, Release, Select, Sorted, View, parts_of
-from discreet.algebra.question import Choose, Kind, Question
+from discreet.algebra.query import Choose, Kind, Question
+from discreet.algebra.released_expressions import After, ColumnOf, Estimate, Release, Select, Sorted, View, parts_of
 from discreet.errors import NotAllowed
 from discreet.sql.queries import Reading
 

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 
 from discreet.algebra.aggregates import Window
 from discreet.algebra.expressions import Expression, fields_of
-from discreet.algebra.question import Kind, Measure, Question
+from discreet.algebra.query import Kind, Measure, Question
+from discreet.algebra.relation_shape import MOST_ROWS
 from discreet.algebra.relations import Compute, Join, Keep, Mark, PerPerson, Relation, Scan, Stack, Windowed
-from discreet.algebra.shapes import MOST_ROWS
 from discreet.answering.calls import in_condition, in_expression, rows_tried
 
 _PAIR, _SUMMED, _SORTED, _BIN = 150.0, 100.0, 1000.0, 4000.0

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 from discreet.algebra.aggregates import Aggregate, Fold
 from discreet.algebra.expressions import Call, Expression
-from discreet.algebra.question import Kind, Measure, Question
+from discreet.algebra.identity_cache import Remembering
+from discreet.algebra.query import Kind, Measure, Question
 from discreet.algebra.relations import Compute, Join, Keep, Mark, PerPerson, Relation, Scan, Stack, Windowed
-from discreet.algebra.remembering import Remembering
 from discreet.answering.dearest import of_one_person
 from discreet.answering.plan import Plan
 from discreet.answering.pricing import SELECTED_GROUPS

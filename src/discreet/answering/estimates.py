@@ -20,8 +20,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.algebra.after import Estimate
-from discreet.algebra.question import Kind, Measure, Question
+from discreet.algebra.query import Kind, Measure, Question
+from discreet.algebra.released_expressions import Estimate
 from discreet.answering import pairs, sides
 from discreet.answering.columns import Column, Mask, Noises, Sides, Values, remembered
 from discreet.answering.noisy import Noisy

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from discreet.algebra.question import Kind, Measure, Question
+from discreet.algebra.query import Kind, Measure, Question
 from discreet.algebra.relations import Join, Mark, Relation, Scan, Stack
 from discreet.answering import warnings
 from discreet.answering.facts import Balance, Explanation, GroupFacts, MeasureFacts

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.algebra.after import After, Apply, ColumnOf
+from discreet.algebra.released_expressions import After, Apply, ColumnOf
 from discreet.answering.columns import Column, concatenated
 from discreet.answering.ordering import groups
 from discreet.errors import TooLarge

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from discreet.algebra.after import KeyOf, Pairs, Release, Stacked, View
 from discreet.algebra.expressions import Call, Expression, Field, fields_of
-from discreet.algebra.question import Kind, Measure
+from discreet.algebra.query import Kind, Measure
 from discreet.algebra.relations import Compute, Join, PerPerson, Relation, Scan, Stack
+from discreet.algebra.released_expressions import KeyOf, Pairs, Release, Stacked, View
 from discreet.answering.plan import Plan
 
 _WORDS = {

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.algebra.question import Measure
+from discreet.algebra.query import Measure
 from discreet.answering import sides
 from discreet.answering.columns import Mask, Sides
 

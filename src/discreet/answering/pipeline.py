@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from discreet.algebra.digest import FORMAT
-from discreet.algebra.question import Question
+from discreet.algebra.query import Question
 from discreet.answering.answer import stored_form
 from discreet.answering.effort import seconds_of
 from discreet.answering.leaving import AT_ONCE, Departure

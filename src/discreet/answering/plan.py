@@ -7,8 +7,8 @@ from datetime import date, datetime
 from fractions import Fraction
 from itertools import chain
 
-from discreet.algebra.after import View
-from discreet.algebra.question import Key, Kind, Measure, Question
+from discreet.algebra.query import Key, Kind, Measure, Question
+from discreet.algebra.released_expressions import View
 from discreet.answering.checking import check_view, names_of
 from discreet.catalog import Type
 from discreet.mechanisms import Gaussian, Laplace, Mechanism, PartitionSelection, PermuteAndFlip, Quantile

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.algebra.digest import Json, digest, question_tree
-from discreet.algebra.remembering import Remembering
+from discreet.algebra.identity_cache import Remembering
 from discreet.answering.competing import as_choice
 from discreet.answering.plan import Plan
 from discreet.answering.pricing import priced, selection_delta

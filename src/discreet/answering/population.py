@@ -28,9 +28,19 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.algebra.after import After, Apply, ColumnOf, Constant, Estimate, Release, Select, Sorted, View
 from discreet.algebra.expressions import conjuncts
-from discreet.algebra.question import Kind, Measure, Question
+from discreet.algebra.query import Kind, Measure, Question
+from discreet.algebra.released_expressions import (
+    After,
+    Apply,
+    ColumnOf,
+    Constant,
+    Estimate,
+    Release,
+    Select,
+    Sorted,
+    View,
+)
 from discreet.answering.checking import names_of
 from discreet.answering.columns import Column, Sides
 from discreet.answering.logic import joint_events

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from discreet.algebra.question import MOST_GROUPS, Kind, Measure, Question, quantile_of
+from discreet.algebra.query import MOST_GROUPS, Kind, Measure, Question, quantile_of
 from discreet.answering.plan import QUANTILE_LEVEL, Priced
 from discreet.core.exact import root_above
 from discreet.core.loss import Neighbours

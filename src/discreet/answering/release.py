@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from discreet.algebra.question import Key, Question
+from discreet.algebra.query import Key, Question
 from discreet.answering.columns import narrowed
 from discreet.answering.noisy import ARROW, Noisy
 from discreet.answering.plan import Plan, Priced

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from discreet.algebra.digest import Json, digest, question_tree
-from discreet.algebra.question import Question
+from discreet.algebra.query import Question
 from discreet.answering.design import SumMeasurer
 from discreet.answering.domain import Bin, Column, Domain, described
 from discreet.answering.effort import LOOKS, seconds_of_tables

@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from discreet.algebra.after import (
+from discreet.algebra.query import Key
+from discreet.algebra.released_expressions import (
     After,
     Apply,
     ColumnOf,
@@ -21,8 +22,7 @@ from discreet.algebra.after import (
     Stacked,
     View,
 )
-from discreet.algebra.facts import LONGEST_TEXT
-from discreet.algebra.question import Key
+from discreet.algebra.value_properties import LONGEST_TEXT
 from discreet.answering.checking import most_rows
 from discreet.answering.plan import Plan
 from discreet.errors import TooLarge

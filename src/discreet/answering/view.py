@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.algebra.after import (
+from discreet.algebra.released_expressions import (
     After,
     Apply,
     ColumnOf,

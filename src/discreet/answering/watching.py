@@ -13,9 +13,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.algebra.after import Estimate, Release
 from discreet.algebra.digest import FORMAT, Json, canonical, digest, question_tree
-from discreet.algebra.question import Kind, Measure, Question
+from discreet.algebra.query import Kind, Measure, Question
+from discreet.algebra.released_expressions import Estimate, Release
 from discreet.answering.effort import seconds_of
 from discreet.answering.facts import Look, WatchFacts
 from discreet.answering.pipeline import Asking, CellAbove, Desk, Pipeline

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from discreet.algebra.after import (
+from discreet.algebra.query import Kind
+from discreet.algebra.released_expressions import (
     After,
     ColumnOf,
     Estimate,
@@ -18,7 +19,6 @@ from discreet.algebra.after import (
     View,
     parts_of,
 )
-from discreet.algebra.question import Kind
 from discreet.answering.checking import names_of
 from discreet.answering.plan import Plan
 from discreet.core.exact import Number, exact

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.algebra.expressions import Expression
-from discreet.algebra.facts import Value
-from discreet.algebra.question import Question
+from discreet.algebra.query import Question
+from discreet.algebra.value_properties import Value
 from discreet.catalog import Network, Type
 from discreet.engines.exact_rows import ExactRows
 from discreet.engines.exact_tables import ExactTables, PartedTables

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from discreet.algebra.question import Key, Question
+from discreet.algebra.query import Key, Question
 from discreet.algebra.relations import Compute, Keep, Relation, Scan
 from discreet.catalog import Type
 from discreet.engines import over

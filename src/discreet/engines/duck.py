@@ -15,10 +15,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.algebra.expressions import Expression
-from discreet.algebra.facts import Value
-from discreet.algebra.question import Kind, Question
+from discreet.algebra.identity_cache import Remembering
+from discreet.algebra.query import Kind, Question
 from discreet.algebra.relations import Relation
-from discreet.algebra.remembering import Remembering
+from discreet.algebra.value_properties import Value
 from discreet.catalog import Catalog, Network, Table, Type
 from discreet.engines.base import Points
 from discreet.engines.binding import Binder

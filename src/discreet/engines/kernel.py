@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from discreet.algebra.question import Key, Kind, Measure, Question
+from discreet.algebra.query import Key, Kind, Measure, Question
 from discreet.catalog import Type
 from discreet.engines.cutting import Cut
 from discreet.engines.dialects import duckdb as dialect

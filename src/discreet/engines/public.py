@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.algebra.expressions import Expression
-from discreet.algebra.facts import Value
-from discreet.algebra.question import MOST_GROUPS
+from discreet.algebra.query import MOST_GROUPS
+from discreet.algebra.relation_shape import MOST_PUBLIC_ROWS
 from discreet.algebra.relations import Relation
-from discreet.algebra.shapes import MOST_PUBLIC_ROWS
+from discreet.algebra.value_properties import Value
 from discreet.catalog import Table, Type
 from discreet.catalog.timestamps import place_of
 from discreet.engines.base import Points

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from discreet.algebra.aggregates import Aggregate, Fold
 from discreet.algebra.expressions import Expression, Field, Literal
+from discreet.algebra.grid_steps import Steps
 from discreet.algebra.relations import Compute, How, Join, Keep, Mark, PerPerson, Relation, Scan, Stack, Windowed
-from discreet.algebra.steps import Steps
 from discreet.engines import over
 from discreet.engines.dialects import duckdb as dialect
 from discreet.engines.levels import Levels, Sides

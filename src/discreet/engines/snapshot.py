@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 
 import duckdb
 
-from discreet.algebra.steps import Steps
+from discreet.algebra.grid_steps import Steps
 from discreet.catalog import Catalog, Column, Network, Table, Type
 from discreet.engines.dialects.duckdb import TYPES, clamped, content, hashed, quoted, steps_of, string
 from discreet.engines.glancing import glance

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from discreet.algebra.digest import Json, digest
-from discreet.algebra.question import Question
+from discreet.algebra.query import Question
 from discreet.answering.effort import SAFETY
 from discreet.answering.pipeline import PLACES, Desk
 from discreet.answering.runs import time_for

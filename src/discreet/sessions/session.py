@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Self
 
-from discreet.algebra.question import Question
+from discreet.algebra.query import Question
 from discreet.answering.domain import MOST_COUNTED, Domain
 from discreet.answering.effort import seconds_of_counts
 from discreet.answering.measurer import CountQuestion

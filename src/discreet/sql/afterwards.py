@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from discreet.algebra.after import After, Apply, Constant, Over
+from discreet.algebra.released_expressions import After, Apply, Constant, Over
 from discreet.catalog import Type
 from discreet.errors import NotAllowed, TooLarge
 from discreet.sql.places import refused_at

@@ -10,7 +10,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from discreet.algebra.expressions import Expression
-from discreet.algebra.question import Key
+from discreet.algebra.query import Key
 from discreet.algebra.relations import Scan
 from discreet.catalog import Catalog, Type
 from discreet.catalog.declarations import Column, Table

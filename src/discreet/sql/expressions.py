@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from sqlglot import exp
 
 from discreet.algebra.expressions import Expression, Literal, call
-from discreet.algebra.facts import LARGEST_INTEGER
+from discreet.algebra.value_properties import LARGEST_INTEGER
 from discreet.catalog import Type
 from discreet.errors import NotAllowed, TooLarge
 from discreet.sql.days import DAYS

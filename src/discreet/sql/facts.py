@@ -6,8 +6,8 @@ from fractions import Fraction
 from typing import Protocol
 
 from discreet.algebra.expressions import Expression
-from discreet.algebra.facts import Value
 from discreet.algebra.relations import Relation
+from discreet.algebra.value_properties import Value
 from discreet.catalog import Table
 
 

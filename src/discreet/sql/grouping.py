@@ -8,8 +8,8 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from discreet.algebra.expressions import Expression
-from discreet.algebra.facts import Value, every_value
-from discreet.algebra.question import MOST_GROUPS
+from discreet.algebra.query import MOST_GROUPS
+from discreet.algebra.value_properties import Value, every_value
 from discreet.errors import NotAllowed, TooLarge
 from discreet.sql.facts import PublicFacts
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from discreet.algebra.question import Limits
+from discreet.algebra.query import Limits
 from discreet.algebra.relations import Compute, Join, Keep, Mark, Relation, Scan, Stack
 from discreet.catalog import Catalog, Table
 from discreet.errors import NotAllowed

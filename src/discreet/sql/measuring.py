@@ -8,11 +8,11 @@ from fractions import Fraction
 
 from sqlglot import exp
 
-from discreet.algebra.after import Estimate
 from discreet.algebra.expressions import Expression, Field, both, call
-from discreet.algebra.question import Kind, Measure
+from discreet.algebra.grid_steps import Steps, steps_for
+from discreet.algebra.query import Kind, Measure
 from discreet.algebra.relations import Relation
-from discreet.algebra.steps import Steps, steps_for
+from discreet.algebra.released_expressions import Estimate
 from discreet.catalog import Type
 from discreet.errors import BadProbability, NotAllowed, TooLarge
 from discreet.sql.afterwards import Computed

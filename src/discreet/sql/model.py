@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from sqlglot import exp
 
-from discreet.algebra import after
+from discreet.algebra import released_expressions
 from discreet.algebra.expressions import Expression
-from discreet.algebra.question import Question
+from discreet.algebra.query import Question
 from discreet.algebra.relations import Relation
 from discreet.catalog import Catalog, Table, Type
 from discreet.errors import NotAllowed
@@ -39,7 +39,7 @@ class Rows:
 class Released:
     """What was released, sampled once: every reference reads the same view. `types` are of its columns, None for NULL alone."""
 
-    view: after.View
+    view: released_expressions.View
     names: tuple[str, ...]
     types: tuple[Type | None, ...]
 

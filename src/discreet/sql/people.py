@@ -14,8 +14,8 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from discreet.algebra.expressions import Expression, Literal, call
-from discreet.algebra.facts import Value
-from discreet.algebra.question import Key, Kind, Measure, Question
+from discreet.algebra.query import Key, Kind, Measure, Question
+from discreet.algebra.value_properties import Value
 from discreet.catalog import Catalog, Type
 from discreet.core.exact import read_count
 from discreet.errors import BadInput, NeedsValues, NotAllowed, UnknownName

@@ -10,9 +10,9 @@ from sqlglot import exp
 
 from discreet.algebra.aggregates import Aggregate, Fold
 from discreet.algebra.expressions import Expression, Field, Literal, call
-from discreet.algebra.facts import Facts
+from discreet.algebra.grid_steps import Steps, steps_for
 from discreet.algebra.relations import PerPerson
-from discreet.algebra.steps import Steps, steps_for
+from discreet.algebra.value_properties import Facts
 from discreet.catalog import Type
 from discreet.errors import NotAllowed, UnknownName
 from discreet.sql.expressions import only, spoken

@@ -8,9 +8,9 @@ from datetime import date
 
 from sqlglot import exp
 
-from discreet.algebra.after import View
-from discreet.algebra.functions.rules import listing_at_most
-from discreet.algebra.question import Question
+from discreet.algebra.functions.record_rules import listing_at_most
+from discreet.algebra.query import Question
+from discreet.algebra.released_expressions import View
 from discreet.catalog import Catalog
 from discreet.errors import NotAllowed, TooLarge
 from discreet.sql.facts import PublicFacts

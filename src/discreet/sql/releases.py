@@ -8,9 +8,9 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
-from discreet.algebra.after import After, ColumnOf, Grouping, KeyOf, Release, Select, Sorted, View
 from discreet.algebra.expressions import Expression
-from discreet.algebra.question import Choose, Key, Kind, Measure, Question
+from discreet.algebra.query import Choose, Key, Kind, Measure, Question
+from discreet.algebra.released_expressions import After, ColumnOf, Grouping, KeyOf, Release, Select, Sorted, View
 from discreet.catalog import Type
 from discreet.errors import NotAllowed, TooLarge
 from discreet.sql.afterwards import AfterReader, Computed, has_aggregate

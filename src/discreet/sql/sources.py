@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from discreet.algebra.relations import Join, Mark, Relation, Scan, Stack
-from discreet.algebra.scanning import scan
+from discreet.algebra.table_scan import scan
 from discreet.errors import NotAllowed, TooLarge, UnknownName
 from discreet.sql.expressions import conjuncts, predicate
 from discreet.sql.joins import Asked, can_meet, join

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from discreet.algebra.after import After, ColumnOf, Folded, Pairs, Select, Stacked, View
+from discreet.algebra.released_expressions import After, ColumnOf, Folded, Pairs, Select, Stacked, View
 from discreet.catalog import Type
 from discreet.errors import NotAllowed, UnknownName
 from discreet.sql.afterwards import FOLDS, AfterReader, Computed

@@ -3,10 +3,10 @@
 from dataclasses import replace
 from fractions import Fraction
 
-from discreet.algebra import aggregates, expressions, relations, shapes
+from discreet.algebra import aggregates, expressions, relation_shape, relations
 from discreet.algebra.aggregates import Aggregate, Fold, Order, Place, Window
 from discreet.algebra.expressions import Literal, call
-from discreet.algebra.question import Measure, Question
+from discreet.algebra.query import Measure, Question
 from discreet.algebra.relations import Compute, How, Join, Keep, PerPerson, Stack, Windowed
 from discreet.catalog import Type
 from tests.reference.mutants.noticing import (
@@ -201,7 +201,7 @@ def sums_with_the_bounds_of_one_row(patch):
 
 @MUTANTS.caught_by(keeps_its_promises(lambda c: table(c, "people")))
 def bounds_that_are_no_doubles(patch):
-    real = shapes.declared_column
+    real = relation_shape.declared_column
 
     def decimal(column, *given, **more):
         made = real(column, *given, **more)

@@ -6,7 +6,7 @@ from fractions import Fraction
 from discreet.algebra import registry
 from discreet.algebra.aggregates import Aggregate, Fold, Frame, Order, Place, Window
 from discreet.algebra.expressions import Literal, call
-from discreet.algebra.question import Key, Kind, Limits, Measure
+from discreet.algebra.query import Key, Kind, Limits, Measure
 from discreet.algebra.relations import How, Join, Keep, Mark, PerPerson, Windowed
 from discreet.catalog import Type
 from discreet.engines import cutting, kernel, over, render

@@ -19,10 +19,10 @@ import pytest
 
 from discreet.accounting import Composed
 from discreet.algebra.expressions import Expression
-from discreet.algebra.question import Key, Kind, Limits, Measure, Question
+from discreet.algebra.grid_steps import Steps
+from discreet.algebra.query import Key, Kind, Limits, Measure, Question
 from discreet.algebra.relations import Relation, Scan
-from discreet.algebra.scanning import scan
-from discreet.algebra.steps import Steps
+from discreet.algebra.table_scan import scan
 from discreet.catalog import Catalog
 from discreet.core.exact import exact
 from discreet.engines import DuckEngine

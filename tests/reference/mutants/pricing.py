@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from discreet.algebra.question import Kind, Measure, Question
+from discreet.algebra.query import Kind, Measure, Question
 from discreet.answering import pricing
 from discreet.answering.plan import Plan
 from discreet.answering.pricing import Norms, Price

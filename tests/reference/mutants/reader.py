@@ -1,6 +1,6 @@
 """Mistakes of the reader: a text would mean other rows than it says."""
 
-from discreet.algebra.question import Kind, Measure
+from discreet.algebra.query import Kind, Measure
 from discreet.sql import joins, linking, meeting, rows, subqueries
 from discreet.sql.measuring import Measuring
 from discreet.sql.scope import Scope

@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import date, datetime
 
-from discreet.algebra.facts import AS_READ, UNBOUNDED, Facts, Value
-from discreet.algebra.functions.rules import Rule, counted, day, ends_of, image, is_nullable, moment, real, text
+from discreet.algebra.functions.record_rules import Rule, counted, day, ends_of, image, is_nullable, moment, real, text
 from discreet.algebra.registry import Effort, Function, Nulls, Signature, register
+from discreet.algebra.value_properties import AS_READ, UNBOUNDED, Facts, Value
 from discreet.catalog import Type
 from discreet.catalog.timestamps import timestamp_text
 

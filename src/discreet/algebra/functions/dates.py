@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 from datetime import date, timedelta
 from fractions import Fraction
 
-from discreet.algebra.facts import MOST_VALUES, Bounds, Facts
 from discreet.algebra.functions.casts import YEAR
 from discreet.algebra.functions.intervals import overlap
-from discreet.algebra.functions.rules import (
+from discreet.algebra.functions.record_rules import (
     Domain,
     Rule,
     as_given,
@@ -25,6 +24,7 @@ from discreet.algebra.functions.rules import (
 )
 from discreet.algebra.functions.spans import quarter, shifted_days, shifted_months
 from discreet.algebra.registry import Effort, Function, Nulls, Signature, register
+from discreet.algebra.value_properties import MOST_VALUES, Bounds, Facts
 from discreet.catalog import Type
 
 _D, _I = Type.DATE, Type.INTEGER

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TypeAlias
 
-from discreet.algebra.facts import LARGEST_INTEGER, UNBOUNDED, Bounds
+from discreet.algebra.value_properties import LARGEST_INTEGER, UNBOUNDED, Bounds
 
 End: TypeAlias = Fraction | float
 """A finite end as a rational, or an infinity."""

@@ -9,9 +9,8 @@ from functools import reduce
 from itertools import takewhile
 
 from discreet.algebra.expressions import Expression
-from discreet.algebra.facts import Bounds, Facts, Reach
 from discreet.algebra.functions.intervals import hull, largest, overlap, smallest
-from discreet.algebra.functions.rules import (
+from discreet.algebra.functions.record_rules import (
     Domain,
     Rule,
     counted,
@@ -25,6 +24,7 @@ from discreet.algebra.functions.rules import (
     union,
 )
 from discreet.algebra.registry import Effort, Function, Nulls, Signature, Template, register
+from discreet.algebra.value_properties import Bounds, Facts, Reach
 from discreet.catalog import Type
 
 # Facts

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from discreet.algebra.facts import WHOLE, Bounds, Facts, Reach, Value
 from discreet.algebra.functions.intervals import (
     divided,
     holds_zero,
@@ -19,7 +18,7 @@ from discreet.algebra.functions.intervals import (
     summed,
     wholly_divided,
 )
-from discreet.algebra.functions.rules import (
+from discreet.algebra.functions.record_rules import (
     Domain,
     Rule,
     counted,
@@ -31,6 +30,7 @@ from discreet.algebra.functions.rules import (
     real,
 )
 from discreet.algebra.registry import Effort, Function, Nulls, Signature, register
+from discreet.algebra.value_properties import WHOLE, Bounds, Facts, Reach, Value
 from discreet.catalog import Type
 
 _I, _R = Type.INTEGER, Type.REAL

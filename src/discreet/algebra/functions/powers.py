@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from discreet.algebra.facts import AS_READ, UNBOUNDED, Bounds, Facts, Reach
 from discreet.algebra.functions.intervals import COARSE, hull, loosened, overlap, reaching_zero, root
-from discreet.algebra.functions.rules import Rule, is_nullable, reach_of, real
+from discreet.algebra.functions.record_rules import Rule, is_nullable, reach_of, real
 from discreet.algebra.registry import Effort, Function, Nulls, Signature, register
+from discreet.algebra.value_properties import AS_READ, UNBOUNDED, Bounds, Facts, Reach
 from discreet.catalog import Type
 
 _R = Type.REAL

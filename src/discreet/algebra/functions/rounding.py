@@ -7,10 +7,9 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from discreet.algebra.expressions import Expression
-from discreet.algebra.facts import Bounds, Facts, Reach
 from discreet.algebra.functions.intervals import away, loosened, overlap, stepped
 from discreet.algebra.functions.numbers import narrowed
-from discreet.algebra.functions.rules import (
+from discreet.algebra.functions.record_rules import (
     Rule,
     as_given,
     constant,
@@ -25,6 +24,7 @@ from discreet.algebra.functions.rules import (
     whole_constant,
 )
 from discreet.algebra.registry import Effort, Function, Nulls, Signature, register
+from discreet.algebra.value_properties import Bounds, Facts, Reach
 from discreet.catalog import Type
 
 _I, _R = Type.INTEGER, Type.REAL

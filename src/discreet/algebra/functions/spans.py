@@ -7,9 +7,8 @@ from collections.abc import Callable, Sequence
 from datetime import date
 from fractions import Fraction
 
-from discreet.algebra.facts import Bounds, Facts
 from discreet.algebra.functions.intervals import overlap, summed
-from discreet.algebra.functions.rules import (
+from discreet.algebra.functions.record_rules import (
     FIRST_DAY,
     LAST_DAY,
     Rule,
@@ -22,6 +21,7 @@ from discreet.algebra.functions.rules import (
     ordinals,
 )
 from discreet.algebra.registry import Effort, Function, Nulls, Signature, register
+from discreet.algebra.value_properties import Bounds, Facts
 from discreet.catalog import Type
 
 _D, _I = Type.DATE, Type.INTEGER

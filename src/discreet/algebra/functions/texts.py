@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from discreet.algebra.expressions import Expression
-from discreet.algebra.facts import LONGEST_TEXT, Facts, Value
 from discreet.algebra.functions.letters import LOWER_SQL, UPPER_SQL, lower, upper
-from discreet.algebra.functions.rules import (
+from discreet.algebra.functions.record_rules import (
     Accepts,
     Rule,
     constant_of,
@@ -22,6 +21,7 @@ from discreet.algebra.functions.rules import (
     whole_constant,
 )
 from discreet.algebra.registry import Effort, Function, Nulls, Signature, Template, register
+from discreet.algebra.value_properties import LONGEST_TEXT, Facts, Value
 from discreet.catalog import Type
 
 _I, _T, _B = Type.INTEGER, Type.TEXT, Type.BOOLEAN

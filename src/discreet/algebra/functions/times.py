@@ -7,10 +7,19 @@ from datetime import date, datetime, time
 from fractions import Fraction
 from math import ceil, floor
 
-from discreet.algebra.facts import MOST_VALUES, Bounds, Facts
 from discreet.algebra.functions.intervals import overlap, summed
-from discreet.algebra.functions.rules import Domain, Rule, counted, day, is_nullable, listed_image, moment, ordinals
+from discreet.algebra.functions.record_rules import (
+    Domain,
+    Rule,
+    counted,
+    day,
+    is_nullable,
+    listed_image,
+    moment,
+    ordinals,
+)
 from discreet.algebra.registry import Effort, Function, Nulls, Signature, register
+from discreet.algebra.value_properties import MOST_VALUES, Bounds, Facts
 from discreet.catalog import Type
 from discreet.catalog.timestamps import FIRST_MOMENT, LAST_MOMENT, microseconds_of, timestamp_at
 

@@ -11,8 +11,8 @@ from datetime import date, datetime
 from fractions import Fraction
 
 from discreet.algebra.aggregates import Fold
-from discreet.algebra.facts import Value
-from discreet.algebra.steps import Steps
+from discreet.algebra.grid_steps import Steps
+from discreet.algebra.value_properties import Value
 from discreet.catalog import Type
 from discreet.catalog.timestamps import FIRST_MOMENT, LAST_MOMENT, timestamp_at, timestamp_text
 

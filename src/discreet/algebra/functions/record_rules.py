@@ -13,7 +13,8 @@ from math import ceil, floor, prod
 from typing import TypeAlias
 
 from discreet.algebra.expressions import Expression, Literal
-from discreet.algebra.facts import (
+from discreet.algebra.functions.intervals import is_held, whole
+from discreet.algebra.value_properties import (
     AS_READ,
     LONGEST_TEXT,
     MOST_VALUES,
@@ -25,7 +26,6 @@ from discreet.algebra.facts import (
     every_value,
     outwards,
 )
-from discreet.algebra.functions.intervals import is_held, whole
 from discreet.catalog import Type
 from discreet.catalog.timestamps import FIRST_MOMENT, LAST_MOMENT, place_of
 from discreet.errors import TooLarge

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from discreet.algebra.facts import AS_READ, Facts
 from discreet.algebra.relations import Scan
+from discreet.algebra.value_properties import AS_READ, Facts
 from discreet.catalog import Catalog, PrivacyUnit, Table, Type
 from discreet.core.loss import Neighbours
 

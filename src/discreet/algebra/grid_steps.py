@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.algebra.facts import Facts
+from discreet.algebra.value_properties import Facts
 from discreet.catalog import Type
 from discreet.catalog.declarations import LARGEST_STEP
 from discreet.core.exact import power_of_two_below

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from discreet.algebra.expressions import Call, Expression, Field, Literal, fields_of
-from discreet.algebra.facts import Origin
-from discreet.algebra.shapes import Column
+from discreet.algebra.relation_shape import Column
+from discreet.algebra.value_properties import Origin
 from discreet.errors import JoinsPeople, NotAllowed
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from datetime import date, datetime, time
 
 from discreet.algebra.expressions import Expression
-from discreet.algebra.facts import Facts
-from discreet.algebra.functions.rules import constant_of, image, text, text_constant
+from discreet.algebra.functions.record_rules import constant_of, image, text, text_constant
 from discreet.algebra.registry import Effort, Function, Nulls, Signature, register
+from discreet.algebra.value_properties import Facts
 from discreet.catalog import Type
 
 _MONTHS = (

@@ -10,11 +10,11 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.algebra.aggregates import check_distinct
-from discreet.algebra.deriving import check_reads
 from discreet.algebra.expressions import Expression
-from discreet.algebra.facts import Value
+from discreet.algebra.grid_steps import Steps
+from discreet.algebra.relation_checks import check_reads
 from discreet.algebra.relations import Relation
-from discreet.algebra.steps import Steps
+from discreet.algebra.value_properties import Value
 from discreet.mechanisms import Quantile
 
 MOST_GROUPS = 10**6

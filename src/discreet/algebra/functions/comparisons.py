@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from discreet.algebra.expressions import Expression
-from discreet.algebra.functions.rules import truth
+from discreet.algebra.functions.record_rules import truth
 from discreet.algebra.registry import Effort, Function, Nulls, Signature, register
 from discreet.catalog import Type
 

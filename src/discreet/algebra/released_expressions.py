@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from discreet.algebra.facts import Value
+from discreet.algebra.value_properties import Value
 
 # Numbers of one released group
 

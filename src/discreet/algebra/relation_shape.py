@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
 
-from discreet.algebra.facts import AS_READ, Facts, every_value
+from discreet.algebra.value_properties import AS_READ, Facts, every_value
 from discreet.catalog import Column as Declared
 from discreet.catalog import Table, Type
 from discreet.catalog.timestamps import place_of

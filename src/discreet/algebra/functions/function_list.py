@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from discreet.algebra.functions import (
     casts,
-    comparing,
+    comparisons,
+    date_formats,
     dates,
-    formats,
     logic,
     numbers,
     powers,
@@ -17,11 +17,11 @@ from discreet.algebra.functions import (
 )
 
 _GROUPS = {
-    "comparisons": (comparing,),
+    "comparisons": (comparisons,),
     "logic and choices": (logic,),
     "numbers": (numbers, rounding, powers),
     "texts": (texts,),
-    "dates": (dates, spans, formats),
+    "dates": (dates, spans, date_formats),
     "timestamps": (times,),
     "casts from and to text": (casts,),
 }
