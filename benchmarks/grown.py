@@ -15,10 +15,10 @@ from discreet.accounting import open_filter
 from discreet.accounting.charge_units import PRICES, Charge
 from discreet.core.loss import Neighbours
 from discreet.ledger import Entry, Ledger
-from discreet.ledger.accounts import DATASET, analyst_account, load_all, save
-from discreet.ledger.entries import canonical
-from discreet.ledger.releases import describe
-from discreet.ledger.seals import Seals
+from discreet.ledger.accounts.account_rows import DATASET, analyst_account, load_all, save
+from discreet.ledger.chain.entries import canonical
+from discreet.ledger.chain.seals import Seals
+from discreet.ledger.charges.release_json import describe
 from discreet.mechanisms import Laplace
 
 PRICE = Laplace(sensitivity=1, epsilon=1e-6)

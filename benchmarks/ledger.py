@@ -28,7 +28,7 @@ from discreet.answering.books import balances, card, history
 from discreet.catalog import parse_catalog
 from discreet.core.loss import Neighbours
 from discreet.ledger import Ledger, Request, verify
-from discreet.ledger.checkpoint import EVERY
+from discreet.ledger.chain.checkpoint import EVERY
 
 SIZES = (1_000, 10_000, 100_000)
 LARGEST = 1_000_000

@@ -124,7 +124,7 @@ text = config.read_text().replace("epsilon = 5.0", "epsilon = 1e6")
 config.write_text(text.replace("\\n[tables.patients]", f"{caps}\\n[tables.patients]"))
 try:
     from discreet.catalog import load_catalog
-    from discreet.ledger.declared import begin_books
+    from discreet.ledger.accounts.declared_ledger import begin_books
     begin_books(load_catalog(config)).close()
 except ImportError:  # the release before begins books by itself
     pass

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 from discreet import opening
 from discreet.accounting import open_filter
 from discreet.catalog import load_catalog
-from discreet.ledger import declared
+from discreet.ledger.accounts import declared_ledger
 
 CAP = open_filter(2, 1e-6)
 """Of an account that is opened with an analyst's key."""
@@ -25,5 +25,5 @@ def shorten(file):
 def begin_books(config):
     """What `discreet ledger new` does; the path of the ledger."""
     catalog = load_catalog(config)
-    declared.begin_books(catalog).close()
+    declared_ledger.begin_books(catalog).close()
     return catalog.ledger

@@ -12,7 +12,8 @@ from discreet import opening
 from discreet.catalog import load_catalog
 from discreet.engines import first_fingerprint, look_at_source, place_of
 from discreet.errors import BadCatalog, SourceChanged, SourceUnsteady
-from discreet.ledger import Ledger, sources, verify
+from discreet.ledger import Ledger, verify
+from discreet.ledger.accounts import source_binding
 from discreet.opening import refresh
 from discreet.samples import write_clinic
 from tests.ledger.asking import a_ledger, forge
@@ -132,7 +133,7 @@ def test_what_is_in_a_source_is_read_once_and_not_at_every_opening(config, monke
 
 @pytest.mark.parametrize("form", ["", "2:"])
 def test_books_that_know_a_source_as_earlier_releases_did_go_on_with_it(config, monkeypatch, form):
-    monkeypatch.setattr(sources, "_TODAY", form)
+    monkeypatch.setattr(source_binding, "_TODAY", form)
 
     def looked_at_before(catalog):
         standing = look_at_source(catalog)

@@ -14,7 +14,7 @@ from discreet.catalog import parse_catalog
 from discreet.catalog.catalog_editing import with_bounds
 from discreet.errors import AccountFrozen, BadInput, DiscreetError, EngineFailure, SourceChanged
 from discreet.ledger import Ledger
-from discreet.ledger.verify import verify
+from discreet.ledger.chain.verify import verify
 from discreet.opening import refresh
 from discreet.samples import clinic, write_clinic
 from tests import commands

@@ -17,9 +17,9 @@ from discreet.curator import Curator
 from discreet.engines import DuckEngine, Standing, Tell, first_fingerprint, look_at_source, with_public_columns
 from discreet.errors import BadInput, SourceChanged, SourceUnsteady
 from discreet.ledger import Ledger
-from discreet.ledger.declared import books_of, check_promises, keep_declared, note_served, open_books
-from discreet.ledger.entries import AT_HAND
-from discreet.ledger.opening import closed_if_refused
+from discreet.ledger.accounts.declared_ledger import books_of, check_promises, keep_declared, note_served, open_books
+from discreet.ledger.chain.entries import AT_HAND
+from discreet.ledger.charges.ledger_opening import closed_if_refused
 
 _LOG = logging.getLogger("discreet")
 

@@ -20,7 +20,7 @@ from discreet.core.loss import Neighbours
 from discreet.engines.exact_rows import ExactRows
 from discreet.errors import AccountFrozen, BadInput, BudgetExceeded, Cancelled, DiscreetError, EngineFailure, NotAllowed
 from discreet.ledger import verify
-from discreet.ledger.releases import rebuild
+from discreet.ledger.charges.release_json import rebuild
 from discreet.mechanisms import AboveThreshold
 from discreet.opening import refresh
 from discreet.samples import clinic, write_clinic

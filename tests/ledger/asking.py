@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from discreet.accounting import open_filter
-from discreet.ledger import Entry, Ledger, Request, chain
+from discreet.ledger import Entry, Ledger, Request
+from discreet.ledger.chain import entry_chain
 from discreet.mechanisms import Laplace
 from discreet.store import open_store
 from discreet.store.secret import secret_of
@@ -53,13 +54,13 @@ def ask(ledger, request):
 
 def append(t, entry):
     """A row behind everybody's back."""
-    t.insert(chain.INTO, [chain.row_of(entry)])
+    t.insert(entry_chain.INTO, [entry_chain.row_of(entry)])
 
 
 def forge(ledger, kind, body, *, sealed=True):
     """An entry behind the ledger's back, linked to the last as it should be; sealed as only who holds the secret can."""
     with ledger._store.transaction() as t:
-        last = chain.last_entry(t)
+        last = entry_chain.last_entry(t)
         entry = Entry.following(last, time=last.time, kind=kind, body=body)
         append(t, replace(entry, seal=ledger.writer.seals.of(entry) if sealed else None))
 

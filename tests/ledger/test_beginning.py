@@ -9,9 +9,9 @@ from discreet.catalog import load_catalog, parse_catalog
 from discreet.engines import look_at_source
 from discreet.errors import BadInput, LedgerDamaged, NoAnchor, NoLedger, SourceChanged
 from discreet.ledger import Ledger, verify
-from discreet.ledger.caps import CATALOG
-from discreet.ledger.declared import begin_books, open_books
-from discreet.ledger.opening import seal_books
+from discreet.ledger.accounts.caps import CATALOG
+from discreet.ledger.accounts.declared_ledger import begin_books, open_books
+from discreet.ledger.charges.ledger_opening import seal_books
 from discreet.opening import open_curator, refresh
 from discreet.samples import write_clinic
 from tests.ledger.asking import a_ledger, a_request, append, ask, open_ledger
@@ -134,10 +134,10 @@ def test_what_the_catalog_newly_declares_counts_but_raises_nothing_that_somebody
 def test_an_earlier_release_did_not_say_who_set_a_cap_and_the_lower_one_holds(where):
     ledger = a_ledger(where, cap=1.0, analysts=("alice", "bob"))
     with ledger._store.transaction() as t:
-        from discreet.ledger import chain
-        from discreet.ledger.entries import Entry
+        from discreet.ledger.chain import entry_chain
+        from discreet.ledger.chain.entries import Entry
 
-        entries, last = list(chain.entries_after(t, 0)), None
+        entries, last = list(entry_chain.entries_after(t, 0)), None
         t.run("DELETE FROM ledger_entries")
         for entry in entries:
             body = {name: value for name, value in entry.body.items() if name not in ("by", "salt")}

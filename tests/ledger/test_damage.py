@@ -9,8 +9,9 @@ import sqlite3
 import pytest
 
 from discreet.errors import LedgerDamaged, StoreUnavailable
-from discreet.ledger import Ledger, chain, verify
-from discreet.ledger.entries import Entry, entry_hash
+from discreet.ledger import Ledger, verify
+from discreet.ledger.chain import entry_chain
+from discreet.ledger.chain.entries import Entry, entry_hash
 from discreet.store import open_store
 from discreet.store.secret import secret_of
 from tests.ledger.asking import a_ledger, a_request, append, ask, in_child, open_ledger, output_of
@@ -74,12 +75,12 @@ def test_a_charge_that_is_linked_to_nothing_pays_for_nothing(where, number):
     for asked in range(3):
         ask(ledger, a_request(asked))
     with ledger._store.transaction() as t:
-        last = chain.last_entry(t)
+        last = entry_chain.last_entry(t)
         body = {**last.body, "question": a_request(77).key}
         before = Entry(number - 1, last.time, "charge", body, last.previous, "f" * 64)
         forged = Entry.following(before, time=last.time, kind="charge", body=body)
         append(t, forged)
-        assert not chain.is_linked(t, forged)
+        assert not entry_chain.is_linked(t, forged)
         t.run("INSERT INTO ledger_questions (question, charged) VALUES (?, ?)", a_request(77).key, number)
         t.run(
             "INSERT INTO ledger_paid (analyst, question, charged) VALUES (?, ?, ?)", "alice", a_request(77).key, number
@@ -252,7 +253,7 @@ def test_a_backup_restored_under_a_running_ledger_is_noticed_at_the_next_questio
 
 
 def test_a_note_never_goes_back(tmp_path):
-    from discreet.ledger.anchor import Anchor
+    from discreet.ledger.chain.anchor import Anchor
 
     ledger = a_ledger(str(tmp_path / "ledger.sqlite"), anchor=tmp_path / "anchor")
     early = ledger.head()
@@ -291,7 +292,7 @@ def test_a_charge_that_does_not_stand_in_the_chain_pays_for_nothing(tmp_path, nu
     wanted = a_request(99)
     body = {"accounts": ["dataset", f"analyst:{wanted.analyst}"], "analyst": wanted.analyst, "question": wanted.key}
     with ledger._store.transaction() as t:
-        last = chain.entry_at(t, 2)
+        last = entry_chain.entry_at(t, 2)
         values = (number, last.time, "charge", body, last.hash)
         t.run("DELETE FROM ledger_entries WHERE seq = ?", number)
         append(t, Entry(*values, entry_hash(*values)))

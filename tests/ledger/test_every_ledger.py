@@ -231,7 +231,7 @@ def test_the_charged_releases_convert_to_dp_accounting_events(where):
     import dp_accounting
 
     from discreet import accounting
-    from discreet.ledger.releases import rebuild
+    from discreet.ledger.charges.release_json import rebuild
 
     ledger = a_ledger(where, cap=5)
     ledger.open_account(open_filter(5, 1e-6))

@@ -10,7 +10,7 @@ import pytest
 from discreet.core.loss import Neighbours
 from discreet.errors import BadInput, LedgerDamaged
 from discreet.ledger import Request, verify
-from discreet.ledger.opening import seal_books
+from discreet.ledger.charges.ledger_opening import seal_books
 from discreet.mechanisms import Laplace
 from tests.ledger.asking import a_ledger, ask, older_books, open_ledger
 

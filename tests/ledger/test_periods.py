@@ -10,8 +10,8 @@ from discreet.accounting import open_filter
 from discreet.accounting.periods import Period
 from discreet.errors import BadInput, BudgetExceeded, LedgerDamaged
 from discreet.ledger import verify
-from discreet.ledger.accounts import Account
-from discreet.ledger.caps import CATALOG
+from discreet.ledger.accounts.account_rows import Account
+from discreet.ledger.accounts.caps import CATALOG
 from discreet.mechanisms import Gaussian
 from tests.ledger.asking import a_request, ask, forge, open_ledger
 

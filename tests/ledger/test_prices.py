@@ -3,7 +3,8 @@
 import pytest
 
 from discreet.accounting import Charge, filters, open_filter
-from discreet.ledger import Ledger, Request, ledger, verify
+from discreet.ledger import Ledger, Request, verify
+from discreet.ledger.charges import ledger
 from discreet.mechanisms import Exponential, Gaussian, Laplace, PartitionSelection
 
 RELEASES = [

@@ -5,7 +5,7 @@ import pytest
 from discreet.accounting import open_filter
 from discreet.errors import NameTaken, NotAnswered
 from discreet.ledger import verify
-from discreet.ledger.checkpoint import EVERY
+from discreet.ledger.chain.checkpoint import EVERY
 from tests.ledger.asking import forge, open_ledger
 from tests.ledger.test_steps import a_run, capped
 

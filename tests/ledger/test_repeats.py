@@ -7,8 +7,9 @@ import pytest
 
 from discreet.answering.books import asked, history
 from discreet.errors import RequestConflict
-from discreet.ledger import questions, verify
-from discreet.ledger.running import Asked
+from discreet.ledger import verify
+from discreet.ledger.accounts.totals import Asked
+from discreet.ledger.charges import stored_queries
 from discreet.samples import write_clinic
 from tests.ledger.asking import a_ledger, a_request, ask, forge, open_ledger
 from tests.opening import open_curator
@@ -22,7 +23,7 @@ def worded(number, request_id, **details):
 
 @pytest.fixture
 def few(monkeypatch):
-    monkeypatch.setattr(questions, "REPEATS_A_DAY", 5)
+    monkeypatch.setattr(stored_queries, "REPEATS_A_DAY", 5)
 
 
 def test_a_thousand_repeats_of_long_words_write_a_few_short_entries(where, few):

@@ -9,8 +9,9 @@ import pytest
 
 from discreet.core.loss import Neighbours
 from discreet.errors import BudgetExceeded, LedgerDamaged, NoSecret
-from discreet.ledger import Ledger, checkpoint, verify
-from discreet.ledger.opening import seal_books
+from discreet.ledger import Ledger, verify
+from discreet.ledger.chain import checkpoint
+from discreet.ledger.charges.ledger_opening import seal_books
 from tests.ledger.asking import PRICE, a_ledger, a_request, ask, forge, older_books, open_ledger
 
 SECRET = b"s" * 64

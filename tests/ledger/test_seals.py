@@ -7,10 +7,11 @@ import pytest
 
 from discreet.accounting import open_filter
 from discreet.errors import BadInput, LedgerDamaged, LedgerEdited, NoSecret, NotSealed
-from discreet.ledger import Entry, Ledger, chain, verify
-from discreet.ledger.caps import CATALOG
-from discreet.ledger.entries import canonical
-from discreet.ledger.opening import seal_books
+from discreet.ledger import Entry, Ledger, verify
+from discreet.ledger.accounts.caps import CATALOG
+from discreet.ledger.chain import entry_chain
+from discreet.ledger.chain.entries import canonical
+from discreet.ledger.charges.ledger_opening import seal_books
 from tests.ledger.asking import OPENED, PRICE, a_ledger, a_request, append, ask, forge, older_books, open_ledger
 
 CAP = 5 * PRICE
@@ -44,7 +45,7 @@ class Editor:
         self.t = t
 
     def entries(self):
-        return list(chain.entries_after(self.t, 0))
+        return list(entry_chain.entries_after(self.t, 0))
 
     def write(self, entries):
         """The whole chain anew, numbered and hashed as ours; each entry keeps the seal it had."""
@@ -289,7 +290,7 @@ def test_an_entry_that_is_no_text_is_refused_by_name(tmp_path, column):
     where = str(tmp_path / "ledger.sqlite")
     ledger = busy_books(where)
     with ledger._store.transaction() as t:
-        last = chain.last_entry(t).seq
+        last = entry_chain.last_entry(t).seq
         nested = "[" * 100_000 if column == "body" else b"\xff\x00"
         t.run(f"UPDATE ledger_entries SET {column} = ? WHERE seq = ?", nested, last)
     for books in (ledger, open_ledger(where)):

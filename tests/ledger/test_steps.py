@@ -9,7 +9,7 @@ import pytest
 from discreet.accounting import open_filter
 from discreet.errors import AccountFrozen, BadInput, BudgetExceeded, LedgerDamaged, NameTaken
 from discreet.ledger import Request, verify
-from discreet.ledger.releases import describe
+from discreet.ledger.charges.release_json import describe
 from discreet.mechanisms import Adaptive, Exponential, Gaussian, Laplace, PureAdaptive
 from tests.ledger.asking import a_request, forge, in_child, open_ledger, output_of
 

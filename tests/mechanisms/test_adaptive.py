@@ -7,7 +7,7 @@ import pytest
 
 from discreet.core.exact import UNIT, exact
 from discreet.errors import BadData, BadInput, BudgetExceeded
-from discreet.ledger.releases import describe, rebuild
+from discreet.ledger.charges.release_json import describe, rebuild
 from discreet.mechanisms import (
     AboveThreshold,
     Adaptive,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import BadData
-from discreet.ledger.releases import describe, rebuild
+from discreet.ledger.charges.release_json import describe, rebuild
 from discreet.mechanisms import GeneralizedExponential, Ladder
 from tests.laws import generalized_law, ladder_law, max_log_ratio
 from tests.sources import SeededBits, UntouchableBits

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import DiscreetError
-from discreet.ledger.releases import describe, rebuild
+from discreet.ledger.charges.release_json import describe, rebuild
 from discreet.mechanisms import Histograms, Quantile
 from tests.checks import counts_are_fair
 from tests.laws import exp_of, exponential_law, log_ratio

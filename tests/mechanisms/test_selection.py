@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from discreet.ledger.releases import describe, rebuild
+from discreet.ledger.charges.release_json import describe, rebuild
 from discreet.mechanisms import Exponential, PermuteAndFlip
 from tests.laws import exponential_law, max_log_ratio, permute_and_flip_law
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from discreet.accounting import open_filter
 from discreet.catalog import load_catalog
 from discreet.ledger import Ledger
-from discreet.ledger.verify import verify
+from discreet.ledger.chain.verify import verify
 from discreet.local import Client, Task
 from discreet.local.books import CollectorBooks
 from discreet.server.keys import KeyBook

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from discreet.ledger import Ledger
-from discreet.ledger.verify import verify
+from discreet.ledger.chain.verify import verify
 from tests.server.conftest import Server, work_while_it_dies
 from tests.server.mixed_load import mixed_load
 

@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from discreet.ledger import Ledger
-from discreet.ledger.verify import verify
+from discreet.ledger.chain.verify import verify
 from tests.server.conftest import Server, wait_until
 
 SCALE = int(os.environ.get("DOOR_SCALE", "1"))

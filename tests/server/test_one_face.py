@@ -21,7 +21,7 @@ from discreet.curator import Curator
 from discreet.errors import BadEpsilon, BudgetExceeded, DiscreetError, JoinsPeople, NoAccess, Unreachable
 from discreet.graphs.face import GraphsFace
 from discreet.learning.face import LearningFace
-from discreet.ledger.accounts import opened
+from discreet.ledger.accounts.account_rows import opened
 from discreet.sessions.face import SessionsFace
 from discreet.synthetic.face import SyntheticFace
 from discreet.workloads.face import TablesFace

@@ -4,7 +4,7 @@ import pytest
 
 from discreet.errors import NoAccess, UnknownAccount
 from discreet.ledger import Ledger
-from discreet.ledger.caps import CATALOG, closings
+from discreet.ledger.accounts.caps import CATALOG, closings
 from discreet.server.keys import KeyBook
 from discreet.server.sessions import Sessions
 from discreet.store import open_store

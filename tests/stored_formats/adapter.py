@@ -28,16 +28,17 @@ from discreet.catalog import load_catalog
 from discreet.engines import with_public_columns
 from discreet.engines.snapshot import look_at_source, open_snapshot
 from discreet.learning import LogisticRegression
-from discreet.ledger import Ledger, Request, chain, verify
-from discreet.ledger.accounts import load_all, save
-from discreet.ledger.anchor import Anchor
-from discreet.ledger.checkpoint import Checkpoints
-from discreet.ledger.clock import Clock
-from discreet.ledger.declared import begin_books
-from discreet.ledger.draft import Draft
-from discreet.ledger.entries import Entry
-from discreet.ledger.questions import keep_answer, mark_paid
-from discreet.ledger.seals import Seals
+from discreet.ledger import Ledger, Request, verify
+from discreet.ledger.accounts.account_rows import load_all, save
+from discreet.ledger.accounts.declared_ledger import begin_books
+from discreet.ledger.chain import entry_chain
+from discreet.ledger.chain.anchor import Anchor
+from discreet.ledger.chain.checkpoint import Checkpoints
+from discreet.ledger.chain.entries import Entry
+from discreet.ledger.chain.entry_clock import Clock
+from discreet.ledger.chain.seals import Seals
+from discreet.ledger.charges.stored_queries import keep_answer, mark_paid
+from discreet.ledger.charges.unit_of_work import Draft
 from discreet.local import Task
 from discreet.local.books import CollectorBooks
 from discreet.local.client import RANDOMIZERS, Client, Draw, FileStore, coder_of, message_of, packed
@@ -149,7 +150,7 @@ def write_checkpoint(path: Path, secret: bytes) -> None:
 def copy_ledger(source: Path, target: Path, secret: bytes) -> None:
     """Read a ledger and write its entries, accounts, charges, answers and checkpoint to another one."""
     with closing(open_store(str(source), must_exist=True)) as old, old.transaction() as t:
-        entries = list(chain.entries_after(t, 0))
+        entries = list(entry_chain.entries_after(t, 0))
         answers = dict(t.run("SELECT question, answer FROM ledger_questions WHERE answer IS NOT NULL"))
         accounts = load_all(t)
     seals = Seals(secret)
@@ -160,7 +161,7 @@ def copy_ledger(source: Path, target: Path, secret: bytes) -> None:
             for entry in entries:
                 written = Entry.following(previous, time=entry.time, kind=entry.kind, body=entry.body)
                 previous = Entry(**{**asdict(written), "seal": seals.of(written)})
-                t.insert(chain.INTO, [chain.row_of(previous)])
+                t.insert(entry_chain.INTO, [entry_chain.row_of(previous)])
         running = ledger.running()
         with new.transaction() as t:
             draft = Draft(t, running, clock=Clock(lambda: datetime.now(UTC)), seals=seals)

@@ -21,9 +21,9 @@ from discreet.core.exact import UNIT
 from discreet.core.loss import Loss
 from discreet.errors import BadInput
 from discreet.ledger import Account, Entry, Ledger
-from discreet.ledger.accounts import edges_in, is_of_edges
-from discreet.ledger.releases import rebuild
-from discreet.ledger.running import Asked, Released
+from discreet.ledger.accounts.account_rows import edges_in, is_of_edges
+from discreet.ledger.accounts.totals import Asked, Released
+from discreet.ledger.charges.release_json import rebuild
 from discreet.mechanisms import Mechanism
 
 _LARGEST_PAGE = 1000

@@ -15,7 +15,7 @@ from discreet.answering.measurer import Counts
 from discreet.answering.steps import Steps
 from discreet.answering.transcript import Step
 from discreet.errors import OutOfTime, RunChanged
-from discreet.ledger.releases import rebuild
+from discreet.ledger.charges.release_json import rebuild
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.adaptive_budget import Meter
 

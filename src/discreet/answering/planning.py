@@ -15,7 +15,7 @@ from discreet.answering.pricing import priced, selection_delta
 from discreet.catalog import Catalog, default_delta
 from discreet.core.exact import Number, read_delta, read_epsilon
 from discreet.errors import BadInput, UnknownName
-from discreet.ledger.releases import describe
+from discreet.ledger.charges.release_json import describe
 from discreet.sql.facts import PublicFacts
 from discreet.sql.queries import Reading, read_question
 from discreet.sql.text import Parameters

@@ -13,7 +13,7 @@ from discreet.answering.domain import Domain, described, rebuilt
 from discreet.answering.release_files import no_release, read_release, release_as_bytes
 from discreet.answering.transcript import Transcript, looks_in
 from discreet.errors import BadRelease
-from discreet.ledger.releases import rebuild_as
+from discreet.ledger.charges.release_json import rebuild_as
 from discreet.mechanisms import Adaptive
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget
 

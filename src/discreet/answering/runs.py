@@ -21,7 +21,7 @@ from discreet.answering.pipeline import PLACES, Desk
 from discreet.answering.summing import Summing
 from discreet.answering.transcript import Earlier, Step, Transcript, about, reusing
 from discreet.core.loss import Neighbours
-from discreet.ledger.releases import describe
+from discreet.ledger.charges.release_json import describe
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget, Meter
 from discreet.sql.people import CodedColumn, PeoplesRows

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from discreet.answering.measurer import Chosen, Look, Measured, SmallDatabase
 from discreet.errors import LedgerDamaged
-from discreet.ledger.entries import canonical
-from discreet.ledger.releases import describe, rebuild_as
+from discreet.ledger.chain.entries import canonical
+from discreet.ledger.charges.release_json import describe, rebuild_as
 from discreet.mechanisms import Exponential, Gaussian, Laplace, Mechanism
 
 FORMAT = 2

@@ -26,8 +26,8 @@ from discreet.core.exact import Number, exact, read_count
 from discreet.core.loss import Neighbours
 from discreet.errors import AccountFrozen, BadInput, EngineFailure, LedgerDamaged, NotAllowed, NotAnswered
 from discreet.ledger import Request, Reservation
-from discreet.ledger.releases import describe
-from discreet.ledger.watches import Watched
+from discreet.ledger.charges.release_json import describe
+from discreet.ledger.charges.watch_rows import Watched
 from discreet.mechanisms import AboveThreshold, Laplace, Mechanism
 
 _COUNTED = (Kind.ROWS, Kind.PRESENT, Kind.PEOPLE, Kind.TOTAL)

@@ -13,7 +13,7 @@ from discreet.accounting import open_filter
 from discreet.catalog import load_catalog
 from discreet.cli.options import CATALOG, ConfigOption, JsonOption
 from discreet.cli.printing import print_json, say_done
-from discreet.ledger.declared import open_books
+from discreet.ledger.accounts.declared_ledger import open_books
 from discreet.server.keys import KeyBook, key_facts
 from discreet.server.roles import ROLES
 

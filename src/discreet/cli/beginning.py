@@ -17,7 +17,7 @@ from discreet.cli.interview import DELTA, Flags, Interview
 from discreet.engines import look_at
 from discreet.errors import BadInput
 from discreet.ledger import Ledger
-from discreet.ledger.declared import begin_books
+from discreet.ledger.accounts.declared_ledger import begin_books
 from discreet.sql.text import written
 
 Output = Annotated[Path, typer.Option("--output", help="Where to write.")]

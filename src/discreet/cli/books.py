@@ -23,8 +23,8 @@ from discreet.cli.tables import add_row, open_screen, plain_table
 from discreet.core.number_format import amount
 from discreet.errors import BadInput
 from discreet.ledger import Anchor, Entry, Ledger, Verification, verify
-from discreet.ledger.anchor import no_anchor
-from discreet.ledger.promises import in_words
+from discreet.ledger.accounts.catalog_binding import in_words
+from discreet.ledger.chain.anchor import no_anchor
 
 
 class Place(NamedTuple):

@@ -19,7 +19,7 @@ from discreet.cli.options import CATALOG, AnalystOption, ConfigOption, JsonOptio
 from discreet.cli.printing import print_json
 from discreet.cli.tables import add_row, bar, indented, open_screen, plain_table, printable
 from discreet.core.number_format import amount
-from discreet.ledger.running import Asked
+from discreet.ledger.accounts.totals import Asked
 
 
 def budget(

@@ -14,8 +14,8 @@ from discreet.cli.options import CATALOG, ConfigOption, JsonOption, LedgerOption
 from discreet.cli.printing import say_done
 from discreet.errors import BadInput
 from discreet.ledger import Anchor, Ledger, verify
-from discreet.ledger.declared import begin_books
-from discreet.ledger.opening import seal_books
+from discreet.ledger.accounts.declared_ledger import begin_books
+from discreet.ledger.charges.ledger_opening import seal_books
 
 
 def new(*, where: LedgerOption = None, config: ConfigOption = CATALOG, as_json: JsonOption = False) -> None:

@@ -20,7 +20,7 @@ from discreet.cli.printing import say_done
 from discreet.cli.progress import tell_reading
 from discreet.core.number_format import amount
 from discreet.errors import BadInput, DiscreetError
-from discreet.ledger.declared import begin_books
+from discreet.ledger.accounts.declared_ledger import begin_books
 from discreet.opening import open_curator, refresh
 from discreet.samples.dummy import dummy_edges, dummy_tables
 from discreet.synthetic.files import KINDS, write_rows

@@ -14,7 +14,7 @@ from discreet.cli.printing import print_json
 from discreet.cli.tables import add_row, open_screen, plain_table
 from discreet.errors import NotAnswered
 from discreet.ledger import Ledger
-from discreet.ledger.naming import Listed
+from discreet.ledger.charges.release_names import Listed
 
 Publish = Annotated[
     str | None,

@@ -25,7 +25,7 @@ from discreet.comparing.shown import overlay, pair_of
 from discreet.comparing.training import trained
 from discreet.core.exact import Number, read_epsilon
 from discreet.errors import BadInput, DiscreetError, EngineFailure
-from discreet.ledger.entries import AT_HAND
+from discreet.ledger.chain.entries import AT_HAND
 from discreet.mechanisms import Adaptive, PureAdaptive
 from discreet.noise import SYSTEM_BITS
 from discreet.sql.people import PeoplesRows, plan_rows

@@ -12,7 +12,7 @@ from discreet.answering.fits import check_partition, check_scores
 from discreet.errors import BadInput
 from discreet.learning.classifier import Classifier
 from discreet.learning.features import name_of
-from discreet.ledger.entries import canonical
+from discreet.ledger.chain.entries import canonical
 
 
 @dataclass(frozen=True, slots=True)

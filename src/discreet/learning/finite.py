@@ -38,7 +38,7 @@ from discreet.learning.hypotheses import (
 from discreet.learning.looks import NoisyLook, Work
 from discreet.learning.model import Floats
 from discreet.learning.moments import label_name
-from discreet.ledger.releases import rebuild_as
+from discreet.ledger.charges.release_json import rebuild_as
 from discreet.mechanisms import Exponential
 from discreet.mechanisms.values.value_reading import read_items
 from discreet.noise import SYSTEM_BITS

@@ -19,7 +19,7 @@ from discreet.learning.linear import tables_of
 from discreet.learning.looks import NoisyLook, Work, work_of_products
 from discreet.learning.model import Floats
 from discreet.learning.moments import NoisyProducts, design_of, look_at_products, place_names, to_original
-from discreet.ledger.releases import rebuild_as
+from discreet.ledger.charges.release_json import rebuild_as
 from discreet.mechanisms import Gaussian
 
 PRODUCTS_SHARE = 3

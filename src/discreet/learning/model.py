@@ -39,7 +39,7 @@ from discreet.learning.features import (
     name_of,
 )
 from discreet.learning.looks import NoisyLook, Work
-from discreet.ledger.releases import rebuild_as
+from discreet.ledger.charges.release_json import rebuild_as
 from discreet.mechanisms import Adaptive
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget
 from discreet.noise import SYSTEM_BITS

@@ -18,7 +18,7 @@ from discreet.learning.card import Learned
 from discreet.learning.features import Feature, attribute_of, ends_of, name_of
 from discreet.learning.looks import NoisyLook, Work, work_of_products
 from discreet.learning.model import Floats, Model
-from discreet.ledger.releases import rebuild_as
+from discreet.ledger.charges.release_json import rebuild_as
 from discreet.mechanisms import Gaussian
 
 

@@ -1,6 +1,6 @@
 """Who may come in: API keys, which are random, shown once, expiring and revocable; and the users that a proxy vouches for.
 
-Both are entries of the ledger's chain (`discreet.ledger.access`), of which this book keeps what it has read. Of a key the chain
+Both are entries of the ledger's chain (`discreet.ledger.accounts.access_entries`), of which this book keeps what it has read. Of a key the chain
 has a hash of a keyed hash; the key of that hash lives in a file beside the ledger, so that a copy of the database alone opens no
 door.
 """
@@ -21,14 +21,15 @@ from typing import Any
 
 from discreet.accounting import Filter
 from discreet.errors import BadInput, NoAccess, UnknownAccount
-from discreet.ledger import Ledger, caps
-from discreet.ledger.access import KEY, REVOKE, USER, IssuedKey
-from discreet.ledger.accounts import analyst_account, unknown
-from discreet.ledger.draft import Draft
-from discreet.ledger.entries import AT_HAND
-from discreet.ledger.older_keys import proof_of
-from discreet.ledger.requests import check_text
-from discreet.ledger.running import RunningBooks
+from discreet.ledger import Ledger
+from discreet.ledger.accounts import caps
+from discreet.ledger.accounts.access_entries import KEY, REVOKE, USER, IssuedKey
+from discreet.ledger.accounts.account_rows import analyst_account, unknown
+from discreet.ledger.accounts.totals import RunningBooks
+from discreet.ledger.chain.entries import AT_HAND
+from discreet.ledger.chain.older_keys import proof_of
+from discreet.ledger.charges.requests import check_text
+from discreet.ledger.charges.unit_of_work import Draft
 from discreet.server.roles import ROLES, Holder
 from discreet.store.secret import needed_secret
 

@@ -7,15 +7,15 @@ from enum import StrEnum
 from functools import partial
 
 from discreet.errors import NotSealed
-from discreet.ledger import chain, seals
-from discreet.ledger.anchor import Anchor
-from discreet.ledger.checkpoint import Checkpoints
-from discreet.ledger.clock import Clock, utc_now
-from discreet.ledger.draft import Draft, following
-from discreet.ledger.entries import Entry
-from discreet.ledger.older_keys import entries_of_older_keys
-from discreet.ledger.running import RunningBooks
-from discreet.ledger.seals import Seals
+from discreet.ledger.accounts.totals import RunningBooks
+from discreet.ledger.chain import entry_chain, seals
+from discreet.ledger.chain.anchor import Anchor
+from discreet.ledger.chain.checkpoint import Checkpoints
+from discreet.ledger.chain.entries import Entry
+from discreet.ledger.chain.entry_clock import Clock, utc_now
+from discreet.ledger.chain.older_keys import entries_of_older_keys
+from discreet.ledger.chain.seals import Seals
+from discreet.ledger.charges.unit_of_work import Draft, following
 from discreet.store import Store, Transaction
 
 _PAGE = 2_000
@@ -36,8 +36,8 @@ def seal_all(store: Store, secret: bytes, *, earlier: bytes | None, before: Befo
     """
     fresh = Seals(secret)
     with store.transaction() as t:
-        anchor.check(partial(chain.hash_at, t))
-        first, last = chain.entry_at(t, 1), chain.last_entry(t)
+        anchor.check(partial(entry_chain.hash_at, t))
+        first, last = entry_chain.entry_at(t, 1), entry_chain.last_entry(t)
         if before is Before.NOTHING and first and last and fresh.fits(first):
             return last  # another process was quicker
         running = _sealed(t, Seals(earlier), fresh, before)

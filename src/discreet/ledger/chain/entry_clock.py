@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 
-from discreet.ledger.entries import Entry
+from discreet.ledger.chain.entries import Entry
 
 KIND = "clock"
 _SKEW = timedelta(minutes=5)

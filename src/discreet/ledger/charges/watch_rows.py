@@ -6,9 +6,9 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from discreet.ledger import chain
-from discreet.ledger.draft import Draft
-from discreet.ledger.questions import answer_bytes
+from discreet.ledger.chain import entry_chain
+from discreet.ledger.charges.stored_queries import answer_bytes
+from discreet.ledger.charges.unit_of_work import Draft
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Watched:
 
 def watched(draft: Draft, question: str) -> Watched:
     """What is known of a watch, by the key that it was paid under."""
-    entries = [draft.seals.check(entry) for entry in chain.outcomes(draft.t, question)]
+    entries = [draft.seals.check(entry) for entry in entry_chain.outcomes(draft.t, question)]
     rows = draft.t.run("SELECT answer FROM ledger_questions WHERE question = ?", question)
     threshold = answer_bytes(rows[0][0]) if rows else None
     written = [entry.body["sha256"] for entry in entries if entry.kind == "answer"]

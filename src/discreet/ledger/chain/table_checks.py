@@ -8,12 +8,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from discreet.errors import LedgerDamaged
-from discreet.ledger import chain, runs, steps
-from discreet.ledger.accounts import analyst_account, shared_account
-from discreet.ledger.entries import Entry
-from discreet.ledger.questions import answer_bytes
-from discreet.ledger.running import RunningBooks
-from discreet.ledger.seals import Seals
+from discreet.ledger.accounts.account_rows import analyst_account, shared_account
+from discreet.ledger.accounts.totals import RunningBooks
+from discreet.ledger.chain import entry_chain
+from discreet.ledger.chain.entries import Entry
+from discreet.ledger.chain.seals import Seals
+from discreet.ledger.charges import open_runs, run_steps
+from discreet.ledger.charges.stored_queries import answer_bytes
 from discreet.store import Transaction
 
 _NOT_CHARGED = "the questions that count as paid are not those that were charged"
@@ -36,7 +37,7 @@ class Tables:
                 return self._charge(entry)
             case "answer":
                 return self._answer(entry)
-            case runs.KIND:
+            case open_runs.KIND:
                 return self._step(entry)
             case "watch":
                 return self._watch(entry, running.version)
@@ -46,7 +47,7 @@ class Tables:
         """Rows that no entry has; to be asked after every entry was looked up. Steps may wait for theirs, under a seal."""
         for question in running.runs:
             try:
-                waiting = sum(1 for _ in steps.waiting(self._t, seals, running, question))
+                waiting = sum(1 for _ in run_steps.waiting(self._t, seals, running, question))
             except LedgerDamaged:
                 waiting = 0
             self._counted["COUNT(*) FROM ledger_steps"] += waiting
@@ -85,7 +86,7 @@ class Tables:
 
     def _has_words(self, number: Any, question: str) -> bool:
         """Whether an entry is a charge with the words of a question."""
-        first = chain.entry_at(self._t, number) if isinstance(number, int) else None
+        first = entry_chain.entry_at(self._t, number) if isinstance(number, int) else None
         return (
             first is not None
             and first.kind == "charge"
@@ -108,14 +109,14 @@ class Tables:
         question, number = entry.body["question"], entry.body["number"]
         rows = self._t.run("SELECT body, written FROM ledger_steps WHERE question = ? AND number = ?", question, number)
         is_there = len(rows) == 1 and not isinstance(rows[0][0], str) and rows[0][1] == entry.seq
-        if not is_there or not steps.is_about(entry, question, number, bytes(rows[0][0])):
+        if not is_there or not run_steps.is_about(entry, question, number, bytes(rows[0][0])):
             yield _NOT_DRAWN
         self._counted["COUNT(*) FROM ledger_steps"] += 1
 
     def _watch(self, entry: Entry, version: int) -> Iterable[str]:
         """One bit for each data version, of a threshold that was stored before; the first above or failure is the last."""
         body = entry.body
-        earlier = [outcome for outcome in chain.outcomes(self._t, body["question"]) if outcome.seq < entry.seq]
+        earlier = [outcome for outcome in entry_chain.outcomes(self._t, body["question"]) if outcome.seq < entry.seq]
         looks = [outcome.body for outcome in earlier if outcome.kind == "watch"]
         if len(looks) == len(earlier):
             yield f"entry {entry.seq} evaluates a watch that has no threshold"

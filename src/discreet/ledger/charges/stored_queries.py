@@ -10,11 +10,11 @@ import hashlib
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.ledger import chain
-from discreet.ledger.accounts import analyst_account, is_shared, shared_account
-from discreet.ledger.draft import Draft
-from discreet.ledger.entries import Entry
-from discreet.ledger.requests import Request
+from discreet.ledger.accounts.account_rows import analyst_account, is_shared, shared_account
+from discreet.ledger.chain import entry_chain
+from discreet.ledger.chain.entries import Entry
+from discreet.ledger.charges.requests import Request
+from discreet.ledger.charges.unit_of_work import Draft
 from discreet.store import Transaction
 
 REPEATS_A_DAY = 1_000
@@ -45,7 +45,7 @@ def standing(draft: Draft, question: str, analyst: str | None, *, request: str =
     """Looked up at once: a statement for each table would take longer than what it finds."""
     t, asker = draft.looking_up(question, request), analyst or ""
     ((known, charged, answer, paid, asked, requested, answers),) = t.run(
-        f"SELECT q.question, q.charged, q.answer, p.question, p.charged, r.question, {chain.number_of_answers(t)} "  # noqa: S608
+        f"SELECT q.question, q.charged, q.answer, p.question, p.charged, r.question, {entry_chain.number_of_answers(t)} "  # noqa: S608
         "FROM (SELECT 1) AS here LEFT JOIN ledger_questions AS q ON q.question = ? "
         "LEFT JOIN ledger_paid AS p ON p.analyst = ? AND p.question = ? "
         "LEFT JOIN ledger_requests AS r ON r.analyst = ? AND r.request = ?",
@@ -79,16 +79,16 @@ def _is_charged(draft: Draft, known: Standing, number: Any, account: str) -> boo
     if number is None:
         return False
     charge = _charge_at(draft, known, number)
-    if not chain.is_linked(draft.t, charge) or account not in charge.body["accounts"]:
-        chain.damaged(_NOT_CHARGED)
+    if not entry_chain.is_linked(draft.t, charge) or account not in charge.body["accounts"]:
+        entry_chain.damaged(_NOT_CHARGED)
     return True
 
 
 def _charge_at(draft: Draft, known: Standing, number: Any) -> Entry:
     """The entry that a row names, if it is the charge for this question."""
-    charge = chain.entry_at(draft.t, number) if isinstance(number, int) else None
+    charge = entry_chain.entry_at(draft.t, number) if isinstance(number, int) else None
     if charge is None or draft.seals.check(charge).kind != "charge" or charge.body["question"] != known.question:
-        chain.damaged(_NOT_CHARGED)
+        entry_chain.damaged(_NOT_CHARGED)
     return charge
 
 
@@ -117,9 +117,9 @@ def worded(draft: Draft, charge: Entry) -> Entry:
     """The entry that has the words and the price of a charge: itself, or the one that a repeat refers to."""
     if "of" not in charge.body:
         return charge
-    first = chain.entry_at(draft.t, charge.body["of"])
+    first = entry_chain.entry_at(draft.t, charge.body["of"])
     if first is None or draft.seals.check(first).body.get("question") != charge.body["question"]:
-        chain.damaged("A question was asked again that is not there any more.")
+        entry_chain.damaged("A question was asked again that is not there any more.")
     return first
 
 
@@ -164,18 +164,18 @@ def is_free(t: Transaction, question: str, analyst: str | None, *, edges: str | 
 def stored_answer(draft: Draft, known: Standing) -> bytes | None:
     """The answer that was given, None before there is one; refused where it is not the one that the entry is about."""
     answer = answer_bytes(known.answer)
-    outcomes = chain.outcomes(draft.t, known.question) if known.answers else []
+    outcomes = entry_chain.outcomes(draft.t, known.question) if known.answers else []
     given = [draft.seals.check(entry) for entry in outcomes if entry.kind == "answer"]
     if bool(given) == (known.question in draft.running.unanswered):
         draft.seals.refuse("The entry of an answer is missing, or is one too many")
     digests = [] if answer is None else [hashlib.sha256(answer).hexdigest()]
     if digests != [entry.body["sha256"] for entry in given]:
-        chain.damaged("A stored answer is not the one that was given.")
+        entry_chain.damaged("A stored answer is not the one that was given.")
     return answer
 
 
 def answer_bytes(answer: Any) -> bytes | None:
     """A stored answer, whatever it means. SQLite gives text back as text if somebody put it there: we never did."""
     if isinstance(answer, str):
-        chain.damaged("A stored answer is not bytes.")
+        entry_chain.damaged("A stored answer is not bytes.")
     return None if answer is None else bytes(answer)

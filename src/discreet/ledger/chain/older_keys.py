@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterator
 from typing import Any
 
-from discreet.ledger.access import KEY, REVOKE, Access
+from discreet.ledger.accounts.access_entries import KEY, REVOKE, Access
 from discreet.store import Transaction
 
 

@@ -17,7 +17,7 @@ from discreet.accounting.filters import Filter, Kind, largest_pure_epsilon, open
 from discreet.core.exact import exact
 from discreet.core.loss import Loss
 from discreet.errors import AccountFrozen, BudgetExceeded, DiscreetError, LedgerDamaged, UnknownAccount
-from discreet.ledger.releases import fraction
+from discreet.ledger.charges.release_json import fraction
 from discreet.mechanisms import Mechanism
 from discreet.store import Transaction
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from discreet.ledger.entries import Entry
+from discreet.ledger.chain.entries import Entry
 
 KEY, REVOKE, USER = "key", "revoke", "user"
 

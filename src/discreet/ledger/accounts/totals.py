@@ -13,12 +13,14 @@ from typing import Any
 from discreet.accounting.charge_units import PRICES, Charge
 from discreet.core.loss import Neighbours
 from discreet.errors import DiscreetError
-from discreet.ledger import caps, clock, formats, promises, relation, runs, seals, sources
-from discreet.ledger.access import Access
-from discreet.ledger.accounts import Account, is_of_edges, is_shared, opened, shared_account
-from discreet.ledger.entries import GENESIS, Entry
-from discreet.ledger.releases import describe, rebuild
-from discreet.ledger.runs import Run
+from discreet.ledger.accounts import caps, catalog_binding, neighbour_relation, source_binding
+from discreet.ledger.accounts.access_entries import Access
+from discreet.ledger.accounts.account_rows import Account, is_of_edges, is_shared, opened, shared_account
+from discreet.ledger.chain import entry_clock, formats, seals
+from discreet.ledger.chain.entries import GENESIS, Entry
+from discreet.ledger.charges import open_runs as runs
+from discreet.ledger.charges.open_runs import Run
+from discreet.ledger.charges.release_json import describe, rebuild
 from discreet.mechanisms import Mechanism
 
 NAME = "name"
@@ -135,7 +137,7 @@ class RunningBooks:
         self.head = entry
         self.begun = self.begun or entry.time
         try:
-            if (day := clock.day_of(entry.time)) > self.day:
+            if (day := entry_clock.day_of(entry.time)) > self.day:
                 self.day, self.repeats = day, {}
             return list(self._apply(entry))
         except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError, DiscreetError):
@@ -150,7 +152,7 @@ class RunningBooks:
         problems = [] if entry.intact else [f"entry {number} was changed"]
         if entry.previous != (last.hash if last else GENESIS):
             problems.append(f"entry {number} does not follow the one before")
-        if last is not None and entry.time < clock.earliest_after(last):
+        if last is not None and entry.time < entry_clock.earliest_after(last):
             problems.append(f"entry {number} is earlier than the one before")
         return problems
 
@@ -189,11 +191,11 @@ class RunningBooks:
                 yield from self._outcome(entry)
             case "watch":
                 self.looks[body["question"]] = self.looks.get(body["question"], 0) + 1
-            case "catalog" | "compare" | clock.KIND | seals.KIND:
+            case "catalog" | "compare" | entry_clock.KIND | seals.KIND:
                 pass  # nothing here follows from them
-            case relation.KIND | promises.UNITS | promises.SERVED | caps.LIST | caps.CLOSE:
+            case neighbour_relation.KIND | catalog_binding.UNITS | catalog_binding.SERVED | caps.LIST | caps.CLOSE:
                 yield from self._declaration(entry)
-            case "refresh" | sources.KIND:
+            case "refresh" | source_binding.KIND:
                 yield from self._data_version(entry)
             case "freeze" | "thaw":
                 frozen = self._account(body["account"])
@@ -216,13 +218,13 @@ class RunningBooks:
     def _declaration(self, entry: Entry) -> Iterable[str]:
         """What a catalog said, beside caps."""
         match entry.kind:
-            case relation.KIND:
+            case neighbour_relation.KIND:
                 if self.neighbours is not None:
                     yield f"entry {entry.seq} names the neighbour relation a second time"
                 self.neighbours = Neighbours(entry.body["relation"])
-            case promises.UNITS:
+            case catalog_binding.UNITS:
                 yield from self._units(entry)
-            case promises.SERVED:
+            case catalog_binding.SERVED:
                 self.served = entry.body["sha256"]
             case caps.LIST:
                 self.declared.add(self.accounts[entry.body["account"]].name)
@@ -259,8 +261,8 @@ class RunningBooks:
 
     def _data_version(self, entry: Entry) -> Iterable[str]:
         """A new one, or what this one is read from: the first to say so counts."""
-        if entry.kind == sources.KIND:
-            if entry.body["version"] == self.version and sources.is_better(entry.body["source"], self.source):
+        if entry.kind == source_binding.KIND:
+            if entry.body["version"] == self.version and source_binding.is_better(entry.body["source"], self.source):
                 self.source = entry.body["source"]
             return
         self.version += 1

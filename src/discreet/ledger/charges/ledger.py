@@ -20,18 +20,20 @@ from discreet.accounting.charge_units import PRICES
 from discreet.accounting.filters import Filter
 from discreet.core.loss import Neighbours
 from discreet.errors import BadInput, RequestConflict
-from discreet.ledger import caps, chain, naming, questions, relation, sources, steps, watches
-from discreet.ledger.accounts import analyst_account
-from discreet.ledger.anchor import Anchor
-from discreet.ledger.books import Books
-from discreet.ledger.clock import utc_now
-from discreet.ledger.draft import Draft
-from discreet.ledger.entries import AT_HAND, Entry
-from discreet.ledger.opening import closed_if_refused, kept_store, secret_of_books
-from discreet.ledger.releases import describe
-from discreet.ledger.requests import Request, Reservation
-from discreet.ledger.schema import SCHEMA
-from discreet.ledger.watches import Watched
+from discreet.ledger.accounts import caps, neighbour_relation, source_binding
+from discreet.ledger.accounts.account_rows import analyst_account
+from discreet.ledger.chain import entry_chain
+from discreet.ledger.chain.anchor import Anchor
+from discreet.ledger.chain.entries import AT_HAND, Entry
+from discreet.ledger.chain.entry_clock import utc_now
+from discreet.ledger.chain.schema import SCHEMA
+from discreet.ledger.charges import release_names, run_steps, stored_queries, watch_rows
+from discreet.ledger.charges.ledger_opening import closed_if_refused, kept_store, secret_of_books
+from discreet.ledger.charges.release_json import describe
+from discreet.ledger.charges.requests import Request, Reservation
+from discreet.ledger.charges.unit_of_work import Draft
+from discreet.ledger.charges.watch_rows import Watched
+from discreet.ledger.ledger_view import Books
 from discreet.mechanisms import Mechanism
 from discreet.store import Store, open_store
 from discreet.store.secret import needed_secret, secret_of
@@ -67,7 +69,7 @@ class Ledger(Books):
                 noted.begin()
             store.migrate("ledger", SCHEMA)
             with store.transaction() as t:
-                noted.check(partial(chain.hash_at, t))
+                noted.check(partial(entry_chain.hash_at, t))
             if neighbours is not None:
                 self.keep_neighbours(neighbours)
 
@@ -111,9 +113,9 @@ class Ledger(Books):
         def job(draft: Draft) -> None:
             kept = draft.running.neighbours
             if kept is None:
-                draft.append(relation.KIND, {"relation": declared.value})
+                draft.append(neighbour_relation.KIND, {"relation": declared.value})
             else:
-                relation.check_same(kept, declared)
+                neighbour_relation.check_same(kept, declared)
 
         self.writer.write(job)
 
@@ -152,7 +154,7 @@ class Ledger(Books):
             if draft.running.version == following - 1:
                 draft.append("refresh", {"version": following, "by": by})
             if source is not None:
-                sources.keep(draft, source, version=following)
+                source_binding.keep(draft, source, version=following)
             return draft.running.version
 
         return self.writer.write(job)
@@ -160,11 +162,11 @@ class Ledger(Books):
     def version_read_from(self, source: str, *, earlier: Mapping[str, str]) -> int:
         """The number of the data version, refused where it was begun with another source; `earlier` is what earlier releases noted of it."""
         with self.writer.reading() as draft:
-            return sources.check(draft, source, earlier=earlier)
+            return source_binding.check(draft, source, earlier=earlier)
 
     def keep_source(self, source: str, *, version: int) -> None:
         """Note what a data version was read from, the first time; refused where it is not the last one any more."""
-        self.writer.write(lambda draft: sources.keep(draft, source, version=version))
+        self.writer.write(lambda draft: source_binding.keep(draft, source, version=version))
 
     # Who may come in, and what else is done to the service
 
@@ -179,11 +181,11 @@ class Ledger(Books):
 
     def publish(self, name: str, *, analyst: str | None = None, by: str = AT_HAND) -> None:
         """Show a finished release to all from now on, by the name that an analyst (None: the owner, or the one who did) gave it. It stays shown."""
-        self.record(lambda draft: naming.publication(draft, name, analyst), by=by)
+        self.record(lambda draft: release_names.publication(draft, name, analyst), by=by)
 
     def note_comparison(self, name: str, what: str, *, analyst: str | None = None, by: str = AT_HAND) -> None:
         """Write down that the owner looks at real numbers beside a release: before they are read."""
-        self.record(lambda draft: naming.comparison(draft, name, analyst, what), by=by)
+        self.record(lambda draft: release_names.comparison(draft, name, analyst, what), by=by)
 
     # Questions
 
@@ -194,25 +196,27 @@ class Ledger(Books):
         def job(draft: Draft) -> Reservation:
             self._step("reserve: begun")
             draft.check_open(request.analyst)
-            standing = questions.standing(draft, key, request.analyst, request=request.id)
+            standing = stored_queries.standing(draft, key, request.analyst, request=request.id)
             if standing.requested not in (None, key):
                 raise RequestConflict(
                     "This request id was used for another question.", next_step="Use a new id for a new question."
                 )
-            naming.check(draft, request)
-            unpaid = questions.unpaid_accounts(draft, standing, edges=request.edges)
+            release_names.check(draft, request)
+            unpaid = stored_queries.unpaid_accounts(draft, standing, edges=request.edges)
             if standing.requested is not None and unpaid:
-                chain.damaged("A request counts as made and was not paid for.")
+                entry_chain.damaged("A request counts as made and was not paid for.")
             is_first = standing.requested is None and standing.asked is None
-            receipt = "" if is_first else questions.receipt_of(draft, standing)
+            receipt = "" if is_first else stored_queries.receipt_of(draft, standing)
             if standing.requested is None and (
-                unpaid or is_first or questions.has_room_for_repeat(draft, request.analyst)
+                unpaid or is_first or stored_queries.has_room_for_repeat(draft, request.analyst)
             ):
-                charge = self._charge(draft, request, unpaid) if unpaid else questions.repeat(draft, request, standing)
+                charge = (
+                    self._charge(draft, request, unpaid) if unpaid else stored_queries.repeat(draft, request, standing)
+                )
                 receipt = receipt or charge.hash
-            stored = questions.stored_answer(draft, standing)
+            stored = stored_queries.stored_answer(draft, standing)
             if stored is not None:
-                naming.give(draft, request)
+                release_names.give(draft, request)
             self._step("reserve: written")
             return Reservation(request, receipt, tuple(unpaid), stored)
 
@@ -233,12 +237,12 @@ class Ledger(Books):
             "label": request.label,
             "releases": [describe(release) for release in request.releases],
             "prices": PRICES,
-            **questions.unit_of(request),
+            **stored_queries.unit_of(request),
         }
         entry = draft.append("charge", body)
         for account in charged:
             draft.save(account)
-        questions.mark_paid(draft, entry)
+        stored_queries.mark_paid(draft, entry)
         return entry
 
     def finish(self, reservation: Reservation, answer: bytes) -> bytes:
@@ -250,15 +254,15 @@ class Ledger(Books):
         def job(draft: Draft) -> bytes:
             self._step("finish: begun")
             draft.check_open(request.analyst)
-            standing = questions.standing(draft, question, request.analyst)
+            standing = stored_queries.standing(draft, question, request.analyst)
             if standing.charged is None and question not in draft.running.unanswered:
                 raise BadInput("This ledger has no such reservation.", next_step="Reserve first, in the same ledger.")
-            stored = questions.stored_answer(draft, standing)
+            stored = stored_queries.stored_answer(draft, standing)
             if stored is None:
-                steps.leave(draft, question)
-                questions.keep_answer(draft, question, answer)
+                run_steps.leave(draft, question)
+                stored_queries.keep_answer(draft, question, answer)
                 draft.append("answer", {"question": question, "sha256": hashlib.sha256(answer).hexdigest()})
-            naming.give(draft, request)
+            release_names.give(draft, request)
             self._step("finish: written")
             return answer if stored is None else stored
 
@@ -279,7 +283,7 @@ class Ledger(Books):
 
         def job(draft: Draft) -> bytes:
             self._step("step: begun")
-            stored = steps.keep(draft, request.key, number, body, paid=paid)
+            stored = run_steps.keep(draft, request.key, number, body, paid=paid)
             self._step("step: written")
             return stored
 
@@ -292,7 +296,7 @@ class Ledger(Books):
 
         def job(draft: Draft) -> None:
             draft.check_open(reservation.request.analyst)
-            steps.leave(draft, reservation.request.key, count)
+            run_steps.leave(draft, reservation.request.key, count)
 
         self.writer.write(job)
 
@@ -308,7 +312,7 @@ class Ledger(Books):
             self._step("watch: begun")
             if above is not None:
                 draft.check_open(analyst)
-            stored = watches.keep_bit(draft, question, version=version, above=above)
+            stored = watch_rows.keep_bit(draft, question, version=version, above=above)
             self._step("watch: written")
             return stored
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.catalog import Catalog
 from discreet.errors import NoLedger
-from discreet.ledger import caps, promises
-from discreet.ledger.accounts import shared_account
-from discreet.ledger.caps import CATALOG
-from discreet.ledger.ledger import Ledger
-from discreet.ledger.opening import closed_if_refused
+from discreet.ledger.accounts import caps, catalog_binding
+from discreet.ledger.accounts.account_rows import shared_account
+from discreet.ledger.accounts.caps import CATALOG
+from discreet.ledger.charges.ledger import Ledger
+from discreet.ledger.charges.ledger_opening import closed_if_refused
 
 if TYPE_CHECKING:
-    from discreet.ledger.draft import Draft
+    from discreet.ledger.charges.unit_of_work import Draft
 
 
 def open_books(catalog: Catalog) -> Ledger:
@@ -43,7 +43,7 @@ def books_of(catalog: Catalog, *, new_books: bool = False) -> Ledger:
 def check_promises(ledger: Ledger, catalog: Catalog) -> None:
     """Refuse a catalog whose promises are not those of the books; nothing is written about its people."""
     ledger.keep_neighbours(catalog.neighbours)
-    promises.check_units(ledger.running().units, catalog)
+    catalog_binding.check_units(ledger.running().units, catalog)
 
 
 def keep_declared(ledger: Ledger, catalog: Catalog) -> None:
@@ -56,11 +56,11 @@ def keep_declared(ledger: Ledger, catalog: Catalog) -> None:
 
 def note_served(ledger: Ledger, catalog: Catalog) -> None:
     """Write down which catalog answers from now on."""
-    ledger.record(lambda draft: promises.served_in_news(draft, catalog), by=CATALOG)
+    ledger.record(lambda draft: catalog_binding.served_in_news(draft, catalog), by=CATALOG)
 
 
 def _news(draft: Draft, catalog: Catalog) -> Iterator[tuple[str, dict[str, Any]]]:
-    yield from promises.units_in_news(draft, catalog)
+    yield from catalog_binding.units_in_news(draft, catalog)
     for analyst, cap in [(None, catalog.cap), *catalog.analysts.items()]:
         caps.state(draft, caps.account_for(analyst), cap, by=CATALOG)
     for graph in catalog.graphs.values():

@@ -12,7 +12,7 @@ from discreet.errors import SourceChanged, SourceUnsteady
 from discreet.store import Transaction
 
 if TYPE_CHECKING:
-    from discreet.ledger.draft import Draft
+    from discreet.ledger.charges.unit_of_work import Draft
 
 KIND = "source"
 _TODAY = "3:"

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 from discreet.accounting.filters import Filter, open_filter
 from discreet.core.exact import exact
 from discreet.errors import BadInput
-from discreet.ledger import chain
-from discreet.ledger.accounts import DATASET, Account, analyst_account, opened
-from discreet.ledger.entries import Entry
-from discreet.ledger.releases import fraction
-from discreet.ledger.requests import check_text
+from discreet.ledger.accounts.account_rows import DATASET, Account, analyst_account, opened
+from discreet.ledger.chain import entry_chain
+from discreet.ledger.chain.entries import Entry
+from discreet.ledger.charges.release_json import fraction
+from discreet.ledger.charges.requests import check_text
 
 if TYPE_CHECKING:
-    from discreet.ledger.draft import Draft
+    from discreet.ledger.charges.unit_of_work import Draft
 
 KIND, LIST, CLOSE = "cap", "list", "close"
 CATALOG = "catalog"
@@ -79,7 +79,7 @@ def _cap_to_set(draft: Draft, account: Account, stated: Filter, *, by: str) -> F
     """
     if by != CATALOG:
         return None if stated == account.filter else stated
-    entries = [draft.seals.check(entry) for entry in chain.entries_of(draft.t, KIND, account=account.name)]
+    entries = [draft.seals.check(entry) for entry in entry_chain.entries_of(draft.t, KIND, account=account.name)]
     if len(entries) != draft.running.caps[account.name]:
         draft.seals.refuse("An entry that set a cap is missing")
     said = [_cap(entry.body.get("declared", entry.body)) for entry in entries if _by(entry) == CATALOG]

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from discreet.errors import LedgerDamaged, NoAnchor, StoreUnavailable
-from discreet.ledger.entries import GENESIS, Entry
+from discreet.ledger.chain.entries import GENESIS, Entry
 
 _LONGEST = 200
 _SEALED = "sealed"

@@ -10,7 +10,7 @@ import hmac
 from typing import NoReturn
 
 from discreet.errors import LedgerEdited, NoSecret
-from discreet.ledger.entries import Entry
+from discreet.ledger.chain.entries import Entry
 
 KIND = "seal"
 """The entry that says that all entries before it were sealed, or sealed anew."""

@@ -7,14 +7,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from discreet.errors import BadInput, LedgerDamaged, StoreUnavailable
-from discreet.ledger import accounts, chain, clock
-from discreet.ledger.entries import GENESIS, Entry
-from discreet.ledger.ledger import Ledger
-from discreet.ledger.running import RunningBooks
-from discreet.ledger.sealing import Before
-from discreet.ledger.seals import KIND as SEAL
-from discreet.ledger.seals import Seals
-from discreet.ledger.tables import Tables
+from discreet.ledger.accounts import account_rows
+from discreet.ledger.accounts.totals import RunningBooks
+from discreet.ledger.chain import entry_chain, entry_clock
+from discreet.ledger.chain.entries import GENESIS, Entry
+from discreet.ledger.chain.reseal import Before
+from discreet.ledger.chain.seals import KIND as SEAL
+from discreet.ledger.chain.seals import Seals
+from discreet.ledger.chain.table_checks import Tables
+from discreet.ledger.charges.ledger import Ledger
 from discreet.store import Transaction
 
 _MOST_PROBLEMS = 100
@@ -61,10 +62,10 @@ def verify(
         reading = _Reading(t, begun or RunningBooks(), seals, whole=begun is None, progress=progress)
         problems = reading.problems()
         if noted is not None and noted[0] > 0:
-            entry = chain.entry_at(t, noted[0])
+            entry = entry_chain.entry_at(t, noted[0])
             if entry is None or entry.hash != noted[1]:
                 problems.append("the head that was noted is not in the books: entries are missing or changed")
-        head = chain.last_entry(t)
+        head = entry_chain.last_entry(t)
         remarks = _remarks(t, seals)
     if not problems and reading.whole:
         with suppress(StoreUnavailable):  # books that can only be read are sound all the same
@@ -78,10 +79,10 @@ def verify(
 
 
 def _remarks(t: Transaction, seals: Seals) -> list[str]:
-    remarks = [f"the clock was set back at entry {entry.seq}" for entry in chain.entries_of(t, clock.KIND)]
+    remarks = [f"the clock was set back at entry {entry.seq}" for entry in entry_chain.entries_of(t, entry_clock.KIND)]
     remarks += [
         f"all before entry {entry.seq} was sealed anew without the secret of before, which was lost"
-        for entry in chain.entries_of(t, SEAL, before=Before.LOST_SECRET)
+        for entry in entry_chain.entries_of(t, SEAL, before=Before.LOST_SECRET)
     ]
     return remarks if seals.can_be_checked else [*remarks, "the seals were not verified: their secret is not here"]
 
@@ -113,8 +114,8 @@ class _Reading:
         return list(problems)
 
     def _each(self) -> Iterable[str]:
-        tables, last, is_linked = Tables(self.t), chain.last_entry(self.t), True
-        for entry in chain.entries_after(self.t, self.running.head.seq if self.running.head else 0):
+        tables, last, is_linked = Tables(self.t), entry_chain.last_entry(self.t), True
+        for entry in entry_chain.entries_after(self.t, self.running.head.seq if self.running.head else 0):
             wrong = self.running.follow(entry) if is_linked else self.running.unlinked(entry)
             yield from wrong
             if not wrong and not self.seals.covers(entry):
@@ -137,7 +138,7 @@ class _Reading:
 
     def _accounts(self) -> Iterable[str]:
         try:
-            rows = {account.name: account for account in accounts.load_all(self.t)}
+            rows = {account.name: account for account in account_rows.load_all(self.t)}
         except LedgerDamaged as damage:
             yield damage.problem.rstrip(".").lower()
             return

@@ -8,16 +8,17 @@ from datetime import date, datetime
 
 from discreet.core.loss import Neighbours
 from discreet.errors import NotAnswered, StoreUnavailable
-from discreet.ledger import chain, formats, naming, questions, steps, watches
-from discreet.ledger.accounts import DATASET, Account, analyst_account, is_of_edges
-from discreet.ledger.anchor import Anchor
-from discreet.ledger.clock import Clock
-from discreet.ledger.draft import Draft
-from discreet.ledger.entries import Entry
-from discreet.ledger.requests import Request, Reservation
-from discreet.ledger.running import RunningBooks
-from discreet.ledger.watches import Watched
-from discreet.ledger.writer import Writer
+from discreet.ledger.accounts.account_rows import DATASET, Account, analyst_account, is_of_edges
+from discreet.ledger.accounts.totals import RunningBooks
+from discreet.ledger.chain import entry_chain, formats
+from discreet.ledger.chain.anchor import Anchor
+from discreet.ledger.chain.entries import Entry
+from discreet.ledger.chain.entry_clock import Clock
+from discreet.ledger.charges import release_names, run_steps, stored_queries, watch_rows
+from discreet.ledger.charges.ledger_writer import Writer
+from discreet.ledger.charges.requests import Request, Reservation
+from discreet.ledger.charges.unit_of_work import Draft
+from discreet.ledger.charges.watch_rows import Watched
 from discreet.store import Store, unavailable
 
 _PULSE_SECONDS = 1.0
@@ -45,7 +46,7 @@ class Books:
         salted. Empty while nothing is in them.
         """
         with self._store.reading() as t:
-            first = chain.entry_at(t, 1)
+            first = entry_chain.entry_at(t, 1)
         return self.writer.seals.check(first).hash if first else ""
 
     def neighbours(self) -> Neighbours | None:
@@ -80,13 +81,13 @@ class Books:
     def is_paid(self, request: Request) -> bool:
         """Whether a question would cost its asker nothing: it is answered, and they have paid for it."""
         with self._store.reading() as t:
-            return questions.is_free(t, request.key, request.analyst, edges=request.edges)
+            return stored_queries.is_free(t, request.key, request.analyst, edges=request.edges)
 
     def would_charge(self, request: Request) -> dict[str, bool]:
         """The accounts that have not paid for a question yet, each with whether its cap allows it now. Charges nothing."""
         with self.writer.reading() as draft:
-            standing = questions.standing(draft, request.key, request.analyst)
-            unpaid = questions.unpaid_accounts(draft, standing, edges=request.edges)
+            standing = stored_queries.standing(draft, request.key, request.analyst)
+            unpaid = stored_queries.unpaid_accounts(draft, standing, edges=request.edges)
             known = {account.name: account for account in draft.accounts(*unpaid)} if unpaid else {}
             return {name: name in known and known[name].allows(request.releases) for name in unpaid}
 
@@ -94,13 +95,13 @@ class Books:
         """What was answered to an asker who has paid for it, looked up and not asked again; None where there is nothing."""
         with self.writer.reading() as draft:
             draft.check_open(request.analyst)
-            standing = questions.standing(draft, request.key, request.analyst)
-            unpaid = questions.unpaid_accounts(draft, standing, edges=request.edges)
+            standing = stored_queries.standing(draft, request.key, request.analyst)
+            unpaid = stored_queries.unpaid_accounts(draft, standing, edges=request.edges)
             is_theirs = not unpaid and standing.asked is not None  # an owner pays nothing for what others paid for
-            answer = questions.stored_answer(draft, standing) if is_theirs else None
+            answer = stored_queries.stored_answer(draft, standing) if is_theirs else None
             if answer is None:
                 return None
-            return Reservation(request, questions.receipt_of(draft, standing), (), answer)
+            return Reservation(request, stored_queries.receipt_of(draft, standing), (), answer)
 
     def paid_under_earlier_format(self, label: str, *, question_format: int, data_version: int) -> bool:
         """Whether anybody paid for a question of these very words, about this data, before digests had this format.
@@ -123,7 +124,7 @@ class Books:
         """What is known of a watch, by the key that it was paid under."""
         with self.writer.reading() as draft:
             draft.check_open(analyst)
-            return watches.watched(draft, question)
+            return watch_rows.watched(draft, question)
 
     def check_open(self, analyst: str | None) -> None:
         """Refuse an analyst whose account is frozen: nothing is replayed for them."""
@@ -134,63 +135,63 @@ class Books:
         """What a run has drawn so far, in order."""
         with self.writer.reading() as draft:
             draft.check_open(reservation.request.analyst)
-            return steps.kept(draft, reservation.request.key)
+            return run_steps.kept(draft, reservation.request.key)
 
     def named_releases(self, *, analyst: str | None) -> list[str]:
         """The names of releases that were stored: those that an analyst gave, or all for the owner; and what is published."""
         with self.writer.reading() as draft:
             draft.check_open(analyst)
-            named = naming.given(draft, analyst).items()
-            stored = {name for name, question in named if questions.is_free(draft.t, question, analyst)}
-            return sorted(stored | naming.published(draft).keys())
+            named = release_names.given(draft, analyst).items()
+            stored = {name for name, question in named if stored_queries.is_free(draft.t, question, analyst)}
+            return sorted(stored | release_names.published(draft).keys())
 
-    def listed_releases(self, *, analyst: str | None) -> list[naming.Listed]:
+    def listed_releases(self, *, analyst: str | None) -> list[release_names.Listed]:
         """The same names, each with who gave it, as far as that is theirs to know, and whether all see it."""
         with self.writer.reading() as draft:
             draft.check_open(analyst)
             return [
                 each
-                for each in naming.listed(draft, analyst)
-                if each.is_published or questions.is_free(draft.t, each.question, analyst)
+                for each in release_names.listed(draft, analyst)
+                if each.is_published or stored_queries.is_free(draft.t, each.question, analyst)
             ]
 
     def named_answer(self, name: str, *, analyst: str | None) -> bytes:
         """What was stored under a name that an analyst gave; for the owner their own, or else that of the first analyst by name. Else what is published."""
         with self.writer.reading() as draft:
             draft.check_open(analyst)
-            question = naming.given(draft, analyst).get(name)
-            known = None if question is None else questions.standing(draft, question, analyst)
-            is_theirs = known is not None and not (analyst and questions.unpaid_accounts(draft, known))
-            answer = questions.stored_answer(draft, known) if known is not None and is_theirs else None
+            question = release_names.given(draft, analyst).get(name)
+            known = None if question is None else stored_queries.standing(draft, question, analyst)
+            is_theirs = known is not None and not (analyst and stored_queries.unpaid_accounts(draft, known))
+            answer = stored_queries.stored_answer(draft, known) if known is not None and is_theirs else None
             return _published_answer(draft, name) if answer is None else answer
 
     def seen_releases(self, *, analyst: str | None) -> dict[str, str]:
         """The keys of finished releases that an analyst has paid for or that are published, all for the owner, each with a name: nothing is proved yet."""
         with self.writer.reading() as draft:
             draft.check_open(analyst)
-            seen = naming.seen(draft, analyst)
-            published = set(naming.published(draft).values())
+            seen = release_names.seen(draft, analyst)
+            published = set(release_names.published(draft).values())
             return {
                 key: name
                 for key, name in seen.items()
-                if questions.is_free(draft.t, key, None if key in published else analyst)
+                if stored_queries.is_free(draft.t, key, None if key in published else analyst)
             }
 
     def seen_answer(self, question: str, *, analyst: str | None) -> bytes:
         """What was stored for the key of a finished release, if the analyst has paid for it, it is published, or they are the owner."""
         with self.writer.reading() as draft:
             draft.check_open(analyst)
-            payer = None if question in naming.published(draft).values() else analyst
-            known = questions.standing(draft, question, payer)
-            is_theirs = payer is None or not questions.unpaid_accounts(draft, known)
-            answer = questions.stored_answer(draft, known) if is_theirs else None
+            payer = None if question in release_names.published(draft).values() else analyst
+            known = stored_queries.standing(draft, question, payer)
+            is_theirs = payer is None or not stored_queries.unpaid_accounts(draft, known)
+            answer = stored_queries.stored_answer(draft, known) if is_theirs else None
             return _needed(answer)
 
     def named_run(self, name: str, *, analyst: str | None) -> tuple[bytes, str]:
         """What was stored under a name that an analyst gave (None: anybody, or the owner), and in which words it was asked for: for the owner."""
         with self.writer.reading() as draft:
-            known = questions.standing(draft, naming.key_of(draft, name, analyst), None)
-            return _needed(questions.stored_answer(draft, known)), questions.words_of(draft, known)
+            known = stored_queries.standing(draft, release_names.key_of(draft, name, analyst), None)
+            return _needed(stored_queries.stored_answer(draft, known)), stored_queries.words_of(draft, known)
 
     def published_answer(self, name: str) -> bytes:
         """What the owner published under a name, for everybody."""
@@ -200,7 +201,7 @@ class Books:
     def check_name(self, request: Request) -> None:
         """Refuse a name that another release of this analyst has; nothing is charged or written."""
         with self.writer.reading() as draft:
-            naming.check(draft, request)
+            release_names.check(draft, request)
 
     # The chain
 
@@ -220,7 +221,7 @@ class Books:
     def head(self) -> Entry | None:
         """The last entry: its number and hash, noted elsewhere, make a later truncation visible."""
         with self._store.reading() as t:
-            return chain.last_entry(t)
+            return entry_chain.last_entry(t)
 
     @property
     def known_head(self) -> Entry | None:
@@ -245,21 +246,21 @@ class Books:
         """Entries in order, or the last few of them; with `before`, of those with smaller numbers. They are told as they are."""
         with self._store.reading() as t:
             if last is None or last < 0:
-                return list(chain.entries_after(t, 0))
-            return chain.last_entries(t, last, before=before)
+                return list(entry_chain.entries_after(t, 0))
+            return entry_chain.last_entries(t, last, before=before)
 
     def charges(
         self, *, analyst: str | None = None, before: int | None = None, limit: int
     ) -> list[tuple[Entry, Entry]]:
         """The last `limit` charges, newest first: of one analyst or of all, and with numbers below `before`; each with the entry that has its words."""
         with self.writer.reading() as draft:
-            charges = chain.charges_before(draft.t, before, analyst=analyst, limit=limit)
-            return [(draft.seals.check(entry), questions.worded(draft, entry)) for entry in charges]
+            charges = entry_chain.charges_before(draft.t, before, analyst=analyst, limit=limit)
+            return [(draft.seals.check(entry), stored_queries.worded(draft, entry)) for entry in charges]
 
     def charges_with(self, receipt: str) -> list[Entry]:
         """The charge that a receipt stands for, if it is in the books."""
         with self.writer.reading() as draft:
-            return [draft.seals.check(entry) for entry in chain.with_receipt(draft.t, receipt)]
+            return [draft.seals.check(entry) for entry in entry_chain.with_receipt(draft.t, receipt)]
 
     def running(self) -> RunningBooks:
         """What the chain adds up to: for reading, and not to be changed."""
@@ -269,14 +270,14 @@ class Books:
 
 def _entry(draft: Draft, seq: int) -> Entry:
     """An entry that there must be."""
-    entry = chain.entry_at(draft.t, seq)
+    entry = entry_chain.entry_at(draft.t, seq)
     return draft.seals.refuse(f"Entry {seq} is missing") if entry is None else draft.seals.check(entry)
 
 
 def _published_answer(draft: Draft, name: str) -> bytes:
-    question = naming.published(draft).get(name)
-    known = None if question is None else questions.standing(draft, question, None)
-    return _needed(None if known is None else questions.stored_answer(draft, known))
+    question = release_names.published(draft).get(name)
+    known = None if question is None else stored_queries.standing(draft, question, None)
+    return _needed(None if known is None else stored_queries.stored_answer(draft, known))
 
 
 def _needed(answer: bytes | None) -> bytes:

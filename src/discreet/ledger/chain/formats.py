@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 
-from discreet.ledger import chain
-from discreet.ledger.entries import Entry
+from discreet.ledger.chain import entry_chain
+from discreet.ledger.chain.entries import Entry
 from discreet.store import Transaction
 
 FIRST = 1
@@ -24,11 +24,11 @@ def digest_of(label: str) -> bytes:
 
 def paid_before(t: Transaction, *, question_format: int, data_version: int) -> frozenset[bytes]:
     """Digests of the labels that were charged for under an earlier format, while the data had this version."""
-    begun = [0, *chain.refreshes(t)]
+    begun = [0, *entry_chain.refreshes(t)]
     if data_version > len(begun):
         return frozenset()
     labels = set()
-    for entry in chain.entries_after(t, begun[data_version - 1]):
+    for entry in entry_chain.entries_after(t, begun[data_version - 1]):
         if entry.kind == "refresh":
             break
         if entry.kind == "charge" and format_of(entry) < question_format:

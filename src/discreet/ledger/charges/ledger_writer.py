@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TypeVar
 
-from discreet.ledger import chain
-from discreet.ledger.anchor import Anchor
-from discreet.ledger.checkpoint import Checkpoints
-from discreet.ledger.clock import Clock
-from discreet.ledger.draft import Draft, caught_up
-from discreet.ledger.running import RunningBooks
-from discreet.ledger.seals import Seals
+from discreet.ledger.accounts.totals import RunningBooks
+from discreet.ledger.chain import entry_chain
+from discreet.ledger.chain.anchor import Anchor
+from discreet.ledger.chain.checkpoint import Checkpoints
+from discreet.ledger.chain.entry_clock import Clock
+from discreet.ledger.chain.seals import Seals
+from discreet.ledger.charges.unit_of_work import Draft, caught_up
 from discreet.store import GroupCommit, Store, Transaction
 
 T = TypeVar("T")
@@ -65,14 +65,14 @@ class Writer:
     def keep_checkpoint(self, running: RunningBooks) -> None:
         """Sign books that were verified, so that the next to open them goes on from there."""
         with self._store.transaction() as t:
-            if running.head is not None and chain.entry_at(t, running.head.seq) == running.head:
+            if running.head is not None and entry_chain.entry_at(t, running.head.seq) == running.head:
                 self._checkpoints.write(t, running)
 
     def beat(self) -> None:
         """Commit a tiny write that changes nothing of the books, to find out whether anything can be written."""
         self.seals.check_unbroken()
         with self._store.transaction() as t:
-            self._anchor.check(partial(chain.hash_at, t))
+            self._anchor.check(partial(entry_chain.hash_at, t))
             t.run("UPDATE ledger_pulse SET beat = beat + 1")
 
     def _draft(self, t: Transaction, running: RunningBooks) -> Draft:
@@ -80,7 +80,7 @@ class Writer:
 
     def _begin(self, t: Transaction) -> Draft:
         self.seals.needed_key()
-        self._anchor.check(partial(chain.hash_at, t))
+        self._anchor.check(partial(entry_chain.hash_at, t))
         return self._draft(t, self._followed(t, self._running).fork())
 
     def _end(self, draft: Draft) -> None:

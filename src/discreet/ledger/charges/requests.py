@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from discreet.errors import BadInput
-from discreet.ledger.entries import canonical
-from discreet.ledger.formats import FIRST
-from discreet.ledger.releases import describe
-from discreet.ledger.runs import check_one_budget
+from discreet.ledger.chain.entries import canonical
+from discreet.ledger.chain.formats import FIRST
+from discreet.ledger.charges.open_runs import check_one_budget
+from discreet.ledger.charges.release_json import describe
 from discreet.mechanisms import Mechanism
 
 

@@ -21,13 +21,13 @@ from dataclasses import replace
 from typing import Any
 
 from discreet.errors import BadInput, BudgetExceeded
-from discreet.ledger import chain
-from discreet.ledger.draft import Draft
-from discreet.ledger.entries import Entry, canonical
-from discreet.ledger.questions import answer_bytes
-from discreet.ledger.running import RunningBooks
-from discreet.ledger.runs import KIND, Run
-from discreet.ledger.seals import Seals
+from discreet.ledger.accounts.totals import RunningBooks
+from discreet.ledger.chain import entry_chain
+from discreet.ledger.chain.entries import Entry, canonical
+from discreet.ledger.chain.seals import Seals
+from discreet.ledger.charges.open_runs import KIND, Run
+from discreet.ledger.charges.stored_queries import answer_bytes
+from discreet.ledger.charges.unit_of_work import Draft
 from discreet.mechanisms import Mechanism
 from discreet.store import Transaction
 
@@ -69,7 +69,7 @@ def kept(draft: Draft, question: str) -> list[bytes]:
     run = _so_far(draft, question)
     steps = [_stored(draft, question, number, run) for number in range(count)]
     if None in steps or (run is not None and count != run.steps):
-        chain.damaged(_NOT_STORED)
+        entry_chain.damaged(_NOT_STORED)
     return [step for step in steps if step is not None]
 
 
@@ -107,7 +107,7 @@ def waiting(
         known = (question, number, _hash(answer_bytes(body) or b""))
         is_next = run is not None and number == run.steps - 1 and int(note["spent"]) == run.spent
         if not is_next or known != (note["question"], note["number"], note["salted"]):
-            chain.damaged(_NOT_STORED)
+            entry_chain.damaged(_NOT_STORED)
         yield number, note
 
 
@@ -123,7 +123,7 @@ def _so_far(draft: Draft, question: str) -> Run | None:
     number, *sealed = last[0]
     note = _sealed(draft.seals, *sealed)
     if (note["question"], note["number"]) != (question, number) or number < run.steps:
-        chain.damaged(_NOT_STORED)
+        entry_chain.damaged(_NOT_STORED)
     return replace(run, steps=number + 1, spent=int(note["spent"]))
 
 
@@ -132,34 +132,34 @@ def _stored(draft: Draft, question: str, number: int, run: Run | None) -> bytes 
         "SELECT body, written, note, seal FROM ledger_steps WHERE question = ? AND number = ?", question, number
     )
     if run is not None and bool(rows) != (0 <= number < run.steps):
-        chain.damaged(_NOT_STORED)
+        entry_chain.damaged(_NOT_STORED)
     if not rows:
         return None
     body, seq, text, seal = rows[0]
     stored = answer_bytes(body) or b""
     facts = _sealed(draft.seals, text, seal) if seq == _WAITS else _written(draft, seq)
     if not _is_about(facts, question, number, stored):
-        chain.damaged(_NOT_STORED)
+        entry_chain.damaged(_NOT_STORED)
     return stored[_SALT:] if "salted" in facts else stored
 
 
 def _written(draft: Draft, seq: Any) -> Mapping[str, Any]:
     """What the entry of a step says."""
-    entry = chain.entry_at(draft.t, seq) if isinstance(seq, int) else None
+    entry = entry_chain.entry_at(draft.t, seq) if isinstance(seq, int) else None
     if entry is None or draft.seals.check(entry).kind != KIND:
-        chain.damaged(_NOT_STORED)
+        entry_chain.damaged(_NOT_STORED)
     return entry.body
 
 
 def _sealed(seals: Seals, text: Any, seal: Any) -> Mapping[str, Any]:
     """What the note of a step says that waits, if it was written by somebody who holds the secret."""
     if not isinstance(text, str) or not seals.fit_text(text, seal):
-        chain.damaged(_NOT_STORED)
+        entry_chain.damaged(_NOT_STORED)
     try:
         note = {**json.loads(text)}
         return {**note, "cost": str(int(note["cost"])), "spent": str(int(note["spent"]))}
     except (KeyError, TypeError, ValueError):  # where nobody has the secret, anybody may have written it
-        chain.damaged(_NOT_STORED)
+        entry_chain.damaged(_NOT_STORED)
 
 
 def is_about(entry: Entry, question: Any, number: Any, stored: bytes) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from discreet.core.exact import units_down
 from discreet.errors import BadInput
-from discreet.ledger.releases import rebuild
+from discreet.ledger.charges.release_json import rebuild
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget
 

@@ -15,13 +15,13 @@ from typing import Any
 
 from discreet.accounting.charge_units import Charge
 from discreet.core.loss import Neighbours
-from discreet.ledger import chain
-from discreet.ledger.access import Access, IssuedKey
-from discreet.ledger.accounts import account_of, row_of
-from discreet.ledger.entries import canonical
-from discreet.ledger.running import Asked, Published, Released, RunningBooks
-from discreet.ledger.runs import Run
-from discreet.ledger.seals import Seals
+from discreet.ledger.accounts.access_entries import Access, IssuedKey
+from discreet.ledger.accounts.account_rows import account_of, row_of
+from discreet.ledger.accounts.totals import Asked, Published, Released, RunningBooks
+from discreet.ledger.chain import entry_chain
+from discreet.ledger.chain.entries import canonical
+from discreet.ledger.chain.seals import Seals
+from discreet.ledger.charges.open_runs import Run
 from discreet.store import Transaction
 
 EVERY = 500
@@ -46,7 +46,7 @@ class Checkpoints:
         facts = json.loads(state)
         if facts["format"] != _FORMAT:
             return None
-        head = chain.entry_at(t, facts["seq"])
+        head = entry_chain.entry_at(t, facts["seq"])
         if head is None or head.hash != facts["hash"] or not Seals(self._secret).fits(head):
             return None
         return _running(facts, RunningBooks(head=head, checkpoint=head.seq))

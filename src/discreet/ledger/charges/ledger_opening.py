@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from discreet.errors import BadInput, NoLedger
-from discreet.ledger import chain
-from discreet.ledger.anchor import Anchor
-from discreet.ledger.entries import AT_HAND, Entry
-from discreet.ledger.schema import SCHEMA
-from discreet.ledger.sealing import Before, not_sealed, seal_all
+from discreet.ledger.chain import entry_chain
+from discreet.ledger.chain.anchor import Anchor
+from discreet.ledger.chain.entries import AT_HAND, Entry
+from discreet.ledger.chain.reseal import Before, not_sealed, seal_all
+from discreet.ledger.chain.schema import SCHEMA
 from discreet.store import Store, open_store
 from discreet.store.secret import needed_secret
 
@@ -53,8 +53,8 @@ def kept_store(where: str | Path) -> Store:
 def secret_of_books(store: Store, where: str | Path, *, anchor: Anchor) -> bytes:
     """The secret that the books are sealed with. Those of an earlier release are sealed, if their note is of that release too."""
     with store.transaction() as t:
-        anchor.check(partial(chain.hash_at, t))
-        first = chain.entry_at(t, 1)
+        anchor.check(partial(entry_chain.hash_at, t))
+        first = entry_chain.entry_at(t, 1)
     is_sealed = first is not None and first.seal is not None
     secret = needed_secret(where, make=not is_sealed)
     is_noted_before = anchor.is_of_books_without_seals
@@ -78,7 +78,7 @@ def seal_books(
     noted = Anchor(anchor if Anchor(anchor).noted is not None else None)
     with closing(kept_store(where)) as store:
         with store.transaction() as t:
-            first = chain.entry_at(t, 1)
+            first = entry_chain.entry_at(t, 1)
         is_older = first is not None and first.seal is None and (noted.noted is None or noted.is_of_books_without_seals)
         if earlier is None and not lost and not is_older:
             raise BadInput(

@@ -12,12 +12,14 @@ from datetime import date, datetime
 from typing import Any
 
 from discreet.errors import UnknownAccount
-from discreet.ledger import accounts, chain, clock
-from discreet.ledger.accounts import Account, analyst_account
-from discreet.ledger.clock import Clock, day_of
-from discreet.ledger.entries import Entry
-from discreet.ledger.running import RunningBooks
-from discreet.ledger.seals import Seals
+from discreet.ledger.accounts import account_rows
+from discreet.ledger.accounts.account_rows import Account, analyst_account
+from discreet.ledger.accounts.totals import RunningBooks
+from discreet.ledger.chain import entry_chain
+from discreet.ledger.chain import entry_clock as clock
+from discreet.ledger.chain.entries import Entry
+from discreet.ledger.chain.entry_clock import Clock, day_of
+from discreet.ledger.chain.seals import Seals
 from discreet.store import Transaction
 
 
@@ -61,7 +63,7 @@ class Draft:
         self._rows, self._changed, self._keys = {}, {}, set()
         for (into, otherwise), several in rows.items():
             self._t.insert(into, several, otherwise=otherwise)
-        accounts.save(self._t, list(changed.values()))
+        account_rows.save(self._t, list(changed.values()))
         self._marks -= self._t.changes - before
 
     def add(self, into: str, row: Sequence[object], *, keys: Sequence[str] = (), otherwise: str = "") -> None:
@@ -79,10 +81,10 @@ class Draft:
         """An account as its row has it today, refused where the entries say otherwise: rows can be edited, sums cannot."""
         if name not in self._accounts:
             try:
-                account = accounts.load(self._t, name, like=self.running.accounts.get(name))
+                account = account_rows.load(self._t, name, like=self.running.accounts.get(name))
             except UnknownAccount:
                 if name in self.running.accounts:
-                    chain.damaged("An account is not there any more.")
+                    entry_chain.damaged("An account is not there any more.")
                 raise
             self._check(account)
             self._accounts[name] = account.on(self.today)
@@ -90,12 +92,12 @@ class Draft:
 
     def accounts(self, *names: str) -> list[Account]:
         """Those accounts that there are of some, or all of them, in the same way."""
-        rows = accounts.load_some(self.t, *names) if names else accounts.load_all(self.t)
+        rows = account_rows.load_some(self.t, *names) if names else account_rows.load_all(self.t)
         for account in rows:
             self._check(account)
         opened = self.running.accounts
         if len(rows) != len(opened.keys() & set(names) if names else opened):
-            chain.damaged("An account is not there any more.")
+            entry_chain.damaged("An account is not there any more.")
         return [account.on(self.today) for account in rows]
 
     def check_open(self, analyst: str | None) -> None:
@@ -103,7 +105,7 @@ class Draft:
         if analyst is not None:
             name = analyst_account(analyst)
             if name in self.running.closed:
-                raise accounts.unknown()
+                raise account_rows.unknown()
             self.account(name).check_open()
 
     def save(self, account: Account) -> None:
@@ -124,24 +126,24 @@ class Draft:
         last = self.running.head
         entry = Entry.following(last, time=clock.time_after(last, now), kind=kind, body=salted)
         entry = replace(entry, seal=self.seals.of(entry))
-        self.add(chain.INTO, chain.row_of(entry))
+        self.add(entry_chain.INTO, entry_chain.row_of(entry))
         problems = self.running.take_in(entry)
         if problems:
-            chain.damaged(f"The books would not add up: {'; '.join(problems)}.")
+            entry_chain.damaged(f"The books would not add up: {'; '.join(problems)}.")
         return entry
 
     def _check(self, account: Account) -> None:
         if not self.running.agrees_with(account):
-            chain.damaged("An account is not what its entries add up to.")
+            entry_chain.damaged("An account is not what its entries add up to.")
 
 
 def caught_up(t: Transaction, running: RunningBooks, seals: Seals) -> RunningBooks:
     """The running books at the last entry, whoever wrote it; refused where an entry is not as it was, not sealed, or does not follow."""
-    last = chain.last_entry(t)
+    last = entry_chain.last_entry(t)
     if last == running.head:
         return running
-    if running.head is not None and chain.entry_at(t, running.head.seq) != running.head:
-        chain.damaged(f"Entry {running.head.seq} of the books was changed, or is missing.")
+    if running.head is not None and entry_chain.entry_at(t, running.head.seq) != running.head:
+        entry_chain.damaged(f"Entry {running.head.seq} of the books was changed, or is missing.")
     further = running.fork()
     for _ in following(t, further, seals):
         pass
@@ -150,9 +152,9 @@ def caught_up(t: Transaction, running: RunningBooks, seals: Seals) -> RunningBoo
 
 def following(t: Transaction, running: RunningBooks, seals: Seals) -> Iterator[Entry]:
     """Go on with running books through every entry that was written since, each told once it was taken in."""
-    for entry in chain.entries_after(t, running.head.seq if running.head else 0):
+    for entry in entry_chain.entries_after(t, running.head.seq if running.head else 0):
         seals.check(entry)
         problems = running.follow(entry)
         if problems:
-            chain.damaged(f"The books do not add up: {'; '.join(problems)}.")
+            entry_chain.damaged(f"The books do not add up: {'; '.join(problems)}.")
         yield entry

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NoReturn
 
 from discreet.errors import LedgerDamaged
-from discreet.ledger.entries import Entry, canonical
+from discreet.ledger.chain.entries import Entry, canonical
 from discreet.store import Row, Transaction
 
 COLUMNS = "seq, time, kind, body, previous, hash, seal"

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.errors import NameTaken, NotAnswered
-from discreet.ledger.draft import Draft
-from discreet.ledger.requests import Request
-from discreet.ledger.running import COMPARE, NAME, PUBLISH
+from discreet.ledger.accounts.totals import COMPARE, NAME, PUBLISH
+from discreet.ledger.charges.requests import Request
+from discreet.ledger.charges.unit_of_work import Draft
 
 MOST_NAMES = 8
 """That an analyst gives one release: each is kept for as long as the books."""

@@ -12,7 +12,7 @@ from discreet.catalog import Catalog, Network, PrivacyUnit, Table
 from discreet.errors import WrongUnit
 
 if TYPE_CHECKING:
-    from discreet.ledger.draft import Draft
+    from discreet.ledger.charges.unit_of_work import Draft
 
 UNITS, SERVED = "units", "served"
 

@@ -1,0 +1,1 @@
+"""Accounts, their caps and totals, and what binds a ledger to a catalog."""

@@ -1,0 +1,1 @@
+"""The hash chain: entries, seals, checkpoints, anchors, verification."""

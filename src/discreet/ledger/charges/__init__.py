@@ -1,0 +1,1 @@
+"""Charges: requests, stored answers, runs and watches."""
