@@ -29,7 +29,7 @@ from benchmarks.peers.making import adult
 from benchmarks.report import table, where, write_section
 from discreet.catalog import load_catalog
 from discreet.engines import DuckEngine
-from discreet.sql.people import plan_rows
+from discreet.sql.coded_rows import plan_rows
 
 MOST_CELLS = 20_000
 AT_ONCE = 10**6

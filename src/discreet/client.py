@@ -40,7 +40,7 @@ from discreet.remote import RemoteAnswer, RemoteGraph, RemoteSession, RemoteWatc
 from discreet.sessions.asking import SessionOptions
 from discreet.sessions.face import SessionPlan, SessionsFace
 from discreet.sql.builder import Table
-from discreet.sql.text import Parameters
+from discreet.sql.reader.query_text import Parameters
 from discreet.synthetic.asking import SynthesisOptions
 from discreet.synthetic.face import SynthesisPlan, SyntheticFace
 from discreet.synthetic.release import SyntheticRelease

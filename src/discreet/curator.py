@@ -40,7 +40,7 @@ from discreet.mechanisms.mechanism import least
 from discreet.sessions.curating import OpensSessions
 from discreet.sessions.room import Room
 from discreet.sql import Table
-from discreet.sql.text import Parameters, wording
+from discreet.sql.reader.query_text import Parameters, wording
 from discreet.synthetic.curating import MakesSynthetic
 from discreet.workloads.curating import AnswersWorkloads
 

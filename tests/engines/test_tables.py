@@ -14,7 +14,7 @@ from discreet.engines import DuckEngine
 from discreet.engines.arrays import CodedArray
 from discreet.engines.residuals import Curve, Residuals, Score, Split
 from discreet.errors import EngineFailure
-from discreet.sql.people import plan_rows
+from discreet.sql.coded_rows import plan_rows
 from tests.engines.small import D
 
 CATALOG = """

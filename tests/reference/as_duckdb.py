@@ -17,10 +17,10 @@ from typing import Any
 import duckdb
 
 from discreet.algebra.relations import Relation
-from discreet.sql import queries
-from discreet.sql.model import Released, a_release
-from discreet.sql.rows import context_of
-from discreet.sql.text import read_text
+from discreet.sql.reader import queries
+from discreet.sql.reader.query_text import read_text
+from discreet.sql.reader.reader_model import Released, a_release
+from discreet.sql.relations.row_selects import context_of
 from tests.reference.interpreter import Interpreter
 from tests.reference.stored import Snapshot, StoredRow, all_in_order
 from tests.sql.worlds import catalog_of

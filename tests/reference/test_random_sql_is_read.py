@@ -7,7 +7,7 @@ import pytest
 
 from discreet.algebra.query import Kind, Limits
 from discreet.errors import DiscreetError
-from discreet.sql.queries import read_question
+from discreet.sql.reader.queries import read_question
 from tests.reference.comparing import Bench
 from tests.reference.promises import broken_limits, broken_relations
 from tests.reference.random_sql import Texts

@@ -12,7 +12,7 @@ from discreet.errors import (
     UnknownName,
     UnparsableQuery,
 )
-from discreet.sql.people import BINS, plan_rows
+from discreet.sql.coded_rows import BINS, plan_rows
 
 CATALOG = parse_catalog("""
 [source]

@@ -5,7 +5,7 @@ from sqlglot import exp
 
 from discreet.answering.planning import plan_question
 from discreet.errors import DiscreetError
-from discreet.sql.text import read_text, written
+from discreet.sql.reader.query_text import read_text, written
 from tests.sql.checking import planned
 from tests.sql.fixtures import refused
 from tests.sql.worlds import HAND_MADE, catalog_of, engine_of

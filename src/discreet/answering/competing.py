@@ -8,7 +8,7 @@ from dataclasses import replace
 from discreet.algebra.query import Choose, Kind, Question
 from discreet.algebra.released_expressions import After, ColumnOf, Estimate, Release, Select, Sorted, View, parts_of
 from discreet.errors import NotAllowed
-from discreet.sql.queries import Reading
+from discreet.sql.reader.queries import Reading
 
 _SCORES = (Kind.ROWS, Kind.PEOPLE, Kind.PRESENT, Kind.TOTAL)
 MOST_WINNERS = 100

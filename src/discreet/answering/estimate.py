@@ -15,7 +15,7 @@ from discreet.core.exact import exact
 from discreet.errors import BadInput, UnknownName
 from discreet.sql import Table
 from discreet.sql.builder import quote
-from discreet.sql.places import unknown_table
+from discreet.sql.reader.error_location import unknown_table
 
 _LOWEST, _HIGHEST = -10, 40
 _EDGES = [Fraction(2) ** power for power in range(_LOWEST, _HIGHEST + 1)]

@@ -11,7 +11,7 @@ from discreet.answering.watch_face import WatchFace
 from discreet.core.documenting import Told
 from discreet.core.exact import Number
 from discreet.sql.builder import Table
-from discreet.sql.text import Parameters
+from discreet.sql.reader.query_text import Parameters
 
 
 class CuratorFace(Told, Protocol):

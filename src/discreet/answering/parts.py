@@ -27,8 +27,8 @@ from discreet.ledger import Ledger
 from discreet.mechanisms import Adaptive
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget
 from discreet.sql import Table
-from discreet.sql.people import Found, plan_rows
-from discreet.sql.text import Parameters, wording
+from discreet.sql.coded_rows import Found, plan_rows
+from discreet.sql.reader.query_text import Parameters, wording
 
 Made = TypeVar("Made", bound=RunRelease)
 

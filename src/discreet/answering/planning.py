@@ -16,9 +16,9 @@ from discreet.catalog import Catalog, default_delta
 from discreet.core.exact import Number, read_delta, read_epsilon
 from discreet.errors import BadInput, UnknownName
 from discreet.ledger.charges.release_json import describe
-from discreet.sql.facts import PublicFacts
-from discreet.sql.queries import Reading, read_question
-from discreet.sql.text import Parameters
+from discreet.sql.reader.public_lookup import PublicFacts
+from discreet.sql.reader.queries import Reading, read_question
+from discreet.sql.reader.query_text import Parameters
 
 
 def plan_question(

@@ -10,8 +10,8 @@ from datetime import date
 from discreet.answering.pipeline import cancelled
 from discreet.catalog import Catalog
 from discreet.engines import Engine
-from discreet.sql.queries import Reading, read_question
-from discreet.sql.text import Parameters
+from discreet.sql.reader.queries import Reading, read_question
+from discreet.sql.reader.query_text import Parameters
 
 _MOST = 512
 

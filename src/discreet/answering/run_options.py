@@ -7,7 +7,7 @@ from typing import Annotated, TypedDict
 
 from discreet.core.exact import Number
 from discreet.errors import BadInput
-from discreet.sql.text import Parameters
+from discreet.sql.reader.query_text import Parameters
 
 
 class RunOptions(TypedDict, total=False):

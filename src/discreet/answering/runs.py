@@ -24,7 +24,7 @@ from discreet.core.loss import Neighbours
 from discreet.ledger.charges.release_json import describe
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget, Meter
-from discreet.sql.people import CodedColumn, PeoplesRows
+from discreet.sql.coded_rows import CodedColumn, PeoplesRows
 
 _LEAST_TIME, _TIMES_EXPECTED = 60.0, 4
 """A run that is not made at one go after so many seconds, or so many times what it is expected to take, stops: others wait for its place."""

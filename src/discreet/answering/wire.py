@@ -17,7 +17,7 @@ from discreet.answering.facts import facts_of
 from discreet.answering.shown import Ends, Interval, Shown
 from discreet.core.exact import Number
 from discreet.errors import BadInput
-from discreet.sql.text import Parameters
+from discreet.sql.reader.query_text import Parameters
 
 _DECIMAL = pa.decimal256(60, 0)
 _TYPES = {

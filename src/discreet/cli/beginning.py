@@ -18,7 +18,7 @@ from discreet.engines import look_at
 from discreet.errors import BadInput
 from discreet.ledger import Ledger
 from discreet.ledger.accounts.declared_ledger import begin_books
-from discreet.sql.text import written
+from discreet.sql.reader.query_text import written
 
 Output = Annotated[Path, typer.Option("--output", help="Where to write.")]
 _CATALOG = Path("discreet.toml")

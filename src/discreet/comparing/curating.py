@@ -28,8 +28,8 @@ from discreet.errors import BadInput, DiscreetError, EngineFailure
 from discreet.ledger.chain.entries import AT_HAND
 from discreet.mechanisms import Adaptive, PureAdaptive
 from discreet.noise import SYSTEM_BITS
-from discreet.sql.people import PeoplesRows, plan_rows
-from discreet.sql.text import Parameters
+from discreet.sql.coded_rows import PeoplesRows, plan_rows
+from discreet.sql.reader.query_text import Parameters
 from discreet.synthetic.asking import synthesis, tables_of
 from discreet.synthetic.release import SyntheticRelease
 

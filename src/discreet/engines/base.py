@@ -17,7 +17,7 @@ from discreet.catalog import Network, Type
 from discreet.engines.exact_rows import ExactRows
 from discreet.engines.exact_tables import ExactTables, PartedTables
 from discreet.engines.graphs import ExactGraph
-from discreet.sql.facts import PublicFacts
+from discreet.sql.reader.public_lookup import PublicFacts
 
 Points: TypeAlias = tuple[Type, Sequence[Value | None]]
 """Values of one column, which are public, and their type."""

@@ -27,7 +27,7 @@ from discreet.learning.release import ModelRelease
 from discreet.learning.wanted import check_wanted
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget
 from discreet.sql import Table
-from discreet.sql.people import columns_question
+from discreet.sql.coded_rows import columns_question
 
 
 class LearnsModels(CuratorPart, LearningFace):

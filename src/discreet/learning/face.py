@@ -14,7 +14,7 @@ from discreet.learning.features import Feature
 from discreet.learning.model import Model
 from discreet.learning.moments import Moments
 from discreet.sql.builder import Table
-from discreet.sql.text import Parameters
+from discreet.sql.reader.query_text import Parameters
 
 Kind = TypeVar("Kind", bound=Model)
 

@@ -28,8 +28,8 @@ from discreet.engines import Engine
 from discreet.engines.base import Points
 from discreet.errors import BadInput, TooLarge
 from discreet.sessions.questions import Runs, ends_of, runs_of
-from discreet.sql.conditions import read_condition, type_of
-from discreet.sql.people import PeoplesRows
+from discreet.sql.coded_rows import PeoplesRows
+from discreet.sql.expressions.row_conditions import read_condition, type_of
 
 Mask = NDArray[np.bool_]
 Planning: TypeAlias = Callable[[threading.Event], AbstractContextManager[None]]

@@ -15,8 +15,8 @@ from discreet.answering.runs import TableRun
 from discreet.core.exact import Number
 from discreet.errors import NotAnswered
 from discreet.sql import Table
-from discreet.sql.people import Found, values_question
-from discreet.sql.text import Parameters
+from discreet.sql.coded_rows import Found, values_question
+from discreet.sql.reader.query_text import Parameters
 from discreet.synthetic.asking import SynthesisOptions, method_named, synthesis, tables_of
 from discreet.synthetic.face import SynthesisPlan, SyntheticFace
 from discreet.synthetic.predicting import Predicted, predicted

@@ -15,7 +15,7 @@ from discreet.answering.runs import TableRun
 from discreet.core.number_format import CONFIDENCE
 from discreet.errors import BadInput, UnknownName
 from discreet.sql import Table
-from discreet.sql.people import Found, PeoplesRows, columns_question, plan_rows
+from discreet.sql.coded_rows import Found, PeoplesRows, columns_question, plan_rows
 from discreet.workloads.choosing import Plan
 from discreet.workloads.face import PlannedQueries, TablesFace, TablesPlan, TablesRelease
 from discreet.workloads.regional import Geography, RegionalRelease, planned, regional, widths

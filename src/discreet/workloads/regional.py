@@ -25,8 +25,8 @@ from discreet.core.number_format import CONFIDENCE
 from discreet.errors import BadInput, TooLarge
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget
 from discreet.mechanisms.additive.combinations import Integers
-from discreet.sql.facts import PublicFacts
-from discreet.sql.people import PeoplesRows
+from discreet.sql.coded_rows import PeoplesRows
+from discreet.sql.reader.public_lookup import PublicFacts
 from discreet.workloads.choosing import width_at
 from discreet.workloads.geography import Regions, Tree
 from discreet.workloads.tabulating import different, price_of

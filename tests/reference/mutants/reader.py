@@ -1,9 +1,10 @@
 """Mistakes of the reader: a text would mean other rows than it says."""
 
 from discreet.algebra.query import Kind, Measure
-from discreet.sql import joins, linking, meeting, rows, subqueries
-from discreet.sql.measuring import Measuring
-from discreet.sql.scope import Scope
+from discreet.sql.expressions import subqueries
+from discreet.sql.reader.scope import Scope
+from discreet.sql.relations import join_conditions, join_kinds, joins, row_selects
+from discreet.sql.releases.measures import Measuring
 from tests.reference.mutants.noticing import Mutants, answers_as_duckdb, reads_as_duckdb
 
 MUTANTS = Mutants()
@@ -16,7 +17,7 @@ def joins_that_do_not_name_the_person(patch):
 
 @MUTANTS.caught_by(reads_as_duckdb("SELECT v.person, n.score FROM visits v JOIN notes n ON v.age = n.score"))
 def any_equality_taken_for_a_path_to_the_person(patch):
-    patch.setattr(linking, "_follows_path", lambda ours, theirs: ours is not None and theirs is not None)
+    patch.setattr(join_conditions, "_follows_path", lambda ours, theirs: ours is not None and theirs is not None)
 
 
 @MUTANTS.caught_by(reads_as_duckdb("SELECT person FROM visits WHERE zip IN (SELECT kind FROM events)"))
@@ -26,7 +27,7 @@ def an_in_over_everybody(patch):
 
 @MUTANTS.caught_by(reads_as_duckdb("SELECT person, visit FROM visits v WHERE EXISTS (SELECT 1 FROM events e WHERE e.person = v.person AND e.kind = v.zip)"))  # fmt: skip
 def subqueries_that_forget_what_they_are_linked_by(patch):
-    patch.setattr(meeting, "without_owners", lambda pairs: [])
+    patch.setattr(join_kinds, "without_owners", lambda pairs: [])
 
 
 @MUTANTS.caught_by(reads_as_duckdb("SELECT person, (SELECT COUNT(*) FROM notes n WHERE n.visit = v.visit) AS n FROM visits v"))  # fmt: skip
@@ -52,7 +53,7 @@ def conditions_of_a_left_join_that_drop_its_rows(patch):
 
 @MUTANTS.caught_by(reads_as_duckdb("SELECT v.person, p.sex FROM visits v JOIN people p ON v.person = p.person AND v.cost > p.height"))  # fmt: skip
 def conditions_over_both_sides_that_are_dropped(patch):
-    patch.setattr(meeting, "side_by_side", lambda *given: None)
+    patch.setattr(join_kinds, "side_by_side", lambda *given: None)
 
 
 @MUTANTS.caught_by(reads_as_duckdb("SELECT p.person, (SELECT COUNT(*) FROM visits v WHERE v.person = p.person AND p.height > 0.5) AS n FROM people p"))  # fmt: skip
@@ -67,22 +68,22 @@ def a_count_of_nothing_that_is_null(patch):
 
 @MUTANTS.caught_by(reads_as_duckdb("SELECT v.person, w.floor FROM visits v JOIN wards w ON v.ward = w.ward"))
 def public_keys_that_never_repeat(patch):
-    patch.setattr(meeting, "multiplicity", lambda *given: 1)
+    patch.setattr(join_kinds, "multiplicity", lambda *given: 1)
 
 
 @MUTANTS.caught_by(reads_as_duckdb("SELECT DISTINCT person, amount > 0 AS big FROM events"))
 def rows_that_are_not_distinct(patch):
-    patch.setattr(rows, "distinct_rows", lambda several: several)
+    patch.setattr(row_selects, "distinct_rows", lambda several: several)
 
 
 @MUTANTS.caught_by(reads_as_duckdb("SELECT person, COUNT(*) AS n FROM visits GROUP BY person HAVING COUNT(*) > 1"))
 def having_that_keeps_everybody(patch):
-    patch.setattr(rows, "_keep", lambda *given: None)
+    patch.setattr(row_selects, "_keep", lambda *given: None)
 
 
 @MUTANTS.caught_by(reads_as_duckdb("SELECT person, visit FROM visits v WHERE EXISTS (SELECT 1 FROM wards w WHERE w.ward = v.ward AND w.floor + v.person > v.person + 1)"))  # fmt: skip
 def public_rows_of_which_only_the_first_is_looked_at(patch):
-    patch.setattr(meeting, "multiplicity", lambda *given: 1)
+    patch.setattr(join_kinds, "multiplicity", lambda *given: 1)
 
 
 @MUTANTS.caught_by(answers_as_duckdb("SELECT AVG(cost) AS a FROM visits"))

@@ -12,7 +12,7 @@ from discreet.errors import BadInput
 if TYPE_CHECKING:
     from discreet.api.requests.types import Counts
     from discreet.core.exact import Number
-    from discreet.sql.text import Parameters
+    from discreet.sql.reader.query_text import Parameters
 
 T = TypeVar("T")
 Plan = TypeVar("Plan")

@@ -15,10 +15,10 @@ from discreet.algebra.aggregates import Window
 from discreet.algebra.expressions import Call, Expression, Field, Literal, call, fields_of, moved, over
 from discreet.algebra.relations import Join, Keep, Mark, Relation, Windowed
 from discreet.errors import NotAllowed, UnknownName
-from discreet.sql.places import unknown_name
+from discreet.sql.reader.error_location import unknown_name
 
 if TYPE_CHECKING:
-    from discreet.sql.model import Here, Rows
+    from discreet.sql.reader.reader_model import Here, Rows
 
 OUTER = 10**6
 """Columns of the SELECT around this one are read as positions from here on, and one level further for each level further out."""

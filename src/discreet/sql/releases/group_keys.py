@@ -11,7 +11,7 @@ from discreet.algebra.expressions import Expression
 from discreet.algebra.query import MOST_GROUPS
 from discreet.algebra.value_properties import Value, every_value
 from discreet.errors import NotAllowed, TooLarge
-from discreet.sql.facts import PublicFacts
+from discreet.sql.reader.public_lookup import PublicFacts
 
 MOST_SETS = 64
 

@@ -15,13 +15,13 @@ from discreet.algebra.relations import Scan
 from discreet.catalog import Catalog, Type
 from discreet.catalog.declarations import Column, Table
 from discreet.errors import QueryRefused, UnparsableQuery
-from discreet.sql.expressions import conjuncts, predicate
-from discreet.sql.facts import PublicFacts
-from discreet.sql.model import Context
-from discreet.sql.people import CodedColumn, PeoplesRows
-from discreet.sql.places import places_in
-from discreet.sql.scope import Scope, Source
-from discreet.sql.text import read_text
+from discreet.sql.coded_rows import CodedColumn, PeoplesRows
+from discreet.sql.expressions.row_expressions import conjuncts, predicate
+from discreet.sql.reader.error_location import places_in
+from discreet.sql.reader.public_lookup import PublicFacts
+from discreet.sql.reader.query_text import read_text
+from discreet.sql.reader.reader_model import Context
+from discreet.sql.reader.scope import Scope, Source
 
 _BEFORE, _AFTER = "SELECT 1 FROM coded WHERE (", "\n)"
 _CLAUSES = {"expressions", "from_", "where"}

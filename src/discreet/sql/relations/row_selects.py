@@ -12,14 +12,14 @@ from discreet.algebra.expressions import Expression, Literal, call
 from discreet.algebra.relations import Compute, Keep, PerPerson, Relation, Scan
 from discreet.catalog import Catalog, Table, Type
 from discreet.errors import JoinsPeople, NotAllowed, UnknownName
-from discreet.sql.expressions import conjuncts, expression, predicate, reading
-from discreet.sql.facts import PublicFacts
-from discreet.sql.model import Context, Here, Names, Rows, a_release
-from discreet.sql.personal import aggregates_in, grouped
-from discreet.sql.scope import Scope
-from discreet.sql.sources import check_size, keep_where, open_from
-from discreet.sql.subqueries import Subqueries
-from discreet.sql.windows import sort_keys, window
+from discreet.sql.expressions.person_aggregates import aggregates_in, grouped
+from discreet.sql.expressions.person_windows import sort_keys, window
+from discreet.sql.expressions.row_expressions import conjuncts, expression, predicate, reading
+from discreet.sql.expressions.subqueries import Subqueries
+from discreet.sql.reader.public_lookup import PublicFacts
+from discreet.sql.reader.reader_model import Context, Here, Names, Rows, a_release
+from discreet.sql.reader.scope import Scope
+from discreet.sql.relations.from_clause import check_size, keep_where, open_from
 
 _CLAUSES = {
     "expressions", "from_", "joins", "where", "group", "having", "distinct", "qualify", "with_", "windows",

@@ -12,8 +12,8 @@ from discreet.algebra.expressions import Expression, Literal, call
 from discreet.algebra.registry import spelled
 from discreet.catalog import Type
 from discreet.errors import NotAllowed
-from discreet.sql.model import Here
-from discreet.sql.types import apply, as_type, cast, misfit, unknown
+from discreet.sql.expressions.type_matching import apply, as_type, cast, misfit, unknown
+from discreet.sql.reader.reader_model import Here
 
 Rule: TypeAlias = Callable[[Any, Here], Expression]
 _PARTS = {

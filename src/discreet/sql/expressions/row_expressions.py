@@ -15,11 +15,21 @@ from discreet.algebra.expressions import Expression, Literal, call
 from discreet.algebra.value_properties import LARGEST_INTEGER
 from discreet.catalog import Type
 from discreet.errors import NotAllowed, TooLarge
-from discreet.sql.days import DAYS
-from discreet.sql.model import Context, Here, Names
-from discreet.sql.places import refused_at
-from discreet.sql.scope import Scope
-from discreet.sql.types import CASTS_KNOWN, apply, as_type, cast, condition, is_null, misfit, together, unknown
+from discreet.sql.expressions.date_expressions import DAYS
+from discreet.sql.expressions.type_matching import (
+    CASTS_KNOWN,
+    apply,
+    as_type,
+    cast,
+    condition,
+    is_null,
+    misfit,
+    together,
+    unknown,
+)
+from discreet.sql.reader.error_location import refused_at
+from discreet.sql.reader.reader_model import Context, Here, Names
+from discreet.sql.reader.scope import Scope
 
 Rule: TypeAlias = Callable[[Any, Here], Expression]
 CASTS = {

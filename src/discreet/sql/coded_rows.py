@@ -19,13 +19,13 @@ from discreet.algebra.value_properties import Value
 from discreet.catalog import Catalog, Type
 from discreet.core.exact import read_count
 from discreet.errors import BadInput, NeedsValues, NotAllowed, UnknownName
-from discreet.sql.facts import PublicFacts
-from discreet.sql.grouping import values_of
-from discreet.sql.limits import limits_of, tightened
-from discreet.sql.model import Rows
-from discreet.sql.places import unknown_table
-from discreet.sql.queries import read_people
-from discreet.sql.text import Parameters
+from discreet.sql.reader.contribution_options import limits_of, tightened
+from discreet.sql.reader.error_location import unknown_table
+from discreet.sql.reader.public_lookup import PublicFacts
+from discreet.sql.reader.queries import read_people
+from discreet.sql.reader.query_text import Parameters
+from discreet.sql.reader.reader_model import Rows
+from discreet.sql.releases.group_keys import values_of
 
 MOST_VALUES = 256
 """Of a column whose values stand for themselves, unless they are declared one by one: a byte each."""

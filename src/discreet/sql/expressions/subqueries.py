@@ -13,8 +13,12 @@ from discreet.algebra.expressions import Expression, Literal, call, moved
 from discreet.algebra.relations import How, Join, PerPerson, Relation
 from discreet.catalog import Type
 from discreet.errors import JoinsPeople, NotAllowed
-from discreet.sql.expressions import conjuncts, predicate
-from discreet.sql.linking import (
+from discreet.sql.expressions.person_aggregates import aggregate, aggregates_in, fresh_aggregate
+from discreet.sql.expressions.row_expressions import conjuncts, predicate
+from discreet.sql.expressions.type_matching import apply
+from discreet.sql.reader.reader_model import Context, Here, Names, Released
+from discreet.sql.reader.scope import OUTER, Scope, Source, positions
+from discreet.sql.relations.join_conditions import (
     Pair,
     Parts,
     names_the_person,
@@ -24,11 +28,7 @@ from discreet.sql.linking import (
     with_field,
     without_owners,
 )
-from discreet.sql.meeting import joined, marked, multiplicity
-from discreet.sql.model import Context, Here, Names, Released
-from discreet.sql.personal import aggregate, aggregates_in, fresh_aggregate
-from discreet.sql.scope import OUTER, Scope, Source, positions
-from discreet.sql.types import apply
+from discreet.sql.relations.join_kinds import joined, marked, multiplicity
 
 Opening: TypeAlias = Callable[[exp.Select, Names, Context, Scope | None], Scope]
 """FROM and joins of a SELECT as a scope within another."""

@@ -13,16 +13,16 @@ from discreet.algebra.query import Choose, Key, Kind, Measure, Question
 from discreet.algebra.released_expressions import After, ColumnOf, Grouping, KeyOf, Release, Select, Sorted, View
 from discreet.catalog import Type
 from discreet.errors import NotAllowed, TooLarge
-from discreet.sql.afterwards import AfterReader, Computed, has_aggregate
-from discreet.sql.expressions import expression
-from discreet.sql.grouping import sets_of, values_of
-from discreet.sql.limits import limits_of, tightened
-from discreet.sql.measuring import Measuring
-from discreet.sql.model import Context, Names, Released
-from discreet.sql.rows import named_in_select
-from discreet.sql.scope import Scope
-from discreet.sql.sources import keep_where, open_from
-from discreet.sql.text import Options
+from discreet.sql.expressions.postprocessing_expressions import AfterReader, Computed, has_aggregate
+from discreet.sql.expressions.row_expressions import expression
+from discreet.sql.reader.contribution_options import limits_of, tightened
+from discreet.sql.reader.query_text import Options
+from discreet.sql.reader.reader_model import Context, Names, Released
+from discreet.sql.reader.scope import Scope
+from discreet.sql.relations.from_clause import keep_where, open_from
+from discreet.sql.relations.row_selects import named_in_select
+from discreet.sql.releases.group_keys import sets_of, values_of
+from discreet.sql.releases.measures import Measuring
 
 _CLAUSES = {"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "with_", "kind", "hint"}
 _LONGEST_LIMIT = 12

@@ -15,10 +15,10 @@ from discreet.algebra.relations import PerPerson
 from discreet.algebra.value_properties import Facts
 from discreet.catalog import Type
 from discreet.errors import NotAllowed, UnknownName
-from discreet.sql.expressions import only, spoken
-from discreet.sql.model import Context, Here
-from discreet.sql.scope import Scope, all_of
-from discreet.sql.types import condition
+from discreet.sql.expressions.row_expressions import only, spoken
+from discreet.sql.expressions.type_matching import condition
+from discreet.sql.reader.reader_model import Context, Here
+from discreet.sql.reader.scope import Scope, all_of
 
 _FOLDS: dict[type[exp.Expr], Fold] = {
     exp.Sum: Fold.SUM, exp.Avg: Fold.AVERAGE, exp.Min: Fold.LEAST, exp.Max: Fold.LARGEST,

@@ -9,10 +9,10 @@ from sqlglot import exp
 from discreet.algebra.released_expressions import After, ColumnOf, Folded, Pairs, Select, Stacked, View
 from discreet.catalog import Type
 from discreet.errors import NotAllowed, UnknownName
-from discreet.sql.afterwards import FOLDS, AfterReader, Computed
-from discreet.sql.model import Released
-from discreet.sql.places import unknown_name
-from discreet.sql.releases import check_clauses, limit_of, named_outputs, ordered, sorted_view
+from discreet.sql.expressions.postprocessing_expressions import FOLDS, AfterReader, Computed
+from discreet.sql.reader.error_location import unknown_name
+from discreet.sql.reader.reader_model import Released
+from discreet.sql.releases.release_select import check_clauses, limit_of, named_outputs, ordered, sorted_view
 
 _CLAUSES = {"expressions", "from_", "joins", "where", "group", "having", "order", "limit", "with_", "kind", "hint"}
 

@@ -8,7 +8,7 @@ from discreet.algebra.query import Limits
 from discreet.algebra.relations import Compute, Join, Keep, Mark, Relation, Scan, Stack
 from discreet.catalog import Catalog, Table
 from discreet.errors import NotAllowed
-from discreet.sql.text import Options
+from discreet.sql.reader.query_text import Options
 
 
 def limits_of(rows: Relation, options: Options, catalog: Catalog, *, has_keys: bool) -> Limits:

@@ -8,10 +8,10 @@ from discreet.algebra.expressions import Expression, Field, Literal, call
 from discreet.algebra.relations import Compute, Keep, Mark, Relation, Stack
 from discreet.catalog import Type
 from discreet.errors import JoinsPeople, NotAllowed
-from discreet.sql.model import Context, Rows, a_release
-from discreet.sql.rows import distinct_rows
-from discreet.sql.scope import all_of
-from discreet.sql.types import is_null, real
+from discreet.sql.expressions.type_matching import is_null, real
+from discreet.sql.reader.reader_model import Context, Rows, a_release
+from discreet.sql.reader.scope import all_of
+from discreet.sql.relations.row_selects import distinct_rows
 
 
 def read_sets(query: exp.SetOperation, left: Rows, right: Rows, _context: Context) -> Rows:

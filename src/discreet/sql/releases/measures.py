@@ -15,7 +15,7 @@ from discreet.algebra.relations import Relation
 from discreet.algebra.released_expressions import Estimate
 from discreet.catalog import Type
 from discreet.errors import BadProbability, NotAllowed, TooLarge
-from discreet.sql.afterwards import Computed
+from discreet.sql.expressions.postprocessing_expressions import Computed
 
 EXTREME = Fraction(1, 100)
 """MIN and MAX are the quantiles this far from the ends."""

@@ -9,11 +9,11 @@ from sqlglot import exp
 from discreet.algebra.relations import Join, Mark, Relation, Scan, Stack
 from discreet.algebra.table_scan import scan
 from discreet.errors import NotAllowed, TooLarge, UnknownName
-from discreet.sql.expressions import conjuncts, predicate
-from discreet.sql.joins import Asked, can_meet, join
-from discreet.sql.model import Context, Names, Released, Rows
-from discreet.sql.places import refused_at, unknown_table
-from discreet.sql.scope import Scope, Source
+from discreet.sql.expressions.row_expressions import conjuncts, predicate
+from discreet.sql.reader.error_location import refused_at, unknown_table
+from discreet.sql.reader.reader_model import Context, Names, Released, Rows
+from discreet.sql.reader.scope import Scope, Source
+from discreet.sql.relations.joins import Asked, can_meet, join
 
 _MOST_NODES = 500
 """The most relations in one tree."""

@@ -19,7 +19,7 @@ from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]  # mad
 from discreet.catalog.timestamps import in_utc, timestamp_text
 from discreet.errors import BadInput, NotAllowed, TooLarge, UnknownName, UnparsableQuery
 from discreet.sql.builder import quote
-from discreet.sql.places import forget_places, span_of_error
+from discreet.sql.reader.error_location import forget_places, span_of_error
 
 Parameters: TypeAlias = Sequence[Any] | Mapping[str, Any]
 Query: TypeAlias = exp.Select | exp.SetOperation

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from discreet.algebra.expressions import Expression, Field, call, moved
 from discreet.algebra.relations import How, Join
-from discreet.sql.linking import Pair, Parts, refuse_further, side_by_side, with_field, without_owners
-from discreet.sql.model import Context
-from discreet.sql.scope import OUTER, Scope, all_of
+from discreet.sql.reader.reader_model import Context
+from discreet.sql.reader.scope import OUTER, Scope, all_of
+from discreet.sql.relations.join_conditions import Pair, Parts, refuse_further, side_by_side, with_field, without_owners
 
 
 def joined(left: Scope, right: Scope, how: How, parts: Parts, context: Context, *, keeps_left: bool) -> Join:

@@ -11,17 +11,17 @@ from sqlglot import exp
 from discreet.algebra.expressions import Expression, moved
 from discreet.algebra.relations import How
 from discreet.errors import JoinsPeople, NotAllowed, UnknownName
-from discreet.sql.expressions import conjuncts, predicate
-from discreet.sql.linking import (
+from discreet.sql.expressions.row_expressions import conjuncts, predicate
+from discreet.sql.expressions.type_matching import apply
+from discreet.sql.reader.reader_model import Context, Names
+from discreet.sql.reader.scope import MOST_COVERS, OUTER, Scope
+from discreet.sql.relations.join_conditions import (
     Pair,
     names_the_person,
     refuse_further,
     split,
 )
-from discreet.sql.meeting import joined, marked
-from discreet.sql.model import Context, Names
-from discreet.sql.scope import MOST_COVERS, OUTER, Scope
-from discreet.sql.types import apply
+from discreet.sql.relations.join_kinds import joined, marked
 
 SPECIAL = (exp.Exists, exp.Subquery, exp.Select, exp.Window)
 

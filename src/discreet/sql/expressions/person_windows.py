@@ -9,10 +9,10 @@ from sqlglot import exp
 from discreet.algebra.aggregates import Aggregate, Frame, Order, Place, Window
 from discreet.algebra.expressions import Expression, call
 from discreet.errors import JoinsPeople, NotAllowed, UnknownName
-from discreet.sql.expressions import only
-from discreet.sql.model import Here
-from discreet.sql.personal import aggregate, fresh_aggregate
-from discreet.sql.types import unknown
+from discreet.sql.expressions.person_aggregates import aggregate, fresh_aggregate
+from discreet.sql.expressions.row_expressions import only
+from discreet.sql.expressions.type_matching import unknown
+from discreet.sql.reader.reader_model import Here
 
 _PLACES: dict[type[exp.Expr], Place] = {
     exp.RowNumber: Place.ROW_NUMBER, exp.Rank: Place.RANK, exp.DenseRank: Place.DENSE_RANK, exp.Ntile: Place.NTILE,

@@ -10,7 +10,7 @@ from sqlglot import exp
 from discreet.algebra.released_expressions import After, Apply, Constant, Over
 from discreet.catalog import Type
 from discreet.errors import NotAllowed, TooLarge
-from discreet.sql.places import refused_at
+from discreet.sql.reader.error_location import refused_at
 
 _OPERATORS: dict[type[exp.Expr], str] = {
     exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.IntDiv: "//", exp.Mod: "%", exp.Neg: "neg",

@@ -12,7 +12,7 @@ from discreet.algebra.expressions import Call, Expression, Field, fields_of, mov
 from discreet.algebra.relations import Compute, Join, Keep, Mark, Relation, Scan, Windowed
 from discreet.catalog import Table
 from discreet.errors import NotAllowed
-from discreet.sql.scope import OUTER, Scope, all_of, mapped
+from discreet.sql.reader.scope import OUTER, Scope, all_of, mapped
 
 Pair = tuple[Expression, Expression]
 """What must be equal: an expression of the outer side alone, and one of the inner side alone."""

@@ -13,15 +13,15 @@ from discreet.algebra.query import Question
 from discreet.algebra.released_expressions import View
 from discreet.catalog import Catalog
 from discreet.errors import NotAllowed, TooLarge
-from discreet.sql.facts import PublicFacts
-from discreet.sql.model import Context, IsRelease, Names, Released, Rows
-from discreet.sql.places import places_in
-from discreet.sql.releases import limit_of, ordered, read_release, sorted_view
-from discreet.sql.rows import context_of, is_grouped, read_rows
-from discreet.sql.scope import Scope
-from discreet.sql.sets import read_sets
-from discreet.sql.text import Options, Parameters, Text, read_text
-from discreet.sql.views import RowReader, Source, read_view, stacked
+from discreet.sql.reader.error_location import places_in
+from discreet.sql.reader.public_lookup import PublicFacts
+from discreet.sql.reader.query_text import Options, Parameters, Text, read_text
+from discreet.sql.reader.reader_model import Context, IsRelease, Names, Released, Rows
+from discreet.sql.reader.scope import Scope
+from discreet.sql.relations.row_selects import context_of, is_grouped, read_rows
+from discreet.sql.relations.set_operations import read_sets
+from discreet.sql.releases.release_select import limit_of, ordered, read_release, sorted_view
+from discreet.sql.releases.released_views import RowReader, Source, read_view, stacked
 
 MOST_QUESTIONS = 16
 _DEEPEST = 40

@@ -15,10 +15,10 @@ from discreet.algebra.query import Question
 from discreet.algebra.relations import Relation
 from discreet.catalog import Catalog, Table, Type
 from discreet.errors import NotAllowed
-from discreet.sql.facts import PublicFacts
+from discreet.sql.reader.public_lookup import PublicFacts
 
 if TYPE_CHECKING:
-    from discreet.sql.scope import Scope
+    from discreet.sql.reader.scope import Scope
 
 
 @dataclass(frozen=True)

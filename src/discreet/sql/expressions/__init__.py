@@ -1,0 +1,1 @@
+"""SQL expressions as expressions of the algebra."""

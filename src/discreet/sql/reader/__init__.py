@@ -1,0 +1,1 @@
+"""The text of a query, its scopes, and the algebra that it becomes."""

@@ -1,0 +1,1 @@
+"""FROM, JOIN, set operations and SELECTs that stay rows."""
