@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.report import table, where, write_section
 from discreet import graphs
-from discreet.engines.triangle_program import bounded_triangles
+from discreet.engines.graphs.triangle_program import bounded_triangles
 from discreet.graphs.rumours import largest_share
 from discreet.mechanisms import Laplace
 from discreet.samples.friends import friendships

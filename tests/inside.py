@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from discreet.engines.kernel import Statement
+from discreet.engines.sqlgen.kernel import Statement
 from tests.sql.checking import groups, run
 
 FOREVER = "SELECT count(*) FROM range(1000000000) a, range(1000000) b WHERE a.range + b.range = 7"

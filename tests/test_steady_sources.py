@@ -126,7 +126,7 @@ def test_files_that_change_their_tables_are_another_source_and_tables_that_chang
 def test_what_is_in_a_source_is_read_once_and_not_at_every_opening(config, monkeypatch):
     with open_curator(config):
         pass
-    monkeypatch.setattr("discreet.engines.standing._content", lambda _: pytest.fail("read again"))
+    monkeypatch.setattr("discreet.engines.sources.source_fingerprint._content", lambda _: pytest.fail("read again"))
     with open_curator(config):
         pass
 

@@ -6,7 +6,7 @@ from discreet.answering.domain import Column, Domain
 from discreet.answering.looking import Run
 from discreet.answering.summing import Summing
 from discreet.core.loss import Neighbours
-from discreet.engines.arrays import CodedArray
+from discreet.engines.tables.array_tables import CodedArray
 from discreet.mechanisms import Adaptive
 from discreet.mechanisms.adaptive_budget import Meter
 from discreet.noise import SYSTEM_BITS

@@ -11,7 +11,7 @@ import pytest
 from discreet.algebra.aggregates import MOST_DISTINCT
 from discreet.answering.effort import seconds_of
 from discreet.catalog import parse_catalog
-from discreet.engines.kernel import groupings
+from discreet.engines.sqlgen.kernel import groupings
 from discreet.errors import TooLarge
 from tests.opening import open_curator
 

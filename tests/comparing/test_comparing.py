@@ -14,7 +14,7 @@ from discreet.comparing.counted import CountedRows
 from discreet.comparing.curating import DELTA, NOT_PRIVATE, Compared
 from discreet.comparing.distances import MOST_TABLES, resampled, tables_of
 from discreet.core.loss import Neighbours
-from discreet.engines.arrays import CodedArray
+from discreet.engines.tables.array_tables import CodedArray
 from discreet.errors import BadInput, EngineFailure, NameTaken, NotAnswered, UnknownName
 from discreet.ledger import verify
 from discreet.workloads import marginals

@@ -12,7 +12,7 @@ from discreet.algebra.query import Key, Kind, Limits, Measure, Question
 from discreet.algebra.table_scan import scan
 from discreet.catalog import Type, parse_catalog
 from discreet.engines import DuckEngine
-from discreet.engines.render import Renderer
+from discreet.engines.sqlgen.render import Renderer
 
 CATALOG = parse_catalog("""
 [source]

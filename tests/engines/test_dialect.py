@@ -10,7 +10,7 @@ import pytest
 
 from discreet.algebra.grid_steps import Steps
 from discreet.catalog import Type
-from discreet.engines.dialects import duckdb as dialect
+from discreet.engines.sqlgen.dialects import duckdb as dialect
 
 CONNECTION = duckdb.connect()
 STEPS = [

@@ -10,9 +10,10 @@ from discreet.algebra.expressions import Literal, call
 from discreet.algebra.query import Key, Kind, Measure
 from discreet.algebra.relations import Compute
 from discreet.catalog import Type
-from discreet.engines import Engine, duck
-from discreet.engines.kernel import Grouping, Statement
-from discreet.engines.watch import Watch
+from discreet.engines import Engine
+from discreet.engines.duckdb import duck_engine
+from discreet.engines.duckdb.watchdog import Watch
+from discreet.engines.sqlgen.kernel import Grouping, Statement
 from discreet.errors import Cancelled, EngineFailure, NotAllowed, TooLarge
 from tests.engines.small import COST, WARD, asked, cells, opened, question, scanned, text, whole
 
@@ -30,13 +31,13 @@ def engine():
 @pytest.fixture
 def endless(monkeypatch):
     """Questions about visits take for ever; others do not."""
-    write = duck.groupings
+    write = duck_engine.groupings
 
     def writing(asked, *, salt):
         written = write(asked, salt=salt)
         return [Grouping((), False, Statement(FOREVER, {}, ()), {})] if "visits" in written[0].integers.sql else written
 
-    monkeypatch.setattr(duck, "groupings", writing)
+    monkeypatch.setattr(duck_engine, "groupings", writing)
 
 
 def visits():
@@ -85,7 +86,7 @@ def test_binding_reads_no_protected_row(engine):
 
 def test_a_statement_that_the_engine_refuses_is_refused_before_any_charge(engine, monkeypatch):
     monkeypatch.setattr(
-        duck, "groupings", lambda asked, *, salt: [Grouping((), False, Statement("SELECT nothing", {}, ()), {})]
+        duck_engine, "groupings", lambda asked, *, salt: [Grouping((), False, Statement("SELECT nothing", {}, ()), {})]
     )
     with pytest.raises(NotAllowed, match="types"):
         engine.bind(visits())
@@ -112,7 +113,7 @@ def test_nobody_waits_for_a_statement_that_takes_long_to_prepare(engine):
 
 def test_a_failure_is_one_sentence_and_has_no_cause(engine, monkeypatch):
     monkeypatch.setattr(
-        duck,
+        duck_engine,
         "groupings",
         lambda asked, *, salt: [Grouping((), False, Statement("SELECT CAST('secret' AS BIGINT)", {}, ()), {})],
     )
@@ -134,7 +135,7 @@ def test_a_question_that_takes_too_long_fails(engine, endless):
 
 
 def test_the_clock_is_looked_at_however_long_a_question_takes(engine, endless, monkeypatch):
-    monkeypatch.setattr("discreet.engines.watch._IDLE", 0.05)
+    monkeypatch.setattr("discreet.engines.duckdb.watchdog._IDLE", 0.05)
     engine._watch = Watch(seconds=0.5)
     with pytest.raises(EngineFailure):
         engine.run(visits())
@@ -209,7 +210,7 @@ def test_few_groups_and_many_are_read_alike(engine, monkeypatch):
             rows=4,
         )
         (small,) = engine.run(few)
-        monkeypatch.setattr(duck, "_FEW", 0)
+        monkeypatch.setattr(duck_engine, "_FEW", 0)
         (large,) = engine.run(few)
         monkeypatch.undo()
         assert [key.type for key in small.keys] == [key.type for key in large.keys]

@@ -16,7 +16,7 @@ from discreet.algebra.table_scan import scan
 from discreet.catalog import parse_catalog
 from discreet.engines import DuckEngine
 from discreet.engines.exact_rows import whole as whole_numbers
-from discreet.engines.kernel import groupings
+from discreet.engines.sqlgen.kernel import groupings
 from tests.engines.small import (
     COST,
     PERSON,

@@ -12,10 +12,10 @@ from discreet.algebra.expressions import call
 from discreet.algebra.relations import Compute, How, Join, Keep, PerPerson, Windowed
 from discreet.answering.leaving import Departure
 from discreet.curator import Asking
-from discreet.engines import public
-from discreet.engines.public import PublicTables
-from discreet.engines.render import prepared
-from discreet.engines.watch import Watch
+from discreet.engines.duckdb import public_tables
+from discreet.engines.duckdb.public_tables import PublicTables
+from discreet.engines.duckdb.watchdog import Watch
+from discreet.engines.sqlgen.render import prepared
 from discreet.errors import Cancelled, TooLarge
 from discreet.samples import write_clinic
 from tests.engines.small import CATALOG, WARD, asked, opened, scanned, text, values, whole, window
@@ -228,7 +228,7 @@ SLOW = "SELECT count(*) FROM range(10000000000) AS a(x), range(100) AS b(y) WHER
 
 
 def test_what_takes_too_long_is_refused_by_name_and_can_be_taken_back(engine, monkeypatch):
-    monkeypatch.setattr(public, "checked", lambda sql: SLOW)
+    monkeypatch.setattr(public_tables, "checked", lambda sql: SLOW)
     tables = PublicTables(engine._data, Watch(seconds=0.2))
     with pytest.raises(TooLarge):
         tables.rows(CATALOG.tables["wards"])

@@ -10,9 +10,9 @@ from discreet.algebra.grid_steps import steps_for
 from discreet.algebra.query import Key
 from discreet.algebra.relations import Compute, How, Join, Keep, Mark, PerPerson, Stack, Windowed
 from discreet.catalog import Type
-from discreet.engines.kernel import groupings
-from discreet.engines.levels import LONGEST_CONDITION
-from discreet.engines.render import Renderer
+from discreet.engines.sqlgen.common_subexpressions import LONGEST_CONDITION
+from discreet.engines.sqlgen.kernel import groupings
+from discreet.engines.sqlgen.render import Renderer
 from discreet.errors import TooLarge
 from tests.engines.small import (
     COST,

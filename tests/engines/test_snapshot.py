@@ -11,7 +11,7 @@ import pytest
 
 from discreet.catalog import parse_catalog
 from discreet.engines import DuckEngine
-from discreet.engines.snapshot import empty_tables, open_snapshot
+from discreet.engines.duckdb.snapshot import empty_tables, open_snapshot
 from tests.engines.small import CATALOG, VISITS, frames, opened
 from tests.reference.snapshot import read_snapshot, snapshot_of
 from tests.reference.worlds import random_world

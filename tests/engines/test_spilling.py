@@ -1,6 +1,6 @@
 """Spilled rows: each open snapshot has a folder of its own, and what a killed process left is removed."""
 
-from discreet.engines.spilling import Spill
+from discreet.engines.duckdb.spill_folder import Spill
 
 
 def test_two_that_are_open_at_once_have_folders_of_their_own_and_what_was_left_is_removed(tmp_path):

@@ -11,8 +11,8 @@ import pytest
 
 from discreet.catalog import parse_catalog
 from discreet.engines import DuckEngine
-from discreet.engines.arrays import CodedArray
-from discreet.engines.residuals import Curve, Residuals, Score, Split
+from discreet.engines.tables.array_tables import CodedArray
+from discreet.engines.tables.residual_sums import Curve, Residuals, Score, Split
 from discreet.errors import EngineFailure
 from discreet.sql.coded_rows import plan_rows
 from tests.engines.small import D

@@ -7,7 +7,7 @@ import pytest
 
 from discreet import graphs
 from discreet.accounting import Account
-from discreet.engines.graphs import ExactGraph
+from discreet.engines.graphs.exact_graphs import ExactGraph
 from discreet.errors import BudgetExceeded, DiscreetError
 from discreet.graphs import question
 from discreet.graphs.rumours import largest_share, made_up

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from discreet.engines.graphs import ExactGraph
+from discreet.engines.graphs.exact_graphs import ExactGraph
 from discreet.errors import ScaleOutOfRange, TooLarge
 from discreet.graphs.graph import Privacy
 from discreet.graphs.mixing import group_edges

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from discreet.engines.graphs import ExactGraph
-from discreet.engines.pivoting import largest_value
-from discreet.engines.triangle_program import _GRID, _dual, _sums, _within_bounds, bounded_triangles
+from discreet.engines.graphs.exact_graphs import ExactGraph
+from discreet.engines.graphs.pivoting import largest_value
+from discreet.engines.graphs.triangle_program import _GRID, _dual, _sums, _within_bounds, bounded_triangles
 from discreet.errors import OutOfTime
 from discreet.samples.friends import friendships
 
@@ -223,6 +223,6 @@ def test_common_neighbours_are_the_same_however_they_are_counted(monkeypatch):
     edges = friendships(400, seed=5)
     counted = []
     for few in (0, 10**9):
-        monkeypatch.setattr("discreet.engines.graphs._FEW", few)
+        monkeypatch.setattr("discreet.engines.graphs.exact_graphs._FEW", few)
         counted.append(read(edges, range(400)).triangles_and_local())
     assert counted[0] == counted[1]

@@ -13,7 +13,7 @@ import pytest
 
 from discreet.catalog import parse_catalog
 from discreet.curator import Asking
-from discreet.engines.tables import CodedRows
+from discreet.engines.tables.coded_tables import CodedRows
 from discreet.errors import DiscreetError, EngineFailure
 from discreet.learning import LogisticRegression, NaiveBayes, Number
 from discreet.learning.release import ModelRelease

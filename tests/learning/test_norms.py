@@ -10,7 +10,7 @@ import pytest
 from discreet.answering.design import IMPURITY, LARGEST_WEIGHT, SCALE, WHOLE, Attribute, Design, impurity
 from discreet.answering.domain import Column, Domain
 from discreet.core.loss import Neighbours
-from discreet.engines.residuals import Split
+from discreet.engines.tables.residual_sums import Split
 from discreet.errors import BadInput
 from discreet.mechanisms import Exponential, Gaussian, PermuteAndFlip, PureAdaptive
 from tests.answering.counted import measuring

@@ -10,10 +10,10 @@ import pytest
 from discreet.answering.design import SCALE, Attribute, Design
 from discreet.answering.domain import Column, Domain
 from discreet.core.loss import Neighbours
-from discreet.engines.arrays import CodedArray
-from discreet.engines.kernel import Statement
-from discreet.engines.residuals import Residuals, Score, Split
-from discreet.engines.tables import CodedRows
+from discreet.engines.sqlgen.kernel import Statement
+from discreet.engines.tables.array_tables import CodedArray
+from discreet.engines.tables.coded_tables import CodedRows
+from discreet.engines.tables.residual_sums import Residuals, Score, Split
 
 SIZES = (16, 9, 2, 42, 300, 3)
 NAMES = "abcdey"

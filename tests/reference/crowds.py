@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from discreet.algebra.query import Kind, Question
 from discreet.catalog import Catalog, Table, Type
-from discreet.engines import DuckEngine, snapshot
+from discreet.engines import DuckEngine
+from discreet.engines.duckdb import snapshot
 from tests.reference.comparing import SALT, Cells, from_exact_rows
 from tests.reference.worlds import _ARROW, _RAW, EXTREMES
 

@@ -26,7 +26,7 @@ from discreet.answering.run_release import RunRelease
 from discreet.answering.transcript import Step, Transcript, about
 from discreet.catalog import load_catalog
 from discreet.engines import with_public_columns
-from discreet.engines.snapshot import look_at_source, open_snapshot
+from discreet.engines.duckdb.snapshot import look_at_source, open_snapshot
 from discreet.learning import LogisticRegression
 from discreet.ledger import Ledger, Request, verify
 from discreet.ledger.accounts.account_rows import load_all, save

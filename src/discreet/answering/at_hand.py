@@ -14,7 +14,7 @@ from discreet.answering.looking import Run
 from discreet.answering.steps import NoSteps
 from discreet.answering.summing import Summing
 from discreet.answering.transcript import Transcript
-from discreet.engines.arrays import CodedArray
+from discreet.engines.tables.array_tables import CodedArray
 from discreet.ledger.charges.release_json import describe
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget, Meter
 from discreet.noise import SYSTEM_BITS, RandomBits

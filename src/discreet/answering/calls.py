@@ -34,7 +34,7 @@ def in_expression(expression: Expression) -> float:
 def in_condition(condition: Expression, *relations: Relation, is_between: bool = False) -> float:
     """The most nanoseconds that a condition over the columns of these relations takes for one row, or one pair.
 
-    What is too heavy to be moved stays where it is (`engines/weights.py`); between two sides (`is_between`) arguments are still repeated.
+    What is too heavy to be moved stays where it is (`engines/sqlgen/condition_size.py`); between two sides (`is_between`) arguments are still repeated.
     """
     heavy = is_heavy([condition], *relations)
     if heavy and not is_between:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from discreet.answering.domain import Domain
 from discreet.answering.measurer import Counts, Measurer
 from discreet.core.loss import Neighbours
-from discreet.engines.residuals import Curve, Partition, Residuals, Score, Split
+from discreet.engines.tables.residual_sums import Curve, Partition, Residuals, Score, Split
 from discreet.errors import BadInput, TooLarge
 from discreet.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip
 

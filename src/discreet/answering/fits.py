@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from discreet.answering.domain import Domain
-from discreet.engines.residuals import LARGEST_SCORE, Partition, Residuals, Score, Split
+from discreet.engines.tables.residual_sums import LARGEST_SCORE, Partition, Residuals, Score, Split
 from discreet.errors import BadInput
 
 

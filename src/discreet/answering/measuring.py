@@ -25,7 +25,7 @@ from discreet.mechanisms.choice.above_threshold import Watch
 from discreet.noise import SYSTEM_BITS
 
 if TYPE_CHECKING:
-    from discreet.engines.exact_tables import ExactTables
+    from discreet.engines.tables.exact_tables import ExactTables
 
 LARGEST_WEIGHT = 1_000
 _LARGEST_ESTIMATE = 2**50

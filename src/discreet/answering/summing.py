@@ -18,7 +18,7 @@ from discreet.answering.measuring import Measuring
 from discreet.answering.transcript import about
 from discreet.core.exact import exact, root_above
 from discreet.core.loss import Neighbours
-from discreet.engines.residuals import Partition, Residuals, Score, Split
+from discreet.engines.tables.residual_sums import Partition, Residuals, Score, Split
 from discreet.errors import BadInput
 from discreet.mechanisms import Exponential, Gaussian, Laplace, Mechanism, PermuteAndFlip
 

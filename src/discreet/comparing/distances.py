@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from discreet.answering.domain import MOST_CELLS, Columns, Domain
 from discreet.comparing.counted import CountedRows
-from discreet.engines.exact_tables import Counts
+from discreet.engines.tables.exact_tables import Counts
 
 WIDTHS = (1, 2, 3)
 MOST_TABLES, MOST_COLUMNS = 100, 32

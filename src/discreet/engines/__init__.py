@@ -1,15 +1,15 @@
 """A question to exact integers: the protocol of engines, and DuckDB behind it."""
 
-from discreet.engines.base import Engine
-from discreet.engines.duck import DuckEngine
-from discreet.engines.fitting import ColumnFit, TableFit, fits
-from discreet.engines.levels import mentions
-from discreet.engines.looking import look_at
-from discreet.engines.places import Places
-from discreet.engines.snapshot import Tell, look_at_source
-from discreet.engines.sources import with_public_columns
-from discreet.engines.standing import Standing, first_fingerprint, place_of
-from discreet.engines.weights import is_heavy
+from discreet.concurrency.fair_semaphore import Places
+from discreet.engines.duckdb.duck_engine import DuckEngine
+from discreet.engines.duckdb.snapshot import Tell, look_at_source
+from discreet.engines.engine import Engine
+from discreet.engines.sources.catalog_fit import ColumnFit, TableFit, fits
+from discreet.engines.sources.file_profile import look_at
+from discreet.engines.sources.row_sources import with_public_columns
+from discreet.engines.sources.source_fingerprint import Standing, first_fingerprint, place_of
+from discreet.engines.sqlgen.common_subexpressions import mentions
+from discreet.engines.sqlgen.condition_size import is_heavy
 
 __all__ = [
     "ColumnFit",

@@ -12,7 +12,7 @@ import numpy as np
 from discreet.core.exact import Number, read_epsilon
 from discreet.core.loss import Loss
 from discreet.core.number_format import CONFIDENCE
-from discreet.engines.graphs import ExactGraph
+from discreet.engines.graphs.exact_graphs import ExactGraph
 from discreet.errors import BadInput
 from discreet.graphs.graph import Graph, GraphStatistic, Privacy, read_graph, read_max_degree, read_privacy
 from discreet.graphs.question import Drawn, GraphQuestion, answered

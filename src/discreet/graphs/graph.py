@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any, Self
 
 from discreet.core.exact import read_count
-from discreet.engines.graphs import ExactGraph, new_salt
+from discreet.engines.graphs.exact_graphs import ExactGraph, new_salt
 from discreet.errors import BadData, BadInput
 from discreet.mechanisms.statistics.bounded import Account
 from discreet.mechanisms.statistics.statistic import Statistic

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from discreet.core.exact import Number, read_epsilon, read_level
 from discreet.core.loss import Loss
 from discreet.core.number_format import CONFIDENCE
-from discreet.engines.graphs import ExactGraph
+from discreet.engines.graphs.exact_graphs import ExactGraph
 from discreet.errors import BadInput, TooLarge
 from discreet.graphs.counting import CUT
 from discreet.graphs.graph import Graph, Privacy, read_graph, read_max_degree, read_privacy

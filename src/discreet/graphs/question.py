@@ -10,7 +10,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import Any, ClassVar, Generic, TypeVar
 
-from discreet.engines.graphs import ExactGraph
+from discreet.engines.graphs.exact_graphs import ExactGraph
 from discreet.graphs.graph import Privacy, pay
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.statistics.bounded import Account

@@ -12,8 +12,8 @@ from discreet.core.exact import Number, read_count, read_epsilon, rounded_up
 from discreet.core.loss import Loss
 from discreet.core.number_format import CONFIDENCE
 from discreet.core.optional_imports import optional
-from discreet.engines.graphs import ExactGraph
-from discreet.engines.triangle_program import ROUNDING, bounded_triangles
+from discreet.engines.graphs.exact_graphs import ExactGraph
+from discreet.engines.graphs.triangle_program import ROUNDING, bounded_triangles
 from discreet.graphs.counting import with_error
 from discreet.graphs.degrees import DegreeCounts, Degrees, degree_counts
 from discreet.graphs.graph import Graph, GraphStatistic, Privacy, read_graph, read_privacy

@@ -25,7 +25,7 @@ from discreet.answering.domain import Bin, Column, Columns, Domain, label_text
 from discreet.answering.measurer import Cells, Conjunction, CountQuestion
 from discreet.catalog import Catalog
 from discreet.engines import Engine
-from discreet.engines.base import Points
+from discreet.engines.engine import Points
 from discreet.errors import BadInput, TooLarge
 from discreet.sessions.questions import Runs, ends_of, runs_of
 from discreet.sql.coded_rows import PeoplesRows

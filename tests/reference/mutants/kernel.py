@@ -9,11 +9,11 @@ from discreet.algebra.expressions import Literal, call
 from discreet.algebra.query import Key, Kind, Limits, Measure
 from discreet.algebra.relations import How, Join, Keep, Mark, PerPerson, Windowed
 from discreet.catalog import Type
-from discreet.engines import cutting, kernel, over, render
-from discreet.engines.cutting import Cut
-from discreet.engines.dialects import duckdb as dialect
-from discreet.engines.kernel import _Folds, _Rows
-from discreet.engines.render import Renderer
+from discreet.engines.sqlgen import contribution_bounds, kernel, render, window_clause
+from discreet.engines.sqlgen.contribution_bounds import Cut
+from discreet.engines.sqlgen.dialects import duckdb as dialect
+from discreet.engines.sqlgen.kernel import _Folds, _Rows
+from discreet.engines.sqlgen.render import Renderer
 from tests.reference.mutants.noticing import (
     ROWS,
     Mutants,
@@ -101,8 +101,8 @@ def within_ward(visits):
 
 @MUTANTS.caught_by(answers_as_meant(windowed(within_ward)))
 def windows_over_everybody(patch):
-    real = over.rows_of
-    patch.setattr(over, "rows_of", lambda *given: real(*given).replace("PARTITION BY o, ", "PARTITION BY "))
+    real = window_clause.rows_of
+    patch.setattr(window_clause, "rows_of", lambda *given: real(*given).replace("PARTITION BY o, ", "PARTITION BY "))
 
 
 def first_by_age(visits):
@@ -111,8 +111,8 @@ def first_by_age(visits):
 
 @MUTANTS.caught_by(answers_as_meant(windowed(first_by_age)))
 def places_where_ties_fall_the_other_way(patch):
-    real = over.by
-    patch.setattr(over, "by", lambda names: [key.replace(" NULLS", " DESC NULLS") for key in real(names)])
+    real = window_clause.by
+    patch.setattr(window_clause, "by", lambda names: [key.replace(" NULLS", " DESC NULLS") for key in real(names)])
 
 
 def running(visits):
@@ -122,8 +122,8 @@ def running(visits):
 
 @MUTANTS.caught_by(answers_as_meant(windowed(running)))
 def frames_without_an_order_of_ties(patch):
-    real = over.rows_of
-    patch.setattr(over, "rows_of", lambda asked_window, rows, levels, ids: real(asked_window, rows, levels, []).replace("ROWS", "RANGE"))  # fmt: skip
+    real = window_clause.rows_of
+    patch.setattr(window_clause, "rows_of", lambda asked_window, rows, levels, ids: real(asked_window, rows, levels, []).replace("ROWS", "RANGE"))  # fmt: skip
 
 
 @MUTANTS.caught_by(answers_as_meant(visits_and_people(How.FULL, Measure(kind=Kind.PEOPLE))))
@@ -181,7 +181,7 @@ def keys_that_are_not_compared(patch):
 
 @MUTANTS.caught_by(pays_for("SELECT COUNT(*) FROM events"))
 def rows_that_are_not_cut(patch):
-    patch.setattr(cutting, "_first", lambda rows, order, most: rows)
+    patch.setattr(contribution_bounds, "_first", lambda rows, order, most: rows)
 
 
 def cut_pairs(catalog):
@@ -203,7 +203,7 @@ def cut_groups(catalog):
 
 @MUTANTS.caught_by(answers_as_meant(cut_groups))
 def a_cut_by_values_instead_of_a_hash(patch):
-    patch.setattr(Cut, "_sort_keys", lambda self: over.by([f"i{at}" for at in range(1, len(self._kinds) + 1)]))
+    patch.setattr(Cut, "_sort_keys", lambda self: window_clause.by([f"i{at}" for at in range(1, len(self._kinds) + 1)]))
 
 
 def filtered(catalog):

@@ -27,7 +27,7 @@ from discreet.catalog import Catalog
 from discreet.core.exact import exact
 from discreet.engines import DuckEngine
 from discreet.engines.exact_rows import ExactRows
-from discreet.engines.render import Renderer, ids
+from discreet.engines.sqlgen.render import Renderer, ids
 from discreet.errors import DiscreetError
 from tests.laws import permute_and_flip_law
 from tests.reference import as_duckdb

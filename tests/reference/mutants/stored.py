@@ -4,8 +4,8 @@ import re
 from dataclasses import replace
 
 from discreet.catalog import Type, parse_catalog
-from discreet.engines import snapshot
-from discreet.engines.dialects.duckdb import hashed
+from discreet.engines.duckdb import snapshot
+from discreet.engines.sqlgen.dialects.duckdb import hashed
 from tests.reference.mutants.noticing import Mutants, crowded, extremes, stores_as_meant
 from tests.reference.worlds import CATALOG, World, random_world
 

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.engines.residuals import Partition, Residuals, Score
+from discreet.engines.tables.residual_sums import Partition, Residuals, Score
 
 Counts: TypeAlias = NDArray[np.int64]
 Codes: TypeAlias = tuple[tuple[int, ...] | None, ...]

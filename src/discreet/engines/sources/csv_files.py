@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-from discreet.engines.dialects.duckdb import string
+from discreet.engines.sqlgen.dialects.duckdb import string
 from discreet.errors import BadCatalog
 
 _DELIMITERS = (",", ";", "\t", "|")

@@ -7,8 +7,8 @@ from typing import Any
 from discreet.algebra.query import Key, Question
 from discreet.algebra.relations import Compute, Keep, Relation, Scan
 from discreet.catalog import Type
-from discreet.engines import over
-from discreet.engines.dialects import duckdb as dialect
+from discreet.engines.sqlgen import window_clause
+from discreet.engines.sqlgen.dialects import duckdb as dialect
 
 _LISTED = 64
 """Declared values beyond so many are passed beside the statement."""
@@ -32,7 +32,7 @@ class Cut:
         position, rows = self._position(rows)
         chosen = self._in_first_groups(rows, self._are_declared, position, limits.groups, limits.rows_per_group)
         return (
-            _first(chosen, over.by([position]), limits.rows)
+            _first(chosen, window_clause.by([position]), limits.rows)
             if limits.rows < limits.groups * limits.rows_per_group
             else chosen
         )
@@ -90,24 +90,24 @@ class Cut:
         found = (
             f"SELECT {', '.join(['o', *keys])}, min({position}) AS p FROM {again} GROUP BY {', '.join(['o', *keys])}"
         )
-        number = f"row_number() OVER ({over.window(['o'], over.by(['p']))})"
+        number = f"row_number() OVER ({window_clause.window(['o'], window_clause.by(['p']))})"
         kept = f"SELECT {', '.join(['o', *keys])} FROM ({found}) WHERE {declared} QUALIFY {number} <= {groups}"
         same = " AND ".join(["t1.o = t2.o", *(f"t1.{key} IS NOT DISTINCT FROM t2.{key}" for key in keys)])
         joined = f"SELECT t1.* FROM {source} AS t1 SEMI JOIN ({kept}) AS t2 ON {same}"
-        within = over.window(["o", *keys], over.by([position]))
+        within = window_clause.window(["o", *keys], window_clause.by([position]))
         return f"({before}SELECT * FROM ({joined}) QUALIFY row_number() OVER ({within}) <= {rows_per_group})"
 
     def _position(self, rows: str) -> tuple[str, str]:
         """One column that orders a person's rows: the only id, or the number of the row by all of them."""
         if self._kinds == (Type.INTEGER,):
             return "i1", rows
-        number = f"row_number() OVER ({over.window(['o'], self._sort_keys())})" if self._kinds else "1"
+        number = f"row_number() OVER ({window_clause.window(['o'], self._sort_keys())})" if self._kinds else "1"
         return "p", f"(SELECT *, {number} AS p FROM {rows})"
 
     def _sort_keys(self) -> list[str]:
         """A total order of one person's rows: by ids; where these are values, by a salted hash of them first."""
         names = [f"i{at}" for at in range(1, len(self._kinds) + 1)]
-        order = over.by(names)
+        order = window_clause.by(names)
         if any(kind is not Type.INTEGER for kind in self._kinds):
             texts = [dialect.content(name, kind) for name, kind in zip(names, self._kinds, strict=True)]
             order = [dialect.hashed([dialect.text(self._salt), *texts]), *order]
@@ -122,4 +122,4 @@ def _is_cheap(relation: Relation) -> bool:
 
 
 def _first(rows: str, order: list[str], most: int) -> str:
-    return f"(SELECT * FROM {rows} QUALIFY row_number() OVER ({over.window(['o'], order)}) <= {most})"
+    return f"(SELECT * FROM {rows} QUALIFY row_number() OVER ({window_clause.window(['o'], order)}) <= {most})"

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from discreet.catalog import Table, Type
-from discreet.engines.arrow_columns import readable
+from discreet.engines.sources.arrow_columns import readable
 
 _NUMBERS = (Type.INTEGER, Type.REAL)
 _EXACT = 2**53

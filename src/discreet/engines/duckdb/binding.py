@@ -12,10 +12,10 @@ from functools import partial
 import duckdb
 
 from discreet.catalog import Catalog
-from discreet.engines.kept import Kept
-from discreet.engines.kernel import Statement
-from discreet.engines.snapshot import UNSAFE_OPTIMIZERS, empty_tables
-from discreet.engines.watch import Watch
+from discreet.concurrency.refcounted_cache import Kept
+from discreet.engines.duckdb.snapshot import UNSAFE_OPTIMIZERS, empty_tables
+from discreet.engines.duckdb.watchdog import Watch
+from discreet.engines.sqlgen.kernel import Statement
 from discreet.errors import NotAllowed, TooLarge
 
 _REMEMBERED = 1024

@@ -20,13 +20,13 @@ import duckdb
 
 from discreet.algebra.grid_steps import Steps
 from discreet.catalog import Catalog, Column, Network, Table, Type
-from discreet.engines.dialects.duckdb import TYPES, clamped, content, hashed, quoted, steps_of, string
-from discreet.engines.glancing import glance
-from discreet.engines.networks import copied
-from discreet.engines.reading import canonical_as_read, cast, exactly, person, within_bounds
-from discreet.engines.sources import attached, check_columns, source_of, told_by_us, types_of
-from discreet.engines.spilling import Spill
-from discreet.engines.standing import Standing, check_steady, standing_of
+from discreet.engines.duckdb.spill_folder import Spill
+from discreet.engines.graphs.snapshot_networks import copied
+from discreet.engines.sources.cell_reading import canonical_as_read, cast, exactly, person, within_bounds
+from discreet.engines.sources.row_sources import attached, check_columns, source_of, told_by_us, types_of
+from discreet.engines.sources.scratch_database import glance
+from discreet.engines.sources.source_fingerprint import Standing, check_steady, standing_of
+from discreet.engines.sqlgen.dialects.duckdb import TYPES, clamped, content, hashed, quoted, steps_of, string
 from discreet.errors import BadCatalog
 
 DATA, WORK = "data", "work"

@@ -10,10 +10,10 @@ from typing import Any
 import duckdb
 
 from discreet.catalog import Catalog, Column, Table, Type
-from discreet.engines.dialects.duckdb import literal, quoted
-from discreet.engines.reading import canonical_as_read, cast, within_bounds
-from discreet.engines.snapshot import Door
-from discreet.engines.sources import attached, left_out_lines, source_of, told_by_us, types_of
+from discreet.engines.duckdb.snapshot import Door
+from discreet.engines.sources.cell_reading import canonical_as_read, cast, within_bounds
+from discreet.engines.sources.row_sources import attached, left_out_lines, source_of, told_by_us, types_of
+from discreet.engines.sqlgen.dialects.duckdb import literal, quoted
 
 _SHOWN = 5
 """Undeclared values, and lines that are left out, are named up to so many."""

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from discreet.engines.exact_tables import Codes, Counts, ExactTables
-from discreet.engines.passes import of_arrays, parts_of_arrays, winners_of_arrays
-from discreet.engines.residuals import Integers, Partition, Residuals, Score
+from discreet.engines.tables.exact_tables import Codes, Counts, ExactTables
+from discreet.engines.tables.passes import of_arrays, parts_of_arrays, winners_of_arrays
+from discreet.engines.tables.residual_sums import Integers, Partition, Residuals, Score
 
 
 class CodedArray:

@@ -11,7 +11,7 @@ from string import Formatter
 
 from discreet.algebra.expressions import Call, Expression, Field, fields_of, moved
 from discreet.algebra.registry import Template
-from discreet.engines.dialects import duckdb as dialect
+from discreet.engines.sqlgen.dialects import duckdb as dialect
 from discreet.errors import NotAllowed, TooLarge
 
 LONGEST_CONDITION = 20_000

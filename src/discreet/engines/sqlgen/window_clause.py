@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from discreet.algebra.aggregates import Frame, Place, Window
 from discreet.algebra.relations import Relation
-from discreet.engines.levels import Levels
+from discreet.engines.sqlgen.common_subexpressions import Levels
 
 
 def by(names: Sequence[str]) -> list[str]:

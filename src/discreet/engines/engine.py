@@ -15,8 +15,8 @@ from discreet.algebra.query import Question
 from discreet.algebra.value_properties import Value
 from discreet.catalog import Network, Type
 from discreet.engines.exact_rows import ExactRows
-from discreet.engines.exact_tables import ExactTables, PartedTables
-from discreet.engines.graphs import ExactGraph
+from discreet.engines.graphs.exact_graphs import ExactGraph
+from discreet.engines.tables.exact_tables import ExactTables, PartedTables
 from discreet.sql.reader.public_lookup import PublicFacts
 
 Points: TypeAlias = tuple[Type, Sequence[Value | None]]

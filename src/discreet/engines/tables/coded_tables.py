@@ -10,10 +10,10 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from discreet.engines.exact_tables import Codes, Counts, ExactTables, PartedTables
-from discreet.engines.kernel import Statement
-from discreet.engines.passes import PassText
-from discreet.engines.residuals import Partition, Residuals, Score
+from discreet.engines.sqlgen.kernel import Statement
+from discreet.engines.tables.exact_tables import Codes, Counts, ExactTables, PartedTables
+from discreet.engines.tables.passes import PassText
+from discreet.engines.tables.residual_sums import Partition, Residuals, Score
 
 _WIDTHS = {"UTINYINT": 2**8, "USMALLINT": 2**16, "UINTEGER": 2**32}
 _HELD_OUT = 4

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from discreet.algebra.expressions import Call, Expression, Field
 from discreet.algebra.relations import Compute, Join, Keep, Mark, PerPerson, Relation, Scan, Windowed
-from discreet.engines.levels import mentions
+from discreet.engines.sqlgen.common_subexpressions import mentions
 
 HEAVY = 200
 """Calls of a written-out condition above which it stays where it is."""

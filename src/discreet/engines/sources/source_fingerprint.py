@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from discreet.catalog import Catalog
-from discreet.engines.sources import files_of
+from discreet.engines.sources.row_sources import files_of
 from discreet.errors import BadCatalog, SourceUnsteady
 
 _LOGS = (".wal", "-wal")

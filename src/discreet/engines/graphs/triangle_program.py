@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.optional_imports import optional
-from discreet.engines.graphs import out_of_time
-from discreet.engines.pivoting import largest_value
+from discreet.engines.graphs.exact_graphs import out_of_time
+from discreet.engines.graphs.pivoting import largest_value
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]

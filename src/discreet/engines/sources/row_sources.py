@@ -13,11 +13,11 @@ import duckdb
 import pyarrow as pa
 
 from discreet.catalog import EACH_ROW, Catalog, Column, Table, Type
-from discreet.engines.csv_files import read_csv
-from discreet.engines.dialects.duckdb import quoted, string
-from discreet.engines.frames import as_arrow
-from discreet.engines.glancing import glance
-from discreet.engines.reading import INTEGERS
+from discreet.engines.sources.cell_reading import INTEGERS
+from discreet.engines.sources.csv_files import read_csv
+from discreet.engines.sources.data_frames import as_arrow
+from discreet.engines.sources.scratch_database import glance
+from discreet.engines.sqlgen.dialects.duckdb import quoted, string
 from discreet.errors import BadCatalog, BadInput
 
 DATABASES = (".duckdb", ".db")

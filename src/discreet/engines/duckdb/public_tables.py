@@ -21,12 +21,12 @@ from discreet.algebra.relations import Relation
 from discreet.algebra.value_properties import Value
 from discreet.catalog import Table, Type
 from discreet.catalog.timestamps import place_of
-from discreet.engines.base import Points
-from discreet.engines.dialects import duckdb as dialect
-from discreet.engines.kept import Kept
-from discreet.engines.render import Prepared, Renderer, checked, prepared
-from discreet.engines.snapshot import DATA
-from discreet.engines.watch import Watch
+from discreet.concurrency.refcounted_cache import Kept
+from discreet.engines.duckdb.snapshot import DATA
+from discreet.engines.duckdb.watchdog import Watch
+from discreet.engines.engine import Points
+from discreet.engines.sqlgen.dialects import duckdb as dialect
+from discreet.engines.sqlgen.render import Prepared, Renderer, checked, prepared
 from discreet.errors import Cancelled, TooLarge
 
 _TABLES, _FACTS = 64, 256

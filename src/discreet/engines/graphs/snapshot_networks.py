@@ -15,9 +15,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from discreet.catalog import Catalog, Network
-from discreet.engines.dialects.duckdb import content, hashed, quoted
-from discreet.engines.graphs import ExactGraph
-from discreet.engines.reading import exactly
+from discreet.engines.graphs.exact_graphs import ExactGraph
+from discreet.engines.sources.cell_reading import exactly
+from discreet.engines.sqlgen.dialects.duckdb import content, hashed, quoted
 
 Integers = NDArray[np.int64]
 

@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.engines.graphs import out_of_time
+from discreet.engines.graphs.exact_graphs import out_of_time
 
 Integers = NDArray[np.int64]
 _MOST_CELLS = 4_000_000

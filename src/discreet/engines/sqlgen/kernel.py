@@ -13,11 +13,11 @@ from typing import Any
 
 from discreet.algebra.query import Key, Kind, Measure, Question
 from discreet.catalog import Type
-from discreet.engines.cutting import Cut
-from discreet.engines.dialects import duckdb as dialect
-from discreet.engines.levels import Levels
-from discreet.engines.render import Prepared, Renderer, checked, ids
-from discreet.engines.weights import is_heavy
+from discreet.engines.sqlgen.common_subexpressions import Levels
+from discreet.engines.sqlgen.condition_size import is_heavy
+from discreet.engines.sqlgen.contribution_bounds import Cut
+from discreet.engines.sqlgen.dialects import duckdb as dialect
+from discreet.engines.sqlgen.render import Prepared, Renderer, checked, ids
 
 _SMALL = 2**62
 _PLACES = 64

@@ -20,19 +20,19 @@ from discreet.algebra.query import Kind, Question
 from discreet.algebra.relations import Relation
 from discreet.algebra.value_properties import Value
 from discreet.catalog import Catalog, Network, Table, Type
-from discreet.engines.base import Points
-from discreet.engines.binding import Binder
-from discreet.engines.dialects.duckdb import quoted
+from discreet.engines.duckdb.binding import Binder
+from discreet.engines.duckdb.public_tables import PublicTables
+from discreet.engines.duckdb.snapshot import DATA, Snapshot, Tell, open_snapshot
+from discreet.engines.duckdb.watchdog import Watch
+from discreet.engines.engine import Points
 from discreet.engines.exact_rows import ExactRows, Histogram, from_rows, whole
-from discreet.engines.exact_tables import ExactTables, PartedTables
-from discreet.engines.graphs import ExactGraph
-from discreet.engines.kernel import Grouping, Statement, coded_rows, groupings
-from discreet.engines.networks import number_of_nodes, read_network
-from discreet.engines.public import PublicTables
-from discreet.engines.snapshot import DATA, Snapshot, Tell, open_snapshot
-from discreet.engines.standing import Standing
-from discreet.engines.tables import CodedRows
-from discreet.engines.watch import Watch
+from discreet.engines.graphs.exact_graphs import ExactGraph
+from discreet.engines.graphs.snapshot_networks import number_of_nodes, read_network
+from discreet.engines.sources.source_fingerprint import Standing
+from discreet.engines.sqlgen.dialects.duckdb import quoted
+from discreet.engines.sqlgen.kernel import Grouping, Statement, coded_rows, groupings
+from discreet.engines.tables.coded_tables import CodedRows
+from discreet.engines.tables.exact_tables import ExactTables, PartedTables
 from discreet.errors import BadInput, Cancelled, EngineFailure, TooLarge
 
 _REMEMBERED = 512

@@ -15,11 +15,11 @@ from discreet.algebra.aggregates import Aggregate, Fold
 from discreet.algebra.expressions import Expression, Field, Literal
 from discreet.algebra.grid_steps import Steps
 from discreet.algebra.relations import Compute, How, Join, Keep, Mark, PerPerson, Relation, Scan, Stack, Windowed
-from discreet.engines import over
-from discreet.engines.dialects import duckdb as dialect
-from discreet.engines.levels import Levels, Sides
-from discreet.engines.snapshot import DATA, WORK
-from discreet.engines.weights import is_heavy
+from discreet.engines.duckdb.snapshot import DATA, WORK
+from discreet.engines.sqlgen import window_clause
+from discreet.engines.sqlgen.common_subexpressions import Levels, Sides
+from discreet.engines.sqlgen.condition_size import is_heavy
+from discreet.engines.sqlgen.dialects import duckdb as dialect
 from discreet.errors import TooLarge
 
 LONGEST_STATEMENT = 200_000
@@ -40,7 +40,7 @@ class Prepared:
 def prepared(relation: Relation, keys: Iterable[int]) -> Prepared:
     """A public relation, to be computed alone and in a total order before a protected row is read."""
     places = tuple(sorted(set(keys)))
-    window = over.window([f"c{at + 1}" for at in places], over.by(ids(relation)))
+    window = window_clause.window([f"c{at + 1}" for at in places], window_clause.by(ids(relation)))
     rows = Renderer().relation(relation)
     return Prepared(checked(f"SELECT *, row_number() OVER ({window}) AS nth FROM ({rows})"), places)
 
@@ -251,13 +251,13 @@ class Renderer:
         for at, window in enumerate(relation.windows, start=len(rows.columns) + 1):
             if f"c{at}" not in kept:
                 continue
-            text = f" OVER ({over.rows_of(window, rows, levels, ids(rows))})"
+            text = f" OVER ({window_clause.rows_of(window, rows, levels, ids(rows))})"
             if isinstance(window.what, Aggregate):
                 raw, (value,) = self._folds([window.what], levels, rows, text)
                 inner += raw
             else:
                 value = next(self._values)
-                inner.append(f"{over.place(window, levels)}{text} AS {value}")
+                inner.append(f"{window_clause.place(window, levels)}{text} AS {value}")
             outer.append(f"{value} AS c{at}")
         plain = [name for name in columns(rows) if name in kept]
         source = levels.source(f"({self.relation(rows, {*plain, *levels.used})})")

@@ -11,7 +11,7 @@ from datetime import date
 from fractions import Fraction
 
 from discreet.catalog import Column, Type
-from discreet.engines.dialects.duckdb import TYPES, canonical, clamped, integer, literal, quoted, real
+from discreet.engines.sqlgen.dialects.duckdb import TYPES, canonical, clamped, integer, literal, quoted, real
 
 INTEGERS = frozenset(
     f"{sign}{size}" for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")

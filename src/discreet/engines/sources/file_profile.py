@@ -15,8 +15,8 @@ import duckdb
 
 from discreet.catalog import Type
 from discreet.catalog.person_columns import SeenColumn, SeenTable
-from discreet.engines.dialects.duckdb import quoted, string
-from discreet.engines.sources import DATABASES, READABLE, nearest_type, read_file, told_by_us
+from discreet.engines.sources.row_sources import DATABASES, READABLE, nearest_type, read_file, told_by_us
+from discreet.engines.sqlgen.dialects.duckdb import quoted, string
 from discreet.errors import BadCatalog
 
 _MOSTLY = 0.9

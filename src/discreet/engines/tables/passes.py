@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.engines.residuals import Curve, Integers, Partition, Residuals, Score
+from discreet.engines.tables.residual_sums import Curve, Integers, Partition, Residuals, Score
 
 
 class PassText:

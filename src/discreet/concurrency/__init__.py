@@ -1,0 +1,1 @@
+"""Limits on concurrent work: semaphores, rate limits and caches."""

@@ -1,0 +1,1 @@
+"""DuckDB: snapshots, statements, cancellation."""

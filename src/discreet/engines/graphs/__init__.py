@@ -1,0 +1,1 @@
+"""Exact numbers of networks."""

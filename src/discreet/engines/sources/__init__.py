@@ -1,0 +1,1 @@
+"""Where rows come from: databases, Parquet and CSV files, data frames."""

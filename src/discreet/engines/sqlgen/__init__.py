@@ -1,0 +1,1 @@
+"""SQL text from the algebra."""

@@ -1,0 +1,1 @@
+"""Coded rows and exact tables of counts."""
