@@ -1,4 +1,4 @@
-"""How long plans are expected to take beside how long they take: what the rates of `discreet.answering.effort` were set by.
+"""How long plans are expected to take beside how long they take: what the rates of `discreet.planning.effort` were set by.
 
     python -m benchmarks.effort
 
@@ -12,12 +12,12 @@ import time
 
 import pyarrow as pa
 
-from discreet.answering.effort import SAFETY, seconds_of
-from discreet.answering.release import release
 from discreet.catalog import parse_catalog
 from discreet.curator import Curator
 from discreet.noise import RandomBits
 from discreet.opening import open_curator
+from discreet.pipeline.release import release
+from discreet.planning.effort import SAFETY, seconds_of
 from discreet.samples.clinic import CATALOG, clinic
 
 _PAIRS = '\n[tables.numbers]\npublic = true\ncolumns.number = { type = "integer" }\n'

@@ -24,11 +24,11 @@ import discreet
 from benchmarks.charging import PRICE
 from benchmarks.grown import grow
 from benchmarks.report import table, where, write_section
-from discreet.answering.books import balances, card, history
 from discreet.catalog import parse_catalog
 from discreet.core.loss import Neighbours
 from discreet.ledger import Ledger, Request, verify
 from discreet.ledger.chain.checkpoint import EVERY
+from discreet.results.ledger_views import balances, card, history
 
 SIZES = (1_000, 10_000, 100_000)
 LARGEST = 1_000_000

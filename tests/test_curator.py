@@ -6,8 +6,8 @@ from contextlib import nullcontext
 import pytest
 
 from discreet.algebra.query import Kind
-from discreet.answering.stored import read_stored
 from discreet.errors import BudgetExceeded, DiscreetError, EngineFailure, TooLarge
+from discreet.results.stored_answer import read_stored
 from discreet.samples import write_clinic
 from tests import commands
 from tests.inside import exact_groups
@@ -130,8 +130,8 @@ def test_after_the_noise_having_order_and_limit_look_at_noisy_values_only(curato
 
 def test_intervals_cover_as_often_as_they_say(tmp_path):
     """600 fresh answers to one count, at 80 %: exact coverage of the discrete distribution, within 6 standard deviations."""
-    from discreet.answering.release import release
     from discreet.noise import RandomBits
+    from discreet.pipeline.release import release
 
     made = open_curator(write_clinic(tmp_path / "clinic", patients=300, visits=2000))
     plan = made.plan("SELECT COUNT(*) AS n FROM visits", epsilon=0.5)

@@ -8,10 +8,10 @@ from typing import Any, Self
 
 import httpx
 
-from discreet.answering.release_files import MEDIA_TYPE, read_release
-from discreet.answering.wire import parameter_facts
 from discreet.core.exact import exact
 from discreet.errors import DiscreetError, EngineFailure, QueryRefused, TextSpan, Unreachable
+from discreet.measurement.release_files import MEDIA_TYPE, read_release
+from discreet.results.answer_json import parameter_facts
 from discreet.sql.builder import Table
 
 

@@ -9,19 +9,6 @@ from urllib.parse import quote
 import httpx
 
 from discreet.answering.face import CuratorFace
-from discreet.answering.facts import (
-    PAGE,
-    Balance,
-    Card,
-    CatalogFacts,
-    Explanation,
-    PastRelease,
-    WatchFacts,
-    read_facts,
-)
-from discreet.answering.run_options import RunOptions
-from discreet.answering.run_release import RunRelease
-from discreet.answering.wire import parameter_facts
 from discreet.calling import Caller, checked, named, run_body
 from discreet.core.exact import Number, exact
 from discreet.core.loss import Loss
@@ -36,7 +23,20 @@ from discreet.learning.features import Feature
 from discreet.learning.model import Model
 from discreet.learning.moments import Moments
 from discreet.learning.wire import decider_facts, model_facts
+from discreet.measurement.run_options import RunOptions
+from discreet.measurement.run_release import RunRelease
 from discreet.remote import RemoteAnswer, RemoteGraph, RemoteSession, RemoteWatch
+from discreet.results.answer_json import parameter_facts
+from discreet.results.models import (
+    PAGE,
+    Balance,
+    Card,
+    CatalogFacts,
+    Explanation,
+    PastRelease,
+    WatchFacts,
+    read_facts,
+)
 from discreet.sessions.asking import SessionOptions
 from discreet.sessions.face import SessionPlan, SessionsFace
 from discreet.sql.builder import Table

@@ -12,20 +12,9 @@ from typing import Any, NamedTuple, Self
 
 from discreet.accounting import Composed
 from discreet.algebra.digest import FORMAT
-from discreet.answering.answer import Answer
-from discreet.answering.books import balances, card, history, holder
 from discreet.answering.estimate import bins_question, ends_of, to_be_bounded
-from discreet.answering.explaining import explained
 from discreet.answering.face import CuratorFace
-from discreet.answering.facts import PAGE, Balance, Card, CatalogFacts, Explanation, PastRelease
 from discreet.answering.finding import FindsReleases
-from discreet.answering.pipeline import Asking, Pipeline, SqlRelease
-from discreet.answering.plan import Plan
-from discreet.answering.planning import at_price, digest_of
-from discreet.answering.readings import Readings
-from discreet.answering.sizes import AnswerLimit
-from discreet.answering.watching import Watch, Watchable, begin, resume, watchable
-from discreet.answering.widths import width_of
 from discreet.catalog import Catalog
 from discreet.catalog.public_view import facts_of, graphs_of, trees_of
 from discreet.comparing.curating import ComparesReal
@@ -37,6 +26,17 @@ from discreet.graphs.curating import AnswersGraphs
 from discreet.learning.curating import LearnsModels
 from discreet.ledger import Ledger
 from discreet.mechanisms.mechanism import least
+from discreet.pipeline.parsed_queries import Readings
+from discreet.pipeline.pipeline import Asking, Pipeline, SqlRelease
+from discreet.pipeline.threshold_watch import Watch, Watchable, begin, resume, watchable
+from discreet.planning.answer_size import AnswerLimit
+from discreet.planning.query_planning import at_price, digest_of
+from discreet.postprocessing.half_widths import width_of
+from discreet.postprocessing.plan import Plan
+from discreet.results.answer import Answer
+from discreet.results.explanation import explained
+from discreet.results.ledger_views import balances, card, history, holder
+from discreet.results.models import PAGE, Balance, Card, CatalogFacts, Explanation, PastRelease
 from discreet.sessions.curating import OpensSessions
 from discreet.sessions.room import Room
 from discreet.sql import Table

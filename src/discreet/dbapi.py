@@ -13,11 +13,11 @@ from typing import Any, Self
 
 import pyarrow as pa
 
-from discreet.answering.facts import CatalogFacts
 from discreet.client import RemoteCurator
 from discreet.core.exact import Number
 from discreet.core.number_format import CONFIDENCE
 from discreet.errors import BadInput, DiscreetError, QueryRefused
+from discreet.results.models import CatalogFacts
 
 apilevel = "2.0"
 threadsafety = 1

@@ -8,10 +8,10 @@ from typing import Any, Self
 import pyarrow as pa
 
 from discreet.accounting.conversions import epsilon_of_rho
-from discreet.answering.budgets import budget_of
 from discreet.catalog import Catalog, catalog_in
 from discreet.core.exact import Number, exact
 from discreet.errors import BadInput
+from discreet.measurement.run_budget import budget_of
 from discreet.mechanisms import PureAdaptive
 from discreet.opening import open_curator
 from discreet.synthetic.asking import SynthesisOptions, Wanted

@@ -9,10 +9,6 @@ from urllib.parse import quote
 
 import pyarrow as pa
 
-from discreet.answering.facts import WatchFacts, read_facts
-from discreet.answering.shown import Ends, Interval, Shown
-from discreet.answering.watch_face import WatchFace
-from discreet.answering.wire import read_array, read_ends, read_half_widths, read_intervals, read_type
 from discreet.core.exact import Number, exact, read_level
 from discreet.core.number_format import CONFIDENCE
 from discreet.errors import UnknownSession
@@ -20,6 +16,10 @@ from discreet.graphs.answers import GraphAnswer, answer_of
 from discreet.graphs.face import GraphFace, GraphPlan
 from discreet.graphs.graph import Privacy
 from discreet.graphs.verbs import PROTECTS, read_price, read_verb
+from discreet.results.answer_base import Ends, Interval, Shown
+from discreet.results.answer_json import read_array, read_ends, read_half_widths, read_intervals, read_type
+from discreet.results.models import WatchFacts, read_facts
+from discreet.results.watch_base import WatchFace
 from discreet.sessions.questions import Query
 from discreet.sessions.shown import SessionFace, SessionFacts
 from discreet.sessions.terms import SessionAnswer

@@ -11,8 +11,8 @@ from discreet.algebra.digest import FORMAT, canonical, question_tree, relation_t
 from discreet.algebra.expressions import Literal, call
 from discreet.algebra.relations import How, Join, Keep
 from discreet.algebra.table_scan import scan
-from discreet.answering.planning import digest_of
 from discreet.catalog import Type
+from discreet.planning.query_planning import digest_of
 from tests.sql.checking import planned
 from tests.sql.fixtures import accepted
 from tests.sql.worlds import HAND_MADE, catalog_of, engine_of

@@ -12,9 +12,9 @@ import pytest
 from discreet.algebra.expressions import Call, Field, Literal
 from discreet.algebra.registry import Function, every_function
 from discreet.algebra.value_properties import LARGEST_INTEGER, Value
-from discreet.answering.calls import in_call
 from discreet.catalog import Type
 from discreet.errors import TooLarge
+from discreet.planning.call_sizes import in_call
 from tests.algebra.cases import CONSTANTS, B, D, M, N, R, T, facts_of, literal_sql, signatures, sql_of
 from tests.algebra.cases import POOLS as NASTY
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from discreet.answering.domain import Column, Domain
-from discreet.answering.looking import Run
-from discreet.answering.summing import Summing
 from discreet.core.loss import Neighbours
 from discreet.engines.tables.array_tables import CodedArray
+from discreet.measurement.domain import Column, Domain
+from discreet.measurement.replay import Run
+from discreet.measurement.summing import Summing
 from discreet.mechanisms import Adaptive
 from discreet.mechanisms.adaptive_budget import Meter
 from discreet.noise import SYSTEM_BITS

@@ -14,14 +14,14 @@ from discreet.algebra.query import Key, Kind, Limits, Measure, Question, quantil
 from discreet.algebra.relations import Scan
 from discreet.algebra.released_expressions import Apply, ColumnOf, Constant, Estimate, KeyOf, Over, Release
 from discreet.algebra.value_properties import Facts
-from discreet.answering.answer import Answer, stored_form
-from discreet.answering.noisy import Noisy
-from discreet.answering.plan import QUANTILE_LEVEL, Plan, Priced
-from discreet.answering.release import release
 from discreet.catalog import Type, parse_catalog
 from discreet.core.loss import Loss
 from discreet.engines.exact_rows import ExactRows
 from discreet.mechanisms import Gaussian, Laplace, PartitionSelection
+from discreet.pipeline.release import release
+from discreet.postprocessing.noisy_groups import Noisy
+from discreet.postprocessing.plan import QUANTILE_LEVEL, Plan, Priced
+from discreet.results.answer import Answer, stored_form
 
 CATALOG = """
 [source]

@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.answering.arithmetic import MOST_ARGUMENTS, applied
-from discreet.answering.columns import Column, exact_column, from_python
+from discreet.postprocessing.noisy_columns import Column, exact_column, from_python
+from discreet.postprocessing.operators import MOST_ARGUMENTS, applied
 
 LEVEL = Fraction(9, 10)
 

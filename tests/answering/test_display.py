@@ -7,11 +7,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from discreet.answering.tabular import interval_names
 from discreet.client import RemoteAnswer
 from discreet.core.loss import Loss
 from discreet.core.number_format import amount, figure, plus_minus
 from discreet.errors import MissingPackage
+from discreet.results.tabular import interval_names
 
 
 def answer(rows, widths, *, replayed=False, notes=()):

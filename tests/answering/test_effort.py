@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 
 from discreet.algebra.aggregates import MOST_DISTINCT
-from discreet.answering.effort import seconds_of
 from discreet.catalog import parse_catalog
 from discreet.engines.sqlgen.kernel import groupings
 from discreet.errors import TooLarge
+from discreet.planning.effort import seconds_of
 from tests.opening import open_curator
 
 CATALOG = """

@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 
 from discreet.algebra.released_expressions import ColumnOf, Estimate, Folded, KeyOf, Over, Pairs, Select, Sorted
-from discreet.answering.tails import reach
 from discreet.mechanisms import Gaussian, Laplace
+from discreet.postprocessing.noise_tails import reach
 from tests.answering.making import (
     COUNT,
     MEDIAN,

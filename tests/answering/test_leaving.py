@@ -5,7 +5,6 @@ import time
 
 import pytest
 
-from discreet.answering.leaving import Departure, class_of
 from discreet.curator import Asking
 from discreet.errors import (
     AccountFrozen,
@@ -17,6 +16,7 @@ from discreet.errors import (
     UnknownAccount,
 )
 from discreet.mechanisms import Laplace
+from discreet.pipeline.time_padding import Departure, class_of
 from discreet.samples import write_clinic
 from tests.opening import open_curator
 

@@ -7,11 +7,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.answering.budgets import count_noise, watching
-from discreet.answering.domain import described, rebuilt
-from discreet.answering.looking import Run
-from discreet.answering.measurer import GRID, Cells, Conjunction, on_grid
-from discreet.answering.transcript import Step, Transcript, looks_in
 from discreet.core.loss import Neighbours
 from discreet.errors import (
     BadData,
@@ -23,6 +18,11 @@ from discreet.errors import (
     TooLarge,
     UnknownName,
 )
+from discreet.measurement.domain import described, rebuilt
+from discreet.measurement.measurer import GRID, Cells, Conjunction, on_grid
+from discreet.measurement.replay import Run
+from discreet.measurement.run_budget import count_noise, watching
+from discreet.measurement.transcript import Step, Transcript, looks_in
 from discreet.mechanisms import AboveThreshold, Adaptive, Exponential, Gaussian, Laplace, PureAdaptive
 from discreet.mechanisms.adaptive_budget import Meter
 from tests.answering.counted import MemorySteps, domain_of, measuring, tables_of

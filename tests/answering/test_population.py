@@ -22,8 +22,8 @@ from discreet.algebra.released_expressions import (
     Sorted,
     Stacked,
 )
-from discreet.answering.plan import Plan, Priced
 from discreet.errors import BadProbability
+from discreet.postprocessing.plan import Plan, Priced
 from tests.answering.making import (
     COLUMNS,
     COUNT,

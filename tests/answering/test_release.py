@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 from discreet.algebra.released_expressions import KeyOf
-from discreet.answering.plan import Plan, Priced
-from discreet.answering.release import release
 from discreet.mechanisms import Laplace
+from discreet.pipeline.release import release
+from discreet.postprocessing.plan import Plan, Priced
 from tests.answering.making import (
     COUNT,
     MEDIAN,

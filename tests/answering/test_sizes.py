@@ -2,9 +2,9 @@
 
 import pytest
 
-from discreet.answering.sizes import AnswerLimit
 from discreet.curator import Asking
 from discreet.errors import TooLarge
+from discreet.planning.answer_size import AnswerLimit
 from discreet.samples import write_clinic
 from tests.opening import open_curator
 

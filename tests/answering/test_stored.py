@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 from discreet.algebra.released_expressions import KeyOf
-from discreet.answering.answer import read_stored, stored_form
 from discreet.errors import BadData
+from discreet.results.answer import read_stored, stored_form
 from tests.answering.making import measured, noisy, plan_of, question, released, shown, texts
 
 KEYS = [

@@ -26,8 +26,8 @@ from discreet.algebra.released_expressions import (
     Sorted,
     Stacked,
 )
-from discreet.answering.view import expected_width, width_of
 from discreet.errors import NotAllowed, TooLarge
+from discreet.postprocessing.view import expected_width, width_of
 from tests.answering.making import (
     COUNT,
     INTEGERS,

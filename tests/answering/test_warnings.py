@@ -3,9 +3,9 @@
 import pytest
 
 from discreet.algebra.released_expressions import Estimate
-from discreet.answering import warnings
-from discreet.answering.answer import Answer, stored_form
 from discreet.core.loss import Loss
+from discreet.results import answer_notes
+from discreet.results.answer import Answer, stored_form
 from tests.answering.making import (
     MEDIAN_DAY,
     KeyOf,
@@ -57,7 +57,7 @@ def test_a_number_that_could_be_anything_is_warned_about_and_a_null_is_not():
 
 @pytest.mark.parametrize(("epsilon", "warned"), [(0.5, False), (20, False), (20.001, True), (1000, True)])
 def test_a_price_above_twenty_is_warned_about_before_and_after(epsilon, warned):
-    assert bool(list(warnings.of_price(Loss(epsilon)))) == warned
+    assert bool(list(answer_notes.of_price(Loss(epsilon)))) == warned
     plan = plan_of(question(), released(measured()))
     notes = Answer(plan, stored_form([[noisy([], [10**6])]]), loss=Loss(epsilon), replayed=False, receipt="").notes
     assert any("hardly hides anybody" in note for note in notes) == warned

@@ -12,9 +12,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.accounting import open_filter
-from discreet.answering.leaving import Departure
-from discreet.answering.pipeline import Asking, Desk
-from discreet.answering.watching import watchable
 from discreet.catalog import parse_catalog
 from discreet.core.loss import Neighbours
 from discreet.engines.exact_rows import ExactRows
@@ -23,6 +20,9 @@ from discreet.ledger import verify
 from discreet.ledger.charges.release_json import rebuild
 from discreet.mechanisms import AboveThreshold
 from discreet.opening import refresh
+from discreet.pipeline.pipeline import Asking, Desk
+from discreet.pipeline.threshold_watch import watchable
+from discreet.pipeline.time_padding import Departure
 from discreet.samples import clinic, write_clinic
 from tests.checks import ratio_within
 from tests.laws import above_threshold_law

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 
-from discreet.answering import wire
+from discreet.results import answer_json
 from discreet.samples import write_clinic
 from tests.opening import open_curator
 
@@ -22,13 +22,13 @@ from tests.opening import open_curator
     ],
 )
 def test_an_answer_in_pieces_is_the_whole_answer(sql, tmp_path, monkeypatch):
-    monkeypatch.setattr(wire, "_ROWS", 4)
+    monkeypatch.setattr(answer_json, "_ROWS", 4)
     with open_curator(write_clinic(tmp_path, patients=20, visits=50)) as curator:
         answer = curator.ask(sql, epsilon=0.5)
-        at_once = json.dumps(wire.answer_facts(answer, 0.9), separators=(",", ":"), ensure_ascii=False)
-        assert "".join(wire.answer_text(answer, 0.9)) == at_once
+        at_once = json.dumps(answer_json.answer_facts(answer, 0.9), separators=(",", ":"), ensure_ascii=False)
+        assert "".join(answer_json.answer_text(answer, 0.9)) == at_once
         assert answer.drawn is not None
-        assert "".join(wire.answer_text(replace(answer, drawn=None), 0.9)) == at_once, (
+        assert "".join(answer_json.answer_text(replace(answer, drawn=None), 0.9)) == at_once, (
             "what was drawn is not what was stored"
         )
         assert pa.concat_tables(part.to_arrow() for part in answer.parts(4, level=0.95)) == answer.to_arrow()

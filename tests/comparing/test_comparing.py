@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.answering.domain import Column, Domain
 from discreet.comparing.counted import CountedRows
 from discreet.comparing.curating import DELTA, NOT_PRIVATE, Compared
 from discreet.comparing.distances import MOST_TABLES, resampled, tables_of
@@ -17,6 +16,7 @@ from discreet.core.loss import Neighbours
 from discreet.engines.tables.array_tables import CodedArray
 from discreet.errors import BadInput, EngineFailure, NameTaken, NotAnswered, UnknownName
 from discreet.ledger import verify
+from discreet.measurement.domain import Column, Domain
 from discreet.workloads import marginals
 from tests.synthetic.test_curator import PLANTED, ROWS, WIDE, a_curator, frame
 

@@ -10,13 +10,13 @@ import pytest
 from discreet.algebra.aggregates import Aggregate, Fold, Order, Place
 from discreet.algebra.expressions import call
 from discreet.algebra.relations import Compute, How, Join, Keep, PerPerson, Windowed
-from discreet.answering.leaving import Departure
 from discreet.curator import Asking
 from discreet.engines.duckdb import public_tables
 from discreet.engines.duckdb.public_tables import PublicTables
 from discreet.engines.duckdb.watchdog import Watch
 from discreet.engines.sqlgen.render import prepared
 from discreet.errors import Cancelled, TooLarge
+from discreet.pipeline.time_padding import Departure
 from discreet.samples import write_clinic
 from tests.engines.small import CATALOG, WARD, asked, opened, scanned, text, values, whole, window
 from tests.opening import open_curator

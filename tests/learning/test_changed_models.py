@@ -4,11 +4,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.answering.design import Deciding, Score, Split
 from discreet.catalog import parse_catalog
 from discreet.errors import BadInput
 from discreet.learning import DecisionTree, NaiveBayes
 from discreet.learning.finite import FiniteClass, own
+from discreet.measurement.feature_vectors import Deciding, Score, Split
 from discreet.opening import open_curator
 
 CATALOG = """

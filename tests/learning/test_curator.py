@@ -6,7 +6,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.answering.transcript import looks_in
 from discreet.catalog import parse_catalog
 from discreet.errors import BadInput, BudgetExceeded, NeedsDelta, NeedsValues, ScaleOutOfRange, TooLarge, UnknownName
 from discreet.learning import (
@@ -25,6 +24,7 @@ from discreet.learning import (
 from discreet.learning.deciding import Decider
 from discreet.learning.hypotheses import conjunctions, halfspaces, own, stumps
 from discreet.ledger import verify
+from discreet.measurement.transcript import looks_in
 from discreet.mechanisms import Exponential
 from discreet.opening import open_curator
 

@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 
 from discreet.accounting import Account
-from discreet.answering.domain import Bin
 from discreet.core.loss import Neighbours
 from discreet.errors import BadData, BadInput, BudgetExceeded, NeedsDelta, NeedsValues, TooLarge
 from discreet.learning import (
@@ -25,6 +24,7 @@ from discreet.learning import (
     model,
 )
 from discreet.learning.features import codes_in, column_of, positions
+from discreet.measurement.domain import Bin
 from tests.learning.worlds import FEATURES, TRUE, covered, people, without_noise
 from tests.sources import SeededBits, UntouchableBits
 

@@ -7,11 +7,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.answering.design import IMPURITY, LARGEST_WEIGHT, SCALE, WHOLE, Attribute, Design, impurity
-from discreet.answering.domain import Column, Domain
 from discreet.core.loss import Neighbours
 from discreet.engines.tables.residual_sums import Split
 from discreet.errors import BadInput
+from discreet.measurement.domain import Column, Domain
+from discreet.measurement.feature_vectors import IMPURITY, LARGEST_WEIGHT, SCALE, WHOLE, Attribute, Design, impurity
 from discreet.mechanisms import Exponential, Gaussian, PermuteAndFlip, PureAdaptive
 from tests.answering.counted import measuring
 from tests.laws import gaussian_law

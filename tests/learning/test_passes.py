@@ -7,13 +7,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.answering.design import SCALE, Attribute, Design
-from discreet.answering.domain import Column, Domain
 from discreet.core.loss import Neighbours
 from discreet.engines.sqlgen.kernel import Statement
 from discreet.engines.tables.array_tables import CodedArray
 from discreet.engines.tables.coded_tables import CodedRows
 from discreet.engines.tables.residual_sums import Residuals, Score, Split
+from discreet.measurement.domain import Column, Domain
+from discreet.measurement.feature_vectors import SCALE, Attribute, Design
 
 SIZES = (16, 9, 2, 42, 300, 3)
 NAMES = "abcdey"

@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from discreet.accounting import open_filter
-from discreet.answering.books import balances, history
 from discreet.errors import (
     AccountFrozen,
     BadInput,
@@ -20,6 +19,7 @@ from discreet.errors import (
 )
 from discreet.ledger import Request, verify
 from discreet.mechanisms import Gaussian, Laplace, PartitionSelection
+from discreet.results.ledger_views import balances, history
 from discreet.store import open_store
 from tests.ledger.asking import a_ledger, a_request, ask, open_ledger
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from discreet.answering.books import asked, history
 from discreet.errors import RequestConflict
 from discreet.ledger import verify
 from discreet.ledger.accounts.totals import Asked
 from discreet.ledger.charges import stored_queries
+from discreet.results.ledger_views import asked, history
 from discreet.samples import write_clinic
 from tests.ledger.asking import a_ledger, a_request, ask, forge, open_ledger
 from tests.opening import open_curator

@@ -299,8 +299,8 @@ def test_an_entry_that_is_no_text_is_refused_by_name(tmp_path, column):
 
 
 def test_balances_card_and_bill_are_not_what_an_edited_row_says(where):
-    from discreet.answering.books import balances, card, history
     from discreet.catalog import parse_catalog
+    from discreet.results.ledger_views import balances, card, history
 
     catalog = parse_catalog('[source]\npath = "."\n[budget]\nepsilon = 1\n[tables.t]\npublic = true\n')
     ledger = busy_books(where)

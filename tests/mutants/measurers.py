@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from discreet.answering.guarding import described
-from discreet.answering.looking import Run
-from discreet.answering.measuring import Measuring
-from discreet.answering.transcript import Step, about
+from discreet.measurement.measuring import Measuring
+from discreet.measurement.replay import Run
+from discreet.measurement.sparse_vector import described
+from discreet.measurement.transcript import Step, about
 from tests.answering.counted import measuring
 
 

@@ -8,8 +8,8 @@ from itertools import count
 import pytest
 
 import discreet
-from discreet.answering.shown import Shown
 from discreet.errors import DiscreetError
+from discreet.results.answer_base import Shown
 from tests.opening import open_curator
 from tests.server.conftest import Server
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from discreet.answering.effort import CHARGE
-from discreet.answering.leaving import AT_ONCE
 from discreet.errors import TooLarge, TooMany
+from discreet.pipeline.time_padding import AT_ONCE
+from discreet.planning.effort import CHARGE
 from discreet.server import hours as rooms
 from discreet.server.hours import Hours
 

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.answering.release_files import MEDIA_TYPE, read_release
 from discreet.errors import DiscreetError
 from discreet.learning import (
     PCA,
@@ -25,6 +24,7 @@ from discreet.learning.deciding import Decider
 from discreet.learning.hypotheses import conjunctions, halfspaces, own, stumps
 from discreet.learning.release import ModelRelease
 from discreet.learning.wire import decider_facts, model_facts, read_decider, read_model
+from discreet.measurement.release_files import MEDIA_TYPE, read_release
 from tests.opening import open_curator
 from tests.server.conftest import PATIENCE, Server
 from tests.server.test_both_faces import AtHand

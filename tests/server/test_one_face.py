@@ -10,11 +10,7 @@ import pytest
 
 import discreet
 from discreet.accounting import open_filter
-from discreet.answering import face, facts
-from discreet.answering.answer import Answer
-from discreet.answering.books import renewal_of
-from discreet.answering.facts import facts_of, read_facts
-from discreet.answering.shown import Shown
+from discreet.answering import face
 from discreet.client import RemoteAnswer, RemoteCurator
 from discreet.core.loss import Loss
 from discreet.curator import Curator
@@ -22,6 +18,11 @@ from discreet.errors import BadEpsilon, BudgetExceeded, DiscreetError, JoinsPeop
 from discreet.graphs.face import GraphsFace
 from discreet.learning.face import LearningFace
 from discreet.ledger.accounts.account_rows import opened
+from discreet.results import models
+from discreet.results.answer import Answer
+from discreet.results.answer_base import Shown
+from discreet.results.ledger_views import renewal_of
+from discreet.results.models import facts_of, read_facts
 from discreet.sessions.face import SessionsFace
 from discreet.synthetic.face import SyntheticFace
 from discreet.workloads.face import TablesFace
@@ -189,7 +190,7 @@ def test_a_server_that_is_not_there_is_an_error_by_name_with_a_next_step(url):
 
 
 @pytest.mark.parametrize(
-    "name", [name for name, kind in vars(facts).items() if is_dataclass(kind) and kind.__module__ == facts.__name__]
+    "name", [name for name, kind in vars(models).items() if is_dataclass(kind) and kind.__module__ == models.__name__]
 )
 def test_every_dataclass_of_the_face_is_read_back_as_it_was_written(name, both):
     near, _ = both
@@ -206,17 +207,17 @@ def test_every_dataclass_of_the_face_is_read_back_as_it_was_written(name, both):
         "MeasureFacts": explanation.measures[0],
         "PastRelease": near.history()[0],
         "ReleaseTotals": near.card().totals[0],
-        "PublishedRelease": facts.PublishedRelease("visits", "2026-11-16"),
-        "EdgeBalance": facts.EdgeBalance("friendships", Loss(3), Loss(0.5), "k times"),
-        "Look": facts.Look(1, above=False),
+        "PublishedRelease": models.PublishedRelease("visits", "2026-11-16"),
+        "EdgeBalance": models.EdgeBalance("friendships", Loss(3), Loss(0.5), "k times"),
+        "Look": models.Look(1, above=False),
         "WatchFacts": watched.facts,
         "Renewal": renewal_of(opened("dataset", open_filter(1, 1e-6, renews="monthly"), date(2026, 11, 16))),
     }
-    kind = getattr(facts, name)
+    kind = getattr(models, name)
     assert read_facts(kind, facts_of(examples[name])) == examples[name]
     assert read_facts(kind, {**facts_of(examples[name]), "of a newer server": 1}) == examples[name]
 
 
 def test_the_lists_are_of_the_faces_dataclasses():
-    assert get_args(returned(RemoteCurator, "budget")) == (facts.Balance,)
-    assert get_args(returned(RemoteCurator, "history")) == (facts.PastRelease,)
+    assert get_args(returned(RemoteCurator, "budget")) == (models.Balance,)
+    assert get_args(returned(RemoteCurator, "history")) == (models.PastRelease,)

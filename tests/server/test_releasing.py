@@ -11,8 +11,8 @@ import pytest
 
 import discreet
 from discreet import workloads
-from discreet.answering.release_files import MEDIA_TYPE, read_release
 from discreet.errors import DiscreetError
+from discreet.measurement.release_files import MEDIA_TYPE, read_release
 from discreet.server.keys import KeyBook
 from discreet.server.recent import MOST, RecentReleases
 from discreet.server.releasing import MOST_ROWS

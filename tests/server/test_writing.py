@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.answering.sizes import AnswerLimit
 from discreet.curator import Asking
 from discreet.errors import TooLarge, TooMany
+from discreet.planning.answer_size import AnswerLimit
 from discreet.server import bytes_of
 from discreet.server.bytes_of import Form
 from discreet.server.door import Door

@@ -4,8 +4,8 @@ from contextlib import ExitStack
 
 import numpy as np
 
-from discreet.answering.looking import Run
-from discreet.answering.runs import Underway
+from discreet.measurement.replay import Run
+from discreet.measurement.runs import Underway
 from discreet.mechanisms import Adaptive
 from discreet.noise import SYSTEM_BITS
 from discreet.sessions.course import Course

@@ -8,12 +8,12 @@ from functools import cache
 import numpy as np
 import pytest
 
-from discreet.answering.budgets import watching
-from discreet.answering.looking import Run
-from discreet.answering.measurer import GRID, Cells, Conjunction, on_grid
-from discreet.answering.transcript import Step
 from discreet.core.loss import Neighbours
 from discreet.errors import BadInput
+from discreet.measurement.measurer import GRID, Cells, Conjunction, on_grid
+from discreet.measurement.replay import Run
+from discreet.measurement.run_budget import watching
+from discreet.measurement.transcript import Step
 from discreet.mechanisms import Adaptive
 from discreet.sessions.hypotheses import Weights
 from tests.answering.counted import MemorySteps, domain_of, measuring

@@ -12,9 +12,9 @@ from discreet.accounting import Composed
 from discreet.algebra import released_expressions
 from discreet.algebra.query import Kind
 from discreet.algebra.relations import Compute, Join, Keep, Mark, PerPerson, Scan, Stack, Windowed
-from discreet.answering.planning import plan_question
 from discreet.core.exact import exact
 from discreet.mechanisms import Gaussian, Quantile
+from discreet.planning.query_planning import plan_question
 
 SLACK = Fraction(1, 10**9)
 """The losses of quantiles are computed in floating point."""

@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.algebra.query import Kind
-from discreet.answering.answer import Answer, stored_form
-from discreet.answering.noisy import ARROW, Noisy
 from discreet.core.loss import Loss
+from discreet.postprocessing.noisy_groups import ARROW, Noisy
+from discreet.results.answer import Answer, stored_form
 from tests.sql.checking import every_key, groups, people
 
 

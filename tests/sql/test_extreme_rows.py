@@ -5,11 +5,11 @@ from functools import cache
 import pyarrow as pa
 import pytest
 
-from discreet.answering.answer import Answer, stored_form
-from discreet.answering.release import release
 from discreet.core.loss import Loss
 from discreet.errors import DiscreetError
 from discreet.noise import RandomBits
+from discreet.pipeline.release import release
+from discreet.results.answer import Answer, stored_form
 from tests.sql.checking import planned, run
 from tests.sql.fixtures import accepted, refused
 from tests.sql.statements import Writer

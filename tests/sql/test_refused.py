@@ -3,8 +3,8 @@
 import pytest
 from sqlglot import exp
 
-from discreet.answering.planning import plan_question
 from discreet.errors import DiscreetError
+from discreet.planning.query_planning import plan_question
 from discreet.sql.reader.query_text import read_text, written
 from tests.sql.checking import planned
 from tests.sql.fixtures import refused

@@ -5,9 +5,9 @@ from datetime import date, datetime, timedelta, timezone
 import pandas as pd
 import pytest
 
-from discreet.answering.wire import answer_facts, parameter_facts, read_array, read_parameters
 from discreet.catalog import parse_catalog
 from discreet.errors import BadCatalog, DiscreetError, NotAllowed
+from discreet.results.answer_json import answer_facts, parameter_facts, read_array, read_parameters
 from tests.opening import open_curator
 
 CATALOG = """

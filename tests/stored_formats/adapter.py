@@ -19,11 +19,6 @@ from pathlib import Path
 import duckdb
 
 from discreet.accounting import open_filter
-from discreet.answering.answer import read_stored, stored_form
-from discreet.answering.planning import digest_of
-from discreet.answering.release_files import read_release, release_as_bytes
-from discreet.answering.run_release import RunRelease
-from discreet.answering.transcript import Step, Transcript, about
 from discreet.catalog import load_catalog
 from discreet.engines import with_public_columns
 from discreet.engines.duckdb.snapshot import look_at_source, open_snapshot
@@ -44,8 +39,13 @@ from discreet.local.books import CollectorBooks
 from discreet.local.client import RANDOMIZERS, Client, Draw, FileStore, coder_of, message_of, packed
 from discreet.local.client import digest_of as digest_of_task
 from discreet.local.wire import read_message, write_batch
+from discreet.measurement.release_files import read_release, release_as_bytes
+from discreet.measurement.run_release import RunRelease
+from discreet.measurement.transcript import Step, Transcript, about
 from discreet.mechanisms import Adaptive, Gaussian
 from discreet.opening import open_curator, refresh
+from discreet.planning.query_planning import digest_of
+from discreet.results.answer import read_stored, stored_form
 from discreet.server.keys import KeyBook
 from discreet.sessions import Between
 from discreet.store import open_store

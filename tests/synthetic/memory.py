@@ -1,10 +1,10 @@
 """A measurer over rows in memory: the one of the house, without an engine and books. For tests and benchmarks of methods."""
 
-from discreet.answering.domain import Column, Domain
-from discreet.answering.looking import Run
-from discreet.answering.measuring import Measuring
-from discreet.answering.transcript import Earlier, reusing
 from discreet.core.loss import Neighbours
+from discreet.measurement.domain import Column, Domain
+from discreet.measurement.measuring import Measuring
+from discreet.measurement.replay import Run
+from discreet.measurement.transcript import Earlier, reusing
 from discreet.mechanisms import Adaptive, PureAdaptive
 from discreet.mechanisms.adaptive_budget import Meter
 from discreet.noise import SYSTEM_BITS

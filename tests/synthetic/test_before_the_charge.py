@@ -6,7 +6,6 @@ from itertools import combinations
 import pyarrow as pa
 import pytest
 
-from discreet.answering.pipeline import Asking
 from discreet.catalog import parse_catalog
 from discreet.errors import (
     BadInput,
@@ -19,6 +18,7 @@ from discreet.errors import (
     UnknownName,
 )
 from discreet.opening import open_curator
+from discreet.pipeline.pipeline import Asking
 from discreet.synthetic.affording import work_of
 from discreet.synthetic.registry import METHODS
 from tests.synthetic.memory import domain_of

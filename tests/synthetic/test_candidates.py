@@ -5,9 +5,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from discreet.answering.domain import Column, Domain
 from discreet.core.loss import Neighbours
 from discreet.errors import TooLarge
+from discreet.measurement.domain import Column, Domain
 from discreet.noise import SYSTEM_BITS
 from discreet.synthetic.asking import tables_wanted
 from discreet.synthetic.candidates import MOST_CANDIDATES, number_of, weighted

@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.answering.domain import Bin, Column, Domain, described, rebuilt
 from discreet.core.loss import Neighbours
+from discreet.measurement.domain import Bin, Column, Domain, described, rebuilt
 from discreet.synthetic.labels import values_of
 from tests.sources import SeededBits
 

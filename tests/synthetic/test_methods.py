@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from discreet.answering.measurer import Measured
+from discreet.measurement.measurer import Measured
 from discreet.noise import SYSTEM_BITS
 from discreet.synthetic.aim import Aim
 from discreet.synthetic.independent import Independent

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from discreet.answering.measurer import Chosen, Measured
 from discreet.errors import BadInput
+from discreet.measurement.measurer import Chosen, Measured
 from discreet.mechanisms import Adaptive, PureAdaptive
 from discreet.synthetic.model import noise_in_a_cell
 from discreet.synthetic.predicting import MOST_ERROR, predicted

@@ -6,8 +6,8 @@ import json
 import numpy as np
 import pytest
 
-from discreet.answering.release_files import read_release, release_as_bytes
 from discreet.errors import BadInput, BadRelease, TooLarge
+from discreet.measurement.release_files import read_release, release_as_bytes
 from discreet.synthetic.release import SyntheticRelease
 from tests.synthetic.test_curator import ROWS, a_curator
 

@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.answering.small import cells_at, largest_differences, length_of, sequences
 from discreet.errors import BadInput, TooLarge
+from discreet.measurement.small_databases import cells_at, largest_differences, length_of, sequences
 from discreet.mechanisms import Exponential
 from discreet.noise import SYSTEM_BITS
 from discreet.synthetic.registry import METHODS

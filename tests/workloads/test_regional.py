@@ -5,12 +5,12 @@ import pyarrow as pa
 import pytest
 
 from discreet import workloads
-from discreet.answering.looking import FreeLook
-from discreet.answering.transcript import about
 from discreet.catalog import parse_catalog
 from discreet.core.loss import Neighbours
 from discreet.errors import BadCatalog, BadInput, BudgetExceeded, DiscreetError, TooLarge, UnknownName
 from discreet.ledger import verify
+from discreet.measurement.replay import FreeLook
+from discreet.measurement.transcript import about
 from discreet.opening import open_curator
 from discreet.workloads.geography import Regions
 from discreet.workloads.regional import RegionalRelease

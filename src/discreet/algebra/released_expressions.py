@@ -33,7 +33,7 @@ class Estimate:
     """A number read off noisy measures.
 
     `kind` is measure, average, var_samp, var_pop, std_samp, std_pop, quantile, covar_samp, covar_pop, corr, slope or intercept; `measures` are
-    the numbers of what it is read from, in the order that `answering/estimates.py` says.
+    the numbers of what it is read from, in the order that `postprocessing/estimates.py` says.
     """
 
     kind: str
@@ -66,7 +66,7 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Apply:
-    """An operator or function of `answering/arithmetic.py`, by name: + - * / neg = <> < <= > >= and or not case round coalesce …"""
+    """An operator or function of `postprocessing/operators.py`, by name: + - * / neg = <> < <= > >= and or not case round coalesce …"""
 
     op: str
     args: tuple[After, ...]

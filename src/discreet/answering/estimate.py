@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from discreet.answering.answer import Answer
 from discreet.catalog import Catalog, Column, Type
 from discreet.core.exact import exact
 from discreet.errors import BadInput, UnknownName
+from discreet.results.answer import Answer
 from discreet.sql import Table
 from discreet.sql.builder import quote
 from discreet.sql.reader.error_location import unknown_table

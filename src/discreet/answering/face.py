@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from discreet.answering.facts import PAGE, Balance, Card, CatalogFacts, Explanation, PastRelease
-from discreet.answering.run_release import RunRelease
-from discreet.answering.shown import Shown
-from discreet.answering.watch_face import WatchFace
 from discreet.core.documenting import Told
 from discreet.core.exact import Number
+from discreet.measurement.run_release import RunRelease
+from discreet.results.answer_base import Shown
+from discreet.results.models import PAGE, Balance, Card, CatalogFacts, Explanation, PastRelease
+from discreet.results.watch_base import WatchFace
 from discreet.sql.builder import Table
 from discreet.sql.reader.query_text import Parameters
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from discreet.answering.parts import CuratorPart
-from discreet.answering.run_release import RunRelease
+from discreet.measurement.run_release import RunRelease
 
 
 class FindsReleases(CuratorPart):

@@ -9,23 +9,23 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from discreet.answering.answer import Answer
-from discreet.answering.books import holder
-from discreet.answering.budgets import budget_of
-from discreet.answering.pipeline import Asking, Pipeline, SqlRelease
-from discreet.answering.plan import Plan
-from discreet.answering.reusing import earlier_releases
-from discreet.answering.run_options import RunOptions
-from discreet.answering.run_release import RunRelease, pure_epsilon
-from discreet.answering.runs import Basis, Reuse, TableRun, domain_of
-from discreet.answering.transcript import Earlier, Transcript
 from discreet.catalog import Catalog
 from discreet.core.documenting import Told
 from discreet.core.exact import Number
 from discreet.engines import Engine
 from discreet.ledger import Ledger
+from discreet.measurement.reuse import earlier_releases
+from discreet.measurement.run_budget import budget_of
+from discreet.measurement.run_options import RunOptions
+from discreet.measurement.run_release import RunRelease, pure_epsilon
+from discreet.measurement.runs import Basis, Reuse, TableRun, domain_of
+from discreet.measurement.transcript import Earlier, Transcript
 from discreet.mechanisms import Adaptive
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget
+from discreet.pipeline.pipeline import Asking, Pipeline, SqlRelease
+from discreet.postprocessing.plan import Plan
+from discreet.results.answer import Answer
+from discreet.results.ledger_views import holder
 from discreet.sql import Table
 from discreet.sql.coded_rows import Found, plan_rows
 from discreet.sql.reader.query_text import Parameters, wording

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING
 from typing import Any, TypeVar
 
-from discreet.answering.wire import parameter_facts, read_parameters
 from discreet.api.requests.base import HTTP, Request, params
 from discreet.core.exact import exact
+from discreet.results.answer_json import parameter_facts, read_parameters
 
 AnyRequest = TypeVar("AnyRequest", bound=Request[Any, Any])
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from discreet.answering.page import page
 from discreet.attacks.lab import above_the_bound, run_all
 from discreet.attacks.model import DISCREET, Attack
 from discreet.attacks.picture import draw, draw_series
 from discreet.attacks.registry import find
 from discreet.attacks.result import Result
+from discreet.viz.html_page import page
 
 __all__ = ["html_report", "markdown_table", "run_all"]
 

@@ -10,12 +10,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from discreet.answering.leaving import UNIT, class_of
 from discreet.attacks import bounds
 from discreet.attacks.model import Attack, Game, Outcome, Series, Size, Tally
 from discreet.attacks.presence import Meeting, each_meeting
 from discreet.attacks.releases.loops import LoopGeometric
 from discreet.attacks.steps import Step
+from discreet.pipeline.time_padding import UNIT, class_of
 
 Done = TypeVar("Done")
 

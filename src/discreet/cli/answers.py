@@ -9,13 +9,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from discreet.answering.facts import Balance, Explanation, GroupFacts, MeasureFacts
-from discreet.answering.shown import Shown
 from discreet.catalog import EACH_ROW
 from discreet.cli.printing import INDENT
 from discreet.cli.tables import GAP, bar, beside, indented, labelled, printable
 from discreet.core.loss import Loss
 from discreet.core.number_format import CONFIDENCE, amount, figure, plus_minus
+from discreet.results.answer_base import Shown
+from discreet.results.models import Balance, Explanation, GroupFacts, MeasureFacts
 
 _Row: TypeAlias = Mapping[str, Any]
 _OFTEN = f"in {100 * CONFIDENCE:g} of 100 answers"

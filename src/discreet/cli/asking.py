@@ -7,8 +7,6 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.answering.facts import facts_of
-from discreet.answering.wire import answer_facts
 from discreet.cli.answers import show_answer, show_explanation
 from discreet.cli.options import CATALOG, AnalystOption, ConfigOption, JsonOption
 from discreet.cli.printing import print_json
@@ -17,6 +15,8 @@ from discreet.cli.tables import open_screen
 from discreet.core.number_format import CONFIDENCE
 from discreet.errors import BadInput
 from discreet.opening import open_curator
+from discreet.results.answer_json import answer_facts
+from discreet.results.models import facts_of
 
 Question = Annotated[str, typer.Argument(help="One SELECT statement.")]
 Mechanism = Annotated[

@@ -14,7 +14,6 @@ from rich.table import Table
 
 from discreet.accounting import open_filter
 from discreet.accounting.periods import Period
-from discreet.answering.books import holder
 from discreet.catalog import anchor_beside, load_catalog
 from discreet.cli.exit_codes import ExitCode
 from discreet.cli.options import CATALOG, ConfigOption, JsonOption, LedgerOption
@@ -25,6 +24,7 @@ from discreet.errors import BadInput
 from discreet.ledger import Anchor, Entry, Ledger, Verification, verify
 from discreet.ledger.accounts.catalog_binding import in_words
 from discreet.ledger.chain.anchor import no_anchor
+from discreet.results.ledger_views import holder
 
 
 class Place(NamedTuple):

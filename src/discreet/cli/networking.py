@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.answering.facts import facts_of
 from discreet.cli.options import CATALOG, AnalystOption, ConfigOption, JsonOption
 from discreet.cli.printing import INDENT, print_json
 from discreet.cli.progress import tell_reading
@@ -19,6 +18,7 @@ from discreet.graphs.face import GraphPlan
 from discreet.graphs.mixing import Mixing
 from discreet.graphs.verbs import VERBS, Outcome
 from discreet.opening import open_curator
+from discreet.results.models import facts_of
 
 _SHOWN = 12
 """Degrees that are told on a terminal."""

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.answering.transcript import Transcript
 from discreet.cli.books import place_of
 from discreet.cli.options import CATALOG, AnalystOption, ConfigOption, JsonOption, LedgerOption
 from discreet.cli.printing import print_json
@@ -15,6 +14,7 @@ from discreet.cli.tables import add_row, open_screen, plain_table
 from discreet.errors import NotAnswered
 from discreet.ledger import Ledger
 from discreet.ledger.charges.release_names import Listed
+from discreet.measurement.transcript import Transcript
 
 Publish = Annotated[
     str | None,

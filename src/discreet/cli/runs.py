@@ -11,11 +11,11 @@ from typing import Annotated, Any
 import typer
 
 from discreet.answering.parts import RunPlan
-from discreet.answering.run_release import RunRelease
 from discreet.cli.printing import INDENT
 from discreet.cli.tables import indented, labelled, open_screen
 from discreet.core.number_format import amount
 from discreet.errors import BadInput
+from discreet.measurement.run_release import RunRelease
 
 Source = Annotated[str, typer.Argument(help="A table, or a SELECT that yields people's rows.")]
 Epsilon = Annotated[

@@ -11,13 +11,13 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from discreet.answering.books import asked
 from discreet.cli.answers import show_answer, show_table
 from discreet.cli.budget import show_bill
 from discreet.core.loss import Loss
 from discreet.curator import Curator
 from discreet.errors import BudgetExceeded, DiscreetError, QueryRefused
 from discreet.opening import open_curator
+from discreet.results.ledger_views import asked
 from discreet.samples import clinic, write_clinic
 
 _PATIENTS, _VISITS = 100_000, 1_000_000

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.answering.domain import Columns, Domain
 from discreet.engines.tables.array_tables import CodedArray
 from discreet.engines.tables.exact_tables import Counts, ExactTables
 from discreet.engines.tables.residual_sums import Score
+from discreet.measurement.domain import Columns, Domain
 from discreet.noise import SYSTEM_BITS
 from discreet.synthetic.methods import Model
 

@@ -12,13 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.answering.budgets import budget_of
-from discreet.answering.domain import Bin, Column, described
 from discreet.answering.parts import CuratorPart
-from discreet.answering.pipeline import PLACES, Desk
-from discreet.answering.run_release import RunRelease, pure_epsilon
-from discreet.answering.runs import Basis, domain_of, source_in
-from discreet.answering.steps import NoSteps
 from discreet.comparing.counted import CountedRows, synthetic_rows
 from discreet.comparing.distances import distances
 from discreet.comparing.shown import overlay, pair_of
@@ -26,8 +20,14 @@ from discreet.comparing.training import trained
 from discreet.core.exact import Number, read_epsilon
 from discreet.errors import BadInput, DiscreetError, EngineFailure
 from discreet.ledger.chain.entries import AT_HAND
+from discreet.measurement.domain import Bin, Column, described
+from discreet.measurement.run_budget import budget_of
+from discreet.measurement.run_release import RunRelease, pure_epsilon
+from discreet.measurement.runs import Basis, domain_of, source_in
 from discreet.mechanisms import Adaptive, PureAdaptive
 from discreet.noise import SYSTEM_BITS
+from discreet.pipeline.journal import NoSteps
+from discreet.pipeline.pipeline import PLACES, Desk
 from discreet.sql.coded_rows import PeoplesRows, plan_rows
 from discreet.sql.reader.query_text import Parameters
 from discreet.synthetic.asking import synthesis, tables_of

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.answering.domain import MOST_CELLS, Columns, Domain
 from discreet.comparing.counted import CountedRows
 from discreet.engines.tables.exact_tables import Counts
+from discreet.measurement.domain import MOST_CELLS, Columns, Domain
 
 WIDTHS = (1, 2, 3)
 MOST_TABLES, MOST_COLUMNS = 100, 32

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.answering.domain import Column, Columns, label_text, range_text
 from discreet.comparing.counted import CountedRows
+from discreet.measurement.domain import Column, Columns, label_text, range_text
 
 MOST_SIDE = 24
 """Groups of neighbouring values that a side of a pair is shown in."""

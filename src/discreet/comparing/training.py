@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from discreet.answering.domain import MOST_CELLS, Domain
 from discreet.comparing.counted import CountedRows
 from discreet.comparing.distances import MOST_COLUMNS
 from discreet.engines.tables.residual_sums import Score
+from discreet.measurement.domain import MOST_CELLS, Domain
 
 MOST_CLASSES, MOST_TARGETS = 20, 8
 """Values of a column that is foretold from the others; and how many such columns are tried."""

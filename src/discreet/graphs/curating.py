@@ -5,9 +5,7 @@ from __future__ import annotations
 from datetime import date
 from typing import Any
 
-from discreet.answering.books import holder
 from discreet.answering.parts import CuratorPart
-from discreet.answering.pipeline import Asking
 from discreet.catalog import Network
 from discreet.core.exact import Number, rounded_up
 from discreet.errors import TooLarge
@@ -19,6 +17,8 @@ from discreet.graphs.question import GraphQuestion
 from discreet.graphs.releasing import NetworkRelease
 from discreet.graphs.triangles import ClosedPaths
 from discreet.graphs.verbs import PROTECTS, VERBS, NetworkFacts, read_price, read_verb
+from discreet.pipeline.pipeline import Asking
+from discreet.results.ledger_views import holder
 
 _MOST_DEGREES = 100_000
 """That are told apart in one answer."""

@@ -8,9 +8,6 @@ from typing import Any
 
 from discreet.algebra.digest import Json, digest
 from discreet.algebra.query import Question
-from discreet.answering.effort import SAFETY
-from discreet.answering.pipeline import PLACES, Desk
-from discreet.answering.runs import time_for
 from discreet.catalog import Network, Table
 from discreet.graphs.answers import encoded
 from discreet.graphs.counting import DEGREES, DegreeBound
@@ -19,7 +16,10 @@ from discreet.graphs.graph import Privacy
 from discreet.graphs.mixing import GroupEdges
 from discreet.graphs.question import GraphQuestion
 from discreet.graphs.triangles import ClosedPaths, TriangleLadder, TriangleProgram
+from discreet.measurement.runs import time_for
 from discreet.mechanisms import Mechanism
+from discreet.pipeline.pipeline import PLACES, Desk
+from discreet.planning.effort import SAFETY
 
 _CHARGE, _READ, _KEPT = 8e6, 1e3, 8e3
 """Nanoseconds of a charge, for an edge or a node that is read, and for an edge that is kept or left out."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from discreet.answering.at_hand import of_nobody
-from discreet.answering.domain import Domain
 from discreet.errors import TooLarge
 from discreet.learning.looks import NoisyLook, Work
 from discreet.learning.model import Model
+from discreet.measurement.domain import Domain
+from discreet.measurement.in_memory_run import of_nobody
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget, Meter
 
 MOST_COLUMNS = 5_000

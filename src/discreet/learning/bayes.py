@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from discreet.answering.design import Deciding, SumMeasurer
-from discreet.answering.domain import Columns, Domain
-from discreet.answering.measurer import Measured
-from discreet.answering.transcript import Transcript, looks_in
 from discreet.learning.card import Learned
 from discreet.learning.classifier import Classifier
 from discreet.learning.features import name_of
 from discreet.learning.looks import NoisyLook
 from discreet.learning.model import Floats
 from discreet.learning.moments import label_name
+from discreet.measurement.domain import Columns, Domain
+from discreet.measurement.feature_vectors import Deciding, SumMeasurer
+from discreet.measurement.measurer import Measured
+from discreet.measurement.transcript import Transcript, looks_in
 from discreet.mechanisms import Gaussian, Laplace
 
 

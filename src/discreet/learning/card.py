@@ -9,8 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from discreet.answering.shown import Ends, Interval, Shown
 from discreet.core.exact import Number, read_level
+from discreet.results.answer_base import Ends, Interval, Shown
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.answering.design import Deciding, Score
-from discreet.answering.domain import Column, Domain
 from discreet.errors import BadInput, NeedsValues
 from discreet.learning.features import Feature, name_of
 from discreet.learning.model import Floats, Model
+from discreet.measurement.domain import Column, Domain
+from discreet.measurement.feature_vectors import Deciding, Score
 from discreet.mechanisms.values.value_reading import read_items
 
 MOST_CLASSES = 64

@@ -8,10 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from discreet.answering.design import SumMeasurer
-from discreet.answering.domain import Domain
-from discreet.answering.measurer import Measured
-from discreet.answering.transcript import Transcript, looks_in
 from discreet.core.exact import read_count
 from discreet.errors import BadInput, TooLarge
 from discreet.learning.card import Learned
@@ -29,6 +25,10 @@ from discreet.learning.features import (
 )
 from discreet.learning.looks import NoisyLook
 from discreet.learning.model import Floats, Model
+from discreet.measurement.domain import Domain
+from discreet.measurement.feature_vectors import SumMeasurer
+from discreet.measurement.measurer import Measured
+from discreet.measurement.transcript import Transcript, looks_in
 from discreet.mechanisms import Gaussian, Laplace
 
 CELLS = 4096

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from discreet.answering.design import SCALE
-from discreet.answering.domain import Domain
-from discreet.answering.transcript import Transcript
 from discreet.core.exact import read_count
 from discreet.errors import BadInput
 from discreet.learning.card import Learned
 from discreet.learning.model import Floats
 from discreet.learning.moments import Moments, NoisyProducts, design_of
+from discreet.measurement.domain import Domain
+from discreet.measurement.feature_vectors import SCALE
+from discreet.measurement.transcript import Transcript
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -6,11 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Unpack
 
-from discreet.answering.at_hand import of_nobody
 from discreet.answering.parts import CuratorPart
-from discreet.answering.pipeline import Asking
-from discreet.answering.run_options import RunOptions, check_options
-from discreet.answering.runs import Basis, TableRun
 from discreet.core.number_format import CONFIDENCE
 from discreet.errors import TooLarge
 from discreet.learning.affording import MOST_COLUMNS, afforded, paid_for
@@ -25,7 +21,11 @@ from discreet.learning.model import Model
 from discreet.learning.moments import Moments
 from discreet.learning.release import ModelRelease
 from discreet.learning.wanted import check_wanted
+from discreet.measurement.in_memory_run import of_nobody
+from discreet.measurement.run_options import RunOptions, check_options
+from discreet.measurement.runs import Basis, TableRun
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget
+from discreet.pipeline.pipeline import Asking
 from discreet.sql import Table
 from discreet.sql.coded_rows import columns_question
 

@@ -6,13 +6,13 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from discreet.answering.design import Deciding
-from discreet.answering.domain import Domain, described
-from discreet.answering.fits import check_partition, check_scores
 from discreet.errors import BadInput
 from discreet.learning.classifier import Classifier
 from discreet.learning.features import name_of
 from discreet.ledger.chain.entries import canonical
+from discreet.measurement.domain import Domain, described
+from discreet.measurement.domain_checks import check_partition, check_scores
+from discreet.measurement.feature_vectors import Deciding
 
 
 @dataclass(frozen=True, slots=True)

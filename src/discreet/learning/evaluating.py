@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from discreet.answering.design import Deciding, SumMeasurer
-from discreet.answering.domain import plain
-from discreet.answering.run_release import RunRelease
 from discreet.core.loss import Loss
 from discreet.core.number_format import CONFIDENCE
 from discreet.learning.card import Card, Learned
 from discreet.learning.model import Floats
+from discreet.measurement.domain import plain
+from discreet.measurement.feature_vectors import Deciding, SumMeasurer
+from discreet.measurement.run_release import RunRelease
 from discreet.mechanisms import Adaptive
 
 PURPOSE = "evaluate"

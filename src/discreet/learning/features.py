@@ -18,11 +18,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.answering.design import SCALE, Attribute
-from discreet.answering.domain import Bin, Column
 from discreet.core.exact import Number as Real
 from discreet.core.exact import exact, read_bounds, read_count
 from discreet.errors import BadData, BadInput, NeedsValues
+from discreet.measurement.domain import Bin, Column
+from discreet.measurement.feature_vectors import SCALE, Attribute
 from discreet.mechanisms.values.value_reading import read_items
 
 MOST_BINS = 256

@@ -15,9 +15,6 @@ from typing import Any, Self
 import numpy as np
 
 from discreet.accounting.in_memory_account import Account
-from discreet.answering.design import Deciding, Score, SumMeasurer
-from discreet.answering.domain import Column, Domain
-from discreet.answering.transcript import Transcript
 from discreet.core.exact import Number, exact, read_epsilon, read_level
 from discreet.core.loss import Loss, Neighbours, read_neighbours
 from discreet.errors import BadData, BadInput, TooLarge
@@ -39,6 +36,9 @@ from discreet.learning.looks import NoisyLook, Work
 from discreet.learning.model import Floats
 from discreet.learning.moments import label_name
 from discreet.ledger.charges.release_json import rebuild_as
+from discreet.measurement.domain import Column, Domain
+from discreet.measurement.feature_vectors import Deciding, Score, SumMeasurer
+from discreet.measurement.transcript import Transcript
 from discreet.mechanisms import Exponential
 from discreet.mechanisms.values.value_reading import read_items
 from discreet.noise import SYSTEM_BITS

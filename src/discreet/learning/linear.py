@@ -8,9 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from discreet.answering.design import SCALE, SumMeasurer
-from discreet.answering.domain import Domain
-from discreet.answering.transcript import Transcript
 from discreet.core.exact import Number, read_sensitivity
 from discreet.errors import BadInput
 from discreet.learning.card import Learned
@@ -18,6 +15,9 @@ from discreet.learning.features import Feature, column_of, ends_of, name_of
 from discreet.learning.looks import NoisyLook, Work, work_of_products
 from discreet.learning.model import Floats, Model
 from discreet.learning.moments import Moments, NoisyProducts, design_of, look_at_products, place_names, to_original
+from discreet.measurement.domain import Domain
+from discreet.measurement.feature_vectors import SCALE, SumMeasurer
+from discreet.measurement.transcript import Transcript
 from discreet.mechanisms import Gaussian
 
 

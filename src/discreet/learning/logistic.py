@@ -9,9 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.answering.design import SCALE, WEIGHTS, WHOLE, Deciding, Design, SumMeasurer, on_weights
-from discreet.answering.domain import Domain
-from discreet.answering.transcript import Step, Transcript
 from discreet.core.exact import exact, read_count
 from discreet.learning.card import Learned
 from discreet.learning.classifier import Classifier
@@ -20,6 +17,9 @@ from discreet.learning.looks import NoisyLook, Work, work_of_products
 from discreet.learning.model import Floats
 from discreet.learning.moments import NoisyProducts, design_of, look_at_products, place_names, to_original
 from discreet.ledger.charges.release_json import rebuild_as
+from discreet.measurement.domain import Domain
+from discreet.measurement.feature_vectors import SCALE, WEIGHTS, WHOLE, Deciding, Design, SumMeasurer, on_weights
+from discreet.measurement.transcript import Step, Transcript
 from discreet.mechanisms import Gaussian
 
 PRODUCTS_SHARE = 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from discreet.answering.design import Design
+from discreet.measurement.feature_vectors import Design
 from discreet.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip
 
 Noise_co = TypeVar("Noise_co", bound=Exponential | Gaussian | Laplace | PermuteAndFlip, covariant=True)

@@ -17,11 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.accounting.in_memory_account import Account
-from discreet.answering.at_hand import transcript_of
-from discreet.answering.budgets import budget_of
-from discreet.answering.design import SumMeasurer
-from discreet.answering.domain import Domain, rebuilt
-from discreet.answering.transcript import Transcript
 from discreet.core.documenting import tell_arguments
 from discreet.core.exact import Number as Real
 from discreet.core.loss import Loss, Neighbours, read_neighbours
@@ -40,6 +35,11 @@ from discreet.learning.features import (
 )
 from discreet.learning.looks import NoisyLook, Work
 from discreet.ledger.charges.release_json import rebuild_as
+from discreet.measurement.domain import Domain, rebuilt
+from discreet.measurement.feature_vectors import SumMeasurer
+from discreet.measurement.in_memory_run import transcript_of
+from discreet.measurement.run_budget import budget_of
+from discreet.measurement.transcript import Transcript
 from discreet.mechanisms import Adaptive
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget
 from discreet.noise import SYSTEM_BITS

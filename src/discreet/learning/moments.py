@@ -10,15 +10,15 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.answering.design import SCALE, Design, SumMeasurer
-from discreet.answering.domain import Bin, Domain
-from discreet.answering.transcript import Transcript
 from discreet.core.exact import exact
 from discreet.learning.card import Learned
 from discreet.learning.features import Feature, attribute_of, ends_of, name_of
 from discreet.learning.looks import NoisyLook, Work, work_of_products
 from discreet.learning.model import Floats, Model
 from discreet.ledger.charges.release_json import rebuild_as
+from discreet.measurement.domain import Bin, Domain
+from discreet.measurement.feature_vectors import SCALE, Design, SumMeasurer
+from discreet.measurement.transcript import Transcript
 from discreet.mechanisms import Gaussian
 
 

@@ -7,7 +7,6 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from discreet.answering.run_release import RunRelease
 from discreet.core.number_format import CONFIDENCE
 from discreet.errors import BadRelease
 from discreet.learning.bayes import NaiveBayes
@@ -22,6 +21,7 @@ from discreet.learning.logistic import LogisticRegression
 from discreet.learning.model import PURPOSE, Model
 from discreet.learning.moments import Moments
 from discreet.learning.tree import DecisionTree
+from discreet.measurement.run_release import RunRelease
 
 MODELS: dict[str, type[Model]] = {
     kind.__name__: kind

@@ -9,9 +9,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from discreet.answering.design import IMPURITY, MOST_CELLS, Deciding, Partition, Split, SumMeasurer
-from discreet.answering.domain import Bin, Column, Domain
-from discreet.answering.transcript import Transcript
 from discreet.core.exact import read_count
 from discreet.errors import TooLarge
 from discreet.learning.card import Learned
@@ -20,6 +17,9 @@ from discreet.learning.features import is_numeric, name_of
 from discreet.learning.looks import NoisyLook, Work
 from discreet.learning.model import Floats
 from discreet.learning.moments import end_name, label_name
+from discreet.measurement.domain import Bin, Column, Domain
+from discreet.measurement.feature_vectors import IMPURITY, MOST_CELLS, Deciding, Partition, Split, SumMeasurer
+from discreet.measurement.transcript import Transcript
 from discreet.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip
 
 MOST_DEPTH = 8

@@ -7,7 +7,6 @@ from dataclasses import fields
 from fractions import Fraction
 from typing import Any
 
-from discreet.answering.design import Deciding, Score, Split
 from discreet.errors import BadInput, TooLarge
 from discreet.learning.deciding import Decider
 from discreet.learning.features import Category, Feature, Number, name_of
@@ -15,6 +14,7 @@ from discreet.learning.hypotheses import size_of
 from discreet.learning.model import Model
 from discreet.learning.release import MODELS, built, settings_in
 from discreet.learning.wanted import check_wanted
+from discreet.measurement.feature_vectors import Deciding, Score, Split
 
 MOST_HYPOTHESES = 2**14
 """Of a class that comes from elsewhere: all of them are written down before anything is paid for."""

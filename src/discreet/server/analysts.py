@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import JSONResponse
 
-from discreet.answering.facts import PAGE, facts_of
+from discreet.results.models import PAGE, facts_of
 from discreet.server.answered import NAME, answered
 from discreet.server.bodies import Asked, Question, in_document
 from discreet.server.bytes_of import form_of, recalled

@@ -15,10 +15,10 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 from fastapi.routing import APIRoute
 
 import discreet
-from discreet.answering.facts import facts_of
-from discreet.answering.leaving import UNIT
 from discreet.curator import Curator
 from discreet.local.books import CollectorBooks
+from discreet.pipeline.time_padding import UNIT
+from discreet.results.models import facts_of
 from discreet.server import (
     analysts,
     attacking,

@@ -9,14 +9,14 @@ from typing import Annotated, Any, Literal, Protocol, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from discreet.accounting import Filter, open_filter
-from discreet.answering.answer import Answer
-from discreet.answering.facts import Explanation, WatchFacts, facts_of
-from discreet.answering.watching import Watch
-from discreet.answering.wire import read_parameters
 from discreet.core.number_format import CONFIDENCE
 from discreet.curator import Asking, Curator
 from discreet.errors import BadTask
 from discreet.local import Task
+from discreet.pipeline.threshold_watch import Watch
+from discreet.results.answer import Answer
+from discreet.results.answer_json import read_parameters
+from discreet.results.models import Explanation, WatchFacts, facts_of
 
 Got_co = TypeVar("Got_co", covariant=True)
 

@@ -16,11 +16,11 @@ from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from discreet.answering.answer import Answer
-from discreet.answering.facts import facts_of
-from discreet.answering.sizes import AnswerLimit, too_many_cells
-from discreet.answering.wire import answer_text
 from discreet.core.number_format import CONFIDENCE
+from discreet.planning.answer_size import AnswerLimit, too_many_cells
+from discreet.results.answer import Answer
+from discreet.results.answer_json import answer_text
+from discreet.results.models import facts_of
 from discreet.server.bodies import Asked
 from discreet.server.questions import Answered
 from discreet.server.roles import Holder

@@ -9,9 +9,9 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
-from discreet.answering.wire import read_parameters
 from discreet.comparing.curating import Compared
 from discreet.curator import Curator
+from discreet.results.answer_json import read_parameters
 from discreet.server.bodies import Parameter, Positive, WithoutNulls, in_document
 from discreet.server.incoming import LimitedRequest
 from discreet.server.refusals import RESPONSES

@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from discreet.answering.effort import CHARGE
-from discreet.answering.leaving import AT_ONCE, Departure, class_of
 from discreet.errors import TooLarge, TooMany
+from discreet.pipeline.time_padding import AT_ONCE, Departure, class_of
+from discreet.planning.effort import CHARGE
 
 _MOST_REMEMBERED = 10_000
 

@@ -10,11 +10,11 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import ConfigDict, Field
 
-from discreet.answering.facts import facts_of
 from discreet.curator import Asking, Curator
 from discreet.graphs.answers import GraphAnswer
 from discreet.graphs.face import GraphPlan
 from discreet.graphs.verbs import VERBS
+from discreet.results.models import facts_of
 from discreet.server.answered import NAME, answered
 from discreet.server.bodies import Positive, WithoutNulls, in_document
 from discreet.server.bytes_of import JSON, Form

@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import APIRouter, Response
 from fastapi.responses import JSONResponse
 
-from discreet.answering.facts import facts_of
+from discreet.results.models import facts_of
 from discreet.server.answered import NAME, answered
 from discreet.server.bodies import in_document
 from discreet.server.bytes_of import JSON, Form

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
-from discreet.answering.answer import Answer
-from discreet.answering.pipeline import cancelled
-from discreet.answering.sizes import AnswerLimit
 from discreet.curator import Asking, Curator
 from discreet.engines import Places
 from discreet.errors import BadInput, QueryRefused, RequestConflict, TooMany
+from discreet.pipeline.pipeline import cancelled
+from discreet.planning.answer_size import AnswerLimit
+from discreet.results.answer import Answer
 from discreet.server.bodies import Askable, Explainable, Question
 from discreet.server.current import Current
 from discreet.server.guard import Guard

@@ -8,11 +8,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import JSONResponse
 
-from discreet.answering.facts import facts_of
-from discreet.answering.release_files import MEDIA_TYPE
-from discreet.answering.run_release import RunRelease
 from discreet.core.number_format import CONFIDENCE
 from discreet.errors import BadInput, TooLarge
+from discreet.measurement.release_files import MEDIA_TYPE
+from discreet.measurement.run_release import RunRelease
+from discreet.results.models import facts_of
 from discreet.server.answered import NAME, answered
 from discreet.server.bodies import in_document
 from discreet.server.bytes_of import CSV, JSON, PARQUET, TABLES, Form, document, sent, written_as

@@ -6,9 +6,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from discreet.answering.domain import MOST_COLUMNS
-from discreet.answering.wire import read_parameters
 from discreet.curator import Asking, Curator
+from discreet.measurement.domain import MOST_COLUMNS
+from discreet.results.answer_json import read_parameters
 from discreet.server.bodies import Parameter, Positive, Share, WithoutNulls
 from discreet.synthetic.face import SynthesisPlan
 from discreet.synthetic.predicting import MOST_ROWS

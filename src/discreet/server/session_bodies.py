@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
-from discreet.answering.facts import facts_of
 from discreet.curator import Asking, Curator
+from discreet.results.models import facts_of
 from discreet.server.bodies import Parameter, WithoutNulls
 from discreet.server.run_bodies import Run
 from discreet.sessions.asking import ALARMS

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-from discreet.answering.domain import MOST_COUNTED, Domain
-from discreet.answering.run_options import RunOptions
-from discreet.answering.run_release import RunRelease
-from discreet.answering.runs import Basis, Reuse
 from discreet.core.exact import read_count
 from discreet.errors import BadInput, ScaleOutOfRange, UnknownName
+from discreet.measurement.domain import MOST_COUNTED, Domain
+from discreet.measurement.run_options import RunOptions
+from discreet.measurement.run_release import RunRelease
+from discreet.measurement.runs import Basis, Reuse
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget
 from discreet.sessions.modes import FIT, Fitted, Given, Mode, Textbook
 from discreet.sessions.session import Opening

@@ -21,12 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.algebra.expressions import Call, Expression, Field, Literal, call, fields_of
-from discreet.answering.domain import Bin, Column, Columns, Domain, label_text
-from discreet.answering.measurer import Cells, Conjunction, CountQuestion
 from discreet.catalog import Catalog
 from discreet.engines import Engine
 from discreet.engines.engine import Points
 from discreet.errors import BadInput, TooLarge
+from discreet.measurement.domain import Bin, Column, Columns, Domain, label_text
+from discreet.measurement.measurer import Cells, Conjunction, CountQuestion
 from discreet.sessions.questions import Runs, ends_of, runs_of
 from discreet.sql.coded_rows import PeoplesRows
 from discreet.sql.expressions.row_conditions import read_condition, type_of

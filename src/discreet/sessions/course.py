@@ -11,10 +11,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from discreet.answering.guarding import rebuilt
-from discreet.answering.measurer import GRID, CountQuestion, Guard, on_grid
-from discreet.answering.runs import Underway
-from discreet.answering.transcript import Step
+from discreet.measurement.measurer import GRID, CountQuestion, Guard, on_grid
+from discreet.measurement.runs import Underway
+from discreet.measurement.sparse_vector import rebuilt
+from discreet.measurement.transcript import Step
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget
 from discreet.sessions.modes import Mode
 from discreet.sessions.terms import SessionAnswer

@@ -6,9 +6,9 @@ from functools import partial
 from typing import Unpack
 
 from discreet.answering.finding import FindsReleases
-from discreet.answering.pipeline import Asking
-from discreet.answering.run_options import check_options
 from discreet.errors import UnknownSession
+from discreet.measurement.run_options import check_options
+from discreet.pipeline.pipeline import Asking
 from discreet.sessions.asking import ALARMS, SessionOptions, Wish, opening_of
 from discreet.sessions.conditions import Conditions
 from discreet.sessions.face import SessionPlan, SessionsFace

@@ -10,8 +10,8 @@ from typing import Protocol
 
 import numpy as np
 
-from discreet.answering.domain import MOST_COUNTED, Columns, Domain
-from discreet.answering.measurer import Cells, Conjunction, CountQuestion
+from discreet.measurement.domain import MOST_COUNTED, Columns, Domain
+from discreet.measurement.measurer import Cells, Conjunction, CountQuestion
 from discreet.synthetic.beliefs import Table
 from discreet.synthetic.methods import Model
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
-from discreet.answering.budgets import count_noise
-from discreet.answering.domain import Columns, Domain
-from discreet.answering.measurer import Conjunction, Measurer
 from discreet.core.exact import UNIT, units_down
 from discreet.errors import ScaleOutOfRange
+from discreet.measurement.domain import Columns, Domain
+from discreet.measurement.measurer import Conjunction, Measurer
+from discreet.measurement.run_budget import count_noise
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget
 from discreet.sessions.hypotheses import Hypothesis, OfModel, Weights

@@ -11,10 +11,10 @@ from datetime import date, timedelta
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from discreet.answering.domain import Bin, Column, Domain
-from discreet.answering.measurer import Conjunction
 from discreet.core.exact import finite
 from discreet.errors import BadInput
+from discreet.measurement.domain import Bin, Column, Domain
+from discreet.measurement.measurer import Conjunction
 
 Query: TypeAlias = Mapping[str, Any] | str
 """For each column that matters: a value, a list of values, or a `Between`; None is NULL. A row counts that meets all of them. Or a condition in SQL."""

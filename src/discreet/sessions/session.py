@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from typing import Self
 
 from discreet.algebra.query import Question
-from discreet.answering.domain import MOST_COUNTED, Domain
-from discreet.answering.effort import seconds_of_counts
-from discreet.answering.measurer import CountQuestion
-from discreet.answering.pipeline import Asking, Desk, Pipeline
-from discreet.answering.runs import TableRun
-from discreet.answering.steps import StepsInBooks
-from discreet.answering.transcript import Transcript
 from discreet.errors import RunChanged, SessionEnded, TooMany, UnknownSession
+from discreet.measurement.domain import MOST_COUNTED, Domain
+from discreet.measurement.measurer import CountQuestion
+from discreet.measurement.runs import TableRun
+from discreet.measurement.transcript import Transcript
+from discreet.pipeline.journal import StepsInBooks
+from discreet.pipeline.pipeline import Asking, Desk, Pipeline
+from discreet.planning.effort import seconds_of_counts
 from discreet.sessions.conditions import Conditions
 from discreet.sessions.course import MOST_AT_ONCE, Course
 from discreet.sessions.modes import Mode

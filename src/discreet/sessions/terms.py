@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
-from discreet.answering.budgets import count_noise, watching
-from discreet.answering.domain import Domain
-from discreet.answering.measurer import GRID
 from discreet.core.exact import UNIT, units_down
+from discreet.measurement.domain import Domain
+from discreet.measurement.measurer import GRID
+from discreet.measurement.run_budget import count_noise, watching
 from discreet.mechanisms import AboveThreshold, Gaussian, Laplace
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget
 

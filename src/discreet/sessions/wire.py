@@ -7,8 +7,8 @@ from collections.abc import Set as AbstractSet
 from fractions import Fraction
 from typing import Any
 
-from discreet.answering.wire import parameter_facts, read_parameters
 from discreet.errors import BadInput
+from discreet.results.answer_json import parameter_facts, read_parameters
 from discreet.sessions.questions import Between, Query
 
 

@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from discreet.answering.budgets import table_noise, whole_units
-from discreet.answering.domain import Columns, Domain
-from discreet.answering.measurer import GRID
 from discreet.errors import BadInput, ScaleOutOfRange, TooLarge
+from discreet.measurement.domain import Columns, Domain
+from discreet.measurement.measurer import GRID
+from discreet.measurement.run_budget import table_noise, whole_units
 from discreet.mechanisms import Exponential
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget
 from discreet.synthetic.candidates import LARGEST_WEIGHT

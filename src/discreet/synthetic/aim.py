@@ -13,8 +13,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.answering.domain import Columns, Domain
-from discreet.answering.measurer import Measured, Measurer, TableMeasurer
+from discreet.measurement.domain import Columns, Domain
+from discreet.measurement.measurer import Measured, Measurer, TableMeasurer
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.synthetic.candidates import fitting_in, telling, weighted
 from discreet.synthetic.first import measure_each

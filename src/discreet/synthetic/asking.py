@@ -9,11 +9,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any, TypeAlias
 
-from discreet.answering.domain import Columns, Domain
-from discreet.answering.run_options import RunOptions
-from discreet.answering.runs import Basis, Reuse, TableRun
 from discreet.core.exact import Number, read_count
 from discreet.errors import BadInput, TooLarge
+from discreet.measurement.domain import Columns, Domain
+from discreet.measurement.run_options import RunOptions
+from discreet.measurement.runs import Basis, Reuse, TableRun
 from discreet.synthetic.affording import check_affordable, work_of
 from discreet.synthetic.candidates import check_number, number_of
 from discreet.synthetic.methods import Method

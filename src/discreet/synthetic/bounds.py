@@ -17,9 +17,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.answering.domain import Columns, Domain
-from discreet.answering.measurer import GRID, Chosen, Counts, Look, Measured
 from discreet.core.exact import Number, exact, read_level
+from discreet.measurement.domain import Columns, Domain
+from discreet.measurement.measurer import GRID, Chosen, Counts, Look, Measured
 from discreet.synthetic.beliefs import Table
 from discreet.synthetic.methods import Method
 from discreet.synthetic.model import TreeModel, grouped, groups_in, noise_in_a_cell, numbers_of

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Mapping
 from itertools import combinations
 
-from discreet.answering.domain import Columns, Domain
 from discreet.errors import TooLarge
+from discreet.measurement.domain import Columns, Domain
 from discreet.synthetic.model import numbers_of
 from discreet.synthetic.trees import Columns as Numbers
 from discreet.synthetic.trees import cells_of, mask_of, neighbours_of

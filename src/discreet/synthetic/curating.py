@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
-from discreet.answering.answer import Answer
-from discreet.answering.effort import declared_rows
 from discreet.answering.parts import CuratorPart
-from discreet.answering.pipeline import Asking, SqlRelease
-from discreet.answering.run_options import check_options
-from discreet.answering.runs import TableRun
 from discreet.core.exact import Number
 from discreet.errors import NotAnswered
+from discreet.measurement.run_options import check_options
+from discreet.measurement.runs import TableRun
+from discreet.pipeline.pipeline import Asking, SqlRelease
+from discreet.planning.effort import declared_rows
+from discreet.results.answer import Answer
 from discreet.sql import Table
 from discreet.sql.coded_rows import Found, values_question
 from discreet.sql.reader.query_text import Parameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from discreet.answering.measurer import TableMeasurer
+from discreet.measurement.measurer import TableMeasurer
 
 
 def power_of_share(measurer: TableMeasurer) -> float:

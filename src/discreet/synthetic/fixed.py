@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from discreet.answering.domain import Columns, Domain
-from discreet.answering.measurer import TableMeasurer
 from discreet.errors import TooLarge
+from discreet.measurement.domain import Columns, Domain
+from discreet.measurement.measurer import TableMeasurer
 from discreet.synthetic.first import power_of_share
 from discreet.synthetic.model import OfTables, numbers_of
 from discreet.synthetic.trees import cells_of, neighbours_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from discreet.answering.domain import Columns
-from discreet.answering.measurer import TableMeasurer
+from discreet.measurement.domain import Columns
+from discreet.measurement.measurer import TableMeasurer
 from discreet.synthetic.first import measure_each
 from discreet.synthetic.model import OfTables
 

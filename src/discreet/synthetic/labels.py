@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.answering.domain import Bin, Column
+from discreet.measurement.domain import Bin, Column
 from discreet.noise import RandomBits
 from discreet.noise.uniform import uniform_below, uniform_below_each
 

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.answering.domain import Columns, Domain
-from discreet.answering.measurer import Look, Measurer, TableMeasurer
+from discreet.measurement.domain import Columns, Domain
+from discreet.measurement.measurer import Look, Measurer, TableMeasurer
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.noise import RandomBits
 

@@ -11,8 +11,8 @@ from typing import TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.answering.domain import MOST_COUNTED, Columns, Domain
-from discreet.answering.measurer import Chosen, Groups, Look, Measured, TableMeasurer
+from discreet.measurement.domain import MOST_COUNTED, Columns, Domain
+from discreet.measurement.measurer import Chosen, Groups, Look, Measured, TableMeasurer
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.noise import RandomBits
 from discreet.synthetic.beliefs import Beliefs, Table, spread

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 from itertools import combinations
 
-from discreet.answering.domain import Columns, Domain
-from discreet.answering.measurer import Measurer, TableMeasurer
+from discreet.measurement.domain import Columns, Domain
+from discreet.measurement.measurer import Measurer, TableMeasurer
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.synthetic.candidates import check_number
 from discreet.synthetic.first import measure_each

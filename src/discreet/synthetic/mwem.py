@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from discreet.answering.domain import Columns, Domain
-from discreet.answering.measurer import Measurer, TableMeasurer
+from discreet.measurement.domain import Columns, Domain
+from discreet.measurement.measurer import Measurer, TableMeasurer
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.synthetic.candidates import fitting_in, within_limits
 from discreet.synthetic.model import OfTables, numbers_of

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from discreet.answering.domain import Columns, Domain
 from discreet.core.exact import read_count
 from discreet.core.number_format import CONFIDENCE
+from discreet.measurement.domain import Columns, Domain
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget
 from discreet.synthetic.candidates import is_drowned
 from discreet.synthetic.methods import Method

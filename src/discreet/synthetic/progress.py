@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from discreet.answering.domain import Columns, Domain
-from discreet.answering.measurer import GRID, Counts, Groups, Look, Measured, on_grid
+from discreet.measurement.domain import Columns, Domain
+from discreet.measurement.measurer import GRID, Counts, Groups, Look, Measured, on_grid
 from discreet.synthetic.beliefs import Beliefs, Table
 from discreet.synthetic.model import Start, begun, grouped, numbers_of
 from discreet.synthetic.trees import Columns as Numbers

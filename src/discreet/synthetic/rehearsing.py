@@ -9,10 +9,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from discreet.answering.budgets import table_noise
-from discreet.answering.domain import Columns, Domain
-from discreet.answering.measurer import Look, Measured
 from discreet.core.exact import Number
+from discreet.measurement.domain import Columns, Domain
+from discreet.measurement.measurer import Look, Measured
+from discreet.measurement.run_budget import table_noise
 from discreet.mechanisms import Gaussian, Laplace, PureAdaptive
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget, Meter
 

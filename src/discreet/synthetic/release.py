@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.answering.run_release import RunRelease
-from discreet.answering.transcript import looks_in
 from discreet.core.exact import Number, read_count
 from discreet.errors import BadInput
+from discreet.measurement.run_release import RunRelease
+from discreet.measurement.transcript import looks_in
 from discreet.noise import SYSTEM_BITS, RandomBits
 from discreet.synthetic.asking import PURPOSE, method_named, tables_of
 from discreet.synthetic.bounds import Bound, Bounds

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from discreet.answering.bars import Cell, bars
-from discreet.answering.domain import Column, range_text
-from discreet.answering.page import page
 from discreet.core.exact import Number
 from discreet.core.number_format import amount
+from discreet.measurement.domain import Column, range_text
+from discreet.results.interval_bars import Cell, bars
 from discreet.synthetic.bounds import Bound
 from discreet.synthetic.model import TreeModel
 from discreet.synthetic.release import SyntheticRelease
+from discreet.viz.html_page import page
 
 _MOST_LABELS = 3
 """Of values that a run put together: the others are counted."""

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from discreet.answering.domain import Columns, Domain
-from discreet.answering.measurer import Measured, TableMeasurer
-from discreet.answering.reusing import only
-from discreet.answering.transcript import Earlier, Step
+from discreet.measurement.domain import Columns, Domain
+from discreet.measurement.measurer import Measured, TableMeasurer
+from discreet.measurement.reuse import only
+from discreet.measurement.transcript import Earlier, Step
 from discreet.mechanisms import Gaussian, Laplace, PureAdaptive
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget
 from discreet.synthetic.methods import Method

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.answering.domain import Columns, Domain
-from discreet.answering.measurer import Look, Measurer, SmallDatabase
-from discreet.answering.small import sequences
+from discreet.measurement.domain import Columns, Domain
+from discreet.measurement.measurer import Look, Measurer, SmallDatabase
+from discreet.measurement.small_databases import sequences
 from discreet.noise import RandomBits, uniform_below
 from discreet.synthetic.beliefs import Table, added_up
 from discreet.synthetic.model import OfTables, Start, numbers_of

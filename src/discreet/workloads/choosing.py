@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.answering.transcript import Step
 from discreet.core.exact import Number, read_level
 from discreet.errors import BadData, BadInput, TooLarge
+from discreet.measurement.transcript import Step
 from discreet.mechanisms.additive.combinations import Integers, Measurement
 from discreet.workloads.families import Floats
 from discreet.workloads.levels import haar, identity, tree

@@ -9,11 +9,11 @@ from typing import Unpack
 
 from discreet.algebra.relations import Compute, Relation, Scan
 from discreet.answering.parts import CuratorPart
-from discreet.answering.pipeline import Asking
-from discreet.answering.run_options import RunOptions, check_options
-from discreet.answering.runs import TableRun
 from discreet.core.number_format import CONFIDENCE
 from discreet.errors import BadInput, UnknownName
+from discreet.measurement.run_options import RunOptions, check_options
+from discreet.measurement.runs import TableRun
+from discreet.pipeline.pipeline import Asking
 from discreet.sql import Table
 from discreet.sql.coded_rows import Found, PeoplesRows, columns_question, plan_rows
 from discreet.workloads.choosing import Plan

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias, Unpack
 
 from discreet.answering.parts import RunPlan
-from discreet.answering.run_options import RunOptions
 from discreet.core.documenting import Told
+from discreet.measurement.run_options import RunOptions
 from discreet.sql.builder import Table
 from discreet.workloads.regional import RegionalRelease
 from discreet.workloads.tabulating import TabulatedRelease

@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.answering.domain import MOST_CELLS, Columns, Domain, label_text
-from discreet.answering.measurer import Measurer
-from discreet.answering.run_release import RunRelease
-from discreet.answering.runs import Basis, Invariant, TableRun
-from discreet.answering.transcript import about
 from discreet.catalog import Regions as DeclaredTree
 from discreet.catalog import Table, Type
 from discreet.catalog.region_trees import WHOLE
 from discreet.core.exact import Number, read_level
 from discreet.core.number_format import CONFIDENCE
 from discreet.errors import BadInput, TooLarge
+from discreet.measurement.domain import MOST_CELLS, Columns, Domain, label_text
+from discreet.measurement.measurer import Measurer
+from discreet.measurement.run_release import RunRelease
+from discreet.measurement.runs import Basis, Invariant, TableRun
+from discreet.measurement.transcript import about
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget
 from discreet.mechanisms.additive.combinations import Integers
 from discreet.sql.coded_rows import PeoplesRows

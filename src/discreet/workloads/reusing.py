@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.answering.domain import Columns
-from discreet.answering.transcript import Step
+from discreet.measurement.domain import Columns
+from discreet.measurement.transcript import Step
 from discreet.mechanisms import Gaussian
 from discreet.mechanisms.additive.combinations import Combination, Measurement
 from discreet.workloads.families import Floats

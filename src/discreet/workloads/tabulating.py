@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.answering.domain import Domain, label_text
-from discreet.answering.measurer import Measurer
-from discreet.answering.reusing import only
-from discreet.answering.run_release import RunRelease
-from discreet.answering.runs import Basis, Reuse, TableRun
-from discreet.answering.transcript import Earlier, Step
 from discreet.core.exact import Number
 from discreet.core.number_format import CONFIDENCE
 from discreet.errors import BadInput
+from discreet.measurement.domain import Domain, label_text
+from discreet.measurement.measurer import Measurer
+from discreet.measurement.reuse import only
+from discreet.measurement.run_release import RunRelease
+from discreet.measurement.runs import Basis, Reuse, TableRun
+from discreet.measurement.transcript import Earlier, Step
 from discreet.mechanisms import Adaptive
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget
 from discreet.workloads import describing

@@ -3,11 +3,11 @@
 from dataclasses import replace
 
 from discreet.algebra.query import Kind, Measure, Question
-from discreet.answering import pricing
-from discreet.answering.plan import Plan
-from discreet.answering.pricing import Norms, Price
 from discreet.core.loss import Neighbours
 from discreet.mechanisms import PermuteAndFlip
+from discreet.planning import pricing
+from discreet.planning.pricing import Norms, Price
+from discreet.postprocessing.plan import Plan
 from tests.reference.mutants.noticing import Mutants, pays_for, pays_for_winners
 
 MUTANTS = Mutants()

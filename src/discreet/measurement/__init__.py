@@ -1,0 +1,1 @@
+"""Many measurements under one charge: domains, measurers, runs, transcripts and reuse."""

@@ -1,0 +1,113 @@
+"""The sparse vector over counts of rows: which of many questions a hypothesis answers badly."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from discreet.errors import BadData, BadInput
+from discreet.measurement.domain import MOST_COUNTED, Domain
+from discreet.measurement.measurer import GRID, Cells, Conjunction, CountQuestion, Counts
+from discreet.measurement.replay import Run
+from discreet.measurement.transcript import about
+from discreet.mechanisms.choice.above_threshold import Watch
+
+Exactly: TypeAlias = Callable[[CountQuestion], int]
+"""How many rows a question counts."""
+_LARGEST = 2**50
+"""Of an estimate, times GRID."""
+
+
+class Guarding:
+    """One run of the sparse vector. Its noisy threshold is in memory only: one that was begun before a restart can only say what it said.
+
+    That it has ended by a restart is a step of its own, at the place where that was first asked: so whoever replays the run reads the same there.
+    """
+
+    __slots__ = ("_domain", "_exactly", "_is_over", "_number", "_run", "_watch")
+
+    def __init__(self, run: Run, domain: Domain, exactly: Exactly, *, number: int, watch: Watch | None) -> None:
+        self._run, self._domain, self._exactly = run, domain, exactly
+        self._number, self._watch, self._is_over = number, watch, False
+
+    def __repr__(self) -> str:
+        return "Guarding(hidden)"
+
+    @property
+    def is_over(self) -> bool:
+        if not self._is_over and self._watch is None:
+            self._is_over = self._run.is_next(about("ended", paid=None, watch=self._number))
+        return self._is_over
+
+    def first_above(self, questions: Sequence[CountQuestion], estimates: Counts) -> int | None:
+        is_whole = isinstance(estimates, np.ndarray) and estimates.dtype == np.int64
+        if not is_whole or estimates.shape != (len(questions),) or (np.abs(estimates) > _LARGEST).any():
+            raise BadData("Estimates are an int64 array, one a question.", next_step="Make them with `on_grid`.")
+        for question in questions:
+            check_question(question, self._domain)
+        if self.is_over:
+            raise _over()
+
+        def drawn() -> Counts:
+            if (watch := self._watch) is None:
+                raise _over()
+            for at, question in enumerate(questions):
+                if watch.is_above(abs(GRID * self._exactly(question) - int(estimates[at]))):
+                    return np.array([at, *estimates])
+            return np.array([-1, *estimates])
+
+        listed = [described(question) for question in questions]
+        asked = about("guard", paid=None, watch=self._number, questions=listed)
+        first = int(self._run.look(asked, paid=None, drawn=drawn).outcome[0])
+        self._is_over = first >= 0
+        return first if self._is_over else None
+
+
+def _over() -> BadInput:
+    return BadInput("This guard is over.", next_step="Begin another with `watch`.")
+
+
+def check_question(question: CountQuestion, domain: Domain) -> None:
+    """Refuse what is no question over a domain: a row that counted twice would move it by more than 1."""
+    shape = domain.shape(domain.check(question.columns, most=MOST_COUNTED))
+    if isinstance(question, Cells):
+        fits = _are_runs(question.runs, math.prod(shape))
+    else:
+        fits = len(question.codes) == len(shape) and all(map(_are_runs, question.codes, shape))
+    if not fits:
+        raise BadInput(
+            "A question has cells, or codes of each of its columns, as runs in order that do not meet.",
+            next_step="Make it with `question`.",
+        )
+
+
+def _are_runs(runs: tuple[tuple[int, int], ...], size: int) -> bool:
+    ends = [end for run in runs for end in run]
+    if not runs or any(type(end) is not int for end in ends) or any(len(run) != 2 for run in runs):
+        return False
+    in_order = all(first <= last for first, last in runs)
+    apart = all(before[1] < after[0] for before, after in itertools.pairwise(runs))
+    return in_order and apart and ends[0] >= 0 and ends[-1] < size
+
+
+def described(question: CountQuestion) -> list[object]:
+    """A question as JSON has it."""
+    if isinstance(question, Cells):
+        return [list(question.columns), {"cells": [list(run) for run in question.runs]}]
+    return [list(question.columns), [[list(run) for run in runs] for runs in question.codes]]
+
+
+def rebuilt(described: Sequence[Any]) -> CountQuestion:
+    """The question that was described."""
+    columns, codes = tuple(map(str, described[0])), described[1]
+    if isinstance(codes, Mapping):
+        return Cells(columns, _runs(codes["cells"]))
+    return Conjunction(columns, tuple(map(_runs, codes)))
+
+
+def _runs(described: Sequence[Sequence[int]]) -> tuple[tuple[int, int], ...]:
+    return tuple((first, last) for first, last in described)

@@ -1,0 +1,172 @@
+"""Looks as bytes: what a step stores, and what a finished run stores of all its steps.
+
+A step is one line of canonical JSON that says what was asked, then the outcome as 64-bit integers, little-endian. A transcript is one line that
+says what the run was and how long each step is, then the steps. Nothing here is private: it is what was drawn.
+
+A run that reuses earlier releases has their tables as its first step, whole: so what follows from a transcript follows from it alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import LedgerDamaged
+from discreet.ledger.chain.entries import canonical
+from discreet.ledger.charges.release_json import describe, rebuild_as
+from discreet.measurement.measurer import Chosen, Look, Measured, SmallDatabase
+from discreet.mechanisms import Exponential, Gaussian, Laplace, Mechanism
+
+FORMAT = 2
+"""1 did not say of which rows it is, and had no tables of earlier releases."""
+REUSED = "reused"
+"""The kind of the step that has tables of earlier releases."""
+_INTEGERS = np.dtype("<i8")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What was asked (`about`, as JSON has it) and what came out."""
+
+    about: Mapping[str, Any]
+    outcome: NDArray[np.int64]
+
+    @property
+    def kind(self) -> str:
+        return str(self.about["kind"])
+
+    def encoded(self) -> bytes:
+        """One line, then integers."""
+        return canonical(self.about).encode() + b"\n" + self.outcome.astype(_INTEGERS).tobytes()
+
+    @classmethod
+    def decoded(cls, body: bytes) -> Step:
+        """The same from stored bytes."""
+        line, _, integers = body.partition(b"\n")
+        return cls(json.loads(line), np.frombuffer(integers, _INTEGERS).astype(np.int64))
+
+    @property
+    def looks(self) -> tuple[Look, ...]:
+        """The table, the choice or the small database that it is, or all tables that are reused; nothing for what guards."""
+        match self.kind:
+            case "table":
+                return (self.measured(),)
+            case "choice":
+                candidates = tuple(tuple(columns) for columns in self.about["candidates"])
+                return (Chosen(candidates[int(self.outcome[0])], candidates, self._choice()),)
+            case "small":
+                return (self.small_database(),)
+        steps = (step for earlier in self.reused() for step in earlier.steps)
+        return tuple(replace(step.measured(), is_reused=True) for step in steps if step.kind == "table")
+
+    def measured(self) -> Measured:
+        """The table that was asked for."""
+        values = self.outcome.reshape(self.about["shape"])
+        groups = {name: tuple(codes) for name, codes in self.about["groups"].items()}
+        return Measured(tuple(self.about["columns"]), values, self.noise, groups)
+
+    def small_database(self) -> SmallDatabase:
+        """The small database that was asked for."""
+        return SmallDatabase(tuple(self.outcome.tolist()), self.about["rows_each"], self._choice())
+
+    def reused(self) -> tuple[Earlier, ...]:
+        """What of earlier releases a run began with; nothing, where it is another step."""
+        outcome, found = self.outcome, []
+        for release in self.about["releases"] if self.kind == REUSED else ():
+            steps = []
+            for about_it in release["steps"]:
+                facts = {name: value for name, value in about_it.items() if name != "length"}
+                drawn, outcome = np.split(outcome, [about_it["length"]])
+                steps.append(Step(facts, drawn))
+            found.append(Earlier(release["name"], release["run"], tuple(steps)))
+        return tuple(found)
+
+    @property
+    def noise(self) -> Gaussian | Laplace:
+        """What was added to each number of the outcome."""
+        if self.about["paid"]["mechanism"] == "Laplace":
+            return rebuild_as(Laplace, self.about["paid"])
+        return rebuild_as(Gaussian, self.about["paid"])
+
+    def _choice(self) -> Exponential:
+        return rebuild_as(Exponential, self.about["paid"])
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """What an earlier release has measured: its name, the key that it was paid under, and those of its steps that are reused."""
+
+    name: str
+    run: str
+    steps: tuple[Step, ...]
+
+
+def reusing(releases: Iterable[Earlier]) -> Step:
+    """The step that a run begins with which reuses some of what earlier releases measured."""
+    listed = list(releases)
+    facts = [
+        {
+            "name": earlier.name,
+            "run": earlier.run,
+            "steps": [{**step.about, "length": step.outcome.size} for step in earlier.steps],
+        }
+        for earlier in listed
+    ]
+    outcomes = [step.outcome for earlier in listed for step in earlier.steps]
+    return Step(about(REUSED, paid=None, releases=facts), np.concatenate([np.zeros(0, np.int64), *outcomes]))
+
+
+def about(kind: str, *, paid: Mechanism | None, **details: Any) -> dict[str, Any]:
+    """What a look says of itself, in the form that it has when it is read again."""
+    facts = {"kind": kind, "paid": None if paid is None else describe(paid), **details}
+    return dict(json.loads(canonical(facts)))
+
+
+def looks_in(steps: Iterable[Step]) -> tuple[Look, ...]:
+    """The tables and choices among steps, in order; those that are reused come first."""
+    return tuple(look for step in steps for look in step.looks)
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """A finished run: public facts about it, and its steps."""
+
+    facts: Mapping[str, Any]
+    steps: tuple[Step, ...]
+
+    @property
+    def reused(self) -> tuple[Earlier, ...]:
+        """What of earlier releases it began with."""
+        return tuple(earlier for step in self.steps[:1] for earlier in step.reused())
+
+    @property
+    def own(self) -> tuple[Step, ...]:
+        """Its steps without those of earlier releases."""
+        return tuple(step for step in self.steps if step.kind != REUSED)
+
+    def encoded(self) -> bytes:
+        """What is stored of it."""
+        bodies = [step.encoded() for step in self.steps]
+        head = {"transcript": FORMAT, "facts": self.facts, "lengths": [len(body) for body in bodies]}
+        return b"".join([canonical(head).encode(), b"\n", *bodies])
+
+    @classmethod
+    def decoded(cls, stored: bytes) -> Transcript:
+        """The same from stored bytes."""
+        line, _, rest = stored.partition(b"\n")
+        head = json.loads(line)
+        if head.get("transcript") not in range(1, FORMAT + 1) or sum(head["lengths"]) != len(rest):
+            raise LedgerDamaged("A stored transcript cannot be read.", next_step="Ask the owner to verify the books.")
+        return cls(head["facts"], tuple(Step.decoded(body) for body in _parts(rest, head["lengths"])))
+
+
+def _parts(rest: bytes, lengths: Sequence[int]) -> Iterable[bytes]:
+    start = 0
+    for length in lengths:
+        yield rest[start : start + length]
+        start += length

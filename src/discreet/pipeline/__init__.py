@@ -1,0 +1,1 @@
+"""The one way to an answer: reserve, read, add noise, store, return."""

@@ -1,0 +1,407 @@
+"""The one way to an answer, for any release: reserve → read → release → wait → store.
+
+What is released brings its own reading and its own noise; this is the one place that charges, and the one place that holds both the engine
+and the randomness. The charge is on disk before anything is read, the answer before it leaves. Between noise and store it waits for the end
+of its class of time: until then nothing tells, to anybody, whether its reading has ended and how. What was charged is read, waits and is
+stored, whether or not anybody still wants it: so nobody has it read a second time for one price.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from discreet.algebra.digest import FORMAT
+from discreet.algebra.query import Question
+from discreet.engines import Engine, Places
+from discreet.errors import (
+    AccountFrozen,
+    BudgetExceeded,
+    Cancelled,
+    EngineFailure,
+    LedgerDamaged,
+    OutOfTime,
+    RunChanged,
+    StoreUnavailable,
+    UnknownAccount,
+)
+from discreet.ledger import Ledger, Request, Reservation
+from discreet.mechanisms import AboveThreshold, Mechanism
+from discreet.noise import RandomBits
+from discreet.pipeline.journal import NoSteps, Steps, StepsInBooks
+from discreet.pipeline.release import above, release
+from discreet.pipeline.time_padding import AT_ONCE, Departure
+from discreet.planning.answer_size import AnswerLimit
+from discreet.planning.effort import seconds_of
+from discreet.postprocessing.noisy_groups import Noisies
+from discreet.postprocessing.plan import Plan
+from discreet.results.answer import stored_form
+
+_LOG = logging.getLogger("discreet")
+PLACES, PLACES_EACH, PLACES_LONG = 8, 2, 6
+"""Questions that are read at the same time, on a cursor each; they share the memory of the engine. So many are the most for one analyst, and
+for what takes long.
+"""
+LONG = 1.0
+"""Seconds: a question that is expected to take longer is long."""
+
+
+_OF_THE_BOOKS = (AccountFrozen, LedgerDamaged, OutOfTime, RunChanged, StoreUnavailable, UnknownAccount)
+"""Refusals that say nothing of anybody's row, but for how long it took: told as they are, at the end of the class like everything else, and nobody is stopped for them."""
+
+
+def _no_step(_: str) -> None:
+    """Nobody looks on."""
+
+
+def _no_place() -> None:
+    """Nobody counts how long a place was waited for."""
+
+
+def _no_look(_: int) -> None:
+    """Nobody counts looks."""
+
+
+def _at_once(_: float) -> Departure:
+    """Whoever has the data at hand may know how long it is read."""
+    return AT_ONCE
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A question on its way: who wants to hear of its steps (planned, then paid or asked before), how it can be taken back, and when its answer leaves.
+
+    `taken_back` ends what comes before the charge, and nothing after it; `stopped` ends everything: the curator goes away. `leaving` is told
+    how many seconds the question is expected to take, before anything is charged, and may refuse it. An answer that does
+    not fit into `limit` is refused before that. `on_place` hears when there is a place to read at. `on_look` hears how many looks of a run
+    are stored: when it hears of them tells how long tables were read, so it is for whoever has the data at hand.
+    """
+
+    on_step: Callable[[str], None] = _no_step
+    taken_back: threading.Event = field(default_factory=threading.Event)
+    stopped: threading.Event = field(default_factory=threading.Event)
+    leaving: Callable[[float], Departure] = _at_once
+    on_place: Callable[[], None] = _no_place
+    on_look: Callable[[int], None] = _no_look
+    limit: AnswerLimit | None = None
+
+
+class Readable(Protocol):
+    """Something that is read: what of, for how long, and how noise turns it into bytes that may leave."""
+
+    @property
+    def questions(self) -> Sequence[Question]:
+        """What is read."""
+
+    @property
+    def seconds(self) -> float:
+        """How long reading and noise are expected to take: public, whatever the data is."""
+
+    def made(self, desk: Desk) -> bytes:
+        """Read, add noise: the stored form of what may leave. Exact integers stay in here."""
+
+
+class Releasable(Readable, Protocol):
+    """Something that can be released: also what it costs, and what names it."""
+
+    @property
+    def releases(self) -> tuple[Mechanism, ...]:
+        """What is charged is what is sampled."""
+
+    @property
+    def digest(self) -> str:
+        """What makes two of them the same."""
+
+    @property
+    def label(self) -> str:
+        """How the books call it."""
+
+    @property
+    def name(self) -> str | None:
+        """What it is looked up by later; most have none."""
+
+    @property
+    def edges_of(self) -> str | None:
+        """The table of edges that its price is about, one by one; None where it is about people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What a release is made with: the data, randomness, whoever may end it, and where it stores what it draws on the way."""
+
+    engine: Engine
+    bits: RandomBits
+    stopped: threading.Event
+    steps: Steps
+
+
+@dataclass(frozen=True, slots=True)
+class SqlRelease:
+    """A planned SQL question."""
+
+    plan: Plan
+    digest: str
+    label: str
+    seconds: float = field(init=False)
+    _drawn: list[tuple[bytes, Noisies]] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "seconds", seconds_of(self.plan))
+
+    @property
+    def releases(self) -> tuple[Mechanism, ...]:
+        return self.plan.releases
+
+    @property
+    def questions(self) -> Sequence[Question]:
+        return self.plan.questions
+
+    @property
+    def name(self) -> str | None:
+        return None
+
+    @property
+    def edges_of(self) -> str | None:
+        return None
+
+    def made(self, desk: Desk) -> bytes:
+        with desk.engine.one_limit(sharing=PLACES):
+            exact = [desk.engine.run(question, taken_back=desk.stopped) for question in self.plan.questions]
+            drawn = release(self.plan, exact, desk.bits)
+        self._drawn.append((stored_form(drawn), drawn))
+        return self._drawn[-1][0]
+
+    def drawn(self, stored: bytes) -> Noisies | None:
+        """What these very bytes are the stored form of, if it was drawn here: then it need not be read from them."""
+        return next((drawn for form, drawn in self._drawn if form is stored), None)
+
+
+@dataclass(frozen=True, slots=True)
+class CellAbove:
+    """Whether the one number of a question, with fresh noise, reaches a noisy threshold that was drawn before."""
+
+    question: Question
+    mechanism: AboveThreshold
+    threshold: int = field(repr=False)
+    seconds: float
+
+    @property
+    def questions(self) -> Sequence[Question]:
+        return (self.question,)
+
+    def made(self, desk: Desk) -> bytes:
+        with desk.engine.one_limit(sharing=PLACES):
+            (rows,) = desk.engine.run(self.question, taken_back=desk.stopped)
+        return json.dumps(above(rows, self.mechanism, self.threshold, desk.bits)).encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Paid:
+    """What was stored, and what the books say of it."""
+
+    stored: bytes
+    reservation: Reservation | None
+    """None for what is public and free."""
+
+
+@dataclass(frozen=True, slots=True)
+class Charged(Paid):
+    """The same of what has a price."""
+
+    reservation: Reservation
+
+
+class Pipeline:
+    """Ledger, engine and randomness, in the only order there is."""
+
+    def __init__(self, ledger: Ledger, engine: Engine) -> None:
+        self.ledger, self._engine, self._bits = ledger, engine, RandomBits()
+        self._places = Places(PLACES, each=PLACES_EACH, long=PLACES_LONG)
+
+    def answer(
+        self, wanted: Releasable, *, analyst: str | None, request_id: str | None = None, asking: Asking | None = None
+    ) -> Paid:
+        """Charge for a release, read, add noise and store; or find it stored.
+
+        `analyst` is whose account is charged beside the dataset's, None for the owner. A repeated `request_id` is paid for once.
+        """
+        if wanted.releases:
+            return self.charged(wanted, analyst=analyst, request_id=request_id, asking=asking)
+        told = asking or Asking()
+        return Paid(self._fresh(wanted, analyst, told, _set_out(wanted, told), NoSteps()), None)
+
+    def charged(
+        self, wanted: Releasable, *, analyst: str | None, request_id: str | None = None, asking: Asking | None = None
+    ) -> Charged:
+        """The same of something that has a price."""
+        told = asking or Asking()
+        departure = _set_out(wanted, told)
+        reservation = self.ledger.reserve(_request(wanted, analyst, request_id))
+        told.on_step("asked before" if reservation.is_free else "paid")
+        stored = reservation.answer
+        if stored is None:
+            steps = StepsInBooks(self.ledger, reservation, told.on_look)
+            stored = self.ledger.finish(reservation, self._fresh(wanted, analyst, told, departure, steps))
+        return Charged(stored, reservation)
+
+    def begin(
+        self, wanted: Releasable, beginning: Readable, *, analyst: str | None, request_id: str | None, asking: Asking
+    ) -> StepsInBooks:
+        """Charge for what goes on from call to call, and begin it, or take it up where its steps end. Nothing finishes it here."""
+        departure = _set_out(beginning, asking)
+        reservation = self.ledger.reserve(_request(wanted, analyst, request_id))
+        asking.on_step("paid" if reservation.charged else "asked before")
+        steps = StepsInBooks(self.ledger, reservation, asking.on_look)
+        self._fresh(beginning, analyst, asking, departure, steps)
+        steps.leave()
+        return steps
+
+    def go_on(self, part: Readable, steps: StepsInBooks, *, asking: Asking) -> None:
+        """A further part of what was begun: paid for then, in a class of its own, with the steps that it was begun with."""
+        self._fresh(part, steps.reservation.request.analyst, asking, _set_out(part, asking), steps)
+        steps.leave()
+
+    def look(self, wanted: Readable, *, analyst: str | None, asking: Asking | None = None) -> bytes | None:
+        """A further look of something that was paid for in full at its start: what may leave, at the end of its class; None where it failed.
+
+        Whoever calls stores either, and stops the analyst for the latter.
+        """
+        told = asking or Asking()
+        return self._read(wanted, analyst, told, _set_out(wanted, told), NoSteps())
+
+    def is_paid(self, wanted: Releasable, *, analyst: str | None) -> bool:
+        """Whether a release would cost nothing: public, or answered and paid for before."""
+        return not wanted.releases or self.ledger.is_paid(_request(wanted, analyst, None))
+
+    def would_charge(self, *wanted: Releasable, analyst: str | None) -> dict[str, bool]:
+        """The accounts that releases, to be paid for one after another, would be charged to, each with whether its cap allows all of them now."""
+        priced = [each for each in wanted if each.releases]
+        if not priced:
+            return {}
+        together = tuple(release for each in priced for release in each.releases)
+        return self.ledger.would_charge(replace(_request(priced[0], analyst, None), releases=together))
+
+    def check_name(self, wanted: Releasable, *, analyst: str | None) -> None:
+        """Refuse a release whose name is taken, before anything is paid for."""
+        self.ledger.check_name(_request(wanted, analyst, None))
+
+    def check_caps(self, wanted: Sequence[Releasable], *, analyst: str | None) -> None:
+        """Refuse several releases, to be paid for one after another, that the caps do not allow together."""
+        unpaid = [each for each in wanted if not self.is_paid(each, analyst=analyst)]
+        if not all(self.would_charge(*unpaid, analyst=analyst).values()):
+            raise BudgetExceeded(
+                "All of this together would bring an account above its cap. Nothing was charged.",
+                next_step="Ask for smaller prices, or ask the owner to raise the cap.",
+            )
+
+    def recalled(self, wanted: Releasable, *, analyst: str | None) -> Paid | None:
+        """What is stored for an analyst who has paid for it; nothing is charged, read or written."""
+        found = self.ledger.recalled(_request(wanted, analyst, None)) if wanted.releases else None
+        return None if found is None or found.answer is None else Paid(found.answer, found)
+
+    def take_back(self, asking: Asking) -> None:
+        """Plan no further for a question that somebody else is asking. What is charged is read all the same."""
+        self._engine.take_back(asking.taken_back)
+
+    def stop(self, asking: Asking) -> None:
+        """Stop reading for a question at once, because the curator goes away; its price stays paid, and nothing is stored."""
+        self._places.take_back(asking.stopped)
+        self._engine.take_back(asking.stopped)
+
+    def _fresh(
+        self,
+        wanted: Readable,
+        analyst: str | None,
+        asking: Asking,
+        departure: Departure,
+        steps: Steps,
+    ) -> bytes:
+        """Read, add noise, and wait. Whatever fails past the charge may hang on somebody's row, so it is one sentence and a bit about the
+        data: it stops the analyst until the owner looks.
+        """
+        noisy = self._read(wanted, analyst, asking, departure, steps)
+        if noisy is not None:
+            return noisy
+        if analyst is not None:
+            with suppress(AccountFrozen):
+                self.ledger.freeze(analyst, by="a reading that failed")
+        raise EngineFailure("The engine could not answer. The price was paid.", next_step="Tell the owner of the data.")
+
+    def _read(
+        self,
+        wanted: Readable,
+        analyst: str | None,
+        asking: Asking,
+        departure: Departure,
+        steps: Steps,
+    ) -> bytes | None:
+        """What may leave, or a refusal of the books, when its class ends; None where it failed.
+
+        Public relations are taken before there is a place and held until the answer leaves; a place is kept until a time that was known when
+        it was taken. Neither tells when the reading has really ended.
+        """
+        with self._held(wanted, asking):
+            with self._places.held(analyst, taken_back=asking.stopped, is_long=wanted.seconds > LONG):
+                begun = departure.now()
+                asking.on_place()
+                desk = Desk(self._engine, self._bits, asking.stopped, steps)
+                outcome = self._made(wanted, desk)
+                ends = departure.place_ends(begun)
+                asking.stopped.wait(max(0.0, ends - departure.now()))
+            if asking.stopped.wait(max(0.0, departure.after(ends) - departure.now())):
+                raise cancelled()
+        if isinstance(outcome, _OF_THE_BOOKS):
+            raise outcome
+        if isinstance(outcome, Exception):
+            _LOG.error("a release failed past its charge: %s", type(outcome).__name__)  # its text quotes cells
+            return None
+        return outcome
+
+    @contextmanager
+    def _held(self, wanted: Readable, asking: Asking) -> Iterator[None]:
+        with ExitStack() as held:
+            with self._engine.one_limit(asking.stopped, sharing=PLACES):
+                held.enter_context(self._engine.holding(wanted.questions))
+            yield
+
+    def _made(self, wanted: Readable, desk: Desk) -> bytes | Exception:
+        """What may leave, or what went wrong."""
+        try:
+            return wanted.made(desk)
+        except Exception as failure:  # noqa: BLE001  not only what engines are known to raise
+            return failure
+
+
+def _set_out(wanted: Readable, asking: Asking) -> Departure:
+    """Before anything is charged: tell that it is planned, and hear when its answer leaves, unless it is refused or taken back."""
+    asking.on_step("planned")
+    departure = asking.leaving(wanted.seconds)
+    if asking.taken_back.is_set():
+        raise cancelled()
+    return departure
+
+
+def cancelled() -> Cancelled:
+    """The refusal of a question that was taken back, the same whenever that was."""
+    return Cancelled(
+        "The question was taken back.", next_step="Ask again: if its price was paid, it costs nothing more."
+    )
+
+
+def _request(wanted: Releasable, analyst: str | None, request_id: str | None) -> Request:
+    return Request(
+        id=request_id or os.urandom(16).hex(),
+        question=wanted.digest,
+        releases=wanted.releases,
+        analyst=analyst,
+        label=wanted.label,
+        name=wanted.name,
+        edges=wanted.edges_of,
+        format=FORMAT,
+    )

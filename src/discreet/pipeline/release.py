@@ -1,0 +1,217 @@
+"""The one place where exact meets noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from discreet.algebra.query import Key, Question
+from discreet.mechanisms import (
+    AboveThreshold,
+    Gaussian,
+    Laplace,
+    Mechanism,
+    PartitionSelection,
+    PermuteAndFlip,
+    Quantile,
+)
+from discreet.mechanisms.statistics.sparse_histograms import Histograms
+from discreet.noise import RandomBits
+from discreet.postprocessing.noisy_columns import narrowed
+from discreet.postprocessing.noisy_groups import ARROW, Noisy
+from discreet.postprocessing.plan import Plan, Priced
+
+if TYPE_CHECKING:
+    from discreet.engines.exact_rows import ExactRows
+
+Rows = NDArray[np.int64]
+_PEOPLE = 2**40
+_INT64 = np.iinfo(np.int64)
+
+
+def release(plan: Plan, exact: Sequence[Sequence[ExactRows]], bits: RandomBits) -> list[list[Noisy]]:
+    """For each grouping set of each question, draw the groups, if they are private, and the noise of every measure."""
+    return [
+        [_grouping(question, priced, rows, bits) for priced, rows in zip(sets, results, strict=True)]
+        for question, sets, results in zip(plan.questions, plan.priced, exact, strict=True)
+    ]
+
+
+def above(exact: ExactRows, mechanism: AboveThreshold, threshold: int, bits: RandomBits) -> bool:
+    """Whether one number reaches a noisy threshold, with fresh noise of its own."""
+    (count,) = exact.measures[0]
+    return mechanism.is_above(int(count), threshold, bits)
+
+
+def _grouping(question: Question, priced: Priced, exact: ExactRows, bits: RandomBits) -> Noisy:
+    keys = [question.keys[index] for index in priced.keys]
+    found = [_typed(array, key) for array, key in zip(exact.keys, keys, strict=True)]
+    size = len(found[0]) if found else 1
+    if priced.selection is None:
+        shown, groups = _every_combination(keys), math.prod(len(key.values or ()) for key in keys)
+        places = _places(found, keys, size)
+    else:
+        shown, places = _selected(found, keys, exact.people, priced.selection, bits)
+        groups = int(np.count_nonzero(places >= 0))
+    measures: list[NDArray[Any]] = []
+    for index, mechanisms in enumerate(priced.mechanisms):
+        if question.choose is not None and index == question.choose.measure and not mechanisms:
+            measures.append(np.zeros((groups, 1), np.int64))  # what groups compete by never leaves
+        elif mechanisms and isinstance(mechanisms[0], Quantile):
+            measures.append(_chosen(mechanisms, exact.histograms[index], places, groups, bits))
+        else:
+            wide = question.measures[index].largest * question.limits.rows * _PEOPLE >= 2**63
+            measures.append(_added(mechanisms, _fitting(exact.measures[index], wide=wide), places, groups, bits))
+    if question.choose is None:
+        return Noisy(tuple(shown), tuple(measures))
+    winners = _winners(priced.choices, exact.measures[question.choose.measure], places, groups, bits)
+    return Noisy(tuple(key.take(pa.array(winners)) for key in shown), tuple(values[winners] for values in measures))
+
+
+def _winners(
+    choices: Sequence[PermuteAndFlip], exact: NDArray[Any], places: Rows, groups: int, bits: RandomBits
+) -> Rows:
+    """The places of the winners, in the order in which they won; who has won competes no more."""
+    scores = np.zeros(groups, np.int64)
+    shown = places >= 0
+    scores[places[shown]] = exact[shown].astype(np.int64)
+    left, winners = np.arange(groups), []
+    for choice in choices:
+        at = choice.release(scores[left], bits)
+        winners.append(int(left[at]))
+        left = np.delete(left, at)
+    return np.array(winners, np.int64)
+
+
+def _typed(array: pa.Array, key: Key) -> pa.Array:
+    """Keys keep the type that they were declared with: a cast would make True of 1."""
+    whole = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+    wanted = ARROW[key.expression.facts.type]
+    if pa.types.is_string(whole.type) or pa.types.is_null(whole.type):
+        whole = whole.cast(wanted)
+    if whole.type != wanted:
+        message = "the engine gave a key another type"
+        raise TypeError(message)
+    return whole
+
+
+def _declared(key: Key) -> pa.Array:
+    return pa.array(key.values or (), ARROW[key.expression.facts.type])
+
+
+# Where each group of the data stands in the answer; -1 where it is not shown
+
+
+def _every_combination(keys: Sequence[Key]) -> list[pa.Array]:
+    """The full product of declared values, the last key turning fastest."""
+    lengths = [len(key.values or ()) for key in keys]
+    arrays = []
+    for at, key in enumerate(keys):
+        before, behind = math.prod(lengths[:at]), math.prod(lengths[at + 1 :])
+        arrays.append(_declared(key).take(pa.array(np.tile(np.repeat(np.arange(lengths[at]), behind), before))))
+    return arrays
+
+
+def _places(found: Sequence[pa.Array], keys: Sequence[Key], size: int) -> Rows:
+    """The place of each group in the product; undeclared values have none."""
+    places, outside = np.zeros(size, np.int64), np.zeros(size, np.bool_)
+    for array, key in zip(found, keys, strict=True):
+        at = _value_numbers(array, key)
+        outside |= at < 0
+        places = places * len(key.values or ()) + at
+    return np.where(outside, -1, places)
+
+
+def _value_numbers(array: pa.Array, key: Key) -> Rows:
+    """Which declared value each is, NULL like any other; -1 for none of them."""
+    at = pc.index_in(array, value_set=_declared(key))
+    numbers: Rows = pc.fill_null(at, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+    return numbers
+
+
+def _selected(
+    found: Sequence[pa.Array],
+    keys: Sequence[Key],
+    people: NDArray[np.int64] | None,
+    selection: PartitionSelection,
+    bits: RandomBits,
+) -> tuple[list[pa.Array], Rows]:
+    """Groups that may be shown, in an order that says nothing about the rows' own; each is drawn for once."""
+    assert people is not None  # noqa: S101  engines count people where keys are private
+    present = np.ones(len(people), np.bool_)
+    for array, key in zip(found, keys, strict=True):
+        if key.values is None:
+            present &= array.is_valid().to_numpy(zero_copy_only=False)
+        else:
+            present &= _value_numbers(array, key) >= 0
+    rows = np.flatnonzero(present)
+    rows = rows[_sorted([array.take(pa.array(rows)) for array in found])]
+    kept = rows[selection.release(people[rows].astype(np.int64), bits)]
+    places = np.full(len(people), -1, np.int64)
+    places[kept] = np.arange(len(kept))
+    return [array.take(pa.array(kept)) for array in found], places
+
+
+def _sorted(found: Sequence[pa.Array]) -> Rows:
+    if len(found) == 1:
+        alone: Rows = pc.array_sort_indices(found[0]).to_numpy()
+        return alone
+    table = pa.table(list(found), names=[str(at) for at in range(len(found))])
+    order: Rows = pc.sort_indices(table, sort_keys=[(name, "ascending") for name in table.column_names]).to_numpy()
+    return order
+
+
+# Noise
+
+
+def _fitting(exact: NDArray[Any], *, wide: bool) -> NDArray[Any]:
+    """64-bit integers or Python's by what could be, never by what is: the one are clamped after the noise, the others are not."""
+    if wide:
+        return exact.astype(object)
+    return np.clip(exact, _INT64.min, _INT64.max).astype(np.int64) if exact.dtype == object else exact
+
+
+def _added(
+    mechanisms: tuple[Mechanism, ...], exact: NDArray[Any], places: Rows, groups: int, bits: RandomBits
+) -> NDArray[Any]:
+    """Exact values, 0 for groups that the data does not have, plus noise; what is public and free has none."""
+    values = np.zeros(groups, np.int64)
+    if exact.dtype == object:
+        values = values.astype(object)
+    shown = places >= 0
+    values[places[shown]] = exact[shown]
+    if mechanisms:
+        (mechanism,) = mechanisms
+        assert isinstance(mechanism, Laplace | Gaussian)  # noqa: S101  the plan has checked it
+        drawn = mechanism if mechanism.size == groups else replace(mechanism, size=groups)
+        values = drawn.release(values, bits)
+    return narrowed(values).reshape(groups, 1)
+
+
+def _chosen(
+    mechanisms: tuple[Mechanism, ...],
+    histogram: tuple[NDArray[Any], NDArray[Any], NDArray[Any]],
+    places: Rows,
+    groups: int,
+    bits: RandomBits,
+) -> NDArray[np.int64]:
+    """For each group and each draw, the number of the candidate."""
+    group, candidate, count = (np.asarray(part).astype(np.int64) for part in histogram)
+    shown = places[group] >= 0
+    width = len(_quantile(mechanisms[0]).candidates)
+    histograms = Histograms.of_cells(
+        places[group][shown], candidate[shown], count[shown], groups=groups, candidates=width
+    )
+    return np.stack([_quantile(mechanism).choose_many(histograms, bits) for mechanism in mechanisms], axis=1)
+
+
+def _quantile(mechanism: Mechanism) -> Quantile:
+    assert isinstance(mechanism, Quantile)  # noqa: S101  the plan has checked it
+    return mechanism

@@ -1,0 +1,174 @@
+"""How long a plan is expected to take, from the plan and the sizes that the owner declares: public, and known before anything is read.
+
+Rates are nanoseconds for a row or a cell, measured once on generated tables (`python -m benchmarks.effort`, 2 cores) and rounded up; they are
+constants so that nothing of the data at hand can be in them. A plan that is slower than expected costs privacy a little (its answer leaves
+a doubling later, and that may be heard), one that is faster only patience.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from discreet.algebra.aggregates import Aggregate, Fold
+from discreet.algebra.expressions import Call, Expression
+from discreet.algebra.identity_cache import Remembering
+from discreet.algebra.query import Kind, Measure, Question
+from discreet.algebra.relations import Compute, Join, Keep, Mark, PerPerson, Relation, Scan, Stack, Windowed
+from discreet.catalog import Type
+from discreet.planning.pricing import SELECTED_GROUPS
+from discreet.planning.worst_case_cost import of_one_person
+from discreet.postprocessing.plan import Plan
+
+SAFETY = 2
+"""An answer is given so many times the seconds that it is expected to take."""
+_CHARGE, _STATEMENT, _OPERATOR = 8e6, 3e6, 1e6
+"""For a question that is charged, for each of its statements, and for each join, group and window of one, however little it reads."""
+_ROW, _CALL, _TEXT, _LETTER, _GROUPED = 4.0, 5.0, 60.0, 1.5, 20.0
+"""For a row that is read, that something is computed of, that a text is looked at in, for each letter of it, for a row that is added up."""
+_AGGREGATE, _BESIDE, _DISTINCT = 0.25e6, 2.5e3, 50e3
+"""For each aggregate of a group beyond the first, however little it reads; for each two of them; for each two one of which is DISTINCT."""
+LOOKS = 500
+"""Tables that a run over people's rows counts, each once, where it does not say how many."""
+_COUNTED, _COUNTED_CELL = 300e3, 3.0
+"""For a count of rows that is compared with noise, and for each cell of the table that it is taken from."""
+_COMMON = 40
+"""On common values, a call takes so much less than it is declared to take at most."""
+_PERSONAL, _MET, _PAIR = 250.0, 80.0, 4.0
+"""For a row that is sorted or grouped by its person, that others are looked for, that was made of two."""
+_DRAW, _CELL = 150.0, 1000.0
+"""For a number that noise is drawn for, and for a cell of a histogram that a quantile is drawn from."""
+
+
+CHARGE = SAFETY * _CHARGE / 1e9
+"""Seconds of what a question is expected to take that pass before it is read."""
+
+
+def seconds_of(plan: Plan) -> float:
+    """What the charge, the reading and the noise of a plan take on tables of the declared sizes, doubled for safety; with room for one
+    person all of whose rows are as dear as rows can be, so that nobody's rows decide when an answer leaves.
+    """
+    return (SAFETY * _CHARGE + sum(map(_nanoseconds_of, plan.questions))) / 1e9
+
+
+def seconds_of_tables(question: Question, *, looks: int, computing: float) -> float:
+    """The same of a run over tables of these rows: they are coded once, and counted for each look; `computing` are the seconds between looks."""
+    rows, reading = _relation(question.rows)
+    coded = reading + rows * (_PERSONAL if question.is_cut else 0) + rows * _GROUPED * len(question.keys)
+    looking = looks * (_STATEMENT + rows * _GROUPED)
+    return (SAFETY * (_CHARGE + coded + looking + computing * 1e9) + of_one_person(question)) / 1e9
+
+
+def declared_rows(question: Question) -> int:
+    """How many rows it reads, roughly and at most, by the sizes that the owner declares."""
+    return round(_relation(question.rows)[0])
+
+
+def seconds_of_counts(question: Question, *, tables: int, counts: int, cells: float, steps: int) -> float:
+    """The same of single counts of these rows, which are coded already: `tables` are counted anew, `cells` are those of all tables that
+    counts are taken from, one after another, and `steps` are stored.
+    """
+    rows, _ = _relation(question.rows)
+    reading = tables * (_STATEMENT + rows * _GROUPED)
+    return SAFETY * (steps * _CHARGE + reading + counts * _COUNTED + cells * _COUNTED_CELL) / 1e9
+
+
+def _nanoseconds(question: Question) -> float:
+    return SAFETY * _question(question) + of_one_person(question)
+
+
+_nanoseconds_of = Remembering(_nanoseconds)
+
+
+def _question(question: Question) -> float:
+    rows, reading = _relation(question.rows)
+    reading += rows * sum(_calls(key.expression) for key in question.keys)
+    if question.is_cut:
+        reading += _OPERATOR + rows * _PERSONAL
+    return sum(_grouping(question, keys, rows, reading) for keys in question.sets)
+
+
+def _grouping(question: Question, keys: tuple[int, ...], rows: float, reading: float) -> float:
+    """One statement for the integers and one for each histogram; each reads everything anew."""
+    groups = question.groups_in(keys)
+    cells = min(rows, SELECTED_GROUPS) if groups is None else groups
+    nanoseconds = _STATEMENT + reading + rows * (_PERSONAL if groups is None else _GROUPED)
+    nanoseconds += _together(len(question.measures), sum(measure.is_distinct for measure in question.measures))
+    for measure in question.measures:
+        nanoseconds += rows * (_GROUPED + sum(map(_calls, measure.parts)))
+        if measure.is_distinct:
+            nanoseconds += rows * _PERSONAL
+        if measure.kind is Kind.QUANTILE:
+            nanoseconds += _STATEMENT + reading + rows * _GROUPED + _histogram(measure, rows, cells)
+        nanoseconds += cells * _DRAW
+    return nanoseconds
+
+
+def _together(aggregates: int, distinct: int) -> float:
+    """What the aggregates of one group take before any row: each is planned beside all others, and DISTINCT finished beside all others."""
+    beyond = max(0, aggregates - 1)
+    return beyond * (_AGGREGATE + aggregates * _BESIDE + distinct * _DISTINCT)
+
+
+def _histogram(measure: Measure, rows: float, groups: float) -> float:
+    candidates = measure.bins.last - measure.bins.first + 1
+    return 3 * _CELL * min(rows, groups * candidates) + 3 * _DRAW * groups
+
+
+def _relation(relation: Relation) -> tuple[float, float]:
+    """How many rows come out, at most and roughly, and the nanoseconds that it takes. Public relations are prepared beforehand, and only met."""
+    if relation.is_public:
+        return relation.shape.size, 0.0
+    match relation:
+        case Scan():
+            rows = float(relation.table.rows_about)
+            return rows, rows * _ROW
+        case Keep():
+            rows, before = _relation(relation.rows)
+            return rows, before + rows * _calls(relation.condition)
+        case Compute():
+            rows, before = _relation(relation.rows)
+            return rows, before + rows * sum(map(_calls, relation.expressions))
+        case PerPerson():
+            rows, before = _relation(relation.rows)
+            each = _PERSONAL + _parts(relation.keys, relation.aggregates)
+            distinct = sum(aggregate.fold is Fold.DISTINCT for aggregate in relation.aggregates)
+            return rows, before + _OPERATOR + _together(len(relation.aggregates), distinct) + rows * each
+        case Windowed():
+            rows, before = _relation(relation.rows)
+            return rows, before + (_OPERATOR + rows * _PERSONAL) * len(relation.windows)
+        case Stack():
+            parts = [_relation(part) for part in relation.parts]
+            return sum(rows for rows, _ in parts), sum(before for _, before in parts)
+        case Join():
+            return _pairs(relation, relation.left, relation.right)
+        case Mark():
+            rows, before = _pairs(relation, relation.rows, relation.others)
+            return min(rows, _relation(relation.rows)[0]), before
+
+
+def _pairs(meeting: Join | Mark, left: Relation, right: Relation) -> tuple[float, float]:
+    """Rows that meet. A row meets at most `fan_out` public rows; of two people's tables, as many as one of them can have."""
+    (ours, before), (theirs, beside) = _relation(left), _relation(right)
+    if left.is_public or right.is_public:
+        rows = (theirs if left.is_public else ours) * meeting.fan_out
+    else:
+        rows = min(ours * right.shape.most_rows, theirs * left.shape.most_rows)
+    conditions = [part for pair in meeting.keys for part in pair] + ([] if meeting.on is None else [meeting.on])
+    work = _OPERATOR + (ours + theirs) * _MET + rows * (_PAIR + sum(map(_calls, conditions)))
+    return max(rows, ours if not left.is_public else 0.0), before + beside + work
+
+
+def _parts(keys: Sequence[Expression], aggregates: Sequence[Aggregate]) -> float:
+    return sum(map(_calls, keys)) + sum(_calls(part) for aggregate in aggregates for part in aggregate.parts)
+
+
+def _calls(expression: Expression) -> float:
+    """What an expression takes for one row: its calls; texts that are worked on, and not only compared, by their length, as
+    texts commonly are: all people's are not the dearest.
+    """
+    if not isinstance(expression, Call):
+        return _CALL
+    texts = [part.facts for part in (expression, *expression.args) if part.facts.type is Type.TEXT]
+    letters = 0 if expression.facts.type is Type.BOOLEAN else max((facts.longest or 0 for facts in texts), default=0)
+    call = max(_TEXT if texts else _CALL, expression.function.effort.fixed / _COMMON)
+    return call + letters * _LETTER + sum(map(_calls, expression.args))

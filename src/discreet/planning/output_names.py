@@ -1,0 +1,83 @@
+"""What keys and measures are called: by the answer's own columns, or by the catalog's columns that they are read from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from discreet.algebra.expressions import Call, Expression, Field, fields_of
+from discreet.algebra.query import Kind, Measure
+from discreet.algebra.relations import Compute, Join, PerPerson, Relation, Scan, Stack
+from discreet.algebra.released_expressions import KeyOf, Pairs, Release, Stacked, View
+from discreet.postprocessing.plan import Plan
+
+_WORDS = {
+    Kind.ROWS: "rows",
+    Kind.PRESENT: "values of",
+    Kind.PEOPLE: "people",
+    Kind.DISTINCT: "distinct values of",
+    Kind.TOTAL: "total of",
+    Kind.SQUARES: "squares of",
+    Kind.PRODUCTS: "products of",
+    Kind.QUANTILE: "quantile of",
+}
+
+
+def key_names(plan: Plan) -> Mapping[tuple[int, int], str]:
+    """(question, key) and its name: that of the column that shows it, of the column it is, or its number."""
+    shown = dict(_shown_keys(plan.view))
+    return {
+        (number, at): shown.get((number, at)) or _plain(key.expression, question.rows) or f"key {at + 1}"
+        for number, question in enumerate(plan.questions)
+        for at, key in enumerate(question.keys)
+    }
+
+
+def _shown_keys(view: View) -> Iterator[tuple[tuple[int, int], str]]:
+    if isinstance(view, Release):
+        yield from (((view.question, after.key), name) for name, after in view.columns if isinstance(after, KeyOf))
+    elif isinstance(view, Pairs):
+        yield from _shown_keys(view.left)
+        yield from _shown_keys(view.right)
+    elif isinstance(view, Stacked):
+        for table in view.tables:
+            yield from _shown_keys(table)
+    else:
+        yield from _shown_keys(view.table)
+
+
+def measure_name(measure: Measure, rows: Relation) -> str:
+    """What is measured, and of which columns: `total of cost`."""
+    plain = [_plain(value, rows) for value in measure.values]
+    if all(name is not None for name in plain):
+        about = ", ".join(name or "" for name in plain)
+    else:
+        read = (_column(rows, field.at) for value in measure.values for field in fields_of(value))
+        names = dict.fromkeys(name for name in read if name is not None)
+        about = f"an expression over {', '.join(names)}" if names else "an expression"
+    where = ", with a filter" if measure.where is not None else ""
+    return f"{_WORDS[measure.kind]} {about}".rstrip() + where
+
+
+def _plain(expression: Expression, rows: Relation) -> str | None:
+    """The declared column that an expression is, perhaps as a real; None for everything else."""
+    if isinstance(expression, Call) and expression.function.name == "real":
+        return _plain(expression.args[0], rows)
+    return _column(rows, expression.at) if isinstance(expression, Field) else None
+
+
+def _column(rows: Relation, at: int) -> str | None:
+    """The declared column that a relation's column was read from."""
+    match rows:
+        case Scan():
+            return list(rows.table.columns)[at]
+        case Compute():
+            return _plain(rows.expressions[at], rows.rows)
+        case Join():
+            width = len(rows.left.columns)
+            return _column(rows.left, at) if at < width else _column(rows.right, at - width)
+        case Stack():
+            return _column(rows.parts[0], at)
+        case PerPerson():
+            key = at - (0 if rows.is_public else 1)
+            return _plain(rows.keys[key], rows.rows) if 0 <= key < len(rows.keys) else None
+    return _column(rows.rows, at) if at < len(rows.rows.columns) else None

@@ -1,0 +1,110 @@
+"""Text to plan: what a question means, and at what price."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+from fractions import Fraction
+from typing import Any
+
+from discreet.algebra.digest import Json, digest, question_tree
+from discreet.algebra.identity_cache import Remembering
+from discreet.catalog import Catalog, default_delta
+from discreet.core.exact import Number, read_delta, read_epsilon
+from discreet.errors import BadInput, UnknownName
+from discreet.ledger.charges.release_json import describe
+from discreet.planning.pricing import priced, selection_delta
+from discreet.planning.winner_selection import as_choice
+from discreet.postprocessing.plan import Plan
+from discreet.sql.reader.public_lookup import PublicFacts
+from discreet.sql.reader.queries import Reading, read_question
+from discreet.sql.reader.query_text import Parameters
+
+
+def plan_question(
+    sql: str,
+    catalog: Catalog,
+    facts: PublicFacts,
+    *,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    mechanism: str | None = None,
+    parameters: Parameters = (),
+    today: date | None = None,
+) -> Plan:
+    """The plan of a question, or a refusal by name. Reads the catalog and public tables, nothing else.
+
+    `epsilon` is the price of the whole question, `delta` what selecting groups may cost of it, `mechanism` laplace or gaussian;
+    each may stand in OPTIONS instead. `parameters` stand for ? and :name, `today` for CURRENT_DATE.
+    """
+    reading = read_question(sql, catalog, facts, parameters=parameters, today=today)
+    return at_price(reading, catalog, epsilon=epsilon, delta=delta, mechanism=mechanism)
+
+
+def at_price(
+    reading: Reading, catalog: Catalog, *, epsilon: Number | None, delta: Number | None, mechanism: str | None
+) -> Plan:
+    """A reading with its mechanisms."""
+    options = reading.options
+    _check_unit(reading, catalog)
+    drawn_by = _said_once(mechanism, options.mechanism, "mechanism") or "laplace"
+    if drawn_by == "choose":
+        reading, drawn_by = as_choice(reading), "laplace"
+    total = read_epsilon(_said_once(epsilon, options.epsilon, "epsilon"))
+    given = _said_once(delta, options.delta, "delta")
+    aside = selection_delta(
+        reading.questions, given=None if given is None else read_delta(given), usual=default_delta(catalog)
+    )
+    return Plan(
+        questions=reading.questions,
+        priced=priced(
+            reading.questions,
+            epsilon=total,
+            delta=aside,
+            mechanism=drawn_by,
+            neighbours=catalog.neighbours,
+        ),
+        view=reading.view,
+        notes=reading.notes,
+    )
+
+
+_tree_of = Remembering(question_tree)
+
+
+def digest_of(plan: Plan, catalog: Catalog, *, data_version: int) -> str:
+    """The canonical question: equal where the same is measured at the same price on the same data.
+
+    What is computed afterwards is no part of it: names, arithmetic, HAVING and ORDER BY read the same stored numbers.
+    """
+    measured: list[Json] = [_tree_of(question) for question in plan.questions]
+    prices: list[Json] = [[_price(part) for part in parts] for parts in plan.priced]
+    parts: Mapping[str, Json] = {
+        "version": data_version,
+        "neighbours": catalog.neighbours.value,
+        "questions": measured,
+        "prices": prices,
+    }
+    return digest(parts)
+
+
+def _price(part: Any) -> Json:
+    selection = None if part.selection is None else describe(part.selection)
+    mechanisms: list[Json] = [[describe(mechanism) for mechanism in several] for several in part.mechanisms]
+    return [list(part.keys), mechanisms, selection, part.selections, [describe(choice) for choice in part.choices]]
+
+
+def _said_once(given: Any, option: Fraction | str | None, name: str) -> Any:
+    """What was said once, or twice the same."""
+    if given is not None and option is not None and given != option:
+        raise BadInput(f"{name} is said twice, differently.", next_step="Say it in OPTIONS or beside the question.")
+    return option if given is None else given
+
+
+def _check_unit(reading: Reading, catalog: Catalog) -> None:
+    column = reading.options.privacy_unit_column
+    units = {table.unit.column.lower() for table in catalog.tables.values() if table.unit is not None}
+    if column is not None and column.lower() not in units:
+        raise UnknownName(
+            "privacy_unit_column is not the catalog's.", next_step="Leave it out: the catalog says who a person is."
+        )

@@ -1,0 +1,235 @@
+"""Numbers read off noisy measures, group by group, and where the bounded truth lies: from noisy integers and the mechanisms' errors alone.
+
+The measures of an estimate, in order:
+
+    measure, quantile                       the measure
+    average                                 total about the middle, count
+    var_samp, var_pop, std_samp, std_pop    total about the middle, count, squares
+    covar_samp, covar_pop                   total x, total y, count, [squares x, squares y,] products
+    slope, intercept                        total x, total y, count, squares x, [squares y,] products; x is what y is explained by
+    corr                                    total x, total y, count, squares x, squares y, products
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.algebra.query import Kind, Measure, Question
+from discreet.algebra.released_expressions import Estimate
+from discreet.catalog import Type
+from discreet.mechanisms import Mechanism, Quantile
+from discreet.postprocessing import interval_arithmetic, paired_estimates
+from discreet.postprocessing.noise_tails import error_at
+from discreet.postprocessing.noisy_columns import Column, Mask, Noises, Sides, Values, remembered
+from discreet.postprocessing.noisy_groups import Noisy
+from discreet.postprocessing.plan import QUANTILE_LEVEL, Priced
+
+Floats: TypeAlias = NDArray[np.float64]
+_EPOCH = 719_163
+"""1970-01-01, as `date.toordinal` counts days."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """The groups of one grouping set: what was measured, how, and what left. `number` is the question's."""
+
+    number: int
+    question: Question
+    priced: Priced
+    noisy: Noisy
+
+    def __len__(self) -> int:
+        return self.noisy.groups
+
+    def measure(self, index: int) -> Measure:
+        return self.question.measures[index]
+
+    def draws(self, index: int, draw: int = 0) -> Values:
+        return self.noisy.measures[index][:, draw]
+
+    def floats(self, index: int) -> Floats:
+        return self.draws(index).astype(np.float64)
+
+    def width(self, index: int, level: Fraction) -> int:
+        """How far the noise of a measure reaches; what is public has none."""
+        mechanisms = self.priced.mechanisms[index]
+        return error_at(mechanisms[0], level) if mechanisms else 0
+
+    def around(self, index: int, level: Fraction) -> Sides:
+        middle, width = self.floats(index), self.width(index, level)
+        return middle - width, middle + width
+
+    def products(self, index: int, level: Fraction, most: Floats) -> Sides:
+        """Sums of squares or products: half a coarse unit a row may have been rounded away."""
+        coarser = self.measure(index).coarser
+        room = self.width(index, level) + (most / 2 if coarser else 0.0)
+        middle, unit = self.floats(index), 2.0**coarser
+        return (middle - room) * unit, (middle + room) * unit
+
+
+Read: TypeAlias = tuple[Values, Mask, Callable[[Fraction], Sides]]
+
+
+def estimated(estimate: Estimate, sets: Sequence[Cells]) -> Column:
+    """The column of an estimate over all grouping sets of a question, one below the other."""
+    with np.errstate(all="ignore"):
+        parts = [_READ[estimate.kind](cells, estimate) for cells in sets]
+
+    def around(level: Fraction) -> Sides:
+        with np.errstate(all="ignore"):
+            ends = [part[2](level) for part in parts]
+        return np.concatenate([low for low, _ in ends]), np.concatenate([high for _, high in ends])
+
+    noisy = {index for index in estimate.measures if any(cells.priced.mechanisms[index] for cells in sets)}
+    values = [part[0] for part in parts]
+    return Column(
+        np.concatenate([value.astype(object) for value in values] if _is_mixed(values) else values),
+        np.concatenate([part[1] for part in parts]),
+        dict.fromkeys((("measure", index) for index in sorted(noisy)), 1),
+        remembered(around),
+        steady=estimate.kind not in ("corr", "slope", "intercept"),
+        noises=_noises(estimate, sets) if estimate.kind == "measure" and noisy else None,
+    )
+
+
+def _is_mixed(values: Sequence[Values]) -> bool:
+    return len({value.dtype.kind for value in values}) > 1
+
+
+def _noises(estimate: Estimate, sets: Sequence[Cells]) -> Noises:
+    """A plain measure: one draw a group."""
+    (index,) = estimate.measures
+    kinds: list[tuple[Mechanism, float]] = []
+    which = []
+    for cells in sets:
+        mechanisms = cells.priced.mechanisms[index]
+        which.append(np.full(len(cells), len(kinds) if mechanisms else -1, np.int64))
+        kinds += [(mechanisms[0], float(_unit(cells.measure(index))))] if mechanisms else []
+    return Noises(tuple(kinds), np.concatenate(which), frozenset({(sets[0].number, index)}))
+
+
+def _unit(measure: Measure) -> Fraction:
+    return measure.steps[0].step if measure.kind is Kind.TOTAL else Fraction(1)
+
+
+def _there(cells: Cells) -> Mask:
+    return np.ones(len(cells), np.bool_)
+
+
+def _measured(cells: Cells, estimate: Estimate) -> Read:
+    """A count or a total; an integer where its unit is 1."""
+    (index,) = estimate.measures
+    unit = _unit(cells.measure(index))
+    draws = cells.draws(index)
+    values = draws if unit == 1 else draws.astype(np.float64) * float(unit)
+
+    def around(level: Fraction) -> Sides:
+        low, high = cells.around(index, level)
+        return low * float(unit), high * float(unit)
+
+    return values, _there(cells), around
+
+
+def _quantile(cells: Cells, estimate: Estimate) -> Read:
+    """The chosen candidate; around it the two further draws, up to the level that they were drawn for, else the bounds."""
+    (index,) = estimate.measures
+    measure = cells.measure(index)
+    mechanism = cells.priced.mechanisms[index][0]
+    assert isinstance(mechanism, Quantile)  # noqa: S101  the plan has checked it
+    step, (steps,) = float(mechanism.grid.step * measure.steps[0].step), measure.steps
+    first = mechanism.candidates[0]
+    is_date = measure.values[0].facts.type is Type.DATE
+    offset = _EPOCH if is_date else 0
+    least, most = (float(end * steps.step) - offset for end in (steps.low, steps.high))
+    middle, low, high = (np.clip((cells.draws(index, draw) + first) * step - offset, least, most) for draw in range(3))
+
+    def around(level: Fraction) -> Sides:
+        half = step / 2 if level <= QUANTILE_LEVEL else np.inf  # values were rounded to the nearest candidate
+        below = np.clip(np.minimum(low, middle) - half, least, most)
+        above = np.clip(np.maximum(high, middle) + half, least, most)
+        return (np.floor(below), np.ceil(above)) if is_date else (below, above)
+
+    values = np.floor(middle).astype(np.int64).view("datetime64[D]") if is_date else middle
+    return values, _there(cells), around
+
+
+def _average(cells: Cells, estimate: Estimate) -> Read:
+    """Centre + total / count, within what the bounds allow; a count below one counts as one."""
+    total, count = estimate.measures
+    measure = cells.measure(total)
+    (steps,), (centre,) = measure.steps, measure.centres
+
+    def allowed(mean: Floats) -> Floats:
+        return np.clip(centre + mean, steps.low, steps.high) * float(steps.step)
+
+    def around(level: Fraction) -> Sides:
+        fewest, most = cells.around(count, level)
+        people = np.maximum(fewest, 1.0), np.maximum(most, 1.0)
+        low, high = interval_arithmetic.over(cells.around(total, level), people)
+        half = 0.5 if measure.values[0].facts.type is Type.REAL or steps.step != 1 else 0.0  # values lie on a grid
+        tiny = fewest < 1
+        return allowed(np.where(tiny, -np.inf, low - half)), allowed(np.where(tiny, np.inf, high + half))
+
+    mean = cells.floats(total) / np.maximum(cells.floats(count), 1.0)
+    return allowed(mean), _there(cells), around
+
+
+def _spread(cells: Cells, estimate: Estimate) -> Read:
+    """Variance or deviation from the three sums: at most a quarter of the squared range, half of it for a sample of two."""
+    total, count, squares = estimate.measures
+    sample, root = estimate.kind.endswith("samp"), estimate.kind.startswith("std")
+    (steps,) = cells.measure(total).steps
+    most_spread = (steps.high - steps.low) ** 2 / (2 if sample else 4)
+
+    def allowed(variance: Floats) -> Floats:
+        spread = np.clip(variance, 0.0, most_spread) * float(steps.step) ** 2
+        return np.sqrt(spread) if root else spread
+
+    def around(level: Fraction) -> Sides:
+        sums = paired_estimates.Sums(*(cells.around(index, level) for index in (total, total, count)))
+        fewest, most = sums.count
+        found = sums.about(cells.products(squares, level, np.maximum(most, 0.0)), sample=sample, is_square=True)
+        tiny = ~(fewest >= 2)
+        low, high = np.where(tiny, 0.0, found[0]), np.where(tiny, np.inf, found[1])
+        return allowed(low), allowed(high)
+
+    people = np.maximum(cells.floats(count), 1.0)
+    mean = cells.floats(total) / people
+    variance = cells.floats(squares) * 2.0 ** cells.measure(squares).coarser / people - mean**2
+    return allowed(variance * (people / np.maximum(people - 1, 1.0) if sample else 1.0)), _there(cells), around
+
+
+def _paired(cells: Cells, estimate: Estimate) -> Read:
+    """Covariance, correlation and regression, from the sums of two numbers."""
+    x, y, count, *squares, products = estimate.measures
+    first, second = (paired_estimates.Axis.of(cells.measure(index)) for index in (x, y))
+    rule = paired_estimates.Paired(estimate.kind, first, second)
+
+    def at(level: Fraction | None) -> tuple[paired_estimates.Sums, Sides, list[Sides]]:
+        """The box of all sums; without a level, the point in its middle."""
+        if level is None:
+            sums = paired_estimates.Sums(*((part, part) for part in (cells.floats(index) for index in (x, y, count))))
+            point = [
+                (part, part)
+                for part in (cells.floats(i) * 2.0 ** cells.measure(i).coarser for i in (products, *squares))
+            ]
+            return sums.floored(), point[0], point[1:]
+        sums = paired_estimates.Sums(*(cells.around(index, level) for index in (x, y, count)))
+        most = np.maximum(sums.count[1], 0.0)
+        return sums, cells.products(products, level, most), [cells.products(index, level, most) for index in squares]
+
+    values, valid = rule.value(*at(None))
+    return values, valid, lambda level: rule.around(*at(level))
+
+
+_READ: dict[str, Callable[[Cells, Estimate], Read]] = {
+    "measure": _measured, "quantile": _quantile, "average": _average,
+    **dict.fromkeys(("var_samp", "var_pop", "std_samp", "std_pop"), _spread),
+    **dict.fromkeys(("covar_samp", "covar_pop", "corr", "slope", "intercept"), _paired),
+}  # fmt: skip

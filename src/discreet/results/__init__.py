@@ -1,0 +1,1 @@
+"""What the caller receives: answers, their display and their JSON form."""

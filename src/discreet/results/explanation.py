@@ -1,0 +1,173 @@
+"""What a plan would read, measure and cost, told without a look at a protected row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from discreet.algebra.query import Kind, Measure, Question
+from discreet.algebra.relations import Join, Mark, Relation, Scan, Stack
+from discreet.catalog import EACH_ROW, Catalog
+from discreet.core.exact import exact
+from discreet.core.loss import Loss
+from discreet.core.number_format import CONFIDENCE
+from discreet.mechanisms import Gaussian, Mechanism, PermuteAndFlip, Quantile
+from discreet.planning.output_names import key_names, measure_name
+from discreet.postprocessing.plan import Plan
+from discreet.postprocessing.view import expected_width
+from discreet.results import answer_notes
+from discreet.results.models import Balance, Explanation, GroupFacts, MeasureFacts
+
+
+def explained(
+    plan: Plan,
+    catalog: Catalog,
+    *,
+    data_version: int,
+    loss: Loss,
+    asked_before: bool,
+    accounts: Sequence[Balance],
+    charged: Mapping[str, bool],
+    analyst: str | None = None,
+    notes: Sequence[str] = (),
+) -> Explanation:
+    """A plan in the words of the face. `charged` says which accounts would pay and whether their caps allow it; `notes` come from the books."""
+    frozen = [account.account for account in accounts if account.frozen and account.account == analyst]
+    person = _person_of(plan, catalog)
+    return Explanation(
+        tables=_tables_of(plan),
+        person=person,
+        rows_per_person=max(question.limits.rows for question in plan.questions),
+        bounding=_bounding_of(plan, person),
+        data_version=data_version,
+        keys=_keys_of(plan),
+        groups=_groups_of(plan),
+        measures=tuple(_measures_of(plan)),
+        columns=plan.columns,
+        half_widths={name: expected_width(plan, name, CONFIDENCE) for name in plan.columns},
+        confidence=CONFIDENCE,
+        loss=loss,
+        in_words=loss.in_words(),
+        asked_before=asked_before,
+        accounts=tuple(accounts),
+        notes=(*plan.notes, *notes, *answer_notes.of_price(loss)),
+        pays=tuple(charged),
+        beyond=tuple(dict.fromkeys([*(name for name, allowed in charged.items() if not allowed), *frozen])),
+    )
+
+
+def _tables_of(plan: Plan) -> tuple[str, ...]:
+    """The tables that are read, protected ones first."""
+    scans = [scan for question in plan.questions for scan in _scans(question.rows)]
+    ordered = sorted(scans, key=lambda scan: scan.table.is_public)
+    return tuple(dict.fromkeys(scan.table.name for scan in ordered))
+
+
+def _scans(relation: Relation) -> Iterator[Scan]:
+    match relation:
+        case Scan():
+            yield relation
+        case Join():
+            yield from _scans(relation.left)
+            yield from _scans(relation.right)
+        case Stack():
+            for part in relation.parts:
+                yield from _scans(part)
+        case Mark():
+            yield from _scans(relation.rows)
+            yield from _scans(relation.others)
+        case _:
+            yield from _scans(relation.rows)
+
+
+def _person_of(plan: Plan, catalog: Catalog) -> str:
+    """The column that names the person."""
+    units = [catalog.tables[name].unit for name in _tables_of(plan)]
+    return next(unit.column for unit in units if unit is not None)
+
+
+def _bounding_of(plan: Plan, person: str) -> str:
+    """How a person's rows are bounded."""
+    said = []
+    for question in plan.questions:
+        limits = question.limits
+        rows = f"at most {limits.rows:,} row{'' if limits.rows == 1 else 's'} of a {person}"
+        if person == EACH_ROW.column:
+            rows = "each row is a person" + (f", who counts at most {limits.rows:,} times" if limits.rows > 1 else "")
+        if limits.groups is not None:
+            rows += f", in {limits.groups} groups of {limits.rows_per_group}"
+        how = (
+            "cut by this question, after its WHERE" if question.is_cut else "bounded in the snapshot, before its WHERE"
+        )
+        said.append(f"{rows}: {how}")
+    return "; ".join(dict.fromkeys(said))
+
+
+def _keys_of(plan: Plan) -> tuple[GroupFacts, ...]:
+    """Every key with the number of its public values."""
+    return tuple(
+        GroupFacts(name, None if values is None else len(values))
+        for (number, at), name in key_names(plan).items()
+        for values in [plan.questions[number].keys[at].values]
+    )
+
+
+def _groups_of(plan: Plan) -> int | None:
+    """How many groups appear in all, where that is public."""
+    counts = [question.groups_in(keys) for question in plan.questions for keys in question.sets]
+    return None if None in counts else sum(count or 0 for count in counts)
+
+
+def _measures_of(plan: Plan) -> Iterator[MeasureFacts]:
+    """Every measure of every grouping, with its sensitivity and its noise; what is public and free has none."""
+    names = key_names(plan)
+    for number, (question, parts) in enumerate(zip(plan.questions, plan.priced, strict=True)):
+        for part in parts:
+            by = tuple(names[number, key] for key in part.keys)
+            for measure, mechanisms in zip(question.measures, part.mechanisms, strict=True):
+                if mechanisms:
+                    yield _measure(measure, measure_name(measure, question.rows), by, mechanisms[0])
+            yield from (_winner(question, by, place, choice) for place, choice in enumerate(part.choices, start=1))
+
+
+def _winner(question: Question, by: tuple[str, ...], place: int, choice: PermuteAndFlip) -> MeasureFacts:
+    """A place that groups compete for; its half width is how far below the best the winner's score may lie."""
+    assert question.choose is not None  # noqa: S101  only these have choices
+    measure = question.measures[question.choose.measure]
+    unit = _unit_of(measure)
+    return MeasureFacts(
+        f"winner {place} by {measure_name(measure, question.rows)}",
+        by,
+        type(choice).__name__,
+        float(exact(choice.sensitivity)) * unit,
+        None,
+        choice.error(CONFIDENCE) * unit,
+    )
+
+
+def _measure(measure: Measure, name: str, by: tuple[str, ...], mechanism: Mechanism) -> MeasureFacts:
+    kind = type(mechanism).__name__
+    if isinstance(mechanism, Quantile):
+        moves = float(exact(mechanism.selection.sensitivity)) / exact(mechanism.q).limit_denominator(10**6).denominator
+        return MeasureFacts(name, by, kind, moves, None, None, float(mechanism.error(CONFIDENCE)))
+    unit = _unit_of(measure)
+    return MeasureFacts(
+        name,
+        by,
+        kind,
+        float(exact(mechanism.sensitivity)) * unit,  # type: ignore[attr-defined]  # every other mechanism here has one
+        _scale(mechanism) * unit,
+        float(exact(mechanism.error(CONFIDENCE))) * unit,
+    )
+
+
+def _scale(mechanism: Mechanism) -> float:
+    return float(mechanism.sigma if isinstance(mechanism, Gaussian) else mechanism.scale)  # type: ignore[attr-defined]
+
+
+def _unit_of(measure: Measure) -> float:
+    """What one step of a measure is worth: of a sum its grid, of squares and products that of both values."""
+    unit = 1.0
+    if measure.kind in (Kind.TOTAL, Kind.SQUARES, Kind.PRODUCTS):
+        for steps in measure.steps:
+            unit *= float(steps.step)
+    return unit**2 * 2**measure.coarser if measure.kind is Kind.SQUARES else unit * 2**measure.coarser

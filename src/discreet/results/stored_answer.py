@@ -1,0 +1,118 @@
+"""What the ledger keeps of an answer, and all that is needed to show it again: Arrow streams, one for each grouping set.
+
+Format 2: each stream has one record batch with the keys (`k0`, `k1`, …) and the noisy integers of each measure and draw (`m0.0`, …); its schema
+says which question and which set it is. Integers beyond 64 bits are text. Format 1 was JSON.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from discreet.errors import BadData
+from discreet.postprocessing.noisy_columns import arrow_type, exact_column, from_python, narrowed, objects_of, to_arrow
+from discreet.postprocessing.noisy_groups import Noisy
+
+FORMAT = 2
+_SMALL = 4096
+"""Bytes of a batch below which compressing takes longer than it saves."""
+_ARROW_START = b"\xff\xff\xff\xff"
+
+
+def stored_form(noisy: Sequence[Sequence[Noisy]]) -> bytes:
+    """What left, as bytes."""
+    sink = pa.BufferOutputStream()
+    for number, sets in enumerate(noisy):
+        for index, grouping in enumerate(sets):
+            names, arrays = _named(grouping)
+            about = {"format": str(FORMAT), "question": str(number), "set": str(index), "groups": str(grouping.groups)}
+            batch = pa.record_batch(arrays, names=names).replace_schema_metadata(about)
+            is_worth_it = batch.nbytes > _SMALL and pa.Codec.is_available("zstd")
+            options = pa.ipc.IpcWriteOptions(compression="zstd" if is_worth_it else None)
+            with pa.ipc.new_stream(sink, batch.schema, options=options) as writer:
+                writer.write_batch(batch)
+    written: bytes = sink.getvalue().to_pybytes()
+    return written
+
+
+def _named(grouping: Noisy) -> tuple[list[str], list[pa.Array]]:
+    names = [f"k{at}" for at in range(len(grouping.keys))]
+    arrays = list(grouping.keys)
+    for at, draws in enumerate(grouping.measures):
+        for draw in range(draws.shape[1]):
+            names.append(f"m{at}.{draw}")
+            arrays.append(_integers(draws[:, draw]))
+    return names, arrays
+
+
+def _integers(values: NDArray[Any]) -> pa.Array:
+    narrow = narrowed(values)
+    if narrow.dtype != object:
+        return pa.array(np.ascontiguousarray(narrow), pa.int64())
+    return pa.array([str(value) for value in narrow.tolist()], pa.string())
+
+
+def read_stored(stored: bytes) -> list[list[Noisy]]:
+    """What left, question by question and set by set."""
+    if not stored.startswith(_ARROW_START):
+        return [_old_form(stored)]
+    reader, end = pa.BufferReader(stored), len(stored)
+    parts: list[tuple[int, Noisy]] = []
+    while reader.tell() < end:
+        with pa.ipc.open_stream(reader) as stream:
+            about = {key.decode(): value.decode() for key, value in (stream.schema.metadata or {}).items()}
+            if about.get("format") != str(FORMAT):
+                raise _unreadable("by a version of Discreet that is not known here")
+            table = stream.read_all().combine_chunks()
+        parts.append((int(about["question"]), _noisy(table)))
+    return [[noisy for _, noisy in sets] for _, sets in groupby(parts, key=lambda part: part[0])]
+
+
+def _noisy(table: pa.Table) -> Noisy:
+    columns = {name: _whole(table.column(name)) for name in table.column_names}
+    keys = [columns[name] for name in table.column_names if name.startswith("k")]
+    measures: dict[str, list[NDArray[Any]]] = {}
+    for name in table.column_names:
+        if name.startswith("m"):
+            measures.setdefault(name.partition(".")[0], []).append(_read_integers(columns[name]))
+    return Noisy(tuple(keys), tuple(np.stack(draws, axis=1) for draws in measures.values()))
+
+
+def _whole(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays([pa.array([], column.type), *column.chunks])
+
+
+def _read_integers(array: pa.Array) -> NDArray[Any]:
+    if pa.types.is_int64(array.type):
+        return array.to_numpy(zero_copy_only=False)
+    return objects_of((int(text) for text in array.to_pylist()), len(array))
+
+
+def _old_form(stored: bytes) -> list[Noisy]:
+    """Format 1: {"sets": [{"keys": [[…], …], "measures": [[[…], …], …]}]}. Dates are text in it."""
+    try:
+        sets = json.loads(stored)["sets"]
+        return [_old_set(part["keys"], part["measures"]) for part in sets]
+    except (ValueError, KeyError, TypeError, IndexError):
+        raise _unreadable("in a form that is not known here") from None
+
+
+def _old_set(keys: list[list[Any]], measures: list[list[list[int]]]) -> Noisy:
+    columns = [exact_column(*from_python(list(values))) for values in zip(*keys, strict=True)]
+    draws = []
+    for groups in measures:
+        flat = objects_of((int(value) for group in groups for value in group), sum(map(len, groups)))
+        draws.append(narrowed(flat).reshape(len(groups), -1 if groups else 1))
+    return Noisy(tuple(to_arrow(column, arrow_type(column)) for column in columns), tuple(draws))
+
+
+def _unreadable(how: str) -> BadData:
+    return BadData(
+        f"The answer was stored {how}.", next_step="Ask the question again: it has a new name, and is paid for anew."
+    )
