@@ -13,16 +13,16 @@ import numpy as np
 from benchmarks.report import table, where, write_section
 from discreet import workloads
 from discreet.mechanisms.additive.combinations import Integers
-from discreet.workloads.choosing import Plan
-from discreet.workloads.geography import Tree
-from discreet.workloads.levels import haar, tree
-from discreet.workloads.optimal import optimal, singular_value_bound
-from discreet.workloads.price import Price
-from discreet.workloads.residuals import Residuals
-from discreet.workloads.rounding import allot
-from discreet.workloads.strategy import Strategy
-from discreet.workloads.topdown import TopDown, parts_adding_up, parts_with_totals
-from discreet.workloads.workload import Queries
+from discreet.workloads.queries.geography import Tree
+from discreet.workloads.queries.workload import Queries
+from discreet.workloads.releases.integer_rounding import allot
+from discreet.workloads.releases.topdown import TopDown, parts_adding_up, parts_with_totals
+from discreet.workloads.strategies.level_strategies import haar, tree
+from discreet.workloads.strategies.optimal import optimal, singular_value_bound
+from discreet.workloads.strategies.residuals import Residuals
+from discreet.workloads.strategies.strategy import Strategy
+from discreet.workloads.strategies.strategy_choice import Plan
+from discreet.workloads.strategies.workload_budget import Price
 
 GAUSS, PURE = Price(rho=0.5), Price(epsilon=1)
 REGIONS = {"state": 12, "county": 10, "tract": 8, "block": 125}

@@ -44,11 +44,11 @@ from discreet.sql.reader.query_text import Parameters
 from discreet.synthetic.asking import SynthesisOptions
 from discreet.synthetic.face import SynthesisPlan, SyntheticFace
 from discreet.synthetic.release import SyntheticRelease
-from discreet.workloads.describing import described
 from discreet.workloads.face import TablesFace, TablesPlan, TablesRelease
-from discreet.workloads.regional import RegionalRelease
-from discreet.workloads.tabulating import TabulatedRelease
-from discreet.workloads.workload import Workload
+from discreet.workloads.queries.workload import Workload
+from discreet.workloads.queries.workload_json import described
+from discreet.workloads.releases.regional import RegionalRelease
+from discreet.workloads.releases.tabulation import TabulatedRelease
 
 
 class RemoteCurator(Caller, SyntheticFace, TablesFace, LearningFace, GraphsFace, SessionsFace, CuratorFace):

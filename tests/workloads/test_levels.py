@@ -8,10 +8,10 @@ import pytest
 from discreet import workloads
 from discreet.core.loss import Neighbours
 from discreet.errors import BadInput, DiscreetError
-from discreet.workloads.choosing import Plan
-from discreet.workloads.families import Listed, Points, Ranges, Thresholds, Total
-from discreet.workloads.levels import haar, identity, tree
-from discreet.workloads.price import Price
+from discreet.workloads.queries.families import Listed, Points, Ranges, Thresholds, Total
+from discreet.workloads.strategies.level_strategies import haar, identity, tree
+from discreet.workloads.strategies.strategy_choice import Plan
+from discreet.workloads.strategies.workload_budget import Price
 from tests.sources import SeededBits
 from tests.workloads import brute
 

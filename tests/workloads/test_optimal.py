@@ -6,9 +6,9 @@ import pytest
 from discreet import workloads
 from discreet.core.loss import Neighbours
 from discreet.errors import BadInput
-from discreet.workloads.choosing import Plan
-from discreet.workloads.optimal import Rows, optimal, singular_value_bound
-from discreet.workloads.price import Price
+from discreet.workloads.strategies.optimal import Rows, optimal, singular_value_bound
+from discreet.workloads.strategies.strategy_choice import Plan
+from discreet.workloads.strategies.workload_budget import Price
 from tests.workloads import brute
 
 HALF = Price(rho=0.5)  # noise of variance 1 for columns of length 1

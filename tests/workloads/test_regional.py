@@ -12,8 +12,8 @@ from discreet.ledger import verify
 from discreet.measurement.replay import FreeLook
 from discreet.measurement.transcript import about
 from discreet.opening import open_curator
-from discreet.workloads.geography import Regions
-from discreet.workloads.regional import RegionalRelease
+from discreet.workloads.queries.geography import Regions
+from discreet.workloads.releases.regional import RegionalRelease
 from tests.answering.counted import domain_of, measuring
 from tests.workloads.test_topdown import small_tree
 

@@ -9,11 +9,11 @@ import pytest
 from discreet import workloads
 from discreet.core.loss import Neighbours
 from discreet.errors import TooLarge
-from discreet.workloads.choosing import Plan
-from discreet.workloads.optimal import singular_value_bound
-from discreet.workloads.price import Price
-from discreet.workloads.residuals import Residual, Residuals
-from discreet.workloads.workload import LARGEST_GRAM
+from discreet.workloads.queries.workload import LARGEST_GRAM
+from discreet.workloads.strategies.optimal import singular_value_bound
+from discreet.workloads.strategies.residuals import Residual, Residuals
+from discreet.workloads.strategies.strategy_choice import Plan
+from discreet.workloads.strategies.workload_budget import Price
 from tests.sources import SeededBits
 from tests.workloads import brute
 

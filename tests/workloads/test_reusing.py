@@ -8,7 +8,7 @@ from discreet.core.loss import Neighbours
 from discreet.errors import BadInput
 from discreet.ledger import verify
 from discreet.mechanisms import Adaptive, PureAdaptive
-from discreet.workloads.tabulating import TabulatedRelease, measure, plan_over
+from discreet.workloads.releases.tabulation import TabulatedRelease, measure, plan_over
 from tests.answering.counted import domain_of, measuring
 from tests.sources import SeededBits
 from tests.synthetic.test_curator import ROWS

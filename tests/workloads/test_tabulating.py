@@ -9,8 +9,8 @@ from discreet.errors import BadInput, BadRelease, BudgetExceeded, DiscreetError
 from discreet.ledger import verify
 from discreet.mechanisms import Adaptive, Gaussian, PureAdaptive
 from discreet.synthetic.release import SyntheticRelease
-from discreet.workloads.describing import described, rebuilt
-from discreet.workloads.tabulating import TabulatedRelease, measure, plan_over
+from discreet.workloads.queries.workload_json import described, rebuilt
+from discreet.workloads.releases.tabulation import TabulatedRelease, measure, plan_over
 from tests.answering.counted import MemorySteps, domain_of, measuring
 from tests.sources import SeededBits
 from tests.synthetic.test_curator import ROWS, a_curator

@@ -8,8 +8,8 @@ import pytest
 from discreet import workloads
 from discreet.core.loss import Neighbours
 from discreet.errors import BadInput
-from discreet.workloads.rounding import _closest, allot, counts_of
-from discreet.workloads.topdown import TopDown
+from discreet.workloads.releases.integer_rounding import _closest, allot, counts_of
+from discreet.workloads.releases.topdown import TopDown
 from tests.sources import SeededBits
 from tests.workloads import brute
 

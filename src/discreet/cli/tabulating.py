@@ -23,7 +23,7 @@ from discreet.errors import BadInput
 from discreet.opening import open_curator
 from discreet.synthetic.files import KINDS, write_rows
 from discreet.workloads.face import TablesPlan
-from discreet.workloads.workload import Workload, marginals, points, ranges, thresholds
+from discreet.workloads.queries.workload import Workload, marginals, points, ranges, thresholds
 
 Marginals = Annotated[int | None, typer.Option("--marginals", min=1, help="All tables over so many columns.")]
 Points = Annotated[list[str] | None, typer.Option("--table", help="A table by its columns: ward,age.")]

@@ -13,9 +13,9 @@ from discreet.server.bodies import Parameter, Positive, Share, WithoutNulls
 from discreet.synthetic.face import SynthesisPlan
 from discreet.synthetic.predicting import MOST_ROWS
 from discreet.synthetic.release import SyntheticRelease
-from discreet.workloads.describing import rebuilt
 from discreet.workloads.face import TablesPlan, TablesRelease
-from discreet.workloads.workload import Workload
+from discreet.workloads.queries.workload import Workload
+from discreet.workloads.queries.workload_json import rebuilt
 
 _STRICT = ConfigDict(extra="forbid", strict=True)
 _Numbers = Annotated[list[Annotated[float, Field(allow_inf_nan=False)]], Field(max_length=100_000)]

@@ -16,12 +16,12 @@ from discreet.measurement.runs import TableRun
 from discreet.pipeline.pipeline import Asking
 from discreet.sql import Table
 from discreet.sql.coded_rows import Found, PeoplesRows, columns_question, plan_rows
-from discreet.workloads.choosing import Plan
 from discreet.workloads.face import PlannedQueries, TablesFace, TablesPlan, TablesRelease
-from discreet.workloads.regional import Geography, RegionalRelease, planned, regional, widths
-from discreet.workloads.tabulating import TabulatedRelease, plan_over, tabulation
-from discreet.workloads.topdown import TopDown
-from discreet.workloads.workload import Workload
+from discreet.workloads.queries.workload import Workload
+from discreet.workloads.releases.regional import Geography, RegionalRelease, planned, regional, widths
+from discreet.workloads.releases.tabulation import TabulatedRelease, plan_over, tabulation
+from discreet.workloads.releases.topdown import TopDown
+from discreet.workloads.strategies.strategy_choice import Plan
 
 
 @dataclass(frozen=True, slots=True)

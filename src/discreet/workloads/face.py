@@ -9,9 +9,9 @@ from discreet.answering.parts import RunPlan
 from discreet.core.documenting import Told
 from discreet.measurement.run_options import RunOptions
 from discreet.sql.builder import Table
-from discreet.workloads.regional import RegionalRelease
-from discreet.workloads.tabulating import TabulatedRelease
-from discreet.workloads.workload import Workload
+from discreet.workloads.queries.workload import Workload
+from discreet.workloads.releases.regional import RegionalRelease
+from discreet.workloads.releases.tabulation import TabulatedRelease
 
 TablesRelease: TypeAlias = TabulatedRelease | RegionalRelease
 """Of a workload, or of a tree."""

@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 
 from discreet.core.loss import Neighbours
 from discreet.mechanisms.additive.combinations import Combination, Integers, Reach
-from discreet.workloads.families import Floats
-from discreet.workloads.price import Price
-from discreet.workloads.strategy import Strategy
-from discreet.workloads.workload import Queries
+from discreet.workloads.queries.families import Floats
+from discreet.workloads.queries.workload import Queries
+from discreet.workloads.strategies.strategy import Strategy
+from discreet.workloads.strategies.workload_budget import Price
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,10 +27,10 @@ from discreet.mechanisms.adaptive_budget import AdaptiveBudget
 from discreet.mechanisms.additive.combinations import Integers
 from discreet.sql.coded_rows import PeoplesRows
 from discreet.sql.reader.public_lookup import PublicFacts
-from discreet.workloads.choosing import width_at
-from discreet.workloads.geography import Regions, Tree
-from discreet.workloads.tabulating import different, price_of
-from discreet.workloads.topdown import TopDown
+from discreet.workloads.queries.geography import Regions, Tree
+from discreet.workloads.releases.tabulation import different, price_of
+from discreet.workloads.releases.topdown import TopDown
+from discreet.workloads.strategies.strategy_choice import width_at
 
 PURPOSE = "regions"
 

@@ -15,15 +15,15 @@ from discreet.core.exact import Number, read_level
 from discreet.errors import BadData, BadInput, TooLarge
 from discreet.measurement.transcript import Step
 from discreet.mechanisms.additive.combinations import Integers, Measurement
-from discreet.workloads.families import Floats
-from discreet.workloads.levels import haar, identity, tree
-from discreet.workloads.optimal import MOST_CELLS_OPTIMISED, optimal
-from discreet.workloads.price import Price
-from discreet.workloads.residuals import Residuals
-from discreet.workloads.reusing import Known, pooled, tells_of
-from discreet.workloads.rounding import counts_of
-from discreet.workloads.strategy import OfCells, Strategy
-from discreet.workloads.workload import LARGEST_GRAM, Queries, Workload
+from discreet.workloads.queries.families import Floats
+from discreet.workloads.queries.workload import LARGEST_GRAM, Queries, Workload
+from discreet.workloads.releases.integer_rounding import counts_of
+from discreet.workloads.releases.workload_reuse import Known, pooled, tells_of
+from discreet.workloads.strategies.level_strategies import haar, identity, tree
+from discreet.workloads.strategies.optimal import MOST_CELLS_OPTIMISED, optimal
+from discreet.workloads.strategies.residuals import Residuals
+from discreet.workloads.strategies.strategy import OfCells, Strategy
+from discreet.workloads.strategies.workload_budget import Price
 
 WHOLE = 1 << 24
 """What the shares of a plan add up to, about."""

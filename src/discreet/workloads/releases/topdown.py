@@ -19,10 +19,10 @@ from discreet.core.loss import Neighbours
 from discreet.errors import BadData, BadInput
 from discreet.mechanisms.additive.combinations import Integers, Measurement
 from discreet.mechanisms.additive.integer_addition import as_int64
-from discreet.workloads.families import Floats
-from discreet.workloads.geography import Regions, Tree
-from discreet.workloads.price import Price
-from discreet.workloads.rounding import allot, counts_of
+from discreet.workloads.queries.families import Floats
+from discreet.workloads.queries.geography import Regions, Tree
+from discreet.workloads.releases.integer_rounding import allot, counts_of
+from discreet.workloads.strategies.workload_budget import Price
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,7 +6,7 @@ import numpy as np
 
 from discreet.errors import BadInput
 from discreet.mechanisms.additive.combinations import Integers
-from discreet.workloads.families import Floats
+from discreet.workloads.queries.families import Floats
 
 _TINY = 1e-9
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from discreet.workloads.families import Family, Listed, Points, Ranges, Thresholds
-from discreet.workloads.workload import Tables, Term, Workload, marginals, predicates
+from discreet.workloads.queries.families import Family, Listed, Points, Ranges, Thresholds
+from discreet.workloads.queries.workload import Tables, Term, Workload, marginals, predicates
 
 _PLAIN: Mapping[str, type[Family]] = {"points": Points, "ranges": Ranges, "thresholds": Thresholds}
 

@@ -22,12 +22,12 @@ from discreet.measurement.runs import Basis, Reuse, TableRun
 from discreet.measurement.transcript import Earlier, Step
 from discreet.mechanisms import Adaptive
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget
-from discreet.workloads import describing
-from discreet.workloads.choosing import Estimate, Plan, best_plan, candidates
-from discreet.workloads.families import Floats, Total
-from discreet.workloads.price import Price
-from discreet.workloads.reusing import columns_of
-from discreet.workloads.workload import Queries, Workload
+from discreet.workloads.queries import workload_json
+from discreet.workloads.queries.families import Floats, Total
+from discreet.workloads.queries.workload import Queries, Workload
+from discreet.workloads.releases.workload_reuse import columns_of
+from discreet.workloads.strategies.strategy_choice import Estimate, Plan, best_plan, candidates
+from discreet.workloads.strategies.workload_budget import Price
 
 PURPOSE = "tabulate"
 
@@ -60,7 +60,7 @@ def tabulation(basis: Basis, workload: Workload, plan: Plan, reuse: Reuse | None
         reuse = replace(reuse, releases=only(reuse.releases, plan.tells))
     purpose: Mapping[str, object] = {
         "kind": PURPOSE,
-        "workload": describing.described(workload),
+        "workload": workload_json.described(workload),
         "strategy": plan.strategy.name,
         "shares": plan.shares.tolist(),
     }
@@ -97,7 +97,7 @@ class TabulatedRelease(RunRelease, kind=PURPOSE):
     @cached_property
     def plan(self) -> Plan:
         """What was measured, with which noise."""
-        queries = _queries(describing.rebuilt(self.purpose["workload"]), self.domain)
+        queries = _queries(workload_json.rebuilt(self.purpose["workload"]), self.domain)
         strategy = next(option for option in candidates(queries) if option.name == self.purpose["strategy"])
         shares = np.array(self.purpose["shares"], np.int64)
         plan = Plan.divided(queries, Price(**price_of(self.domain, self.budget)), strategy, shares)

@@ -15,11 +15,11 @@ from discreet.measurement.domain import Columns
 from discreet.measurement.transcript import Step
 from discreet.mechanisms import Gaussian
 from discreet.mechanisms.additive.combinations import Combination, Measurement
-from discreet.workloads.families import Floats
-from discreet.workloads.levels import Blocks
-from discreet.workloads.residuals import Residual
-from discreet.workloads.strategy import Strategy
-from discreet.workloads.workload import Queries
+from discreet.workloads.queries.families import Floats
+from discreet.workloads.queries.workload import Queries
+from discreet.workloads.strategies.level_strategies import Blocks
+from discreet.workloads.strategies.residuals import Residual
+from discreet.workloads.strategies.strategy import Strategy
 
 
 @dataclass(frozen=True, slots=True, eq=False)

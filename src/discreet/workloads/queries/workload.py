@@ -13,7 +13,7 @@ import numpy as np
 
 from discreet.core.exact import finite, read_count
 from discreet.errors import BadInput, TooLarge
-from discreet.workloads.families import Family, Floats, Listed, Points, Ranges, Thresholds, Total
+from discreet.workloads.queries.families import Family, Floats, Listed, Points, Ranges, Thresholds, Total
 
 LARGEST_GRAM = 4096
 """Cells up to which a Gram matrix is written out: 128 MB."""

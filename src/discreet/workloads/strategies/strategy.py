@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.mechanisms.additive.combinations import Combination
-from discreet.workloads.families import Floats
-from discreet.workloads.price import Price
-from discreet.workloads.workload import Queries
+from discreet.workloads.queries.families import Floats
+from discreet.workloads.queries.workload import Queries
+from discreet.workloads.strategies.workload_budget import Price
 
 
 class Strategy(ABC):

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from discreet.core.loss import Neighbours
 from discreet.errors import BadInput
 from discreet.mechanisms.additive.combinations import Combination, Integers, Reach
-from discreet.workloads.families import Floats
-from discreet.workloads.price import Price
-from discreet.workloads.strategy import OfCells
-from discreet.workloads.workload import Queries
+from discreet.workloads.queries.families import Floats
+from discreet.workloads.queries.workload import Queries
+from discreet.workloads.strategies.strategy import OfCells
+from discreet.workloads.strategies.workload_budget import Price
 
 _ROUNDS = 400
 _NEGLIGIBLE = 1e-3

@@ -1,0 +1,1 @@
+"""Workloads: families of counting queries over columns."""

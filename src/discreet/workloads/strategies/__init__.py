@@ -1,0 +1,1 @@
+"""Which combinations to measure for a workload."""
