@@ -25,8 +25,8 @@ import numpy as np
 from benchmarks.report import table, where, write_section
 from discreet.accounting import rho_of_epsilon
 from discreet.noise import SYSTEM_BITS
-from discreet.synthetic.aim import MEASURING, Aim, Rounds
-from discreet.synthetic.registry import METHODS
+from discreet.synthetic.methods.aim import MEASURING, Aim, Rounds
+from discreet.synthetic.methods.method_registry import METHODS
 from tests.synthetic.memory import InMemory, domain_of
 
 ORDERED = ("age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week")

@@ -12,9 +12,9 @@ from benchmarks.peers.making import DELTA, EPSILON, Making, make
 from benchmarks.synthetic import ORDERED
 from discreet.accounting import rho_of_epsilon
 from discreet.noise import SYSTEM_BITS
-from discreet.synthetic.fitting import Evidence, Fit
-from discreet.synthetic.model import FINAL_GAP, FINAL_SWEEPS, Start, begun, groups_in
-from discreet.synthetic.registry import METHODS
+from discreet.synthetic.methods.method_registry import METHODS
+from discreet.synthetic.models.fitting import Evidence, Fit
+from discreet.synthetic.models.synthetic_model import FINAL_GAP, FINAL_SWEEPS, Start, begun, groups_in
 from tests.synthetic.memory import InMemory, domain_of
 
 

@@ -41,9 +41,9 @@ from discreet.sessions.asking import SessionOptions
 from discreet.sessions.face import SessionPlan, SessionsFace
 from discreet.sql.builder import Table
 from discreet.sql.reader.query_text import Parameters
-from discreet.synthetic.asking import SynthesisOptions
 from discreet.synthetic.face import SynthesisPlan, SyntheticFace
-from discreet.synthetic.release import SyntheticRelease
+from discreet.synthetic.synthesis_run import SynthesisOptions
+from discreet.synthetic.synthetic_release import SyntheticRelease
 from discreet.workloads.face import TablesFace, TablesPlan, TablesRelease
 from discreet.workloads.queries.workload import Workload
 from discreet.workloads.queries.workload_json import described

@@ -14,8 +14,8 @@ from discreet.errors import BadInput
 from discreet.measurement.run_budget import budget_of
 from discreet.mechanisms import PureAdaptive
 from discreet.opening import open_curator
-from discreet.synthetic.asking import SynthesisOptions, Wanted
-from discreet.synthetic.release import SyntheticRelease
+from discreet.synthetic.synthesis_run import SynthesisOptions, Wanted
+from discreet.synthetic.synthetic_release import SyntheticRelease
 
 _TABLE = "rows"
 _ROUNDING = 1 + 1e-6

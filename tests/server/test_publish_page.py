@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from playwright.sync_api import expect
 
-from discreet.synthetic.release import SyntheticRelease
+from discreet.synthetic.synthetic_release import SyntheticRelease
 from tests.server.browsing import check_accessible
 from tests.server.conftest import PATIENCE, Server
 from tests.server.test_page import listen, sign_in

@@ -16,7 +16,7 @@ from discreet.measurement.release_files import MEDIA_TYPE, read_release
 from discreet.server.keys import KeyBook
 from discreet.server.recent import MOST, RecentReleases
 from discreet.server.releasing import MOST_ROWS
-from discreet.synthetic.release import SyntheticRelease
+from discreet.synthetic.synthetic_release import SyntheticRelease
 from tests.opening import CAP, open_curator
 from tests.server.conftest import PATIENCE, Server
 from tests.server.test_both_faces import AtHand

@@ -27,7 +27,7 @@ from discreet.errors import (
 from discreet.ledger import verify
 from discreet.opening import open_curator
 from discreet.sessions import Between
-from discreet.synthetic.release import SyntheticRelease
+from discreet.synthetic.synthetic_release import SyntheticRelease
 from tests.sessions.dying import BATCHES, OPENED
 from tests.synthetic.dying import prepared
 from tests.synthetic.test_curator import PLANTED, ROWS, WIDE, a_curator, frame

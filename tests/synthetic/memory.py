@@ -8,7 +8,7 @@ from discreet.measurement.transcript import Earlier, reusing
 from discreet.mechanisms import Adaptive, PureAdaptive
 from discreet.mechanisms.adaptive_budget import Meter
 from discreet.noise import SYSTEM_BITS
-from discreet.synthetic.reusing import fitting_tables
+from discreet.synthetic.methods.reused_tables import fitting_tables
 from tests.answering.counted import MemorySteps, tables_of
 
 

@@ -13,7 +13,7 @@ from itertools import combinations
 import numpy as np
 
 from discreet.measurement.measurer import Chosen, Measured
-from discreet.synthetic.aim import Aim
+from discreet.synthetic.methods.aim import Aim
 from tests.sources import SeededBits
 from tests.synthetic.memory import InMemory, domain_of
 

@@ -19,8 +19,8 @@ from discreet.errors import (
 )
 from discreet.opening import open_curator
 from discreet.pipeline.pipeline import Asking
-from discreet.synthetic.affording import work_of
-from discreet.synthetic.registry import METHODS
+from discreet.synthetic.methods.affordability import work_of
+from discreet.synthetic.methods.method_registry import METHODS
 from tests.synthetic.memory import domain_of
 
 DAYS = [date(2000, 1, 1), date(2001, 1, 1)]

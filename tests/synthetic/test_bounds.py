@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.synthetic.bounds import Bounds
-from discreet.synthetic.model import numbers_of
-from discreet.synthetic.registry import METHODS
-from discreet.synthetic.tails import noise_quantile
+from discreet.synthetic.methods.method_registry import METHODS
+from discreet.synthetic.models.synthetic_model import numbers_of
+from discreet.synthetic.quality.error_bounds import Bounds
+from discreet.synthetic.quality.table_tails import noise_quantile
 from tests.synthetic.test_methods import DOMAIN, OF_TABLES, WANTED, made, people
 
 

@@ -9,9 +9,9 @@ from discreet.core.loss import Neighbours
 from discreet.errors import TooLarge
 from discreet.measurement.domain import Column, Domain
 from discreet.noise import SYSTEM_BITS
-from discreet.synthetic.asking import tables_wanted
-from discreet.synthetic.candidates import MOST_CANDIDATES, number_of, weighted
-from discreet.synthetic.registry import METHODS
+from discreet.synthetic.methods.candidates import MOST_CANDIDATES, number_of, weighted
+from discreet.synthetic.methods.method_registry import METHODS
+from discreet.synthetic.synthesis_run import tables_wanted
 from tests.synthetic.memory import InMemory
 from tests.synthetic.test_curator import ROWS, a_curator
 

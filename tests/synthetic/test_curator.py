@@ -28,7 +28,7 @@ from discreet.errors import (
 )
 from discreet.ledger import verify
 from discreet.opening import open_curator
-from discreet.synthetic.registry import METHODS
+from discreet.synthetic.methods.method_registry import METHODS
 from tests.synthetic.dying import ASKED, CATALOG, prepared
 
 PLANTED = "planted-b7f3"

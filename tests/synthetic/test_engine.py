@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from discreet.noise import SYSTEM_BITS
-from discreet.synthetic.beliefs import Beliefs, added_up, calibrated, spread
-from discreet.synthetic.codings import Coding, merged, without_negatives
-from discreet.synthetic.fitting import Evidence, Fit
-from discreet.synthetic.rows import rows_of
-from discreet.synthetic.trees import Tree, cells_of, neighbours_of
+from discreet.synthetic.models.beliefs import Beliefs, added_up, calibrated, spread
+from discreet.synthetic.models.codings import Coding, merged, without_negatives
+from discreet.synthetic.models.fitting import Evidence, Fit
+from discreet.synthetic.models.junction_trees import Tree, cells_of, neighbours_of
+from discreet.synthetic.models.row_generation import rows_of
 
 SIZES = (2, 3, 4, 2, 3)
 EVEN = tuple(np.ones(size) for size in SIZES)

@@ -9,7 +9,7 @@ import pytest
 
 from discreet.core.loss import Neighbours
 from discreet.measurement.domain import Bin, Column, Domain, described, rebuilt
-from discreet.synthetic.labels import values_of
+from discreet.synthetic.models.labels import values_of
 from tests.sources import SeededBits
 
 DAY = date(2020, 1, 1)

@@ -8,9 +8,9 @@ import pytest
 
 from discreet.measurement.measurer import Measured
 from discreet.noise import SYSTEM_BITS
-from discreet.synthetic.aim import Aim
-from discreet.synthetic.independent import Independent
-from discreet.synthetic.registry import METHODS
+from discreet.synthetic.methods.aim import Aim
+from discreet.synthetic.methods.independent import Independent
+from discreet.synthetic.methods.method_registry import METHODS
 from tests.synthetic.memory import InMemory, domain_of
 
 SIZES = {"a": 40, "b": 6, "c": 3, "d": 2}

@@ -10,7 +10,7 @@ import pytest
 
 from discreet.catalog import parse_catalog
 from discreet.opening import open_curator
-from discreet.synthetic.report import html_report, summary
+from discreet.synthetic.quality.quality_report import html_report, summary
 
 VALUES = ["<b>rare</b>", *(f"v{n}" for n in range(40))]
 FRAME = pa.table(

@@ -15,9 +15,9 @@ from discreet.errors import NotAnswered, UnknownAccount
 from discreet.ledger import Request, verify
 from discreet.mechanisms import Adaptive
 from discreet.opening import open_curator, refresh
-from discreet.synthetic.bounds import Bounds
-from discreet.synthetic.registry import METHODS
-from discreet.synthetic.release import SyntheticRelease
+from discreet.synthetic.methods.method_registry import METHODS
+from discreet.synthetic.quality.error_bounds import Bounds
+from discreet.synthetic.synthetic_release import SyntheticRelease
 from tests.synthetic.dying import ASKED, CATALOG, prepared
 from tests.synthetic.memory import InMemory, domain_of
 from tests.synthetic.test_bounds import exact_groups

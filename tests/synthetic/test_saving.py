@@ -8,7 +8,7 @@ import pytest
 
 from discreet.errors import BadInput, BadRelease, TooLarge
 from discreet.measurement.release_files import read_release, release_as_bytes
-from discreet.synthetic.release import SyntheticRelease
+from discreet.synthetic.synthetic_release import SyntheticRelease
 from tests.synthetic.test_curator import ROWS, a_curator
 
 

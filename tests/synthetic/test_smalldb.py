@@ -11,7 +11,7 @@ from discreet.errors import BadInput, TooLarge
 from discreet.measurement.small_databases import cells_at, largest_differences, length_of, sequences
 from discreet.mechanisms import Exponential
 from discreet.noise import SYSTEM_BITS
-from discreet.synthetic.registry import METHODS
+from discreet.synthetic.methods.method_registry import METHODS
 from tests.synthetic.memory import InMemory, domain_of
 
 DOMAIN = domain_of((2, 2))

@@ -8,7 +8,7 @@ from discreet.core.loss import Neighbours
 from discreet.errors import BadInput, BadRelease, BudgetExceeded, DiscreetError
 from discreet.ledger import verify
 from discreet.mechanisms import Adaptive, Gaussian, PureAdaptive
-from discreet.synthetic.release import SyntheticRelease
+from discreet.synthetic.synthetic_release import SyntheticRelease
 from discreet.workloads.queries.workload_json import described, rebuilt
 from discreet.workloads.releases.tabulation import TabulatedRelease, measure, plan_over
 from tests.answering.counted import MemorySteps, domain_of, measuring

@@ -23,7 +23,7 @@ from discreet.errors import BadInput, DiscreetError
 from discreet.ledger.accounts.declared_ledger import begin_books
 from discreet.opening import open_curator, refresh
 from discreet.samples.dummy import dummy_edges, dummy_tables
-from discreet.synthetic.files import KINDS, write_rows
+from discreet.synthetic.row_files import KINDS, write_rows
 
 
 def estimate_bounds(

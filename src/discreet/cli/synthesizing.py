@@ -16,11 +16,11 @@ from discreet.core.number_format import CONFIDENCE, amount, plus_minus, share
 from discreet.curator import Asking, Curator
 from discreet.errors import BadInput
 from discreet.opening import open_curator
-from discreet.synthetic.asking import Wanted
-from discreet.synthetic.files import KINDS, write_rows
-from discreet.synthetic.predicting import Predicted
-from discreet.synthetic.registry import METHODS
-from discreet.synthetic.report import html_report
+from discreet.synthetic.methods.method_registry import METHODS
+from discreet.synthetic.quality.predicted_error import Predicted
+from discreet.synthetic.quality.quality_report import html_report
+from discreet.synthetic.row_files import KINDS, write_rows
+from discreet.synthetic.synthesis_run import Wanted
 
 Workload = Annotated[
     list[str] | None,

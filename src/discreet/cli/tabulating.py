@@ -21,7 +21,7 @@ from discreet.core.number_format import amount, plus_minus
 from discreet.curator import Asking
 from discreet.errors import BadInput
 from discreet.opening import open_curator
-from discreet.synthetic.files import KINDS, write_rows
+from discreet.synthetic.row_files import KINDS, write_rows
 from discreet.workloads.face import TablesPlan
 from discreet.workloads.queries.workload import Workload, marginals, points, ranges, thresholds
 

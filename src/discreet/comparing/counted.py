@@ -13,7 +13,7 @@ from discreet.engines.tables.exact_tables import Counts, ExactTables
 from discreet.engines.tables.residual_sums import Score
 from discreet.measurement.domain import Columns, Domain
 from discreet.noise import SYSTEM_BITS
-from discreet.synthetic.methods import Model
+from discreet.synthetic.methods.method import Model
 
 MOST_SYNTHETIC = 200_000
 """Synthetic rows that are drawn to be compared."""

@@ -30,8 +30,8 @@ from discreet.pipeline.journal import NoSteps
 from discreet.pipeline.pipeline import PLACES, Desk
 from discreet.sql.coded_rows import PeoplesRows, plan_rows
 from discreet.sql.reader.query_text import Parameters
-from discreet.synthetic.asking import synthesis, tables_of
-from discreet.synthetic.release import SyntheticRelease
+from discreet.synthetic.synthesis_run import synthesis, tables_of
+from discreet.synthetic.synthetic_release import SyntheticRelease
 
 NOT_PRIVATE = "Not private: do not show, do not publish."
 DELTA = 1e-9

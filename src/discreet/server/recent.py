@@ -6,7 +6,7 @@ import hashlib
 import threading
 from dataclasses import dataclass, field
 
-from discreet.synthetic.release import SyntheticRelease
+from discreet.synthetic.synthetic_release import SyntheticRelease
 
 MOST = 4
 """A model has at most some ten million numbers."""

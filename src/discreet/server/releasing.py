@@ -24,8 +24,8 @@ from discreet.server.routing import SharedRoute
 from discreet.server.run_bodies import Synthesis, Tabulation
 from discreet.server.service import holder_of, service_of
 from discreet.server.writing import WaitingAnswer
-from discreet.synthetic.release import SyntheticRelease
-from discreet.synthetic.report import html_report, summary
+from discreet.synthetic.quality.quality_report import html_report, summary
+from discreet.synthetic.synthetic_release import SyntheticRelease
 
 HTML = "text/html"
 routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=SharedRoute)

@@ -11,8 +11,8 @@ from discreet.measurement.domain import MOST_COLUMNS
 from discreet.results.answer_json import read_parameters
 from discreet.server.bodies import Parameter, Positive, Share, WithoutNulls
 from discreet.synthetic.face import SynthesisPlan
-from discreet.synthetic.predicting import MOST_ROWS
-from discreet.synthetic.release import SyntheticRelease
+from discreet.synthetic.quality.predicted_error import MOST_ROWS
+from discreet.synthetic.synthetic_release import SyntheticRelease
 from discreet.workloads.face import TablesPlan, TablesRelease
 from discreet.workloads.queries.workload import Workload
 from discreet.workloads.queries.workload_json import rebuilt

@@ -17,10 +17,10 @@ from discreet.mechanisms.adaptive_budget import AdaptiveBudget
 from discreet.sessions.modes import FIT, Fitted, Given, Mode, Textbook
 from discreet.sessions.session import Opening
 from discreet.sessions.terms import MOST_ALARMS
-from discreet.synthetic.affording import MOST_NOISE, Work, check_affordable, work_of
-from discreet.synthetic.asking import Wanted, method_named, tables_wanted
-from discreet.synthetic.release import SyntheticRelease
-from discreet.synthetic.reusing import fitting_tables
+from discreet.synthetic.methods.affordability import MOST_NOISE, Work, check_affordable, work_of
+from discreet.synthetic.methods.reused_tables import fitting_tables
+from discreet.synthetic.synthesis_run import Wanted, method_named, tables_wanted
+from discreet.synthetic.synthetic_release import SyntheticRelease
 
 PURPOSE = "session"
 ALARMS = 4

@@ -12,8 +12,8 @@ import numpy as np
 
 from discreet.measurement.domain import MOST_COUNTED, Columns, Domain
 from discreet.measurement.measurer import Cells, Conjunction, CountQuestion
-from discreet.synthetic.beliefs import Table
-from discreet.synthetic.methods import Model
+from discreet.synthetic.methods.method import Model
+from discreet.synthetic.models.beliefs import Table
 
 _MOST_KEPT = 16_000_000
 """Cells of tables that are kept because they will be asked for again: 128 MB."""

@@ -20,8 +20,8 @@ from discreet.mechanisms import Gaussian, Laplace
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget
 from discreet.sessions.hypotheses import Hypothesis, OfModel, Weights
 from discreet.sessions.terms import FAILURE, MOST_ALARMS, Terms, terms
-from discreet.synthetic.affording import MOST_NOISE
-from discreet.synthetic.methods import Method, Model
+from discreet.synthetic.methods.affordability import MOST_NOISE
+from discreet.synthetic.methods.method import Method, Model
 
 FIT = Fraction(9, 10)
 """Of the budget, for the fit of a practical session's hypothesis; the guard has the rest."""

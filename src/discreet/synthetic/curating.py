@@ -17,10 +17,10 @@ from discreet.results.answer import Answer
 from discreet.sql import Table
 from discreet.sql.coded_rows import Found, values_question
 from discreet.sql.reader.query_text import Parameters
-from discreet.synthetic.asking import SynthesisOptions, method_named, synthesis, tables_of
 from discreet.synthetic.face import SynthesisPlan, SyntheticFace
-from discreet.synthetic.predicting import Predicted, predicted
-from discreet.synthetic.release import SyntheticRelease
+from discreet.synthetic.quality.predicted_error import Predicted, predicted
+from discreet.synthetic.synthesis_run import SynthesisOptions, method_named, synthesis, tables_of
+from discreet.synthetic.synthetic_release import SyntheticRelease
 
 
 @dataclass(frozen=True, slots=True)

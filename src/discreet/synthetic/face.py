@@ -9,9 +9,9 @@ from typing import Protocol, Unpack
 from discreet.answering.parts import RunPlan
 from discreet.core.documenting import Told
 from discreet.sql.builder import Table
-from discreet.synthetic.asking import SynthesisOptions
-from discreet.synthetic.predicting import Predicted
-from discreet.synthetic.release import SyntheticRelease
+from discreet.synthetic.quality.predicted_error import Predicted
+from discreet.synthetic.synthesis_run import SynthesisOptions
+from discreet.synthetic.synthetic_release import SyntheticRelease
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from discreet.api.requests.types import Marginals, Prices
 if TYPE_CHECKING:
     from discreet.sql.builder import Table
     from discreet.synthetic.face import SynthesisPlan
-    from discreet.synthetic.release import SyntheticRelease
+    from discreet.synthetic.synthetic_release import SyntheticRelease
 
 
 @request

@@ -16,12 +16,12 @@ import numpy as np
 from discreet.measurement.domain import Columns, Domain
 from discreet.measurement.measurer import Measured, Measurer, TableMeasurer
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.synthetic.candidates import fitting_in, telling, weighted
-from discreet.synthetic.first import measure_each
-from discreet.synthetic.model import OfTables, Start, noise_in_a_cell, reused_groups
-from discreet.synthetic.progress import Progress, penalties_of
-from discreet.synthetic.reusing import Known
-from discreet.synthetic.trees import Columns as Numbers
+from discreet.synthetic.methods.candidates import fitting_in, telling, weighted
+from discreet.synthetic.methods.method_state import Progress, penalties_of
+from discreet.synthetic.methods.one_column_tables import measure_each
+from discreet.synthetic.methods.reused_tables import Known
+from discreet.synthetic.models.junction_trees import Columns as Numbers
+from discreet.synthetic.models.synthetic_model import OfTables, Start, noise_in_a_cell, reused_groups
 
 FIRST = Fraction(1, 20)
 """Of the budget, at least, for the one-column tables."""

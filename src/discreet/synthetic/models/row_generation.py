@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.noise import RandomBits
-from discreet.synthetic.beliefs import TINY, Beliefs, Table, added_up
-from discreet.synthetic.codings import Codes, Coding
+from discreet.synthetic.models.beliefs import TINY, Beliefs, Table, added_up
+from discreet.synthetic.models.codings import Codes, Coding
 
 GOLDEN = (math.sqrt(5) - 1) / 2
 _LAST = 1 - 2.0**-26

@@ -12,8 +12,8 @@ from discreet.measurement.measurer import GRID
 from discreet.measurement.run_budget import table_noise, whole_units
 from discreet.mechanisms import Exponential
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget
-from discreet.synthetic.candidates import LARGEST_WEIGHT
-from discreet.synthetic.methods import Method
+from discreet.synthetic.methods.candidates import LARGEST_WEIGHT
+from discreet.synthetic.methods.method import Method
 
 FOR_ROWS = 50
 """The number of rows is estimated from at least one part in so many, divided among columns."""

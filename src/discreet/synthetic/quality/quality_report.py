@@ -12,9 +12,9 @@ from discreet.core.exact import Number
 from discreet.core.number_format import amount
 from discreet.measurement.domain import Column, range_text
 from discreet.results.interval_bars import Cell, bars
-from discreet.synthetic.bounds import Bound
-from discreet.synthetic.model import TreeModel
-from discreet.synthetic.release import SyntheticRelease
+from discreet.synthetic.models.synthetic_model import TreeModel
+from discreet.synthetic.quality.error_bounds import Bound
+from discreet.synthetic.synthetic_release import SyntheticRelease
 from discreet.viz.html_page import page
 
 _MOST_LABELS = 3

@@ -15,11 +15,11 @@ from discreet.errors import BadInput
 from discreet.measurement.run_release import RunRelease
 from discreet.measurement.transcript import looks_in
 from discreet.noise import SYSTEM_BITS, RandomBits
-from discreet.synthetic.asking import PURPOSE, method_named, tables_of
-from discreet.synthetic.bounds import Bound, Bounds
-from discreet.synthetic.labels import values_of
-from discreet.synthetic.methods import Model
-from discreet.synthetic.model import TreeModel
+from discreet.synthetic.methods.method import Model
+from discreet.synthetic.models.labels import values_of
+from discreet.synthetic.models.synthetic_model import TreeModel
+from discreet.synthetic.quality.error_bounds import Bound, Bounds
+from discreet.synthetic.synthesis_run import PURPOSE, method_named, tables_of
 
 
 class SyntheticRelease(RunRelease, kind=PURPOSE):

@@ -13,10 +13,10 @@ from itertools import combinations
 from discreet.measurement.domain import Columns, Domain
 from discreet.measurement.measurer import Measurer, TableMeasurer
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.synthetic.candidates import check_number
-from discreet.synthetic.first import measure_each
-from discreet.synthetic.model import OfTables, Start, noise_in_a_cell
-from discreet.synthetic.progress import Progress
+from discreet.synthetic.methods.candidates import check_number
+from discreet.synthetic.methods.method_state import Progress
+from discreet.synthetic.methods.one_column_tables import measure_each
+from discreet.synthetic.models.synthetic_model import OfTables, Start, noise_in_a_cell
 
 
 class Mst(OfTables):

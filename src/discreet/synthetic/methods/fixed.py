@@ -8,9 +8,9 @@ from fractions import Fraction
 from discreet.errors import TooLarge
 from discreet.measurement.domain import Columns, Domain
 from discreet.measurement.measurer import TableMeasurer
-from discreet.synthetic.first import power_of_share
-from discreet.synthetic.model import OfTables, numbers_of
-from discreet.synthetic.trees import cells_of, neighbours_of
+from discreet.synthetic.methods.one_column_tables import power_of_share
+from discreet.synthetic.models.junction_trees import cells_of, neighbours_of
+from discreet.synthetic.models.synthetic_model import OfTables, numbers_of
 
 MOST_CELLS = 5_000_000
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from discreet.measurement.domain import Columns
 from discreet.measurement.measurer import TableMeasurer
-from discreet.synthetic.first import measure_each
-from discreet.synthetic.model import OfTables
+from discreet.synthetic.methods.one_column_tables import measure_each
+from discreet.synthetic.models.synthetic_model import OfTables
 
 
 class Independent(OfTables):

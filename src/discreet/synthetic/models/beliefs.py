@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.synthetic.trees import Columns, Tree
+from discreet.synthetic.models.junction_trees import Columns, Tree
 
 Table: TypeAlias = NDArray[np.float64]
 

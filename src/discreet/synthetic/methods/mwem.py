@@ -12,9 +12,9 @@ from fractions import Fraction
 from discreet.measurement.domain import Columns, Domain
 from discreet.measurement.measurer import Measurer, TableMeasurer
 from discreet.mechanisms import Gaussian, Laplace
-from discreet.synthetic.candidates import fitting_in, within_limits
-from discreet.synthetic.model import OfTables, numbers_of
-from discreet.synthetic.progress import Progress
+from discreet.synthetic.methods.candidates import fitting_in, within_limits
+from discreet.synthetic.methods.method_state import Progress
+from discreet.synthetic.models.synthetic_model import OfTables, numbers_of
 
 FOR_ROWS = Fraction(1, 50)
 """Of the budget, for the number of rows."""

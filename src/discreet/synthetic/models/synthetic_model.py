@@ -15,12 +15,12 @@ from discreet.measurement.domain import MOST_COUNTED, Columns, Domain
 from discreet.measurement.measurer import Chosen, Groups, Look, Measured, TableMeasurer
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.noise import RandomBits
-from discreet.synthetic.beliefs import Beliefs, Table, spread
-from discreet.synthetic.codings import Coding, merged, smoothed, without_negatives
-from discreet.synthetic.fitting import Evidence, Fit
-from discreet.synthetic.methods import Model
-from discreet.synthetic.rows import rows_of
-from discreet.synthetic.trees import Columns as Numbers
+from discreet.synthetic.methods.method import Model
+from discreet.synthetic.models.beliefs import Beliefs, Table, spread
+from discreet.synthetic.models.codings import Coding, merged, smoothed, without_negatives
+from discreet.synthetic.models.fitting import Evidence, Fit
+from discreet.synthetic.models.junction_trees import Columns as Numbers
+from discreet.synthetic.models.row_generation import rows_of
 
 LEAST_COUNT = 0.5
 """Of a group of codes, in rows: none is taken to be impossible because noise took it away."""

@@ -8,9 +8,9 @@ from itertools import combinations
 
 from discreet.errors import TooLarge
 from discreet.measurement.domain import Columns, Domain
-from discreet.synthetic.model import numbers_of
-from discreet.synthetic.trees import Columns as Numbers
-from discreet.synthetic.trees import cells_of, mask_of, neighbours_of
+from discreet.synthetic.models.junction_trees import Columns as Numbers
+from discreet.synthetic.models.junction_trees import cells_of, mask_of, neighbours_of
+from discreet.synthetic.models.synthetic_model import numbers_of
 
 LARGEST_WEIGHT = 1000
 MOST_CANDIDATES = 20_000

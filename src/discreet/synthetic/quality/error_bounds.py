@@ -20,11 +20,11 @@ import numpy as np
 from discreet.core.exact import Number, exact, read_level
 from discreet.measurement.domain import Columns, Domain
 from discreet.measurement.measurer import GRID, Chosen, Counts, Look, Measured
-from discreet.synthetic.beliefs import Table
-from discreet.synthetic.methods import Method
-from discreet.synthetic.model import TreeModel, grouped, groups_in, noise_in_a_cell, numbers_of
-from discreet.synthetic.progress import Progress, penalties_of
-from discreet.synthetic.tails import noise_quantile
+from discreet.synthetic.methods.method import Method
+from discreet.synthetic.methods.method_state import Progress, penalties_of
+from discreet.synthetic.models.beliefs import Table
+from discreet.synthetic.models.synthetic_model import TreeModel, grouped, groups_in, noise_in_a_cell, numbers_of
+from discreet.synthetic.quality.table_tails import noise_quantile
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,10 @@ from discreet.core.exact import read_count
 from discreet.core.number_format import CONFIDENCE
 from discreet.measurement.domain import Columns, Domain
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget
-from discreet.synthetic.candidates import is_drowned
-from discreet.synthetic.methods import Method
-from discreet.synthetic.model import noise_in_a_cell
-from discreet.synthetic.rehearsing import Noise, Rehearsal
+from discreet.synthetic.methods.candidates import is_drowned
+from discreet.synthetic.methods.method import Method
+from discreet.synthetic.models.synthetic_model import noise_in_a_cell
+from discreet.synthetic.quality.dry_run import Noise, Rehearsal
 
 MOST_ROWS = 2**40
 MOST_ERROR = 2.0

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from discreet.measurement.domain import Columns, Domain
 from discreet.measurement.measurer import GRID, Counts, Groups, Look, Measured, on_grid
-from discreet.synthetic.beliefs import Beliefs, Table
-from discreet.synthetic.model import Start, begun, grouped, numbers_of
-from discreet.synthetic.trees import Columns as Numbers
+from discreet.synthetic.models.beliefs import Beliefs, Table
+from discreet.synthetic.models.junction_trees import Columns as Numbers
+from discreet.synthetic.models.synthetic_model import Start, begun, grouped, numbers_of
 
 
 class Progress:

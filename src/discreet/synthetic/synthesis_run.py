@@ -14,11 +14,11 @@ from discreet.errors import BadInput, TooLarge
 from discreet.measurement.domain import Columns, Domain
 from discreet.measurement.run_options import RunOptions
 from discreet.measurement.runs import Basis, Reuse, TableRun
-from discreet.synthetic.affording import check_affordable, work_of
-from discreet.synthetic.candidates import check_number, number_of
-from discreet.synthetic.methods import Method
-from discreet.synthetic.registry import METHODS
-from discreet.synthetic.reusing import fitting_tables
+from discreet.synthetic.methods.affordability import check_affordable, work_of
+from discreet.synthetic.methods.candidates import check_number, number_of
+from discreet.synthetic.methods.method import Method
+from discreet.synthetic.methods.method_registry import METHODS
+from discreet.synthetic.methods.reused_tables import fitting_tables
 
 Wanted: TypeAlias = int | Iterable[Iterable[str]]
 """All tables over so many columns, or tables by the names of their columns."""

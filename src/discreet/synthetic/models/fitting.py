@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.synthetic.beliefs import TINY, Beliefs, Table, added_up, calibrated, spread
-from discreet.synthetic.trees import Columns, Tree
+from discreet.synthetic.models.beliefs import TINY, Beliefs, Table, added_up, calibrated, spread
+from discreet.synthetic.models.junction_trees import Columns, Tree
 
 PRIOR = 0.005
 """How strongly independent columns are preferred to what noise may have made: a cell of c expected rows has a prior variance of c / PRIOR."""

@@ -19,8 +19,8 @@ from discreet.measurement.domain import Columns, Domain
 from discreet.measurement.measurer import Look, Measurer, SmallDatabase
 from discreet.measurement.small_databases import sequences
 from discreet.noise import RandomBits, uniform_below
-from discreet.synthetic.beliefs import Table, added_up
-from discreet.synthetic.model import OfTables, Start, numbers_of
+from discreet.synthetic.models.beliefs import Table, added_up
+from discreet.synthetic.models.synthetic_model import OfTables, Start, numbers_of
 
 FOR_ROWS = Fraction(1, 5)
 """Of the budget, for the number of rows."""

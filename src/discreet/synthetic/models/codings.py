@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.synthetic.beliefs import Table
+from discreet.synthetic.models.beliefs import Table
 
 Codes = NDArray[np.int64]
 

@@ -13,10 +13,10 @@ from discreet.measurement.reuse import only
 from discreet.measurement.transcript import Earlier, Step
 from discreet.mechanisms import Gaussian, Laplace, PureAdaptive
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget
-from discreet.synthetic.methods import Method
-from discreet.synthetic.model import numbers_of
-from discreet.synthetic.trees import Columns as Numbers
-from discreet.synthetic.trees import cells_of, neighbours_of
+from discreet.synthetic.methods.method import Method
+from discreet.synthetic.models.junction_trees import Columns as Numbers
+from discreet.synthetic.models.junction_trees import cells_of, neighbours_of
+from discreet.synthetic.models.synthetic_model import numbers_of
 
 MOST_CELLS = 125_000
 """Of a model of reused tables alone."""

@@ -1,0 +1,1 @@
+"""Synthesis methods: which tables each measures."""

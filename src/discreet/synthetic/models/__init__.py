@@ -1,0 +1,1 @@
+"""Models of all columns, fitted to noisy tables."""
