@@ -15,14 +15,14 @@ from discreet.core.loss import Loss
 from discreet.core.number_format import CONFIDENCE
 from discreet.errors import BadInput
 from discreet.graphs.face import GraphsFace, unknown_graph
-from discreet.learning.classifier import Classifier
-from discreet.learning.deciding import Decider
-from discreet.learning.evaluating import Evaluation
+from discreet.learning.data.features import Feature
 from discreet.learning.face import Kind, LearningFace, LearningOptions, LearningPlan
-from discreet.learning.features import Feature
-from discreet.learning.model import Model
-from discreet.learning.moments import Moments
-from discreet.learning.wire import decider_facts, model_facts
+from discreet.learning.models.classifier import Classifier
+from discreet.learning.models.learned_model import Model
+from discreet.learning.models.product_moments import Moments
+from discreet.learning.runs.deciders import Decider
+from discreet.learning.runs.evaluation import Evaluation
+from discreet.learning.runs.model_json import decider_facts, model_facts
 from discreet.measurement.run_options import RunOptions
 from discreet.measurement.run_release import RunRelease
 from discreet.remote import RemoteAnswer, RemoteGraph, RemoteSession, RemoteWatch

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from discreet.learning import DecisionTree, FiniteClass, KMeans, LogisticRegression, Moments, NaiveBayes, Number
-from discreet.learning.hypotheses import stumps
+from discreet.learning.data.hypotheses import stumps
 from tests.synthetic.dying import die_one_after_another
 
 ASKED = {"rho": 0.05, "name": "sick", "analyst": "alice"}

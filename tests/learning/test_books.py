@@ -16,7 +16,7 @@ from discreet.curator import Asking
 from discreet.engines.tables.coded_tables import CodedRows
 from discreet.errors import DiscreetError, EngineFailure
 from discreet.learning import LogisticRegression, NaiveBayes, Number
-from discreet.learning.release import ModelRelease
+from discreet.learning.runs.model_release import ModelRelease
 from discreet.ledger import verify
 from discreet.opening import open_curator
 from tests.learning.dying import ASKED, LOOKS, learn

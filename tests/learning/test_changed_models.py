@@ -7,7 +7,7 @@ import pytest
 from discreet.catalog import parse_catalog
 from discreet.errors import BadInput
 from discreet.learning import DecisionTree, NaiveBayes
-from discreet.learning.finite import FiniteClass, own
+from discreet.learning.models.finite_class import FiniteClass, own
 from discreet.measurement.feature_vectors import Deciding, Score, Split
 from discreet.opening import open_curator
 

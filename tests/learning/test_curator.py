@@ -19,10 +19,10 @@ from discreet.learning import (
     Moments,
     NaiveBayes,
     Number,
-    finite,
 )
-from discreet.learning.deciding import Decider
-from discreet.learning.hypotheses import conjunctions, halfspaces, own, stumps
+from discreet.learning.data.hypotheses import conjunctions, halfspaces, own, stumps
+from discreet.learning.models import finite_class
+from discreet.learning.runs.deciders import Decider
 from discreet.ledger import verify
 from discreet.measurement.transcript import looks_in
 from discreet.mechanisms import Exponential
@@ -212,7 +212,7 @@ def test_what_is_refused_is_refused_before_anything_is_charged_or_read(model, so
     with a_curator() as curator:
         monkeypatch.setattr(curator._engine, "tables", lambda *_, **__: pytest.fail("rows were read"))
         if refusal is None:
-            monkeypatch.setattr("discreet.learning.affording.MOST_COLUMNS", 100)
+            monkeypatch.setattr("discreet.learning.runs.model_affordability.MOST_COLUMNS", 100)
             refusal = TooLarge
         with pytest.raises(refusal):
             curator.learn(model, source, **price)
@@ -267,7 +267,7 @@ def test_what_a_hypothesis_decides_in_the_engine_is_what_it_says(of, monkeypatch
         for chosen in range(len(classes[of])):
             learned.chosen = chosen
             deciding = learned.deciding()
-            says = learned.hypotheses.says(finite._vectors(tables, codes))[:, chosen]
+            says = learned.hypotheses.says(finite_class._vectors(tables, codes))[:, chosen]
             no, yes = (
                 np.array(
                     [score.constant + sum(score.entries[at][code] for at, code in enumerate(row)) for row in codes]
@@ -345,9 +345,9 @@ def test_a_model_that_would_take_too_long_or_too_much_memory_is_refused_before_i
         numbers = sum(look.numbers for look in plan.looks)
         columns = 1 + 3 + 3 + 10 * 3  # how many rows; a number by all columns; tables of two columns of cells; passes
         exactly = {"MOST_COLUMNS": columns, "MOST_NUMBERS": numbers}[bound]
-        monkeypatch.setattr(f"discreet.learning.affording.{bound}", exactly)
+        monkeypatch.setattr(f"discreet.learning.runs.model_affordability.{bound}", exactly)
         curator.plan_learning(model, "visits", rho=0.1)
-        monkeypatch.setattr(f"discreet.learning.affording.{bound}", exactly - 1)
+        monkeypatch.setattr(f"discreet.learning.runs.model_affordability.{bound}", exactly - 1)
         with pytest.raises(TooLarge):
             curator.plan_learning(model, "visits", rho=0.1)
         with pytest.raises(TooLarge):

@@ -8,8 +8,9 @@ import pytest
 
 from discreet.accounting import Account
 from discreet.errors import DiscreetError
-from discreet.learning import FiniteClass, finite
-from discreet.learning.finite import conjunctions, halfspaces, own, stumps, thresholds
+from discreet.learning import FiniteClass
+from discreet.learning.models import finite_class
+from discreet.learning.models.finite_class import conjunctions, halfspaces, own, stumps, thresholds
 from tests.sources import SeededBits
 
 ALPHA, BETA, EPSILON = 0.1, 0.05, 0.005
@@ -18,7 +19,7 @@ FIVE = conjunctions(5)
 
 @pytest.fixture(autouse=True)
 def _seeded(monkeypatch, request):
-    monkeypatch.setattr(finite, "_bits", SeededBits(request.node.name))
+    monkeypatch.setattr(finite_class, "_bits", SeededBits(request.node.name))
 
 
 def failures(people, runs, neighbours):
@@ -28,7 +29,7 @@ def failures(people, runs, neighbours):
     """
     rng, bits = np.random.default_rng(8), SeededBits(f"{people}")
     patterns = np.array(list(itertools.product((0, 1), repeat=5)))
-    wrong = FIVE.says(patterns * finite.GRID) != (patterns[:, :1] & patterns[:, 1:2]).astype(bool)
+    wrong = FIVE.says(patterns * finite_class.GRID) != (patterns[:, :1] & patterns[:, 1:2]).astype(bool)
     mechanism = FiniteClass(hypotheses=FIVE, epsilon=EPSILON, neighbours=neighbours).mechanism
     chosen = [mechanism.release(-(rng.multinomial(people, [1 / 32] * 32) @ wrong), bits) for _ in range(runs)]
     return sum(wrong[:, each].mean() > ALPHA for each in chosen)
@@ -57,7 +58,7 @@ def test_a_person_more_raises_every_number_of_errors_by_at_most_one_or_leaves_it
     rng = np.random.default_rng(2)
     for hypotheses in (FIVE, stumps(5, [0, 1]), halfspaces(5, weights=1, offsets=[0, 1])):
         learner = FiniteClass(hypotheses=hypotheses, epsilon=1)
-        rows, y = rng.integers(0, 2, (40, 5)) * finite.GRID, rng.integers(0, 2, 40).astype(bool)
+        rows, y = rng.integers(0, 2, (40, 5)) * finite_class.GRID, rng.integers(0, 2, 40).astype(bool)
         moves = learner._errors(rows, y) - learner._errors(rows[:-1], y[:-1])
         assert set(moves.tolist()) == {0, 1}
 
@@ -66,9 +67,9 @@ def test_learning_from_rows_is_choosing_by_their_errors(monkeypatch):
     rows = np.random.default_rng(9).integers(0, 2, (3000, 5))
     y = rows[:, 0] & rows[:, 1]
     learner = FiniteClass(hypotheses=FIVE, epsilon=EPSILON)
-    errors = (FIVE.says(rows * finite.GRID) != (y == 1)[:, None]).sum(axis=0)
-    assert learner._errors(rows * finite.GRID, y == 1).tolist() == errors.tolist()
-    monkeypatch.setattr(finite, "_bits", SeededBits("same"))
+    errors = (FIVE.says(rows * finite_class.GRID) != (y == 1)[:, None]).sum(axis=0)
+    assert learner._errors(rows * finite_class.GRID, y == 1).tolist() == errors.tolist()
+    monkeypatch.setattr(finite_class, "_bits", SeededBits("same"))
     assert learner.fit(rows, y).chosen == learner.mechanism.release(-errors, SeededBits("same"))
 
 
@@ -76,7 +77,7 @@ def test_errors_are_counted_one_by_one():
     rows, y = np.array([[1, 0], [1, 1], [0, 1], [1, 0]]), [1, 0, 0, 1]
     two = conjunctions(2)
     learner = FiniteClass(hypotheses=two, epsilon=1)
-    errors = learner._errors(rows * finite.GRID, np.array(y) == 1)
+    errors = learner._errors(rows * finite_class.GRID, np.array(y) == 1)
     by_name = dict(zip(two.names, errors.tolist(), strict=True))
     assert by_name["x0 and not x1"] == 0
     assert by_name["x0"] == 1

@@ -8,7 +8,7 @@ import pytest
 
 from discreet.catalog import parse_catalog
 from discreet.learning import DecisionTree, FiniteClass, LogisticRegression, NaiveBayes, Number
-from discreet.learning.hypotheses import stumps
+from discreet.learning.data.hypotheses import stumps
 from discreet.opening import open_curator
 
 NAMES = [f"c{number}" for number in range(12)]

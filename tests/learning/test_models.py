@@ -21,9 +21,9 @@ from discreet.learning import (
     Moments,
     NaiveBayes,
     Number,
-    model,
 )
-from discreet.learning.features import codes_in, column_of, positions
+from discreet.learning.data.features import codes_in, column_of, positions
+from discreet.learning.models import learned_model
 from discreet.measurement.domain import Bin
 from tests.learning.worlds import FEATURES, TRUE, covered, people, without_noise
 from tests.sources import SeededBits, UntouchableBits
@@ -34,7 +34,7 @@ CLASSIFIERS = [(LogisticRegression, PRICE), (NaiveBayes, {"epsilon": 2}), (Decis
 
 @pytest.fixture(autouse=True)
 def seeded(monkeypatch, request):
-    monkeypatch.setattr(model, "_bits", SeededBits(request.node.name))
+    monkeypatch.setattr(learned_model, "_bits", SeededBits(request.node.name))
 
 
 @pytest.mark.parametrize(("kind", "price"), CLASSIFIERS)
@@ -105,7 +105,7 @@ def test_intervals_of_naive_bayes_hold_what_it_would_be_without_noise(monkeypatc
     rows["b"] = (rows["b"] > 0.9).astype(int)  # a share near 1 beside a small one
     exact, inside = [each.value for each in NaiveBayes(epsilon=10**6, **asked).fit(rows, classes).learned], []
     for run in range(60):
-        monkeypatch.setattr(model, "_bits", SeededBits(f"naive Bayes {run}"))
+        monkeypatch.setattr(learned_model, "_bits", SeededBits(f"naive Bayes {run}"))
         noisy = NaiveBayes(epsilon=2, **asked).fit(rows, classes).card()
         inside.append(
             [
@@ -147,7 +147,7 @@ def test_an_account_pays_once_before_anything_is_drawn_and_refuses_what_it_canno
     account = Account(1, 1e-6)
     LogisticRegression(features=FEATURES, classes=[0, 1], epsilon=0.6, delta=1e-6).fit(rows, classes, account=account)
     assert 0.59 < account.spent.epsilon < 0.65
-    model._bits = UntouchableBits()
+    learned_model._bits = UntouchableBits()
     with pytest.raises(BudgetExceeded):
         NaiveBayes(features=FEATURES, classes=[0, 1], epsilon=0.9).fit(rows, classes, account=account)
     for wrong, refusal in [
@@ -206,7 +206,7 @@ def test_frames_arrays_and_mappings_are_read_alike():
     rows, classes, _ = people(400, 8)
     outcomes = []
     for given in (rows, pd.DataFrame(rows), pl.DataFrame(rows), np.column_stack([rows[name] for name in "abc"])):
-        model._bits = SeededBits(9)
+        learned_model._bits = SeededBits(9)
         learned = LogisticRegression(features=FEATURES, classes=[0, 1], **PRICE).fit(given, classes.tolist())
         outcomes.append(learned.transcript.encoded())
         assert np.array_equal(learned.predict(given), learned.predict(rows))
@@ -216,9 +216,9 @@ def test_frames_arrays_and_mappings_are_read_alike():
 def test_rows_of_no_class_are_left_out():
     rows, classes, _ = people(400, 8)
     labelled = [*classes.tolist()[:300], *[None, "?"] * 50]
-    model._bits = SeededBits(1)
+    learned_model._bits = SeededBits(1)
     some = NaiveBayes(features=FEATURES, classes=[0, 1], epsilon=1).fit(rows, labelled)
-    model._bits = SeededBits(1)
+    learned_model._bits = SeededBits(1)
     fewer = NaiveBayes(features=FEATURES, classes=[0, 1], epsilon=1).fit(
         {k: v[:300] for k, v in rows.items()}, classes[:300]
     )

@@ -3,7 +3,8 @@
 import numpy as np
 
 from discreet.accounting.conversions import rho_of_epsilon
-from discreet.learning import LinearRegression, LogisticRegression, Number, model
+from discreet.learning import LinearRegression, LogisticRegression, Number
+from discreet.learning.models import learned_model
 from tests.sources import SeededBits
 
 NAMES = ("a", "b", "c")
@@ -37,7 +38,7 @@ def covered(kind, *, runs, count, epsilon, patch):
     inside = []
     price = {"rho": rho_of_epsilon(epsilon, delta=1e-6), "features": FEATURES}
     for seed in range(runs):
-        patch.setattr(model, "_bits", SeededBits(f"{kind} {seed} {count} {epsilon}"))
+        patch.setattr(learned_model, "_bits", SeededBits(f"{kind} {seed} {count} {epsilon}"))
         rows, classes, numbers = people(count, seed)
         if kind == "linear":
             learned, truth = LinearRegression(target=Number("y", -4, 4), **price).fit(rows, numbers), TRUE

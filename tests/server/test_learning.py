@@ -20,10 +20,10 @@ from discreet.learning import (
     NaiveBayes,
     Number,
 )
-from discreet.learning.deciding import Decider
-from discreet.learning.hypotheses import conjunctions, halfspaces, own, stumps
-from discreet.learning.release import ModelRelease
-from discreet.learning.wire import decider_facts, model_facts, read_decider, read_model
+from discreet.learning.data.hypotheses import conjunctions, halfspaces, own, stumps
+from discreet.learning.runs.deciders import Decider
+from discreet.learning.runs.model_json import decider_facts, model_facts, read_decider, read_model
+from discreet.learning.runs.model_release import ModelRelease
 from discreet.measurement.release_files import MEDIA_TYPE, read_release
 from tests.opening import open_curator
 from tests.server.conftest import PATIENCE, Server

@@ -25,12 +25,12 @@ from discreet.learning import (
     NaiveBayes,
     Number,
 )
-from discreet.learning.card import Card
-from discreet.learning.classifier import Classifier
+from discreet.learning.data.features import Feature
 from discreet.learning.face import LearningPlan
-from discreet.learning.features import Feature
-from discreet.learning.model import Model
-from discreet.learning.release import ModelRelease
+from discreet.learning.models.classifier import Classifier
+from discreet.learning.models.learned_model import Model
+from discreet.learning.runs.model_card import Card
+from discreet.learning.runs.model_release import ModelRelease
 from discreet.opening import open_curator
 
 KINDS: dict[str, tuple[type[Model], str | None]] = {

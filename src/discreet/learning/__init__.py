@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from discreet.learning.bayes import NaiveBayes
-from discreet.learning.clusters import KMeans
-from discreet.learning.components import PCA
-from discreet.learning.features import Category, Number
-from discreet.learning.finite import FiniteClass
-from discreet.learning.linear import LinearRegression
-from discreet.learning.logistic import LogisticRegression
-from discreet.learning.moments import Moments
-from discreet.learning.tree import DecisionTree
+from discreet.learning.data.features import Category, Number
+from discreet.learning.models.clusters import KMeans
+from discreet.learning.models.components import PCA
+from discreet.learning.models.decision_tree import DecisionTree
+from discreet.learning.models.finite_class import FiniteClass
+from discreet.learning.models.linear import LinearRegression
+from discreet.learning.models.logistic import LogisticRegression
+from discreet.learning.models.naive_bayes import NaiveBayes
+from discreet.learning.models.product_moments import Moments
 
 __all__ = [
     "PCA",

@@ -9,18 +9,18 @@ from typing import Any, Unpack
 from discreet.answering.parts import CuratorPart
 from discreet.core.number_format import CONFIDENCE
 from discreet.errors import TooLarge
-from discreet.learning.affording import MOST_COLUMNS, afforded, paid_for
-from discreet.learning.classifier import Classifier
-from discreet.learning.deciding import Decider
-from discreet.learning.evaluating import PURPOSE as EVALUATE
-from discreet.learning.evaluating import Evaluation, measure
+from discreet.learning.data.features import Feature, name_of
 from discreet.learning.face import Kind, LearningFace, LearningOptions, LearningPlan, PlannedLook
-from discreet.learning.features import Feature, name_of
-from discreet.learning.looks import NoisyLook
-from discreet.learning.model import Model
-from discreet.learning.moments import Moments
-from discreet.learning.release import ModelRelease
-from discreet.learning.wanted import check_wanted
+from discreet.learning.models.classifier import Classifier
+from discreet.learning.models.learned_model import Model
+from discreet.learning.models.product_moments import Moments
+from discreet.learning.runs.deciders import Decider
+from discreet.learning.runs.evaluation import PURPOSE as EVALUATE
+from discreet.learning.runs.evaluation import Evaluation, measure
+from discreet.learning.runs.learning_request import check_wanted
+from discreet.learning.runs.measurement_plan import NoisyLook
+from discreet.learning.runs.model_affordability import MOST_COLUMNS, afforded, paid_for
+from discreet.learning.runs.model_release import ModelRelease
 from discreet.measurement.in_memory_run import of_nobody
 from discreet.measurement.run_options import RunOptions, check_options
 from discreet.measurement.runs import Basis, TableRun

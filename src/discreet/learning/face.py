@@ -8,11 +8,11 @@ from typing import Annotated, Protocol, TypedDict, TypeVar, Unpack
 from discreet.answering.parts import RunPlan
 from discreet.core.documenting import Told
 from discreet.core.exact import Number
-from discreet.learning.classifier import Classifier
-from discreet.learning.evaluating import Evaluation
-from discreet.learning.features import Feature
-from discreet.learning.model import Model
-from discreet.learning.moments import Moments
+from discreet.learning.data.features import Feature
+from discreet.learning.models.classifier import Classifier
+from discreet.learning.models.learned_model import Model
+from discreet.learning.models.product_moments import Moments
+from discreet.learning.runs.evaluation import Evaluation
 from discreet.sql.builder import Table
 from discreet.sql.reader.query_text import Parameters
 

@@ -7,13 +7,13 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field, model_validator
 
 from discreet.curator import Asking, Curator
-from discreet.learning.deciding import Decider
-from discreet.learning.evaluating import Evaluation
 from discreet.learning.face import LearningPlan
-from discreet.learning.model import Model
-from discreet.learning.release import ModelRelease
-from discreet.learning.tree import MOST_DEPTH
-from discreet.learning.wire import read_decider, read_model
+from discreet.learning.models.decision_tree import MOST_DEPTH
+from discreet.learning.models.learned_model import Model
+from discreet.learning.runs.deciders import Decider
+from discreet.learning.runs.evaluation import Evaluation
+from discreet.learning.runs.model_json import read_decider, read_model
+from discreet.learning.runs.model_release import ModelRelease
 from discreet.server.bodies import Positive, WithoutNulls
 from discreet.server.run_bodies import PaidRun
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from discreet.core.exact import read_count
 from discreet.errors import BadInput
-from discreet.learning.card import Learned
-from discreet.learning.model import Floats
-from discreet.learning.moments import Moments, NoisyProducts, design_of
+from discreet.learning.models.learned_model import Floats
+from discreet.learning.models.product_moments import Moments, NoisyProducts, design_of
+from discreet.learning.runs.model_card import Learned
 from discreet.measurement.domain import Domain
 from discreet.measurement.feature_vectors import SCALE
 from discreet.measurement.transcript import Transcript

@@ -11,12 +11,12 @@ import numpy as np
 
 from discreet.core.exact import read_count
 from discreet.errors import TooLarge
-from discreet.learning.card import Learned
-from discreet.learning.classifier import Classifier
-from discreet.learning.features import is_numeric, name_of
-from discreet.learning.looks import NoisyLook, Work
-from discreet.learning.model import Floats
-from discreet.learning.moments import end_name, label_name
+from discreet.learning.data.features import is_numeric, name_of
+from discreet.learning.models.classifier import Classifier
+from discreet.learning.models.learned_model import Floats
+from discreet.learning.models.product_moments import end_name, label_name
+from discreet.learning.runs.measurement_plan import NoisyLook, Work
+from discreet.learning.runs.model_card import Learned
 from discreet.measurement.domain import Bin, Column, Domain
 from discreet.measurement.feature_vectors import IMPURITY, MOST_CELLS, Deciding, Partition, Split, SumMeasurer
 from discreet.measurement.transcript import Transcript

@@ -18,10 +18,8 @@ from discreet.accounting.in_memory_account import Account
 from discreet.core.exact import Number, exact, read_epsilon, read_level
 from discreet.core.loss import Loss, Neighbours, read_neighbours
 from discreet.errors import BadData, BadInput, TooLarge
-from discreet.learning.card import Learned
-from discreet.learning.classifier import Classifier
-from discreet.learning.features import Category, Feature, is_numeric, middle, name_of
-from discreet.learning.hypotheses import (
+from discreet.learning.data.features import Category, Feature, is_numeric, middle, name_of
+from discreet.learning.data.hypotheses import (
     GRID,
     Booleans,
     Hypotheses,
@@ -32,9 +30,11 @@ from discreet.learning.hypotheses import (
     stumps,
     thresholds,
 )
-from discreet.learning.looks import NoisyLook, Work
-from discreet.learning.model import Floats
-from discreet.learning.moments import label_name
+from discreet.learning.models.classifier import Classifier
+from discreet.learning.models.learned_model import Floats
+from discreet.learning.models.product_moments import label_name
+from discreet.learning.runs.measurement_plan import NoisyLook, Work
+from discreet.learning.runs.model_card import Learned
 from discreet.ledger.charges.release_json import rebuild_as
 from discreet.measurement.domain import Column, Domain
 from discreet.measurement.feature_vectors import Deciding, Score, SumMeasurer

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from discreet.errors import BadInput
-from discreet.learning.classifier import Classifier
-from discreet.learning.features import name_of
+from discreet.learning.data.features import name_of
+from discreet.learning.models.classifier import Classifier
 from discreet.ledger.chain.entries import canonical
 from discreet.measurement.domain import Domain, described
 from discreet.measurement.domain_checks import check_partition, check_scores

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from discreet.learning.card import Learned
-from discreet.learning.classifier import Classifier
-from discreet.learning.features import name_of
-from discreet.learning.looks import NoisyLook
-from discreet.learning.model import Floats
-from discreet.learning.moments import label_name
+from discreet.learning.data.features import name_of
+from discreet.learning.models.classifier import Classifier
+from discreet.learning.models.learned_model import Floats
+from discreet.learning.models.product_moments import label_name
+from discreet.learning.runs.measurement_plan import NoisyLook
+from discreet.learning.runs.model_card import Learned
 from discreet.measurement.domain import Columns, Domain
 from discreet.measurement.feature_vectors import Deciding, SumMeasurer
 from discreet.measurement.measurer import Measured

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from discreet.errors import TooLarge
-from discreet.learning.looks import NoisyLook, Work
-from discreet.learning.model import Model
+from discreet.learning.models.learned_model import Model
+from discreet.learning.runs.measurement_plan import NoisyLook, Work
 from discreet.measurement.domain import Domain
 from discreet.measurement.in_memory_run import of_nobody
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget, Meter

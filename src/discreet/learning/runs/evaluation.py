@@ -10,8 +10,8 @@ import numpy as np
 
 from discreet.core.loss import Loss
 from discreet.core.number_format import CONFIDENCE
-from discreet.learning.card import Card, Learned
-from discreet.learning.model import Floats
+from discreet.learning.models.learned_model import Floats
+from discreet.learning.runs.model_card import Card, Learned
 from discreet.measurement.domain import plain
 from discreet.measurement.feature_vectors import Deciding, SumMeasurer
 from discreet.measurement.run_release import RunRelease

@@ -8,12 +8,12 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.errors import BadInput, TooLarge
-from discreet.learning.deciding import Decider
-from discreet.learning.features import Category, Feature, Number, name_of
-from discreet.learning.hypotheses import size_of
-from discreet.learning.model import Model
-from discreet.learning.release import MODELS, built, settings_in
-from discreet.learning.wanted import check_wanted
+from discreet.learning.data.features import Category, Feature, Number, name_of
+from discreet.learning.data.hypotheses import size_of
+from discreet.learning.models.learned_model import Model
+from discreet.learning.runs.deciders import Decider
+from discreet.learning.runs.learning_request import check_wanted
+from discreet.learning.runs.model_release import MODELS, built, settings_in
 from discreet.measurement.feature_vectors import Deciding, Score, Split
 
 MOST_HYPOTHESES = 2**14

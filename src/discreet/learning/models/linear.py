@@ -10,11 +10,18 @@ import numpy as np
 
 from discreet.core.exact import Number, read_sensitivity
 from discreet.errors import BadInput
-from discreet.learning.card import Learned
-from discreet.learning.features import Feature, column_of, ends_of, name_of
-from discreet.learning.looks import NoisyLook, Work, work_of_products
-from discreet.learning.model import Floats, Model
-from discreet.learning.moments import Moments, NoisyProducts, design_of, look_at_products, place_names, to_original
+from discreet.learning.data.features import Feature, column_of, ends_of, name_of
+from discreet.learning.models.learned_model import Floats, Model
+from discreet.learning.models.product_moments import (
+    Moments,
+    NoisyProducts,
+    design_of,
+    look_at_products,
+    place_names,
+    to_original,
+)
+from discreet.learning.runs.measurement_plan import NoisyLook, Work, work_of_products
+from discreet.learning.runs.model_card import Learned
 from discreet.measurement.domain import Domain
 from discreet.measurement.feature_vectors import SCALE, SumMeasurer
 from discreet.measurement.transcript import Transcript

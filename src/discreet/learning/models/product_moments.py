@@ -11,10 +11,10 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.core.exact import exact
-from discreet.learning.card import Learned
-from discreet.learning.features import Feature, attribute_of, ends_of, name_of
-from discreet.learning.looks import NoisyLook, Work, work_of_products
-from discreet.learning.model import Floats, Model
+from discreet.learning.data.features import Feature, attribute_of, ends_of, name_of
+from discreet.learning.models.learned_model import Floats, Model
+from discreet.learning.runs.measurement_plan import NoisyLook, Work, work_of_products
+from discreet.learning.runs.model_card import Learned
 from discreet.ledger.charges.release_json import rebuild_as
 from discreet.measurement.domain import Bin, Domain
 from discreet.measurement.feature_vectors import SCALE, Design, SumMeasurer

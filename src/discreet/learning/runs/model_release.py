@@ -9,18 +9,18 @@ from typing import Any
 
 from discreet.core.number_format import CONFIDENCE
 from discreet.errors import BadRelease
-from discreet.learning.bayes import NaiveBayes
-from discreet.learning.clusters import KMeans
-from discreet.learning.components import PCA
-from discreet.learning.features import Feature, rebuilt
-from discreet.learning.finite import FiniteClass
-from discreet.learning.hypotheses import rebuilt as rebuilt_class
-from discreet.learning.hypotheses import size_of
-from discreet.learning.linear import LinearRegression
-from discreet.learning.logistic import LogisticRegression
-from discreet.learning.model import PURPOSE, Model
-from discreet.learning.moments import Moments
-from discreet.learning.tree import DecisionTree
+from discreet.learning.data.features import Feature, rebuilt
+from discreet.learning.data.hypotheses import rebuilt as rebuilt_class
+from discreet.learning.data.hypotheses import size_of
+from discreet.learning.models.clusters import KMeans
+from discreet.learning.models.components import PCA
+from discreet.learning.models.decision_tree import DecisionTree
+from discreet.learning.models.finite_class import FiniteClass
+from discreet.learning.models.learned_model import PURPOSE, Model
+from discreet.learning.models.linear import LinearRegression
+from discreet.learning.models.logistic import LogisticRegression
+from discreet.learning.models.naive_bayes import NaiveBayes
+from discreet.learning.models.product_moments import Moments
 from discreet.measurement.run_release import RunRelease
 
 MODELS: dict[str, type[Model]] = {

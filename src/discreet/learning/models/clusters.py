@@ -10,8 +10,7 @@ import numpy as np
 
 from discreet.core.exact import read_count
 from discreet.errors import BadInput, TooLarge
-from discreet.learning.card import Learned
-from discreet.learning.features import (
+from discreet.learning.data.features import (
     MOST_BINS,
     Feature,
     Number,
@@ -23,8 +22,9 @@ from discreet.learning.features import (
     name_of,
     numbers_in,
 )
-from discreet.learning.looks import NoisyLook
-from discreet.learning.model import Floats, Model
+from discreet.learning.models.learned_model import Floats, Model
+from discreet.learning.runs.measurement_plan import NoisyLook
+from discreet.learning.runs.model_card import Learned
 from discreet.measurement.domain import Domain
 from discreet.measurement.feature_vectors import SumMeasurer
 from discreet.measurement.measurer import Measured

@@ -21,8 +21,7 @@ from discreet.core.documenting import tell_arguments
 from discreet.core.exact import Number as Real
 from discreet.core.loss import Loss, Neighbours, read_neighbours
 from discreet.errors import BadData, BadInput, NeedsDelta
-from discreet.learning.card import Card, Learned
-from discreet.learning.features import (
+from discreet.learning.data.features import (
     MOST_BINS,
     Category,
     Feature,
@@ -33,7 +32,8 @@ from discreet.learning.features import (
     described,
     name_of,
 )
-from discreet.learning.looks import NoisyLook, Work
+from discreet.learning.runs.measurement_plan import NoisyLook, Work
+from discreet.learning.runs.model_card import Card, Learned
 from discreet.ledger.charges.release_json import rebuild_as
 from discreet.measurement.domain import Domain, rebuilt
 from discreet.measurement.feature_vectors import SumMeasurer

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import BadInput, NeedsValues
-from discreet.learning.features import Feature, name_of
-from discreet.learning.model import Floats, Model
+from discreet.learning.data.features import Feature, name_of
+from discreet.learning.models.learned_model import Floats, Model
 from discreet.measurement.domain import Column, Domain
 from discreet.measurement.feature_vectors import Deciding, Score
 from discreet.mechanisms.values.value_reading import read_items

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from discreet.errors import BadInput
-from discreet.learning.classifier import Classifier
-from discreet.learning.features import check_undeclared
-from discreet.learning.model import Model
+from discreet.learning.data.features import check_undeclared
+from discreet.learning.models.classifier import Classifier
+from discreet.learning.models.learned_model import Model
 
 
 def check_wanted(model: object) -> None:

@@ -10,12 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.core.exact import exact, read_count
-from discreet.learning.card import Learned
-from discreet.learning.classifier import Classifier
-from discreet.learning.linear import tables_of
-from discreet.learning.looks import NoisyLook, Work, work_of_products
-from discreet.learning.model import Floats
-from discreet.learning.moments import NoisyProducts, design_of, look_at_products, place_names, to_original
+from discreet.learning.models.classifier import Classifier
+from discreet.learning.models.learned_model import Floats
+from discreet.learning.models.linear import tables_of
+from discreet.learning.models.product_moments import (
+    NoisyProducts,
+    design_of,
+    look_at_products,
+    place_names,
+    to_original,
+)
+from discreet.learning.runs.measurement_plan import NoisyLook, Work, work_of_products
+from discreet.learning.runs.model_card import Learned
 from discreet.ledger.charges.release_json import rebuild_as
 from discreet.measurement.domain import Domain
 from discreet.measurement.feature_vectors import SCALE, WEIGHTS, WHOLE, Deciding, Design, SumMeasurer, on_weights

@@ -1,0 +1,1 @@
+"""Columns as features, and finite classes of hypotheses."""

@@ -1,0 +1,1 @@
+"""Learning and evaluation as charged runs."""
