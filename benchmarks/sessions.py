@@ -26,11 +26,11 @@ from discreet.measurement.run_budget import count_noise, whole_units
 from discreet.mechanisms import Adaptive
 from discreet.opening import open_curator
 from discreet.sessions import Between, Session
-from discreet.sessions.course import Course
-from discreet.sessions.hypotheses import Weights
+from discreet.sessions.count_queries import Reading
 from discreet.sessions.modes import ROWS
-from discreet.sessions.questions import Reading
-from discreet.sessions.terms import terms
+from discreet.sessions.progress import Course
+from discreet.sessions.session_models import Weights
+from discreet.sessions.session_terms import terms
 from tests.sessions.memory import course
 from tests.synthetic.memory import domain_of
 

@@ -37,8 +37,8 @@ from discreet.results.models import (
     WatchFacts,
     read_facts,
 )
-from discreet.sessions.asking import SessionOptions
 from discreet.sessions.face import SessionPlan, SessionsFace
+from discreet.sessions.session_run import SessionOptions
 from discreet.sql.builder import Table
 from discreet.sql.reader.query_text import Parameters
 from discreet.synthetic.face import SynthesisPlan, SyntheticFace

@@ -38,7 +38,7 @@ from discreet.results.explanation import explained
 from discreet.results.ledger_views import balances, card, history, holder
 from discreet.results.models import PAGE, Balance, Card, CatalogFacts, Explanation, PastRelease
 from discreet.sessions.curating import OpensSessions
-from discreet.sessions.room import Room
+from discreet.sessions.session_pool import Room
 from discreet.sql import Table
 from discreet.sql.reader.query_text import Parameters, wording
 from discreet.synthetic.curating import MakesSynthetic

@@ -12,18 +12,18 @@ import pyarrow as pa
 from discreet.core.exact import Number, exact, read_level
 from discreet.core.number_format import CONFIDENCE
 from discreet.errors import UnknownSession
-from discreet.graphs.answers import GraphAnswer, answer_of
 from discreet.graphs.face import GraphFace, GraphPlan
-from discreet.graphs.graph import Privacy
-from discreet.graphs.verbs import PROTECTS, read_price, read_verb
+from discreet.graphs.network_answers import GraphAnswer, answer_of
+from discreet.graphs.network_verbs import PROTECTS, read_price, read_verb
+from discreet.graphs.protected_graph import Privacy
 from discreet.results.answer_base import Ends, Interval, Shown
 from discreet.results.answer_json import read_array, read_ends, read_half_widths, read_intervals, read_type
 from discreet.results.models import WatchFacts, read_facts
 from discreet.results.watch_base import WatchFace
-from discreet.sessions.questions import Query
-from discreet.sessions.shown import SessionFace, SessionFacts
-from discreet.sessions.terms import SessionAnswer
-from discreet.sessions.wire import query_facts
+from discreet.sessions.count_queries import Query
+from discreet.sessions.query_json import query_facts
+from discreet.sessions.session_base import SessionFace, SessionFacts
+from discreet.sessions.session_terms import SessionAnswer
 
 _AT_ONCE = 1_000
 """Questions of one request."""

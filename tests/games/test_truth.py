@@ -11,7 +11,7 @@ import pytest
 from discreet.core.loss import Neighbours
 from discreet.errors import DiscreetError
 from discreet.games import Choice, DigitalGoods, FacilityLocation, Mixture, borda, plurality, truthfulness
-from discreet.games.choosing import Lottery
+from discreet.games.private_choice import Lottery
 from discreet.mechanisms import Exponential, PermuteAndFlip
 from tests.laws import exponential_law, permute_and_flip_law
 from tests.sources import SeededBits

@@ -9,7 +9,7 @@ from discreet import graphs
 from discreet.accounting import Account
 from discreet.engines.graphs.exact_graphs import ExactGraph
 from discreet.errors import BudgetExceeded, DiscreetError
-from discreet.graphs import question
+from discreet.graphs import network_query
 from discreet.graphs.rumours import largest_share, made_up
 from discreet.samples.friends import friendships
 from tests.sources import SeededBits
@@ -33,7 +33,7 @@ calls = pytest.mark.parametrize("name", CALLS)
 def _seeded(monkeypatch, request):
     """A red run means a bug."""
     bits = SeededBits(request.node.name)
-    monkeypatch.setattr(question, "_bits", bits)
+    monkeypatch.setattr(network_query, "_bits", bits)
 
 
 @calls

@@ -7,8 +7,8 @@ import pytest
 
 from discreet.engines.graphs.exact_graphs import ExactGraph
 from discreet.errors import ScaleOutOfRange, TooLarge
-from discreet.graphs.graph import Privacy
 from discreet.graphs.mixing import group_edges
+from discreet.graphs.protected_graph import Privacy
 from discreet.graphs.rumours import _missed
 from discreet.noise import SYSTEM_BITS
 from tests.graphs.world import EDGE, EDGES, NODE, PEOPLE, a_curator

@@ -17,7 +17,7 @@ from discreet.errors import (
     UnknownName,
     WrongUnit,
 )
-from discreet.graphs.verbs import VERBS
+from discreet.graphs.network_verbs import VERBS
 from discreet.ledger import verify
 from discreet.opening import open_curator
 from discreet.workloads import marginals
@@ -277,7 +277,7 @@ def test_what_an_answer_is_expected_to_take_follows_from_declared_sizes_alone(pr
 def test_triangles_that_take_too_long_are_told_so_and_a_retry_costs_nothing_more(monkeypatch):
     with a_curator("node") as curator:
         with monkeypatch.context() as patched:
-            patched.setattr("discreet.graphs.releasing.time_for", lambda _: -1.0)
+            patched.setattr("discreet.graphs.network_release.time_for", lambda _: -1.0)
             for epsilon in (0.5, 0.5):
                 with pytest.raises(OutOfTime):
                     curator.graph("friends").triangles(epsilon=epsilon, analyst="ada")

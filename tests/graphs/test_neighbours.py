@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from discreet import opening
-from discreet.graphs.counting import edge_count
-from discreet.graphs.graph import Privacy
-from discreet.graphs.verbs import VERBS
+from discreet.graphs.edge_counts import edge_count
+from discreet.graphs.network_verbs import VERBS
+from discreet.graphs.protected_graph import Privacy
 from discreet.mechanisms import GeneralizedExponential, Ladder, Laplace
 from discreet.samples.friends import friendships
 from tests.graphs.world import NODE, SETTINGS, a_curator

@@ -9,7 +9,7 @@ import pytest
 
 from discreet.client import RemoteCurator
 from discreet.errors import BadInput, DiscreetError, UnknownName
-from discreet.graphs.verbs import VERBS
+from discreet.graphs.network_verbs import VERBS
 from discreet.ledger import verify
 from discreet.server.app import create_app
 from discreet.server.keys import KeyBook

@@ -12,7 +12,7 @@ from discreet.server.app import create_app
 from discreet.server.keys import KeyBook
 from discreet.server.session_bodies import MOST_AT_ONCE
 from discreet.sessions import Between
-from discreet.sessions.wire import query_facts, read_query
+from discreet.sessions.query_json import query_facts, read_query
 from tests.opening import CAP, begin_books, open_curator
 from tests.server.conftest import client_of
 

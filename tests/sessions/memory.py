@@ -8,8 +8,8 @@ from discreet.measurement.replay import Run
 from discreet.measurement.runs import Underway
 from discreet.mechanisms import Adaptive
 from discreet.noise import SYSTEM_BITS
-from discreet.sessions.course import Course
 from discreet.sessions.modes import Given
+from discreet.sessions.progress import Course
 from tests.answering.counted import MemorySteps, measuring
 
 BUDGET = Adaptive(rho=50)

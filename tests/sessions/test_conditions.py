@@ -16,7 +16,7 @@ from discreet.measurement.measurer import Cells, Conjunction
 from discreet.measurement.sparse_vector import described, rebuilt
 from discreet.opening import open_curator
 from discreet.sessions import Between
-from discreet.sessions.conditions import Conditions
+from discreet.sessions.sql_conditions import Conditions
 
 CATALOG = """
 [source]
@@ -255,7 +255,7 @@ def test_more_than_can_be_tried_or_stored_is_refused(conditions, monkeypatch):
         conditions.question("age >= 3 AND sex = 'F'", most_cells=8)
     for limit in ("MOST_POINTS", "MOST_CELLS", "MOST_RUNS"):
         with monkeypatch.context() as patched:
-            patched.setattr(f"discreet.sessions.conditions.{limit}", 3)
+            patched.setattr(f"discreet.sessions.sql_conditions.{limit}", 3)
             with pytest.raises(TooLarge):
                 asked(conditions, "(age + 1) % 3 = 0 OR sex = 'F'")
 

@@ -15,7 +15,7 @@ from discreet.measurement.replay import Run
 from discreet.measurement.run_budget import watching
 from discreet.measurement.transcript import Step
 from discreet.mechanisms import Adaptive
-from discreet.sessions.hypotheses import Weights
+from discreet.sessions.session_models import Weights
 from tests.answering.counted import MemorySteps, domain_of, measuring
 from tests.checks import samples_follow
 from tests.mutants import measurers

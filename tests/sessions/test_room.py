@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from discreet.errors import BudgetExceeded, TooMany
-from discreet.sessions import hypotheses
+from discreet.sessions import session_models
 from tests.synthetic.memory import domain_of
 from tests.synthetic.test_curator import ROWS, a_curator
 
@@ -61,10 +61,10 @@ def test_a_place_is_given_back_where_opening_is_refused():
 
 
 def test_weights_keep_no_more_tables_than_there_is_room_for(monkeypatch):
-    monkeypatch.setattr(hypotheses, "_MOST_KEPT", 100)
+    monkeypatch.setattr(session_models, "_MOST_KEPT", 100)
     names = "abcdefg"
-    weights = hypotheses.Weights(domain_of(dict.fromkeys(names, 2)), 128.0, 0.1)
+    weights = session_models.Weights(domain_of(dict.fromkeys(names, 2)), 128.0, 0.1)
     for columns in itertools.combinations(names, 5):
-        question = hypotheses.Conjunction(columns, (((0, 0),),) * 5)
+        question = session_models.Conjunction(columns, (((0, 0),),) * 5)
         assert weights.expected(question) == 4
         assert sum(table.size for table in weights._tables._kept.values()) <= 100

@@ -186,7 +186,7 @@ def test_a_full_house_lets_go_of_ones_own_or_of_what_is_not_used_and_else_refuse
         mine[1].close()
         with pytest.raises(TooMany):
             opened("m2", None)
-        monkeypatch.setattr("discreet.sessions.room.UNUSED", -1.0)
+        monkeypatch.setattr("discreet.sessions.session_pool.UNUSED", -1.0)
         assert opened("m2", None).is_open
         assert [session.is_open for session in theirs] == [False, True]
         third = opened("c", "alice")

@@ -16,7 +16,7 @@ from discreet.core.number_format import CONFIDENCE, amount
 from discreet.graphs.degrees import Degrees
 from discreet.graphs.face import GraphPlan
 from discreet.graphs.mixing import Mixing
-from discreet.graphs.verbs import VERBS, Outcome
+from discreet.graphs.network_verbs import VERBS, Outcome
 from discreet.opening import open_curator
 from discreet.results.models import facts_of
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.answering.parts import CuratorPart
-from discreet.comparing.counted import CountedRows, synthetic_rows
+from discreet.comparing.column_comparison import overlay, pair_of
+from discreet.comparing.counted_rows import CountedRows, synthetic_rows
 from discreet.comparing.distances import distances
-from discreet.comparing.shown import overlay, pair_of
-from discreet.comparing.training import trained
+from discreet.comparing.training_comparison import trained
 from discreet.core.exact import Number, read_epsilon
 from discreet.errors import BadInput, DiscreetError, EngineFailure
 from discreet.ledger.chain.entries import AT_HAND

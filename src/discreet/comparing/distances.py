@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.comparing.counted import CountedRows
+from discreet.comparing.counted_rows import CountedRows
 from discreet.engines.tables.exact_tables import Counts
 from discreet.measurement.domain import MOST_CELLS, Columns, Domain
 

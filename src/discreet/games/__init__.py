@@ -1,11 +1,11 @@
 """Why people would take part: prices, votes, surveys and routes chosen privately, and what a lie is worth there."""
 
 from discreet.games.auction import DigitalGoods
-from discreet.games.choosing import Choice, Mixture
 from discreet.games.facilities import FacilityLocation
+from discreet.games.private_choice import Choice, Mixture
 from discreet.games.survey import FairQuery
 from discreet.games.traffic import Route, Traffic
-from discreet.games.truth import Truthfulness, truthfulness
+from discreet.games.truthfulness import Truthfulness, truthfulness
 from discreet.games.voting import borda, plurality
 
 __all__ = [

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from discreet.core.exact import Number, exact, finite, read_count, read_epsilon, read_flag
 from discreet.core.loss import Neighbours
 from discreet.errors import BadInput
-from discreet.games.choosing import Choice, Reports
+from discreet.games.private_choice import Choice, Reports
 from discreet.mechanisms import Exponential
 from discreet.mechanisms.statistics.bounded import Account
 from discreet.mechanisms.values.value_reading import read_numbers

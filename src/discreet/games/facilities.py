@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from discreet.core.exact import Number, read_count, read_epsilon
 from discreet.core.loss import Neighbours
-from discreet.games.choosing import Choice, Lottery, Mixture, Reports
+from discreet.games.private_choice import Choice, Lottery, Mixture, Reports
 from discreet.mechanisms import Exponential
 from discreet.mechanisms.values.value_reading import whole_number
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from discreet.core.exact import Number, read_count
 from discreet.core.loss import Neighbours, read_neighbours
-from discreet.games.choosing import Choice, Reports
+from discreet.games.private_choice import Choice, Reports
 from discreet.mechanisms import PermuteAndFlip
 from discreet.mechanisms.values.value_reading import whole_number
 

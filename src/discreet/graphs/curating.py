@@ -9,14 +9,14 @@ from discreet.answering.parts import CuratorPart
 from discreet.catalog import Network
 from discreet.core.exact import Number, rounded_up
 from discreet.errors import TooLarge
-from discreet.graphs.answers import GraphAnswer
 from discreet.graphs.degrees import DegreeCounts
 from discreet.graphs.face import GraphFace, GraphPlan, GraphsFace, unknown_graph
-from discreet.graphs.graph import Privacy
-from discreet.graphs.question import GraphQuestion
-from discreet.graphs.releasing import NetworkRelease
+from discreet.graphs.network_answers import GraphAnswer
+from discreet.graphs.network_query import GraphQuestion
+from discreet.graphs.network_release import NetworkRelease
+from discreet.graphs.network_verbs import PROTECTS, VERBS, NetworkFacts, read_price, read_verb
+from discreet.graphs.protected_graph import Privacy
 from discreet.graphs.triangles import ClosedPaths
-from discreet.graphs.verbs import PROTECTS, VERBS, NetworkFacts, read_price, read_verb
 from discreet.pipeline.pipeline import Asking
 from discreet.results.ledger_views import holder
 

@@ -13,9 +13,9 @@ from discreet.core.exact import Number, exact, read_count, read_epsilon
 from discreet.core.loss import Loss
 from discreet.core.number_format import CONFIDENCE
 from discreet.engines.graphs.exact_graphs import ExactGraph
-from discreet.graphs.counting import CUT
-from discreet.graphs.graph import Graph, Privacy, read_graph, read_max_degree, read_privacy
-from discreet.graphs.question import Drawn, GraphQuestion, answered
+from discreet.graphs.edge_counts import CUT
+from discreet.graphs.network_query import Drawn, GraphQuestion, answered
+from discreet.graphs.protected_graph import Graph, Privacy, read_graph, read_max_degree, read_privacy
 from discreet.mechanisms import Laplace
 from discreet.mechanisms.statistics.bounded import Account
 from discreet.noise import RandomBits

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from discreet.core.documenting import Told
 from discreet.core.exact import Number
 from discreet.errors import UnknownName
-from discreet.graphs.answers import GraphAnswer
+from discreet.graphs.network_answers import GraphAnswer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,10 +14,10 @@ from discreet.core.number_format import CONFIDENCE
 from discreet.core.optional_imports import optional
 from discreet.engines.graphs.exact_graphs import ExactGraph
 from discreet.engines.graphs.triangle_program import ROUNDING, bounded_triangles
-from discreet.graphs.counting import with_error
 from discreet.graphs.degrees import DegreeCounts, Degrees, degree_counts
-from discreet.graphs.graph import Graph, GraphStatistic, Privacy, read_graph, read_privacy
-from discreet.graphs.question import Drawn, GraphQuestion, answered
+from discreet.graphs.edge_counts import with_error
+from discreet.graphs.network_query import Drawn, GraphQuestion, answered
+from discreet.graphs.protected_graph import Graph, GraphStatistic, Privacy, read_graph, read_privacy
 from discreet.mechanisms import GeneralizedExponential, Ladder, Laplace, Mechanism, PureAdaptive
 from discreet.mechanisms.adaptive_budget import Meter
 from discreet.mechanisms.statistics.bounded import Account

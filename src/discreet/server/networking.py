@@ -11,9 +11,9 @@ from fastapi.responses import JSONResponse
 from pydantic import ConfigDict, Field
 
 from discreet.curator import Asking, Curator
-from discreet.graphs.answers import GraphAnswer
 from discreet.graphs.face import GraphPlan
-from discreet.graphs.verbs import VERBS
+from discreet.graphs.network_answers import GraphAnswer
+from discreet.graphs.network_verbs import VERBS
 from discreet.results.models import facts_of
 from discreet.server.answered import NAME, answered
 from discreet.server.bodies import Positive, WithoutNulls, in_document

@@ -13,10 +13,10 @@ from discreet.curator import Asking, Curator
 from discreet.results.models import facts_of
 from discreet.server.bodies import Parameter, WithoutNulls
 from discreet.server.run_bodies import Run
-from discreet.sessions.asking import ALARMS
 from discreet.sessions.face import SessionPlan
-from discreet.sessions.terms import MOST_ALARMS
-from discreet.sessions.wire import read_query
+from discreet.sessions.query_json import read_query
+from discreet.sessions.session_run import ALARMS
+from discreet.sessions.session_terms import MOST_ALARMS
 
 MOST_AT_ONCE = 5_000
 """Questions of one request."""

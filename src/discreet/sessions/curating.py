@@ -9,11 +9,11 @@ from discreet.answering.finding import FindsReleases
 from discreet.errors import UnknownSession
 from discreet.measurement.run_options import check_options
 from discreet.pipeline.pipeline import Asking
-from discreet.sessions.asking import ALARMS, SessionOptions, Wish, opening_of
-from discreet.sessions.conditions import Conditions
 from discreet.sessions.face import SessionPlan, SessionsFace
-from discreet.sessions.room import Room
 from discreet.sessions.session import Opening, Session
+from discreet.sessions.session_pool import Room
+from discreet.sessions.session_run import ALARMS, SessionOptions, Wish, opening_of
+from discreet.sessions.sql_conditions import Conditions
 from discreet.sql import Table
 
 

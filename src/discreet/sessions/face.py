@@ -7,8 +7,8 @@ from typing import Protocol, Unpack
 
 from discreet.answering.parts import RunPlan
 from discreet.core.documenting import Told
-from discreet.sessions.asking import SessionOptions
-from discreet.sessions.shown import SessionFace
+from discreet.sessions.session_base import SessionFace
+from discreet.sessions.session_run import SessionOptions
 from discreet.sql.builder import Table
 
 

@@ -18,8 +18,8 @@ from discreet.measurement.measurer import Conjunction, Measurer
 from discreet.measurement.run_budget import count_noise
 from discreet.mechanisms import Gaussian, Laplace
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget
-from discreet.sessions.hypotheses import Hypothesis, OfModel, Weights
-from discreet.sessions.terms import FAILURE, MOST_ALARMS, Terms, terms
+from discreet.sessions.session_models import Hypothesis, OfModel, Weights
+from discreet.sessions.session_terms import FAILURE, MOST_ALARMS, Terms, terms
 from discreet.synthetic.methods.affordability import MOST_NOISE
 from discreet.synthetic.methods.method import Method, Model
 

@@ -17,12 +17,12 @@ from discreet.measurement.transcript import Transcript
 from discreet.pipeline.journal import StepsInBooks
 from discreet.pipeline.pipeline import Asking, Desk, Pipeline
 from discreet.planning.effort import seconds_of_counts
-from discreet.sessions.conditions import Conditions
-from discreet.sessions.course import MOST_AT_ONCE, Course
+from discreet.sessions.count_queries import Query, Reading
 from discreet.sessions.modes import Mode
-from discreet.sessions.questions import Query, Reading
-from discreet.sessions.shown import SessionFace, SessionFacts
-from discreet.sessions.terms import SessionAnswer
+from discreet.sessions.progress import MOST_AT_ONCE, Course
+from discreet.sessions.session_base import SessionFace, SessionFacts
+from discreet.sessions.session_terms import SessionAnswer
+from discreet.sessions.sql_conditions import Conditions
 
 _STEPS_OF_AN_ALARM = 3
 _TIMES_OVERTAKEN = 8

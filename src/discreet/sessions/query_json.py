@@ -9,7 +9,7 @@ from typing import Any
 
 from discreet.errors import BadInput
 from discreet.results.answer_json import parameter_facts, read_parameters
-from discreet.sessions.questions import Between, Query
+from discreet.sessions.count_queries import Between, Query
 
 
 def query_facts(query: Query) -> dict[str, Any] | str:

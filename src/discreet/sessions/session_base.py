@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from discreet.sessions.questions import Query
-from discreet.sessions.terms import SessionAnswer
+from discreet.sessions.count_queries import Query
+from discreet.sessions.session_terms import SessionAnswer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.comparing.counted import CountedRows
+from discreet.comparing.counted_rows import CountedRows
 from discreet.comparing.distances import MOST_COLUMNS
 from discreet.engines.tables.residual_sums import Score
 from discreet.measurement.domain import MOST_CELLS, Domain

@@ -14,8 +14,8 @@ from discreet.core.loss import Loss
 from discreet.core.number_format import CONFIDENCE
 from discreet.engines.graphs.exact_graphs import ExactGraph
 from discreet.errors import BadInput
-from discreet.graphs.graph import Graph, GraphStatistic, Privacy, read_graph, read_max_degree, read_privacy
-from discreet.graphs.question import Drawn, GraphQuestion, answered
+from discreet.graphs.network_query import Drawn, GraphQuestion, answered
+from discreet.graphs.protected_graph import Graph, GraphStatistic, Privacy, read_graph, read_max_degree, read_privacy
 from discreet.mechanisms import GeneralizedExponential, Laplace
 from discreet.mechanisms.statistics.bounded import Account
 from discreet.mechanisms.statistics.statistic import Statistic

@@ -10,11 +10,11 @@ from typing import Any
 
 from discreet.core.exact import Number, read_count
 from discreet.errors import BadInput, TooLarge
-from discreet.graphs.counting import FoundBound, degree_bound, edge_count
 from discreet.graphs.degrees import DegreeCounts, Degrees, degree_counts
-from discreet.graphs.graph import GraphStatistic, Privacy
+from discreet.graphs.edge_counts import FoundBound, degree_bound, edge_count
 from discreet.graphs.mixing import Mixing, group_edges
-from discreet.graphs.question import GraphQuestion
+from discreet.graphs.network_query import GraphQuestion
+from discreet.graphs.protected_graph import GraphStatistic, Privacy
 from discreet.graphs.rumours import Rumour, read_transmission, rumour
 from discreet.graphs.triangles import closed_paths, triangle_count
 from discreet.mechanisms.statistics.statistic import Statistic

@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet.core.exact import read_count
 from discreet.errors import BadInput
-from discreet.games.choosing import Floats, Rule
+from discreet.games.private_choice import Floats, Rule
 
 Utility = Callable[[Any, int, Any], float]
 """What somebody of a type has of an outcome, having reported something: at least 0."""

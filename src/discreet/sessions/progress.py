@@ -17,7 +17,7 @@ from discreet.measurement.sparse_vector import rebuilt
 from discreet.measurement.transcript import Step
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget
 from discreet.sessions.modes import Mode
-from discreet.sessions.terms import SessionAnswer
+from discreet.sessions.session_terms import SessionAnswer
 
 MOST_AT_ONCE = 4096
 """Questions of one step."""

@@ -9,12 +9,12 @@ from typing import Any
 from discreet.algebra.digest import Json, digest
 from discreet.algebra.query import Question
 from discreet.catalog import Network, Table
-from discreet.graphs.answers import encoded
-from discreet.graphs.counting import DEGREES, DegreeBound
 from discreet.graphs.degrees import DegreeCounts
-from discreet.graphs.graph import Privacy
+from discreet.graphs.edge_counts import DEGREES, DegreeBound
 from discreet.graphs.mixing import GroupEdges
-from discreet.graphs.question import GraphQuestion
+from discreet.graphs.network_answers import encoded
+from discreet.graphs.network_query import GraphQuestion
+from discreet.graphs.protected_graph import Privacy
 from discreet.graphs.triangles import ClosedPaths, TriangleLadder, TriangleProgram
 from discreet.measurement.runs import time_for
 from discreet.mechanisms import Mechanism

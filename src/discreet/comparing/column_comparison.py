@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.comparing.counted import CountedRows
+from discreet.comparing.counted_rows import CountedRows
 from discreet.measurement.domain import Column, Columns, label_text, range_text
 
 MOST_SIDE = 24

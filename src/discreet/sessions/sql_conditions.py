@@ -27,7 +27,7 @@ from discreet.engines.engine import Points
 from discreet.errors import BadInput, TooLarge
 from discreet.measurement.domain import Bin, Column, Columns, Domain, label_text
 from discreet.measurement.measurer import Cells, Conjunction, CountQuestion
-from discreet.sessions.questions import Runs, ends_of, runs_of
+from discreet.sessions.count_queries import Runs, ends_of, runs_of
 from discreet.sql.coded_rows import PeoplesRows
 from discreet.sql.expressions.row_conditions import read_condition, type_of
 

@@ -12,13 +12,13 @@ from discreet.core.exact import rounded_up
 from discreet.core.loss import Loss
 from discreet.core.number_format import CONFIDENCE
 from discreet.errors import BadRelease
-from discreet.graphs.counting import FoundBound
 from discreet.graphs.degrees import Degrees
-from discreet.graphs.graph import GraphStatistic, Privacy
+from discreet.graphs.edge_counts import FoundBound
 from discreet.graphs.mixing import Mixing
-from discreet.graphs.question import Drawn, GraphQuestion, rebuilt
+from discreet.graphs.network_query import Drawn, GraphQuestion, rebuilt
+from discreet.graphs.network_verbs import PROTECTS, VERBS, Outcome
+from discreet.graphs.protected_graph import GraphStatistic, Privacy
 from discreet.graphs.rumours import Rumour
-from discreet.graphs.verbs import PROTECTS, VERBS, Outcome
 
 
 def answer_of(facts: Mapping[str, Any], *, replayed: bool) -> GraphAnswer:

@@ -16,7 +16,7 @@ from discreet.measurement.runs import Basis, Reuse
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget
 from discreet.sessions.modes import FIT, Fitted, Given, Mode, Textbook
 from discreet.sessions.session import Opening
-from discreet.sessions.terms import MOST_ALARMS
+from discreet.sessions.session_terms import MOST_ALARMS
 from discreet.synthetic.methods.affordability import MOST_NOISE, Work, check_affordable, work_of
 from discreet.synthetic.methods.reused_tables import fitting_tables
 from discreet.synthetic.synthesis_run import Wanted, method_named, tables_wanted

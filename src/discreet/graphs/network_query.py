@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any, ClassVar, Generic, TypeVar
 
 from discreet.engines.graphs.exact_graphs import ExactGraph
-from discreet.graphs.graph import Privacy, pay
+from discreet.graphs.protected_graph import Privacy, pay
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.statistics.bounded import Account
 from discreet.noise import SYSTEM_BITS, RandomBits
