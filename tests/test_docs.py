@@ -23,7 +23,7 @@ def _error_classes():
 
 
 def test_every_error_code_has_a_section_and_every_section_a_code():
-    device = (ROOT / "src" / "discreet" / "local" / "client.py").read_text(encoding="utf-8")
+    device = (ROOT / "src" / "discreet" / "local" / "device" / "client.py").read_text(encoding="utf-8")
     of_devices = set(re.findall(r"ClientRefused\(\s*\"([a-z-]+)\"", device))
     assert {"bad-store", "bad-budget", "cap-reached"} <= of_devices
     assert {cls.code for cls in _error_classes()} | of_devices == _sections("reference/errors.md")
@@ -128,7 +128,7 @@ def test_every_attack_has_a_row_in_the_table_of_the_lab_and_none_is_above_what_i
 
 
 def test_every_protocol_is_in_the_docs():
-    from discreet.local.client import RANDOMIZERS
+    from discreet.local.device.client import RANDOMIZERS
 
     text = (DOCS / "how-to/collect.md").read_text()
     for name in RANDOMIZERS:

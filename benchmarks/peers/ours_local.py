@@ -9,8 +9,8 @@ import numpy as np
 
 from benchmarks.peers.reports import REPEATS, Steps, measure, serve
 from discreet.local import Task, simulate
-from discreet.local.draws import Draws
-from discreet.local.simulate import codes_of
+from discreet.local.protocols.draws import Draws
+from discreet.local.tasks.simulate import codes_of
 
 
 def steps(cell: dict) -> dict:

@@ -9,7 +9,7 @@ import pytest
 from discreet.catalog import load_catalog
 from discreet.errors import DiscreetError
 from discreet.local import Client
-from discreet.local.books import CollectorBooks
+from discreet.local.collector.report_store import CollectorBooks
 from tests.commands import call
 from tests.server.conftest import Server
 

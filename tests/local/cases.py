@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from discreet.local.client import RANDOMIZERS, VERSION, Randomizer, fingerprint
+from discreet.local.device.client import RANDOMIZERS, VERSION, Randomizer, fingerprint
 from discreet.local.protocols import twin_of
-from discreet.local.protocols.base import Protocol
+from discreet.local.protocols.protocol import Protocol
 
 LN_3 = "1.09861228867"
 """Just above, as the coin asks for."""

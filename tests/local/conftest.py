@@ -2,7 +2,7 @@
 
 import pytest
 
-from discreet.local.books import CollectorBooks
+from discreet.local.collector.report_store import CollectorBooks
 from tests.ledger.conftest import postgres_url, where
 from tests.local.tasks import Clock, task
 

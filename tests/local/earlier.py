@@ -5,7 +5,7 @@ import io
 import numpy as np
 
 from discreet.local import Collector
-from discreet.local.wire import read_message
+from discreet.local.tasks.messages import read_message
 from discreet.store import open_store
 
 _SCHEMA = """

@@ -8,9 +8,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.local.client import WORD, Draw, Randomizer
-from discreet.local.draws import Draws
-from discreet.local.protocols.base import Protocol
+from discreet.local.device.client import WORD, Draw, Randomizer
+from discreet.local.protocols.draws import Draws
+from discreet.local.protocols.protocol import Protocol
 
 Law = dict[object, Fraction]
 
@@ -127,7 +127,7 @@ def numbers_of(twin: Protocol, reports: np.ndarray) -> tuple[int, ...]:
 
 def reports_of(twin: Protocol, numbers: list[int]) -> np.ndarray:
     """The client's integers as the twin has them: words, or the bytes of `client.packed`."""
-    from discreet.local.client import packed
+    from discreet.local.device.client import packed
 
     if not twin.wide:
         return np.array(numbers, np.uint64)

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from discreet.errors import BadInput
-from discreet.local.client import WORD, Draw
-from discreet.local.draws import Draws
+from discreet.local.device.client import WORD, Draw
 from discreet.local.protocols import twin_of
 from discreet.local.protocols.bloom import rappor_shape
+from discreet.local.protocols.draws import Draws
 from tests.laws import exp_of
 from tests.local.cases import randomizer_for
 from tests.local.laws import device_law, numbers_of, reports_of, twin_law

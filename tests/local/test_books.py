@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from discreet import errors
-from discreet.local import Client, Collector, Task, folding, intake
-from discreet.local.books import CollectorBooks
-from discreet.local.intake import Quota
-from discreet.local.wire import write_batch
+from discreet.local import Client, Collector, Task
+from discreet.local.collector import intake, tallies
+from discreet.local.collector.intake import Quota
+from discreet.local.collector.report_store import CollectorBooks
+from discreet.local.tasks.messages import write_batch
 from discreet.store import open_store
 from discreet.store.postgres import PostgresStore
 from discreet.store.sqlite import SQLiteStore
@@ -253,8 +254,8 @@ def test_nothing_is_moved_from_a_ledger_that_is_not_there(tmp_path):
 
 @pytest.mark.parametrize("protocol", ["grr", "olh"])
 def test_messages_that_wait_are_added_up_piece_by_piece(where, protocol, monkeypatch):
-    monkeypatch.setattr(folding, "_BYTES_AT_ONCE", 64)
-    monkeypatch.setattr(folding, "_MESSAGES_AT_ONCE", 3)
+    monkeypatch.setattr(tallies, "_BYTES_AT_ONCE", 64)
+    monkeypatch.setattr(tallies, "_MESSAGES_AT_ONCE", 3)
     asked = Task.frequency("emoji", domain=EMOJI, epsilon=4.0, protocol=protocol)
     books, expected = CollectorBooks(open_store(where), fold_after=40), Collector(asked)
     books.publish(asked)

@@ -14,9 +14,9 @@ import pytest
 
 from discreet.errors import BadData, BadTask
 from discreet.local import Client, ClientRefused, Task
-from discreet.local import client as device
-from discreet.local.client import odds_below
-from discreet.local.wire import read_message
+from discreet.local.device import client as device
+from discreet.local.device.client import odds_below
+from discreet.local.tasks.messages import read_message
 
 EMOJI = ["😀", "😂", "🥰"]
 

@@ -9,9 +9,9 @@ import pytest
 
 from discreet import errors
 from discreet.local import Client, Collector, Task, collect, simulate
-from discreet.local.client import message_of, packed
-from discreet.local.draws import Draws
-from discreet.local.wire import NO_SENDER, read_message, write_batch
+from discreet.local.device.client import message_of, packed
+from discreet.local.protocols.draws import Draws
+from discreet.local.tasks.messages import NO_SENDER, read_message, write_batch
 from tests.sources import SeededBits
 
 EMOJI = ["😀", "😂", "🥰"]
@@ -112,8 +112,8 @@ def test_padding_that_is_not_zero_is_refused():
 )
 def test_a_batch_survives_its_message_bit_for_bit(protocol):
     asked = Task.frequency("numbers", domain=range(20), epsilon=1.0, protocol=protocol)
-    from discreet.local.draws import Draws
-    from discreet.local.simulate import codes_of
+    from discreet.local.protocols.draws import Draws
+    from discreet.local.tasks.simulate import codes_of
 
     codes = codes_of(asked, np.arange(500) % 20)
     reports = asked.protocol.encode(codes, Draws(SeededBits(1)), slots=np.arange(500))
@@ -199,8 +199,8 @@ _EIGHT_MEGABYTES = """
 import resource, sys, zlib
 from discreet.errors import ReportRefused
 from discreet.local import Task
-from discreet.local.client import HEADER
-from discreet.local.wire import LONGEST_MESSAGE, read_message
+from discreet.local.device.client import HEADER
+from discreet.local.tasks.messages import LONGEST_MESSAGE, read_message
 
 task = Task.frequency("coin", domain=["a", "b"], epsilon=2.0, protocol="warner", lifetime=2**31)
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
@@ -221,7 +221,7 @@ def test_a_message_of_8_megabytes_is_refused_and_the_longest_is_read_in_little_m
 
 
 def test_more_reports_than_a_device_may_make_are_refused_before_they_are_unpacked(monkeypatch):
-    monkeypatch.setattr("discreet.local.wire.read_payload", None)
+    monkeypatch.setattr("discreet.local.tasks.messages.read_payload", None)
     many = message_of(task().digest, b"s" * 16, bytes(251), count=1001, message_id=b"m" * 16)
     with pytest.raises(errors.TooManyReports):
         read_message(task(), many)

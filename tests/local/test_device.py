@@ -13,9 +13,9 @@ import pytest
 
 from discreet.errors import BadTask
 from discreet.local import Client, ClientRefused, Task
-from discreet.local.client import HEADER, RANDOMIZERS, fingerprint
-from discreet.local.rules import sound_task
-from discreet.local.wire import read_message
+from discreet.local.device.client import HEADER, RANDOMIZERS, fingerprint
+from discreet.local.tasks.messages import read_message
+from discreet.local.tasks.task_rules import sound_task
 
 EPOCH = 100
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.local.client import WORD, ClientRefused
+from discreet.local.device.client import WORD, ClientRefused
 from discreet.local.protocols import twin_of
 from tests.local.cases import LN_3, randomizer_for
 from tests.local.laws import device_law, twin_law

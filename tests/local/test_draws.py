@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from discreet.local.client import WORD
-from discreet.local.draws import Draws
+from discreet.local.device.client import WORD
+from discreet.local.protocols.draws import Draws
 from tests.sources import SeededBits
 
 

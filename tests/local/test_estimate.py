@@ -7,8 +7,8 @@ import pytest
 
 from discreet import errors
 from discreet.local import Collector, Task, auto, collect, simulate
-from discreet.local.choose import best_line
-from discreet.local.task import Task as SameTask
+from discreet.local.tasks.protocol_choice import best_line
+from discreet.local.tasks.task import Task as SameTask
 from tests.sources import SeededBits
 
 

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from discreet.local.draws import Draws
+from discreet.local.protocols.draws import Draws
 from tests.local.cases import CASES, TRIALS
 from tests.local.laws import Remembered, device_law, numbers_of, reports_of, twin_law
 from tests.sources import SeededBits

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from discreet.local.draws import Draws
 from discreet.local.protocols import twin_of
-from discreet.local.protocols.hadamard import walsh_hadamard
+from discreet.local.protocols.draws import Draws
+from discreet.local.protocols.hadamard_response import walsh_hadamard
 from tests.local.cases import randomizer_for
 from tests.sources import SeededBits
 

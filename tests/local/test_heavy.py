@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from discreet.errors import BadInput
-from discreet.local.client import Draw, fingerprint
-from discreet.local.draws import Draws
+from discreet.local.device.client import Draw, fingerprint
 from discreet.local.protocols import twin_of
+from discreet.local.protocols.draws import Draws
 from discreet.local.protocols.heavy import beyond_chance, pem_shape
 from tests.laws import exp_of
 from tests.local.cases import randomizer_for

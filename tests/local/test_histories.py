@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from discreet.local import Task
-from discreet.local import client as device
-from discreet.local.client import HEADER, RANDOMIZERS, Client, Store, TwoRounds, epoch_loss, lifetime_loss
+from discreet.local.device import client as device
+from discreet.local.device.client import HEADER, RANDOMIZERS, Client, Store, TwoRounds, epoch_loss, lifetime_loss
 from tests.laws import exp_of
 from tests.local.cases import LN_3
 from tests.local.laws import Law, PlayedDraw, law_of

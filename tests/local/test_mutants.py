@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.local import client
+from discreet.local.device import client
 from tests.local.laws import device_law
 from tests.mutants import randomizers
 

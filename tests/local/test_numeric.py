@@ -8,9 +8,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.local.client import WORD
-from discreet.local.draws import Draws
+from discreet.local.device.client import WORD
 from discreet.local.protocols import twin_of
+from discreet.local.protocols.draws import Draws
 from discreet.local.protocols.numeric import hybrid_share, piecewise_width, square_wave_width
 from tests.laws import exp_of
 from tests.local.cases import randomizer_for

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from discreet.local.client import ClientRefused, Field
+from discreet.local.device.client import ClientRefused, Field
 from discreet.local.protocols import twin_of
 from discreet.local.protocols.projective import FieldTables
 from tests.local.cases import randomizer_for

@@ -9,7 +9,7 @@ import pytest
 
 from discreet.errors import BadTask
 from discreet.local import Client, ClientRefused, Task
-from discreet.local.client import (
+from discreet.local.device.client import (
     LEAST_EPSILON,
     MOST_BITS,
     RANDOMIZERS,
@@ -19,7 +19,7 @@ from discreet.local.client import (
     check_promise,
     randomizer_of,
 )
-from discreet.local.rules import sound_task
+from discreet.local.tasks.task_rules import sound_task
 from tests.local.cases import CASES, randomizer_for
 from tests.local.laws import device_law
 from tests.local.test_histories import TASKS

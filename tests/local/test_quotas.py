@@ -7,10 +7,11 @@ import pytest
 
 from discreet import errors
 from discreet.catalog.toml_reader import _QUOTAS
-from discreet.local import Client, Task, intake
-from discreet.local.allowance import Allowance
-from discreet.local.books import CollectorBooks
-from discreet.local.intake import Quota
+from discreet.local import Client, Task
+from discreet.local.collector import intake
+from discreet.local.collector.intake import Quota
+from discreet.local.collector.report_store import CollectorBooks
+from discreet.local.collector.sender_limit import Allowance
 from discreet.store import open_store
 from tests.local.tasks import DAY, NUMBERED, codes_of, rows_in, task
 from tests.local.test_collector import EMOJI

@@ -6,8 +6,8 @@ import pytest
 
 from discreet import errors
 from discreet.local import Task
-from discreet.local.records import insert_record
-from discreet.local.rules import sound_task
+from discreet.local.collector.collection_records import insert_record
+from discreet.local.tasks.task_rules import sound_task
 from discreet.store import open_store
 from tests.local.tasks import NUMBERED, task
 

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from discreet.errors import BadDelta, BadEpsilon, BadInput
-from discreet.local import Task, shuffle
-from discreet.local.client import WORD, Draw, Randomizer
+from discreet.local import Task
+from discreet.local.device.client import WORD, Draw, Randomizer
+from discreet.local.shuffling import amplification
 from tests.local.cases import randomizer_for
 
 Law = dict[object, float]
@@ -110,9 +111,9 @@ def test_no_bound_is_below_the_truth_for_a_few_people(protocol, epsilon0, parame
     laws = [exact_law(device, value) for value in range(values)]
     for epsilon in (0.01, 0.2, 0.7, 1.4):
         truth = worst_delta(laws, n, epsilon)
-        blanket = shuffle.blanket_delta(device, n=n, epsilon=epsilon)
+        blanket = amplification.blanket_delta(device, n=n, epsilon=epsilon)
         assert truth <= blanket * (1 + 1e-9)
-        assert truth <= shuffle.clones_delta(epsilon0, n=n, epsilon=epsilon) * (1 + 1e-9)
+        assert truth <= amplification.clones_delta(epsilon0, n=n, epsilon=epsilon) * (1 + 1e-9)
         if n == 1:
             assert blanket == pytest.approx(truth, rel=1e-3)  # one person alone: nothing is lost
 
@@ -122,7 +123,7 @@ def test_the_blanket_is_not_below_the_truth_for_three_people(protocol, epsilon0,
     device = randomizer(protocol, epsilon0, **parameters)
     laws = [exact_law(device, value) for value in range(values)]
     for epsilon in (0.05, 0.5):
-        assert worst_delta(laws, 3, epsilon) <= shuffle.blanket_delta(device, n=3, epsilon=epsilon) * (1 + 1e-9)
+        assert worst_delta(laws, 3, epsilon) <= amplification.blanket_delta(device, n=3, epsilon=epsilon) * (1 + 1e-9)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +131,7 @@ def test_the_blanket_is_not_below_the_truth_for_three_people(protocol, epsilon0,
 )
 def test_the_two_levels_are_those_that_devices_have(protocol, epsilon0, parameters, values):
     device = randomizer(protocol, epsilon0, **parameters)
-    law = shuffle.blanket_of(device)
+    law = amplification.blanket_of(device)
     sent = [exact_law(device, value) for value in range(values)]
     outputs = set().union(*sent)
     if protocol == "pgr":
@@ -150,7 +151,7 @@ def test_the_two_levels_are_those_that_devices_have(protocol, epsilon0, paramete
 
 def test_hashed_values_collide_as_often_as_the_blanket_says():
     device = randomizer("olh", 1, buckets=4)
-    law = shuffle.blanket_of(device)
+    law = amplification.blanket_of(device)
     slots = 2000
     one, other = exact_law(device, 17, slots=slots), exact_law(device, 10**6, slots=slots)
     high = float(law.high)
@@ -162,7 +163,7 @@ def test_hashed_values_collide_as_often_as_the_blanket_says():
 
 def test_a_permanent_and_a_fresh_lie_make_one_lie():
     device = randomizer("loloha", 3, buckets=3, first="1")
-    law = shuffle.blanket_of(device)
+    law = amplification.blanket_of(device)
     chances = exact_law(device, 5)
     assert max(chances.values()) == pytest.approx(float(law.keep), rel=1e-12)
     assert math.log(law.high / law.low) == pytest.approx(1, rel=1e-9)
@@ -181,7 +182,7 @@ def test_the_blanket_of_two_answers_is_the_direct_sum(n, epsilon):
         first = np.arange(people + 1)
         chances = np.exp([log_chance(people, k, 0.5) for k in first])
         total += drawn * float(chances @ np.maximum(0, first * values[0] + (people - first) * values[1]))
-    found = shuffle.blanket_delta(randomizer("warner", 1.5, size=2), n=n, epsilon=epsilon)
+    found = amplification.blanket_delta(randomizer("warner", 1.5, size=2), n=n, epsilon=epsilon)
     assert total / (n * blanket) <= found
     assert found == pytest.approx(total / (n * blanket), rel=1e-4)
 
@@ -205,7 +206,7 @@ def test_the_clones_are_the_direct_sum_in_both_directions(n, epsilon0, epsilon):
         for i, (p, q) in enumerate([(one, other), (other, one)]):
             deltas[i] += weight * np.maximum(0, p - math.exp(epsilon) * q).sum()
     assert deltas[0] == pytest.approx(deltas[1], rel=1e-6)
-    found = shuffle.clones_delta(epsilon0, n=n, epsilon=epsilon)
+    found = amplification.clones_delta(epsilon0, n=n, epsilon=epsilon)
     assert found == pytest.approx(deltas.max(), rel=1e-6)
 
 
@@ -229,9 +230,9 @@ def test_the_bounds_are_the_published_figures(row):
         randomizer("olh", epsilon0, buckets=round(odds) + 1),
     ]
     found = [
-        shuffle.closed_form_epsilon(epsilon0, n=n, delta=delta),
-        shuffle.clones_epsilon(epsilon0, n=n, delta=delta),
-        *(shuffle.blanket_epsilon(device, n=n, delta=delta) for device in devices),
+        amplification.closed_form_epsilon(epsilon0, n=n, delta=delta),
+        amplification.clones_epsilon(epsilon0, n=n, delta=delta),
+        *(amplification.blanket_epsilon(device, n=n, delta=delta) for device in devices),
     ]
     assert found == pytest.approx(figures, rel=0.015)
 
@@ -242,13 +243,13 @@ def test_the_bounds_are_the_published_figures(row):
 )
 def test_our_protocols_are_nearly_twice_as_private_as_any(domain, protocol, parameters):
     task = Task.frequency("t", epsilon=4, domain=domain, protocol=protocol, parameters=parameters)
-    ours = shuffle.epsilon_after_shuffling(task.randomizer, n=10**5, delta=1e-6)
-    assert 1.9 * ours <= shuffle.clones_epsilon(4, n=10**5, delta=1e-6)
+    ours = amplification.epsilon_after_shuffling(task.randomizer, n=10**5, delta=1e-6)
+    assert 1.9 * ours <= amplification.clones_epsilon(4, n=10**5, delta=1e-6)
 
 
 def test_more_people_or_a_larger_delta_never_cost_more():
     device = randomizer("pgr", 2, size=50, order=8, dimension=3)
-    for bound in (shuffle.epsilon_after_shuffling, lambda _, **k: shuffle.clones_epsilon(2, **k)):
+    for bound in (amplification.epsilon_after_shuffling, lambda _, **k: amplification.clones_epsilon(2, **k)):
         by_n = [bound(device, n=n, delta=1e-6) for n in (1, 10, 1000, 10**6, 10**8)]
         assert by_n == sorted(by_n, reverse=True)
         assert by_n[0] <= 2
@@ -259,31 +260,33 @@ def test_more_people_or_a_larger_delta_never_cost_more():
 @pytest.mark.parametrize("epsilon0", [0.01, 0.5, 3, 8])
 @pytest.mark.parametrize("n", [3, 1000, 10**6])
 def test_no_bound_is_above_what_holds_without_a_shuffler_nor_above_the_clones(epsilon0, n):
-    clones = shuffle.clones_epsilon(epsilon0, n=n, delta=1e-7)
-    assert clones <= min(epsilon0, shuffle.closed_form_epsilon(epsilon0, n=n, delta=1e-7) * (1 + 1e-5))
+    clones = amplification.clones_epsilon(epsilon0, n=n, delta=1e-7)
+    assert clones <= min(epsilon0, amplification.closed_form_epsilon(epsilon0, n=n, delta=1e-7) * (1 + 1e-5))
     for device in (randomizer("warner", epsilon0, size=2), randomizer("olh", epsilon0, buckets=5)):
-        ours = shuffle.epsilon_after_shuffling(device, n=n, delta=1e-7)
+        ours = amplification.epsilon_after_shuffling(device, n=n, delta=1e-7)
         assert ours <= clones
         if 0 < ours < clones:
-            assert shuffle.blanket_delta(device, n=n, epsilon=ours) <= 1e-7
+            assert amplification.blanket_delta(device, n=n, epsilon=ours) <= 1e-7
 
 
 def test_a_protocol_of_more_levels_gets_the_bound_that_holds_for_any():
     device = randomizer("oue", 2, size=5)
-    assert shuffle.blanket_of(device) is None
-    expected = shuffle.clones_epsilon(2, n=1000, delta=1e-6)
-    assert shuffle.blanket_epsilon(device, n=1000, delta=1e-6) == expected
-    assert shuffle.epsilon_after_shuffling(device, n=1000, delta=1e-6) == expected
-    assert shuffle.blanket_delta(device, n=1000, epsilon=0.5) == shuffle.clones_delta(2, n=1000, epsilon=0.5)
+    assert amplification.blanket_of(device) is None
+    expected = amplification.clones_epsilon(2, n=1000, delta=1e-6)
+    assert amplification.blanket_epsilon(device, n=1000, delta=1e-6) == expected
+    assert amplification.epsilon_after_shuffling(device, n=1000, delta=1e-6) == expected
+    assert amplification.blanket_delta(device, n=1000, epsilon=0.5) == amplification.clones_delta(
+        2, n=1000, epsilon=0.5
+    )
 
 
 def test_a_report_that_carries_an_assigned_slot_hides_in_no_crowd():
     drawn = randomizer("olh", 2, buckets=8)
     assigned = type(drawn)({**drawn.spec, "assigned": True})
-    assert shuffle.epsilon_after_shuffling(drawn, n=10**5, delta=1e-6) < 0.1
-    assert 1.999 < shuffle.epsilon_after_shuffling(assigned, n=10**5, delta=1e-6) <= 2
+    assert amplification.epsilon_after_shuffling(drawn, n=10**5, delta=1e-6) < 0.1
+    assert 1.999 < amplification.epsilon_after_shuffling(assigned, n=10**5, delta=1e-6) <= 2
     laws = [exact_law(assigned, value) for value in range(3)]
-    assert worst_delta(laws, 1, 0.5) <= shuffle.blanket_delta(assigned, n=10**5, epsilon=0.5)
+    assert worst_delta(laws, 1, 0.5) <= amplification.blanket_delta(assigned, n=10**5, epsilon=0.5)
 
 
 @pytest.mark.parametrize(
@@ -293,6 +296,6 @@ def test_a_report_that_carries_an_assigned_slot_hides_in_no_crowd():
 def test_what_makes_no_sense_is_refused(change, error):
     arguments = {"epsilon0": 1, "n": 100, "delta": 1e-6, **change}
     with pytest.raises(error):
-        shuffle.clones_epsilon(arguments.pop("epsilon0"), **arguments)
+        amplification.clones_epsilon(arguments.pop("epsilon0"), **arguments)
     with pytest.raises(BadInput):
-        shuffle.epsilon_after_shuffling("emoji", n=100, delta=1e-6)
+        amplification.epsilon_after_shuffling("emoji", n=100, delta=1e-6)

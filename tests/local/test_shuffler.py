@@ -10,13 +10,13 @@ from scipy.stats import chi2
 
 from discreet import errors
 from discreet.local import Client, Collector, Task
-from discreet.local import shuffler as shuffler_module
-from discreet.local.books import CollectorBooks
-from discreet.local.client import Draw, message_of
-from discreet.local.intake import Quota
-from discreet.local.shuffle import epsilon_after_shuffling
-from discreet.local.shuffler import ShufflerBooks, permutation
-from discreet.local.wire import HEADER, NO_SENDER, read_message
+from discreet.local.collector.intake import Quota
+from discreet.local.collector.report_store import CollectorBooks
+from discreet.local.device.client import Draw, message_of
+from discreet.local.shuffling import shuffler as shuffler_module
+from discreet.local.shuffling.amplification import epsilon_after_shuffling
+from discreet.local.shuffling.shuffler import ShufflerBooks, permutation
+from discreet.local.tasks.messages import HEADER, NO_SENDER, read_message
 from discreet.store import open_store
 from tests.local.test_collector import EMOJI, WRONG
 

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from discreet.local import client
-from discreet.local.draws import Draws
+from discreet.local.device import client
 from discreet.local.protocols import twin_of
+from discreet.local.protocols.draws import Draws
 from tests.local.cases import randomizer_for
 from tests.local.laws import numbers_of
 from tests.sources import SeededBits

@@ -12,7 +12,7 @@ from fractions import Fraction
 import pytest
 
 from discreet.local import Client, ClientRefused, Collector, Task
-from discreet.local.client import Draw, Store
+from discreet.local.device.client import Draw, Store
 
 EMOJI = ["😀", "😂", "🥰"]
 
@@ -23,7 +23,7 @@ def task(name="emoji", epsilon=2.0, **rules):
 
 REPORT = """
 import sys
-from discreet.local.client import Client, ClientRefused
+from discreet.local.device.client import Client, ClientRefused
 task, store = open(sys.argv[1]).read(), sys.argv[2]
 client = Client(task, store=store)
 print("ready", flush=True)

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from discreet.local.draws import Draws
 from discreet.local.protocols import twin_of
+from discreet.local.protocols.draws import Draws
 from tests.local.cases import randomizer_for
 from tests.local.laws import device_law, numbers_of, twin_law
 from tests.sources import SeededBits

@@ -2,7 +2,7 @@
 
 import math
 
-from discreet.local.client import WORD, Direct, Hashing, Projective, Subset, Unary, bucket, keep_threshold
+from discreet.local.device.client import WORD, Direct, Hashing, Projective, Subset, Unary, bucket, keep_threshold
 
 
 class UnaryAtFullEpsilon(Unary):

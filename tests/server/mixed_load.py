@@ -19,7 +19,7 @@ from discreet.catalog import load_catalog
 from discreet.ledger import Ledger
 from discreet.ledger.chain.verify import verify
 from discreet.local import Client, Task
-from discreet.local.books import CollectorBooks
+from discreet.local.collector.report_store import CollectorBooks
 from discreet.server.keys import KeyBook
 from tests.server.conftest import Server
 from tests.server.test_collecting import publish

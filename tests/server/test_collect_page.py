@@ -10,9 +10,9 @@ from playwright.sync_api import expect
 from scipy.stats import chi2
 
 from discreet.local import Task
-from discreet.local.books import CollectorBooks
-from discreet.local.client import Draw, canonical, digest_of
-from discreet.local.wire import read_message
+from discreet.local.collector.report_store import CollectorBooks
+from discreet.local.device.client import Draw, canonical, digest_of
+from discreet.local.tasks.messages import read_message
 from tests.local.cases import randomizer_for
 from tests.local.test_device import TABLE
 from tests.server.browsing import check_accessible

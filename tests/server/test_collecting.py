@@ -12,10 +12,10 @@ import pytest
 
 from discreet.catalog import load_catalog
 from discreet.local import Client, Task
-from discreet.local.books import CollectorBooks
-from discreet.local.records import insert_record
-from discreet.local.shuffle import epsilon_after_shuffling
-from discreet.local.wire import write_batch
+from discreet.local.collector.collection_records import insert_record
+from discreet.local.collector.report_store import CollectorBooks
+from discreet.local.shuffling.amplification import epsilon_after_shuffling
+from discreet.local.tasks.messages import write_batch
 from discreet.store import open_store
 from tests.local.test_collector import EMOJI, WRONG
 from tests.server.conftest import Server, work_while_it_dies

@@ -18,10 +18,10 @@ import pytest
 from discreet.catalog import load_catalog
 from discreet.errors import StoreUnavailable
 from discreet.local import Client, Collector, Task
-from discreet.local.books import CollectorBooks
-from discreet.local.client import stated
-from discreet.local.shuffle import epsilon_after_shuffling
-from discreet.local.shuffler import ShufflerBooks
+from discreet.local.collector.report_store import CollectorBooks
+from discreet.local.device.client import stated
+from discreet.local.shuffling.amplification import epsilon_after_shuffling
+from discreet.local.shuffling.shuffler import ShufflerBooks
 from discreet.server.limits import Limits
 from discreet.server.shuffling import Courier, create_shuffler
 from discreet.store import open_store

@@ -35,10 +35,10 @@ from discreet.ledger.chain.seals import Seals
 from discreet.ledger.charges.stored_queries import keep_answer, mark_paid
 from discreet.ledger.charges.unit_of_work import Draft
 from discreet.local import Task
-from discreet.local.books import CollectorBooks
-from discreet.local.client import RANDOMIZERS, Client, Draw, FileStore, coder_of, message_of, packed
-from discreet.local.client import digest_of as digest_of_task
-from discreet.local.wire import read_message, write_batch
+from discreet.local.collector.report_store import CollectorBooks
+from discreet.local.device.client import RANDOMIZERS, Client, Draw, FileStore, coder_of, message_of, packed
+from discreet.local.device.client import digest_of as digest_of_task
+from discreet.local.tasks.messages import read_message, write_batch
 from discreet.measurement.release_files import read_release, release_as_bytes
 from discreet.measurement.run_release import RunRelease
 from discreet.measurement.transcript import Step, Transcript, about

@@ -23,8 +23,8 @@ from discreet.cli.tables import add_row, indented, open_screen, plain_table
 from discreet.core.number_format import amount, figure, plus_minus
 from discreet.errors import BadTask, ReportRefused
 from discreet.local import Collector, Estimate, MeanEstimate, Task, collect
-from discreet.local.books import CollectorBooks
-from discreet.local.compare import compare
+from discreet.local.collector.report_store import CollectorBooks
+from discreet.local.tasks.central_comparison import compare
 from discreet.samples.crowd import bell_numbers, zipf_numbers
 
 _CONFIDENCE = 0.95

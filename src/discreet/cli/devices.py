@@ -16,7 +16,7 @@ from discreet.cli.options import JsonOption
 from discreet.cli.printing import print_json, say_done
 from discreet.errors import BadInput, BadTask, ReportRefused
 from discreet.local import Client, ClientRefused, Task
-from discreet.local.client import BUDGET, HEADER, shown, stated
+from discreet.local.device.client import BUDGET, HEADER, shown, stated
 
 TaskFile = Annotated[Path, typer.Argument(help="The task, as `discreet collect new` wrote it.")]
 StoreFile = Annotated[

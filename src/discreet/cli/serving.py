@@ -19,7 +19,7 @@ from discreet.curator import Curator
 from discreet.errors import BadInput, LedgerDamaged
 from discreet.ledger import Ledger, verify
 from discreet.local import Task
-from discreet.local.books import CollectorBooks
+from discreet.local.collector.report_store import CollectorBooks
 from discreet.noise import RandomBits
 from discreet.opening import open_curator
 from discreet.samples import write_clinic

@@ -12,9 +12,9 @@ from discreet.cli.devices import read_task
 from discreet.cli.serving import say_listening
 from discreet.core.exact import read_delta
 from discreet.errors import BadInput
-from discreet.local.client import shown, stated
-from discreet.local.shuffle import epsilon_after_shuffling
-from discreet.local.shuffler import ShufflerBooks
+from discreet.local.device.client import shown, stated
+from discreet.local.shuffling.amplification import epsilon_after_shuffling
+from discreet.local.shuffling.shuffler import ShufflerBooks
 from discreet.server.limits import Limits
 from discreet.store import open_store
 

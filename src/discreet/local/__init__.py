@@ -1,11 +1,11 @@
 """The untrusted curator: people randomize their own answers, so nobody has to be trusted with the truth."""
 
-from discreet.local.choose import Choice, auto
-from discreet.local.client import Client, ClientRefused
-from discreet.local.collector import Collector
-from discreet.local.estimate import Estimate, MeanEstimate
-from discreet.local.simulate import collect, simulate
-from discreet.local.task import Task
+from discreet.local.collector.collector import Collector
+from discreet.local.collector.local_estimates import Estimate, MeanEstimate
+from discreet.local.device.client import Client, ClientRefused
+from discreet.local.tasks.protocol_choice import Choice, auto
+from discreet.local.tasks.simulate import collect, simulate
+from discreet.local.tasks.task import Task
 
 __all__ = [
     "Choice",

@@ -16,7 +16,7 @@ from fastapi.routing import APIRoute
 
 import discreet
 from discreet.curator import Curator
-from discreet.local.books import CollectorBooks
+from discreet.local.collector.report_store import CollectorBooks
 from discreet.pipeline.time_padding import UNIT
 from discreet.results.models import facts_of
 from discreet.server import (

@@ -11,17 +11,17 @@ import numpy as np
 from fastapi import APIRouter, Query, Request, Response
 
 from discreet.errors import BadInput, BadTask, TruncatedReport
-from discreet.local.books import Received, Shuffled
-from discreet.local.client import HEADER
-from discreet.local.collector import Collector
-from discreet.local.draws import Draws
-from discreet.local.estimate import Estimate, MeanEstimate
-from discreet.local.records import Record
-from discreet.local.rules import sound_task
-from discreet.local.shuffle import epsilon_in_a_crowd
-from discreet.local.slots import is_numbered
-from discreet.local.task import Task
-from discreet.local.wire import LONGEST_MESSAGE
+from discreet.local.collector.collection_records import Record
+from discreet.local.collector.collector import Collector
+from discreet.local.collector.local_estimates import Estimate, MeanEstimate
+from discreet.local.collector.report_store import Received, Shuffled
+from discreet.local.collector.tickets import is_numbered
+from discreet.local.device.client import HEADER
+from discreet.local.protocols.draws import Draws
+from discreet.local.shuffling.amplification import epsilon_in_a_crowd
+from discreet.local.tasks.messages import LONGEST_MESSAGE
+from discreet.local.tasks.task import Task
+from discreet.local.tasks.task_rules import sound_task
 from discreet.server.bodies import NewTask, Rehearsal
 from discreet.server.bytes_of import document
 from discreet.server.incoming import LimitedRequest, read_json

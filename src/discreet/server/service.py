@@ -9,7 +9,7 @@ from fastapi import Request
 
 from discreet.curator import Curator
 from discreet.errors import Forbidden, NoAccess, UnknownDataset
-from discreet.local.books import CollectorBooks
+from discreet.local.collector.report_store import CollectorBooks
 from discreet.server.current import Current
 from discreet.server.guard import Guard
 from discreet.server.keys import PREFIX, KeyBook

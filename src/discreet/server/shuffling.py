@@ -16,9 +16,9 @@ from fastapi import FastAPI, Request
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from discreet.errors import StoreUnavailable
-from discreet.local.client import shown, stated
-from discreet.local.shuffle import epsilon_in_a_crowd
-from discreet.local.shuffler import Batch, ShufflerBooks
+from discreet.local.device.client import shown, stated
+from discreet.local.shuffling.amplification import epsilon_in_a_crowd
+from discreet.local.shuffling.shuffler import Batch, ShufflerBooks
 from discreet.server.collecting import acknowledged, messages_in
 from discreet.server.guard import Guard
 from discreet.server.incoming import LimitedRequest, read_json

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from discreet.local import client
-from discreet.local.protocols.base import Protocol
+from discreet.local.device import client
 from discreet.local.protocols.bloom import BloomFilter
 from discreet.local.protocols.direct import DirectResponse
-from discreet.local.protocols.hadamard import HadamardResponse
+from discreet.local.protocols.hadamard_response import HadamardResponse
 from discreet.local.protocols.hashing import LocalHashing
 from discreet.local.protocols.heavy import PrefixExtension
 from discreet.local.protocols.numeric import HybridMean, OneBitMean
 from discreet.local.protocols.projective import ProjectiveResponse
+from discreet.local.protocols.protocol import Protocol
 from discreet.local.protocols.puzzle import FragmentPuzzle
 from discreet.local.protocols.sketches import CountMeanSketch
 from discreet.local.protocols.square_wave import window_twin

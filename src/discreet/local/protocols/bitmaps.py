@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.local.draws import Flags
-from discreet.local.protocols.base import Reports
+from discreet.local.protocols.draws import Flags
+from discreet.local.protocols.protocol import Reports
 
 _CELLS = 1 << 18
 """How many bits are handled at once, one byte each: few enough to stay in the cache."""

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import BadInput
-from discreet.local.client import Bloom
-from discreet.local.draws import Codes, Draws, Flags
-from discreet.local.protocols.base import Floats, Protocol, Reports, Tally, chance_of
+from discreet.local.device.client import Bloom
 from discreet.local.protocols.bitmaps import no_reports, no_stray_bits, packed_reports, people_at_once, unpacked_reports
+from discreet.local.protocols.draws import Codes, Draws, Flags
 from discreet.local.protocols.hashing import bucket
+from discreet.local.protocols.protocol import Floats, Protocol, Reports, Tally, chance_of
 
 MOST_CANDIDATES = 4096
 """Above this the regression takes minutes and gigabytes."""

@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.local.client import Direct
-from discreet.local.draws import Codes, Draws, Flags
-from discreet.local.protocols.base import PureProtocol, Reports, Tally, chance_of
+from discreet.local.device.client import Direct
+from discreet.local.protocols.draws import Codes, Draws, Flags
+from discreet.local.protocols.protocol import PureProtocol, Reports, Tally, chance_of
 
 _AT_ONCE = 1 << 14
 

@@ -10,9 +10,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.local.client import WORD, Hashing, HashingTwice
-from discreet.local.draws import Codes, Draws, Flags
-from discreet.local.protocols.base import PureProtocol, Reports, Tally, chance_of
+from discreet.local.device.client import WORD, Hashing, HashingTwice
+from discreet.local.protocols.draws import Codes, Draws, Flags
+from discreet.local.protocols.protocol import PureProtocol, Reports, Tally, chance_of
 
 Words: TypeAlias = NDArray[np.uint64]
 

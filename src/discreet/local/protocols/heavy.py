@@ -20,11 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import BadInput
-from discreet.local.choose import hashing_buckets
-from discreet.local.client import Prefixes
-from discreet.local.draws import Draws, Flags
-from discreet.local.protocols.base import Floats, HeavyHitter, Reports, Tally, TextProtocol
+from discreet.local.device.client import Prefixes
+from discreet.local.protocols.draws import Draws, Flags
 from discreet.local.protocols.hashing import LocalHashing, Words
+from discreet.local.protocols.protocol import Floats, HeavyHitter, Reports, Tally, TextProtocol
+from discreet.local.tasks.protocol_choice import hashing_buckets
 
 _MOST_NEW_BITS = 16
 """From one length to the next: every candidate kept becomes 2**16 at most."""

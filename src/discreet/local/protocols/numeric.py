@@ -16,9 +16,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.local.client import WORD, Hybrid, OneBit, Window
-from discreet.local.draws import Codes, Draws, Flags
-from discreet.local.protocols.base import Floats, Protocol, R, Reports, Tally, chance_of
+from discreet.local.device.client import WORD, Hybrid, OneBit, Window
+from discreet.local.protocols.draws import Codes, Draws, Flags
+from discreet.local.protocols.protocol import Floats, Protocol, R, Reports, Tally, chance_of
 
 Quadratic: TypeAlias = tuple[Fraction, Fraction, Fraction]
 """The coefficients of x², x and 1."""

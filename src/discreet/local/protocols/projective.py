@@ -12,9 +12,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.local.client import Field, Projective
-from discreet.local.draws import Codes, Draws, Flags
-from discreet.local.protocols.base import PureProtocol, Reports, Tally, chance_of
+from discreet.local.device.client import Field, Projective
+from discreet.local.protocols.draws import Codes, Draws, Flags
+from discreet.local.protocols.protocol import PureProtocol, Reports, Tally, chance_of
 
 _CHUNK = 1 << 17
 _GEMM_BELOW = 64

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.local.client import Puzzle, fingerprint
-from discreet.local.draws import Draws, Flags
-from discreet.local.protocols.base import Floats, HeavyHitter, Reports, Tally, TextProtocol
+from discreet.local.device.client import Puzzle, fingerprint
 from discreet.local.protocols.bitmaps import no_reports, no_stray_bits, packed_reports, people_at_once, unpacked_reports
+from discreet.local.protocols.draws import Draws, Flags
 from discreet.local.protocols.hashing import Words
+from discreet.local.protocols.protocol import Floats, HeavyHitter, Reports, Tally, TextProtocol
 from discreet.local.protocols.sketches import CountMeanSketch
 
 LOWERCASE = b"abcdefghijklmnopqrstuvwxyz"

@@ -16,9 +16,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.local.client import WORD, Sketch
-from discreet.local.draws import Codes, Draws, Flags
-from discreet.local.protocols.base import Floats, Protocol, Reports, Tally, chance_of
+from discreet.local.device.client import WORD, Sketch
 from discreet.local.protocols.bitmaps import (
     no_reports,
     no_stray_bits,
@@ -26,8 +24,10 @@ from discreet.local.protocols.bitmaps import (
     people_at_once,
     unpacked_reports,
 )
-from discreet.local.protocols.hadamard import parity, walsh_hadamard
+from discreet.local.protocols.draws import Codes, Draws, Flags
+from discreet.local.protocols.hadamard_response import parity, walsh_hadamard
 from discreet.local.protocols.hashing import Words, hash_numbers
+from discreet.local.protocols.protocol import Floats, Protocol, Reports, Tally, chance_of
 
 _AT_ONCE = 1 << 14
 _LOOKED_UP_AT_ONCE = 1 << 16

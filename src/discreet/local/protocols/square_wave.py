@@ -10,10 +10,10 @@ from functools import cached_property
 
 import numpy as np
 
-from discreet.local.client import Window
-from discreet.local.draws import Codes
-from discreet.local.protocols.base import Floats, Tally, chance_of
+from discreet.local.device.client import Window
+from discreet.local.protocols.draws import Codes
 from discreet.local.protocols.numeric import PiecewiseMean, WindowResponse
+from discreet.local.protocols.protocol import Floats, Tally, chance_of
 
 _SETTLED = 1e-3
 """Smoothing stops when a round changes the log-likelihood of all reports by less: the paper's threshold."""

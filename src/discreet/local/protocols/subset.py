@@ -7,9 +7,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.local.client import Subset
-from discreet.local.draws import Codes, Draws, Flags
-from discreet.local.protocols.base import PureProtocol, Reports, Tally, chance_of
+from discreet.local.device.client import Subset
 from discreet.local.protocols.bitmaps import (
     no_reports,
     no_stray_bits,
@@ -18,6 +16,8 @@ from discreet.local.protocols.bitmaps import (
     people_at_once,
     unpacked_reports,
 )
+from discreet.local.protocols.draws import Codes, Draws, Flags
+from discreet.local.protocols.protocol import PureProtocol, Reports, Tally, chance_of
 
 
 class SubsetSelection(PureProtocol[Subset]):

@@ -7,10 +7,10 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.local.client import Unary
-from discreet.local.draws import Codes, Draws, Flags
-from discreet.local.protocols.base import PureProtocol, Reports, Tally, chance_of
+from discreet.local.device.client import Unary
 from discreet.local.protocols.bitmaps import no_reports, no_stray_bits, ones_each, packed_reports, people_at_once
+from discreet.local.protocols.draws import Codes, Draws, Flags
+from discreet.local.protocols.protocol import PureProtocol, Reports, Tally, chance_of
 
 
 class UnaryEncoding(PureProtocol[Unary]):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from discreet.errors import ReportRefused
-from discreet.local.intake import Intake, Quota
-from discreet.local.task import Task
-from discreet.local.wire import NO_SENDER, Message, payload_of, read_message
+from discreet.local.collector.intake import Intake, Quota
+from discreet.local.tasks.messages import NO_SENDER, Message, payload_of, read_message
+from discreet.local.tasks.task import Task
 from discreet.store import Transaction
 
 _SELECT = """

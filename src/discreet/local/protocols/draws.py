@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.local.client import WORD
+from discreet.local.device.client import WORD
 from discreet.noise import Probability, RandomBits, flip, uniform_below
 
 Codes: TypeAlias = NDArray[Any]

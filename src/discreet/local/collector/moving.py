@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from discreet.local.counting import Counts, write_counts
-from discreet.local.intake import DAY, add_refusals, remember
-from discreet.local.records import insert_record
-from discreet.local.wire import payload_of
+from discreet.local.collector.collection_records import insert_record
+from discreet.local.collector.intake import DAY, add_refusals, remember
+from discreet.local.collector.message_counting import Counts, write_counts
+from discreet.local.tasks.messages import payload_of
 from discreet.store import Row, Store, Transaction, open_store
 
 _OLD = "collector"

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import BadData
-from discreet.local.client import Sketch
-from discreet.local.collector import Collector
-from discreet.local.draws import Draws
-from discreet.local.task import Task
+from discreet.local.collector.collector import Collector
+from discreet.local.device.client import Sketch
+from discreet.local.protocols.draws import Draws
+from discreet.local.tasks.task import Task
 from discreet.noise import RandomBits
 
 _AT_ONCE = 1 << 20

@@ -21,14 +21,14 @@ from typing import NamedTuple
 import numpy as np
 
 from discreet.errors import OutOfDomain, OverQuota, ReplayedReport, ReportRefused, UnknownTask
-from discreet.local import intake
-from discreet.local.allowance import SHARES, Allowances
-from discreet.local.books import Received
-from discreet.local.client import Draw
-from discreet.local.intake import Intake, Quota
-from discreet.local.rules import check_unlinkable
-from discreet.local.task import Task
-from discreet.local.wire import most_in_a_batch, payload_of, read_message, read_payload, write_batch
+from discreet.local.collector import intake
+from discreet.local.collector.intake import Intake, Quota
+from discreet.local.collector.report_store import Received
+from discreet.local.collector.sender_limit import SHARES, Allowances
+from discreet.local.device.client import Draw
+from discreet.local.tasks.messages import most_in_a_batch, payload_of, read_message, read_payload, write_batch
+from discreet.local.tasks.task import Task
+from discreet.local.tasks.task_rules import check_unlinkable
 from discreet.store import Store, Transaction
 
 _SCHEMA = [

@@ -17,9 +17,9 @@ from discreet.errors import (
     WrongTask,
     WrongVersion,
 )
-from discreet.local.client import HEADER, VERSION, message_of
-from discreet.local.protocols.base import Reports
-from discreet.local.task import Task
+from discreet.local.device.client import HEADER, VERSION, message_of
+from discreet.local.protocols.protocol import Reports
+from discreet.local.tasks.task import Task
 
 NO_SENDER = bytes(16)
 """Stands in messages of a shuffler or another shard, which come from no single device."""

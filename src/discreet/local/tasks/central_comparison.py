@@ -14,8 +14,8 @@ import numpy as np
 
 from discreet.accounting.loss_plots import Picture, plot_powers
 from discreet.core.exact import Number, read_count, read_epsilon
-from discreet.local.draws import Draws
-from discreet.local.task import Task
+from discreet.local.protocols.draws import Draws
+from discreet.local.tasks.task import Task
 from discreet.mechanisms import Laplace
 from discreet.noise import RandomBits
 

@@ -13,8 +13,8 @@ import hmac
 import numpy as np
 
 from discreet.errors import OutOfDomain
-from discreet.local.task import Task
-from discreet.local.wire import Message
+from discreet.local.tasks.messages import Message
+from discreet.local.tasks.task import Task
 
 MOST_NUMBERS = 1 << 32
 """As many as fit into a report."""

@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.local.client import WORD, Randomizer
-from discreet.local.draws import Codes, Draws, Flags
+from discreet.local.device.client import WORD, Randomizer
+from discreet.local.protocols.draws import Codes, Draws, Flags
 
 Floats: TypeAlias = NDArray[np.float64]
 Tally: TypeAlias = NDArray[Any]

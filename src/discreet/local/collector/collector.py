@@ -20,12 +20,12 @@ from discreet.errors import (
     TooManyReports,
     WrongTask,
 )
-from discreet.local.draws import Codes
-from discreet.local.estimate import Estimate, MeanEstimate
-from discreet.local.protocols.base import PureProtocol, Reports, Tally, TextProtocol
-from discreet.local.slots import Slots, most_of_a_sender
-from discreet.local.task import Task, Value
-from discreet.local.wire import NO_SENDER, Message, read_message
+from discreet.local.collector.local_estimates import Estimate, MeanEstimate
+from discreet.local.collector.tickets import Slots, most_of_a_sender
+from discreet.local.protocols.draws import Codes
+from discreet.local.protocols.protocol import PureProtocol, Reports, Tally, TextProtocol
+from discreet.local.tasks.messages import NO_SENDER, Message, read_message
+from discreet.local.tasks.task import Task, Value
 
 
 def check_message(

@@ -13,10 +13,10 @@ from collections import Counter
 from dataclasses import dataclass
 
 from discreet.errors import OverQuota, ReportRefused
-from discreet.local.collector import check_message
-from discreet.local.slots import Slots, is_numbered
-from discreet.local.task import Task
-from discreet.local.wire import NO_SENDER, Message
+from discreet.local.collector.collector import check_message
+from discreet.local.collector.tickets import Slots, is_numbered
+from discreet.local.tasks.messages import NO_SENDER, Message
+from discreet.local.tasks.task import Task
 from discreet.store import Store, Transaction
 
 DAY = 86400

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from discreet.core.exact import read_count
 from discreet.errors import BadTask, UnknownTask
-from discreet.local.intake import DAY, forget_numbers, forget_task
-from discreet.local.rules import sound_task
-from discreet.local.task import Task
+from discreet.local.collector.intake import DAY, forget_numbers, forget_task
+from discreet.local.tasks.task import Task
+from discreet.local.tasks.task_rules import sound_task
 from discreet.store import Store, Transaction
 
 _SCHEMA = [

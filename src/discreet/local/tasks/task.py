@@ -14,8 +14,7 @@ from typing import Any
 
 from discreet.core.exact import Number, exact, read_bounds, read_count, read_epsilon, rounded_up
 from discreet.errors import BadData, BadEpsilon, BadTask
-from discreet.local.choose import Choice, auto, hadamard_option, hashing_buckets, projective_option, subset_width
-from discreet.local.client import (
+from discreet.local.device.client import (
     BUDGET,
     VERSION,
     ClientRefused,
@@ -30,8 +29,16 @@ from discreet.local.client import (
     stated,
 )
 from discreet.local.protocols import heavy, numeric, twin_of
-from discreet.local.protocols.base import Protocol
 from discreet.local.protocols.bloom import rappor_shape
+from discreet.local.protocols.protocol import Protocol
+from discreet.local.tasks.protocol_choice import (
+    Choice,
+    auto,
+    hadamard_option,
+    hashing_buckets,
+    projective_option,
+    subset_width,
+)
 
 Value = str | int
 

@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.local.client import Hadamard
-from discreet.local.draws import Codes, Draws, Flags
-from discreet.local.protocols.base import Floats, Protocol, Reports, Tally, chance_of
+from discreet.local.device.client import Hadamard
+from discreet.local.protocols.draws import Codes, Draws, Flags
+from discreet.local.protocols.protocol import Floats, Protocol, Reports, Tally, chance_of
 
 _AT_ONCE = 1 << 14
 _NUMBERS_AT_ONCE = 1 << 15

@@ -31,9 +31,9 @@ from numpy.typing import NDArray
 
 from discreet.core.exact import Number, read_delta, read_epsilon
 from discreet.errors import BadInput
-from discreet.local import client
-from discreet.local.least import least_epsilon
-from discreet.local.task import Task
+from discreet.local.device import client
+from discreet.local.shuffling.epsilon_search import least_epsilon
+from discreet.local.tasks.task import Task
 from discreet.mechanisms.curves import Floats
 
 _TAIL = 1e-24

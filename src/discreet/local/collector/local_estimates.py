@@ -11,8 +11,8 @@ import numpy as np
 
 from discreet.core.exact import Number, read_count, read_level
 from discreet.errors import BadInput
-from discreet.local.protocols.base import Floats
-from discreet.local.task import Value
+from discreet.local.protocols.protocol import Floats
+from discreet.local.tasks.task import Value
 
 
 class Found(NamedTuple):

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from discreet.core.exact import Number, read_count, read_epsilon
 from discreet.errors import BadTask
-from discreet.local.client import LEAST_EPSILON
+from discreet.local.device.client import LEAST_EPSILON
 
 _MOST_EPSILON = 100
 """Beyond it nothing is protected, and far beyond it e^ε is no number."""

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 from discreet.errors import OverQuota
-from discreet.local.intake import DAY, Quota
+from discreet.local.collector.intake import DAY, Quota
 
 SHARES = 20
 """One place has at most one part in so many of what many places share: a task's quota of a day, a crowd."""

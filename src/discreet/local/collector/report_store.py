@@ -13,17 +13,17 @@ from typing import NamedTuple
 
 from discreet.catalog import Catalog
 from discreet.errors import OverQuota, ReportRefused, TaskClosed
-from discreet.local import intake, records
-from discreet.local.allowance import Allowances
-from discreet.local.collector import Collector
-from discreet.local.counting import Counting, read_counts, write_counts
-from discreet.local.folding import append_piece, read_tally, read_waiting, replace_tally
-from discreet.local.intake import Quota
-from discreet.local.moving import move_collections
-from discreet.local.records import Record
-from discreet.local.rules import check_unlinkable
-from discreet.local.slots import MOST_NUMBERS
-from discreet.local.task import Task
+from discreet.local.collector import collection_records, intake
+from discreet.local.collector.collection_records import Record
+from discreet.local.collector.collector import Collector
+from discreet.local.collector.intake import Quota
+from discreet.local.collector.message_counting import Counting, read_counts, write_counts
+from discreet.local.collector.moving import move_collections
+from discreet.local.collector.sender_limit import Allowances
+from discreet.local.collector.tallies import append_piece, read_tally, read_waiting, replace_tally
+from discreet.local.collector.tickets import MOST_NUMBERS
+from discreet.local.tasks.task import Task
+from discreet.local.tasks.task_rules import check_unlinkable
 from discreet.store import Store, Transaction, open_store
 
 _FOLD_AFTER = 2000
@@ -58,7 +58,7 @@ class CollectorBooks:
         self._known: dict[str, tuple[int, Collector]] = {}
         self._allowances = Allowances(self._quota, clock=clock)
         intake.prepare(store)
-        records.prepare(store)
+        collection_records.prepare(store)
 
     @classmethod
     def open(cls, where: str, *, quota: Quota | None = None, earlier: str | None = None) -> CollectorBooks:
@@ -80,19 +80,19 @@ class CollectorBooks:
     def publish(self, task: Task, *, retention_days: int | None = None) -> None:
         """Begin a collection; what it collects is deleted after so many days, where they are given."""
         with self._store.transaction() as t:
-            records.publish(t, task, retention_days=retention_days, now=self._clock())
+            collection_records.publish(t, task, retention_days=retention_days, now=self._clock())
 
     def records(self) -> tuple[list[Record], list[str]]:
         """All collections; and names of those whose task cannot be carried out, which an earlier release took."""
         with self._store.transaction() as t:
-            records.sweep(t, now=self._clock())
-            return records.all_of(t)
+            collection_records.sweep(t, now=self._clock())
+            return collection_records.all_of(t)
 
     def record(self, name: str) -> Record:
         """A collection by its task's id or its name."""
         with self._store.transaction() as t:
-            records.sweep(t, now=self._clock())
-            return records.find(t, name)
+            collection_records.sweep(t, now=self._clock())
+            return collection_records.find(t, name)
 
     def task(self, name: str) -> Task:
         """A task by its id or its name."""
@@ -101,13 +101,13 @@ class CollectorBooks:
     def close_task(self, name: str) -> None:
         """Take no more reports for a task; what was collected stays."""
         with self._store.transaction() as t:
-            records.close(t, name)
+            collection_records.close(t, name)
         self._store.scrub()
 
     def delete_task(self, name: str) -> None:
         """Delete a task with all that was collected."""
         with self._store.transaction() as t:
-            records.delete(t, name)
+            collection_records.delete(t, name)
         self._store.scrub()
 
     def assign(self, task: Task, *, place: str | None = None) -> str:
@@ -155,8 +155,8 @@ class CollectorBooks:
         return Received(counting.reports, refusals)
 
     def _check_open(self, t: Transaction, task: Task) -> None:
-        records.sweep(t, now=self._clock())
-        if records.find(t, task.id).state != "open":
+        collection_records.sweep(t, now=self._clock())
+        if collection_records.find(t, task.id).state != "open":
             raise TaskClosed("This task takes no more reports.", next_step="Nothing needs to be done.")
 
     def shuffled(self, task: Task) -> Shuffled:
@@ -175,8 +175,8 @@ class CollectorBooks:
 
     def _caught_up(self, t: Transaction, task: Task) -> tuple[int, Collector]:
         """All messages added up: those that this process knows, or the tally on disk where it is ahead, and the rest."""
-        records.sweep(t, now=self._clock())
-        record = records.find(t, task.id)
+        collection_records.sweep(t, now=self._clock())
+        record = collection_records.find(t, task.id)
         if record.state == "expired":
             raise TaskClosed("What this task collected is deleted, as it promised.", next_step="Begin a new task.")
         number, collector = self._known.get(record.life) or (0, Collector(task))

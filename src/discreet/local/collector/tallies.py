@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from discreet.local.collector import Collector
-from discreet.local.counting import read_counts, write_counts
-from discreet.local.protocols.base import Reports
-from discreet.local.task import Task
-from discreet.local.wire import read_payload
+from discreet.local.collector.collector import Collector
+from discreet.local.collector.message_counting import read_counts, write_counts
+from discreet.local.protocols.protocol import Reports
+from discreet.local.tasks.messages import read_payload
+from discreet.local.tasks.task import Task
 from discreet.store import Transaction
 
 _WAITING = """

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from discreet.errors import BadTask
-from discreet.local.client import Bloom, ClientRefused, Window
-from discreet.local.collector import Collector, bounds_of
+from discreet.local.collector.collector import Collector, bounds_of
+from discreet.local.device.client import Bloom, ClientRefused, Window
 from discreet.local.protocols.bloom import MOST_CANDIDATES
 from discreet.local.protocols.heavy import PrefixExtension
 from discreet.local.protocols.puzzle import FragmentPuzzle
-from discreet.local.task import Task
+from discreet.local.tasks.task import Task
 
 _KINDS = {"frequency": {"numbers", "anything"}, "mean": {"grid"}, "distribution": {"grid"}, "heavy-hitters": {"texts"}}
 """What the randomizer takes, by what is asked."""

@@ -1,0 +1,1 @@
+"""The shuffler, and what shuffling adds to privacy."""

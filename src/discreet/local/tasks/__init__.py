@@ -1,0 +1,1 @@
+"""Tasks: what devices are asked, and the messages they send."""
