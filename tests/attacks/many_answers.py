@@ -2,8 +2,8 @@
 
 import pytest
 
-from discreet.attacks import confidence
-from discreet.attacks.curators import Analyst, Protected
+from discreet.attacks.lab import confidence
+from discreet.attacks.lab.analyst_access import Analyst, Protected
 from discreet.core.loss import Loss
 from tests.attacks.promises import SURE
 

@@ -5,7 +5,7 @@ import pytest
 
 from discreet import attacks
 from discreet.attacks.releases.anonymous import group_of, k_anonymous, l_diverse
-from discreet.attacks.releases.auditors import BooleanAuditor, Denied, MaximumAuditor
+from discreet.attacks.releases.query_auditors import BooleanAuditor, Denied, MaximumAuditor
 from discreet.errors import BadInput
 from tests.attacks.promises import EPSILONS, FEW, is_kept_within_the_bound, succeeds, trials_at
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from discreet.attacks.blocks import EXAMPLE, RECORDS, ages_in_groups, counts_by_view, draw_block
-from discreet.attacks.constraints import block_from_ages, block_from_counts, nearest_block
+from discreet.attacks.reconstruction.census_blocks import EXAMPLE, RECORDS, ages_in_groups, counts_by_view, draw_block
+from discreet.attacks.reconstruction.constraints import block_from_ages, block_from_counts, nearest_block
 from tests.attacks.promises import is_kept_within_the_bound, succeeds
 
 

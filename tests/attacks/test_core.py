@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from discreet import attacks
-from discreet.attacks import confidence
-from discreet.attacks.curators import Protected
-from discreet.attacks.result import Result
-from discreet.attacks.scene import people_catalog, people_table
+from discreet.attacks.lab import confidence
+from discreet.attacks.lab.analyst_access import Protected
+from discreet.attacks.lab.result import Result
+from discreet.attacks.lab.scene import people_catalog, people_table
 from discreet.catalog import load_catalog
 from discreet.core.loss import Loss
 from discreet.errors import BadEpsilon, BadInput, BudgetExceeded

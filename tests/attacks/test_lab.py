@@ -5,8 +5,8 @@ import re
 import pytest
 
 from discreet import attacks
-from discreet.attacks.lab import above_the_bound, duels, not_run, run_all
-from discreet.attacks.report import html_report, markdown_table
+from discreet.attacks.lab.lab import above_the_bound, duels, not_run, run_all
+from discreet.attacks.lab.lab_report import html_report, markdown_table
 from tests.attacks.promises import FEW
 from tests.attacks.test_core import result
 
@@ -67,7 +67,7 @@ def test_a_result_above_its_bound_is_called_broken():
 
 
 def test_what_misses_a_package_is_left_out_and_told(monkeypatch):
-    import discreet.attacks.lab as room
+    import discreet.attacks.lab.lab as room
 
     monkeypatch.setattr(room, "find_spec", lambda _: None)
     left_out = not_run()

@@ -3,7 +3,7 @@
 import pytest
 
 from discreet import attacks
-from discreet.attacks import ledger_race, racer
+from discreet.attacks.implementation import ledger_race, racer
 from tests.attacks.promises import is_kept_within_the_bound, succeeds
 
 

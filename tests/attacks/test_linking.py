@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from discreet import attacks
-from discreet.attacks import dictionary
+from discreet.attacks.microdata import dictionary
 from discreet.errors import BadInput
 from discreet.samples.ratings import ratings
 from discreet.samples.state import state

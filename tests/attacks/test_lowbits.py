@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from discreet import attacks
-from discreet.attacks.lowbits import by_granularity, by_support, in_support
+from discreet.attacks.implementation.lowbits import by_granularity, by_support, in_support
 from discreet.errors import MissingPackage
 from tests.attacks.promises import EPSILONS, SURE, is_kept_within_the_bound, succeeds, trials_at
 

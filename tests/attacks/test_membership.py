@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from discreet import attacks
-from discreet.attacks.accusing import accused
-from discreet.attacks.tracing_keys import Broadcast
+from discreet.attacks.membership.accusations import accused
+from discreet.attacks.membership.key_tracing import Broadcast
 from tests.attacks.promises import is_kept_within_the_bound, succeeds
 
 TRACERS = ("membership", "tracing", "tracing-keys")

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from discreet.attacks.bayes import NaiveBayes, exact_counts
-from discreet.attacks.inferring import above_outsiders, by_likelihood, by_shadows
+from discreet.attacks.membership.model_inference import above_outsiders, by_likelihood, by_shadows
+from discreet.attacks.membership.naive_bayes_target import NaiveBayes, exact_counts
 from tests.attacks.promises import is_kept_within_the_bound, succeeds
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from discreet import attacks
-from discreet.attacks.curators import Analyst, Protected
+from discreet.attacks.lab.analyst_access import Analyst, Protected
 from discreet.core.loss import Loss
 from tests.attacks.promises import SURE
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from discreet.attacks.twister import STATE_WORDS, state_of, twin
+from discreet.attacks.implementation.mersenne_twister import STATE_WORDS, state_of, twin
 from tests.attacks.promises import is_kept_within_the_bound, succeeds
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from discreet import attacks
-from discreet.attacks.decoding import by_exhaustion, by_least_squares, by_linear_program
-from discreet.attacks.lists import Lists
+from discreet.attacks.lab.random_lists import Lists
+from discreet.attacks.reconstruction.decoding import by_exhaustion, by_least_squares, by_linear_program
 from discreet.errors import BadInput
 from tests.attacks.many_answers import right_bits_are_no_more_than_coins_of_the_bound_would_be
 from tests.attacks.promises import is_kept_within_the_bound, succeeds

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from discreet import attacks
-from discreet.attacks.scene import LAB, scene_of
+from discreet.attacks.lab.scene import LAB, scene_of
 from discreet.catalog import parse_catalog
 from discreet.errors import BadInput
 from discreet.samples.clinic import CATALOG

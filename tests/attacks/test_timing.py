@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from discreet.attacks import timing
+from discreet.attacks.implementation import timing
+from discreet.attacks.implementation.timing import Clock, Heard
 from discreet.attacks.releases.loops import LoopGeometric
-from discreet.attacks.timing import Clock, Heard
 from tests.attacks.promises import EPSILONS, is_kept_within_the_bound, succeeds, trials_at
 
 

@@ -7,9 +7,9 @@ import httpx
 import pytest
 
 from discreet import attacks
-from discreet.attacks import confidence
-from discreet.attacks.lab import missing
-from discreet.attacks.model import DISCREET
+from discreet.attacks.lab import confidence
+from discreet.attacks.lab.attack import DISCREET
+from discreet.attacks.lab.lab import missing
 from discreet.catalog import parse_catalog
 from discreet.errors import BadInput
 from discreet.samples import write_clinic

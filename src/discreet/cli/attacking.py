@@ -14,9 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from discreet.attacks import Result, find, list_attacks, run
-from discreet.attacks.lab import EPSILONS, not_run
-from discreet.attacks.report import html_report, markdown_table, run_all
-from discreet.attacks.scene import scene_of
+from discreet.attacks.lab.lab import EPSILONS, not_run
+from discreet.attacks.lab.lab_report import html_report, markdown_table, run_all
+from discreet.attacks.lab.scene import scene_of
 from discreet.catalog import load_catalog
 from discreet.cli.exit_codes import ExitCode
 from discreet.cli.options import JsonOption

@@ -14,9 +14,9 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 
 from discreet import attacks
-from discreet.attacks import lab
-from discreet.attacks.model import DISCREET
-from discreet.attacks.scene import scene_of
+from discreet.attacks.lab import lab
+from discreet.attacks.lab.attack import DISCREET
+from discreet.attacks.lab.scene import scene_of
 from discreet.catalog import Catalog
 from discreet.engines import Places
 from discreet.errors import BadInput

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from discreet.attacks import Attack
-from discreet.attacks.model import DISCREET
+from discreet.attacks.lab.attack import DISCREET
 from discreet.errors import BadInput
 
 _OFFLINE = "Stay within it, or use `discreet attack run`, which has no such limits."

@@ -1,0 +1,1 @@
+"""Attacks on implementations: floating point, generators, timing, races."""

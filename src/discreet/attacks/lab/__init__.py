@@ -1,0 +1,1 @@
+"""How the lab plays attacks and reports results."""

@@ -1,0 +1,1 @@
+"""Attacks that decide who is in the data."""

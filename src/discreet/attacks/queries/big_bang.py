@@ -1,0 +1,71 @@
+"""Big bang: many datasets that overlap, each with one harmless count; together they say everything about everybody."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from discreet.attacks.lab import success_bounds
+from discreet.attacks.lab.attack import Attack, Game, Outcome, Size, Tally
+from discreet.attacks.lab.scene import people_catalog, people_table
+from discreet.attacks.lab.strategies import Bits, everybodys_sums, signs
+from discreet.attacks.lab.trial_steps import Step
+
+
+def play(game: Game) -> Outcome:
+    """Each trial is a whole run: a world in which every bit is to be found."""
+    tally = Tally()
+    for _ in game.each_trial():
+        secrets: Bits = game.rng.random(game.people) < 0.5
+        guessed, steps = (
+            _by_one_question(game, secrets) if game.is_discreet else _from_overlapping_counts(game, secrets)
+        )
+        share = float((guessed == secrets).mean())
+        steps += [Step("guess", _shown(guessed)), Step("truth", f"{_shown(secrets)}: {100 * share:.1f} % are right")]
+        tally.add(share, steps)
+    return tally.outcome(baseline=0.5, bound=game.bound(success_bounds.bit))
+
+
+def _from_overlapping_counts(game: Game, secrets: Bits) -> tuple[Bits, list[Step]]:
+    """Members are public, and each dataset says how many of its members have the secret: equations enough for all."""
+    datasets = int(game.options["datasets"] * game.people)
+    members = game.rng.random((datasets, game.people)) < 0.5
+    counts = members.astype(np.float64) @ secrets
+    solved, *_ = np.linalg.lstsq(members.astype(np.float64), counts, rcond=None)
+    steps = [
+        Step("known", f"who is a member of which of {datasets} datasets"),
+        *(Step("answered", f"dataset {i}: {counts[i]:.0f} of {members[i].sum()} members have it") for i in range(3)),
+        Step("note", f"{datasets} equations in {game.people} unknowns, solved by least squares"),
+    ]
+    return solved > 0.5, steps
+
+
+def _by_one_question(game: Game, secrets: Bits) -> tuple[Bits, list[Step]]:
+    """All datasets share one budget, and the best use of it is to ask about each person in a group of their own."""
+    with game.protect({"people": people_table(secrets)}, people_catalog(game.people)) as world:
+        analyst = game.analyst(world)
+        found = signs(game, everybodys_sums(game, analyst))
+    return found, [Step("known", f"all {game.people:,} ids"), *analyst.steps]
+
+
+def _shown(bits: Bits, most: int = 32) -> str:
+    return "".join("1" if bit else "0" for bit in bits[:most]) + ("…" if bits.size > most else "")
+
+
+ATTACKS = (
+    Attack(
+        name="big-bang",
+        title="Many datasets that overlap",
+        wants="the secret bit of everybody",
+        sees="one exact count from each of many datasets, and who is in which",
+        lesson="No dataset is alone in the world: what each may say depends on what all the others said.",
+        citation="Sapienza slides, The Statistics Masquerade; Dinur, Nissim 2003 for why it works",
+        releases={"overlapping-counts": "of each dataset, how many of its members have the secret, exactly"},
+        bound="a person's bit",
+        small=Size(64, 12),
+        full=Size(256, 60),
+        play=play,
+        measure="bits found",
+        whole_runs=True,
+        options={"datasets": 1.5},
+    ),
+)

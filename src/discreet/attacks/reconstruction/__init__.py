@@ -1,0 +1,1 @@
+"""Attacks that reconstruct the data from aggregates."""
