@@ -116,7 +116,7 @@ _CLINIC = """
 import sys
 from pathlib import Path
 from discreet.samples import write_clinic
-from discreet.server.keys import KeyBook
+from discreet.server.auth.keys import KeyBook
 folder, analysts = Path(sys.argv[1]), int(sys.argv[2])
 config = write_clinic(folder, patients=20_000, visits=100_000)
 caps = "".join(f"\\n[budget.analysts.a{i}]\\nepsilon = 1e6\\n" for i in range(analysts))

@@ -24,8 +24,8 @@ from discreet.api.requests.types import Marginals
 from discreet.api.verbs import plan_verb, verb
 from discreet.cli.request_options import with_options_of
 from discreet.errors import BadInput
-from discreet.server.bodies import in_document
 from discreet.server.request_models import body_of
+from discreet.server.schemas.query_bodies import in_document
 
 
 @request

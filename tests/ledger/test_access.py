@@ -9,7 +9,7 @@ import pytest
 
 from discreet.errors import BadInput, LedgerDamaged, NoAccess
 from discreet.ledger import Ledger, verify
-from discreet.server.keys import KeyBook
+from discreet.server.auth.keys import KeyBook
 from discreet.store import open_store
 from discreet.store.secret import needed_secret
 from tests.ledger.asking import older_books, open_ledger
@@ -60,7 +60,7 @@ def test_a_revocation_that_is_taken_out_of_the_database_is_not_forgotten_while_i
     run(where, "DELETE FROM ledger_entries WHERE kind = 'revoke'")
     for lately in (1.0, -1.0):
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr("discreet.server.keys._REMEMBERED", lately)
+            patched.setattr("discreet.server.auth.keys._REMEMBERED", lately)
             with suppress(LedgerDamaged):
                 book.catch_up()
             with pytest.raises(NoAccess):

@@ -7,7 +7,7 @@ import pytest
 from discreet.catalog import load_catalog
 from discreet.ledger import Ledger
 from discreet.samples import write_clinic
-from discreet.server import running
+from discreet.server.http import uvicorn_server
 from tests.commands import run
 from tests.opening import begin_books
 
@@ -21,7 +21,7 @@ def another_place(where, folder):
 def test_two_spellings_of_one_ledger_or_a_copy_of_it_are_noticed_before_anything_is_written(
     where, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(running, "run", lambda *_, **__: pytest.fail("it is served"))
+    monkeypatch.setattr(uvicorn_server, "run", lambda *_, **__: pytest.fail("it is served"))
     first, second = (write_clinic(tmp_path / name, patients=20, visits=50) for name in ("a", "b"))
     first.write_text(first.read_text().replace('"ledger.sqlite"', f'"{where}"'))
     begin_books(first)

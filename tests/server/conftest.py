@@ -17,8 +17,8 @@ from httpx._transports import default as connecting
 from playwright.sync_api import expect, sync_playwright
 
 from discreet.samples import write_clinic
-from discreet.server.guard import Guard
-from discreet.server.keys import KeyBook
+from discreet.server.auth.keys import KeyBook
+from discreet.server.auth.rate_limit import Guard
 from tests.opening import begin_books
 
 PATIENCE = 120

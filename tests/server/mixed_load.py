@@ -20,7 +20,7 @@ from discreet.ledger import Ledger
 from discreet.ledger.chain.verify import verify
 from discreet.local import Client, Task
 from discreet.local.collector.report_store import CollectorBooks
-from discreet.server.keys import KeyBook
+from discreet.server.auth.keys import KeyBook
 from tests.server.conftest import Server
 from tests.server.test_collecting import publish
 

@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.samples import write_clinic
-from discreet.server.app import create_app
-from discreet.server.keys import KeyBook
-from discreet.server.limits import Limits
+from discreet.server.auth.keys import KeyBook
+from discreet.server.http.http_app import create_app
+from discreet.server.http.server_limits import Limits
 from tests.opening import begin_books, open_curator
 
 WARDS = {"sql": "SELECT ward, COUNT(*) AS n, AVG(cost) AS m FROM visits GROUP BY ward", "epsilon": 0.2}

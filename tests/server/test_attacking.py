@@ -14,11 +14,11 @@ from discreet.catalog import parse_catalog
 from discreet.errors import BadInput
 from discreet.samples import write_clinic
 from discreet.samples.clinic import CATALOG
-from discreet.server import attacking
-from discreet.server.app import create_app
-from discreet.server.bodies import Attempt
-from discreet.server.keys import KeyBook
-from discreet.server.knobs import Console
+from discreet.server.auth.keys import KeyBook
+from discreet.server.http.http_app import create_app
+from discreet.server.routes import attack_lab
+from discreet.server.schemas.attack_bodies import Console
+from discreet.server.schemas.query_bodies import Attempt
 from tests.opening import open_curator
 from tests.server.conftest import client_of
 
@@ -143,10 +143,10 @@ def test_a_key_is_needed(server):
 
 
 def test_what_takes_too_long_is_stopped_between_two_trials(monkeypatch):
-    monkeypatch.setattr(attacking, "_LONGEST", 0.0)
+    monkeypatch.setattr(attack_lab, "_LONGEST", 0.0)
     begun = time.monotonic()
     with pytest.raises(BadInput, match="was stopped"):
-        attacking._played("averaging", Attempt(against="sticky-noise"), parse_catalog(CATALOG))
+        attack_lab._played("averaging", Attempt(against="sticky-noise"), parse_catalog(CATALOG))
     assert time.monotonic() - begun < 5
 
 

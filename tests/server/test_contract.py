@@ -6,8 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from discreet.samples import write_clinic
-from discreet.server.app import create_app
-from discreet.server.keys import KeyBook
+from discreet.server.auth.keys import KeyBook
+from discreet.server.http.http_app import create_app
 from tests.opening import begin_books, open_curator
 
 pytestmark = pytest.mark.slow

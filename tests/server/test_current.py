@@ -10,9 +10,9 @@ import pytest
 
 from discreet.errors import BadCatalog, DiscreetError, StoreUnavailable
 from discreet.samples import write_clinic
-from discreet.server.app import create_app
-from discreet.server.current import Current
-from discreet.server.keys import KeyBook
+from discreet.server.auth.keys import KeyBook
+from discreet.server.http.http_app import create_app
+from discreet.server.jobs.current_curator import Current
 from tests.commands import run_apart
 from tests.opening import begin_books, open_curator
 from tests.server.conftest import client_of
@@ -150,7 +150,7 @@ def test_a_catalog_that_cannot_be_served_changes_nothing_and_says_why_until_it_i
 
 def test_what_is_refused_is_tried_again_only_when_something_changed(config, current, monkeypatch):
     tries = []
-    monkeypatch.setattr("discreet.server.current.successor", lambda *_, **__: tries.append(1) or _refuse())
+    monkeypatch.setattr("discreet.server.jobs.current_curator.successor", lambda *_, **__: tries.append(1) or _refuse())
     config.write_text(config.read_text() + "\n")
     for _ in range(3):
         current.look()

@@ -15,9 +15,9 @@ from playwright.sync_api import expect
 import discreet
 from discreet.errors import NoAccess, UnknownDataset
 from discreet.samples import write_clinic
-from discreet.server import running
-from discreet.server.datasets import Datasets
-from discreet.server.limits import Limits
+from discreet.server.http import uvicorn_server
+from discreet.server.http.server_limits import Limits
+from discreet.server.routes.datasets import Datasets
 from tests.commands import run
 from tests.opening import begin_books, open_curator
 from tests.server.browsing import check_accessible
@@ -229,7 +229,7 @@ def with_a_name_that_is_no_address(folder):
     ],
 )
 def test_datasets_that_cannot_stand_side_by_side_are_refused_before_any_is_opened(made, words, tmp_path, monkeypatch):
-    monkeypatch.setattr(running, "run", lambda *_, **__: pytest.fail("it is served"))
+    monkeypatch.setattr(uvicorn_server, "run", lambda *_, **__: pytest.fail("it is served"))
     places = made(tmp_path)
     begin_books(places[0])
     told = run("serve", *places, code=3)

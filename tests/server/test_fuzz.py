@@ -5,8 +5,8 @@ import logging
 import httpx
 import pytest
 
-from discreet.server.app import create_app
-from discreet.server.keys import KeyBook
+from discreet.server.auth.keys import KeyBook
+from discreet.server.http.http_app import create_app
 from tests.opening import begin_books, open_curator
 from tests.sql.statements import Writer
 from tests.sql.worlds import CATALOG, HAND_MADE

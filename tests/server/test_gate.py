@@ -15,12 +15,12 @@ import pytest
 from discreet.accounting import open_filter
 from discreet.local import Client, Task
 from discreet.samples import write_clinic
-from discreet.server import bytes_of
-from discreet.server.app import create_app
-from discreet.server.keys import KeyBook
-from discreet.server.limits import Limits
-from discreet.server.roles import ROUTES
-from discreet.server.telemetry import Telemetry
+from discreet.server.auth.keys import KeyBook
+from discreet.server.auth.roles import ROUTES
+from discreet.server.http import serializers
+from discreet.server.http.http_app import create_app
+from discreet.server.http.server_limits import Limits
+from discreet.server.http.telemetry import Telemetry
 from discreet.store import Store
 from discreet.store.group_commit import GroupCommit
 from tests.opening import begin_books, open_curator
@@ -101,7 +101,7 @@ def test_an_address_in_a_trailer_is_not_believed(proxied):
 
 @pytest.mark.usefixtures("_clock_stands_still")
 def test_who_is_refused_with_a_key_is_slowed_down_like_a_stranger_and_nobody_else_is(tmp_path, monkeypatch):
-    monkeypatch.setattr("discreet.server.gate._SLOWED", 0.0)
+    monkeypatch.setattr("discreet.server.auth.auth_middleware._SLOWED", 0.0)
     door = Door(tmp_path, rate=5, public_rate=3)
     mallory, anna = (door.book.create(name, role="metrics") for name in ("mallory", "anna"))
     door.book._ledger.open_account(open_filter(1), analyst="bob")
@@ -146,7 +146,7 @@ def test_nobody_fills_the_log(caplog):
 def test_the_card_is_made_once_for_many(door, monkeypatch):
     made, card = [], door.curator.card
     monkeypatch.setattr(type(door.curator), "card", lambda _: made.append(1) or card())
-    monkeypatch.setattr("discreet.server.shown._LASTS", 3600.0)
+    monkeypatch.setattr("discreet.server.http.cached_response._LASTS", 3600.0)
     with client_of(door.app) as client:
         seen = {client.get("/v1/transparency").json()["dataset"] for _ in range(20)}
     assert seen == {door.curator.dataset}
@@ -202,7 +202,7 @@ def requests_of(number, message):
 
 
 def test_no_route_and_nothing_before_it_reaches_a_database_from_the_event_loop(door, touched, monkeypatch):
-    monkeypatch.setattr("discreet.server.keys._REMEMBERED", -1.0)  # every request has something to catch up with
+    monkeypatch.setattr("discreet.server.auth.keys._REMEMBERED", -1.0)  # every request has something to catch up with
     with client_of(door.app) as client:
         client.headers.update(door.key)
         assert client.post("/v1/tasks", json={"spec": dict(TASK.spec)}).status_code == 201
@@ -224,8 +224,8 @@ def test_a_saved_answer_is_counted_before_it_is_looked_up(tmp_path):
 
 def test_strangers_are_refused_and_do_not_pile_up_while_somebody_keeps_the_database(tmp_path, monkeypatch):
     door = Door(tmp_path, public_rate=1.0, public_at_once=2)
-    monkeypatch.setattr("discreet.server.keys._REMEMBERED", -1.0)
-    monkeypatch.setattr("discreet.server.gate._SLOWED", 0.0)
+    monkeypatch.setattr("discreet.server.auth.keys._REMEMBERED", -1.0)
+    monkeypatch.setattr("discreet.server.auth.auth_middleware._SLOWED", 0.0)
     is_held, may_go = threading.Event(), threading.Event()
 
     def hold():
@@ -261,7 +261,7 @@ def test_strangers_are_refused_and_do_not_pile_up_while_somebody_keeps_the_datab
     [("GET", "/nowhere"), ("PATCH", "/v1/ask"), ("GET", "/page/dom.js"), ("GET", "/page/none"), ("GET", "/v1/budget"), ("GET", "/healthz")],
 )  # fmt: skip
 def test_every_route_and_none_counts_those_without_a_key(tmp_path, monkeypatch, method, path):
-    monkeypatch.setattr("discreet.server.gate._SLOWED", 0.0)
+    monkeypatch.setattr("discreet.server.auth.auth_middleware._SLOWED", 0.0)
     door = Door(tmp_path, public_rate=3.0)
     door.app.state.service.lookers._rate = 3.0
     with client_of(door.app, address=ELSEWHERE) as client:
@@ -283,7 +283,7 @@ LISTS = ("/v1/keys", "/v1/users", "/v1/tasks", "/v1/collections", "/v1/ledger")
 
 @pytest.mark.parametrize("path", LISTS)
 def test_lists_that_grow_are_written_in_threads_and_counted_like_answers(door, path, monkeypatch):
-    threads, dumped = set(), bytes_of.written_as
+    threads, dumped = set(), serializers.written_as
 
     def noting(value):
         threads.add(threading.get_ident())
@@ -291,7 +291,7 @@ def test_lists_that_grow_are_written_in_threads_and_counted_like_answers(door, p
 
     door.app.state.service.collections.publish(TASK)
     door.book.set_user("boss", "owner")
-    monkeypatch.setattr(bytes_of, "written_as", noting)
+    monkeypatch.setattr(serializers, "written_as", noting)
     with client_of(door.app) as client:
         answer = client.get(path, headers=door.key)
         assert answer.headers["content-type"] == "application/json"

@@ -3,9 +3,9 @@
 import pytest
 
 from discreet.errors import TooMany
-from discreet.server import guard as guards
-from discreet.server.guard import Guard
-from discreet.server.limits import Limits, place_of
+from discreet.server.auth import rate_limit as guards
+from discreet.server.auth.rate_limit import Guard
+from discreet.server.http.server_limits import Limits, place_of
 
 
 def admit(guard, name):

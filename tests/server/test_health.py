@@ -7,8 +7,8 @@ import time
 import pytest
 
 from discreet.errors import StoreUnavailable
-from discreet.server import health
-from discreet.server.health import Health
+from discreet.server.jobs import health
+from discreet.server.jobs.health import Health
 
 
 class Books:

@@ -5,8 +5,8 @@ import pytest
 from discreet.errors import TooLarge, TooMany
 from discreet.pipeline.time_padding import AT_ONCE
 from discreet.planning.effort import CHARGE
-from discreet.server import hours as rooms
-from discreet.server.hours import Hours
+from discreet.server.jobs import time_budget as rooms
+from discreet.server.jobs.time_budget import Hours
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 
 from discreet.errors import NoAccess
 from discreet.ledger import Ledger
-from discreet.server.keys import KeyBook
+from discreet.server.auth.keys import KeyBook
 from discreet.store.sqlite import SQLiteStore
 from tests.opening import CAP
 
@@ -47,7 +47,7 @@ def test_a_key_that_another_book_makes_or_revokes_is_heard_of(store, monkeypatch
         KeyBook(Ledger(store, secret=b"x" * 32), b"x" * 32),
         KeyBook(Ledger(store, secret=b"x" * 32), b"x" * 32),
     )
-    monkeypatch.setattr("discreet.server.keys._REMEMBERED", -1.0)  # a moment later
+    monkeypatch.setattr("discreet.server.auth.keys._REMEMBERED", -1.0)  # a moment later
     key = other.create("alice", cap=CAP)
     book.catch_up()
     assert book.holder(key).name == "alice"

@@ -11,8 +11,8 @@ from discreet.client import RemoteCurator
 from discreet.errors import BadInput, DiscreetError, UnknownName
 from discreet.graphs.network_verbs import VERBS
 from discreet.ledger import verify
-from discreet.server.app import create_app
-from discreet.server.keys import KeyBook
+from discreet.server.auth.keys import KeyBook
+from discreet.server.http.http_app import create_app
 from tests.commands import run
 from tests.graphs.world import ASKED, SETTINGS, written
 from tests.opening import begin_books, open_curator

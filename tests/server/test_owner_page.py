@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from discreet.local import Task
-from discreet.server.keys import KeyBook
+from discreet.server.auth.keys import KeyBook
 from tests.server.browsing import check_accessible
 from tests.server.conftest import Server
 from tests.server.test_collecting import publish

@@ -14,15 +14,15 @@ from discreet import curator as curators
 from discreet.curator import Asking
 from discreet.errors import Cancelled, EngineFailure, TooMany
 from discreet.samples import write_clinic
-from discreet.server import questions as questions_module
-from discreet.server.app import create_app
-from discreet.server.bodies import Question
-from discreet.server.current import Current
-from discreet.server.guard import Guard
-from discreet.server.hours import Hours
-from discreet.server.keys import KeyBook
-from discreet.server.questions import Questions
-from discreet.server.roles import Holder
+from discreet.server.auth.keys import KeyBook
+from discreet.server.auth.rate_limit import Guard
+from discreet.server.auth.roles import Holder
+from discreet.server.http.http_app import create_app
+from discreet.server.jobs import running_queries as questions_module
+from discreet.server.jobs.current_curator import Current
+from discreet.server.jobs.running_queries import Questions
+from discreet.server.jobs.time_budget import Hours
+from discreet.server.schemas.query_bodies import Question
 from tests.inside import read_forever
 from tests.opening import CAP, open_curator
 

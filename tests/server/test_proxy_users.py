@@ -5,9 +5,9 @@ import pytest
 
 from discreet.errors import BadInput, UnknownAccount
 from discreet.samples import write_clinic
-from discreet.server.app import create_app
-from discreet.server.keys import KeyBook
-from discreet.server.limits import Limits
+from discreet.server.auth.keys import KeyBook
+from discreet.server.http.http_app import create_app
+from discreet.server.http.server_limits import Limits
 from tests.opening import CAP, begin_books, open_curator
 from tests.server.conftest import Server, client_of
 

@@ -8,9 +8,9 @@ import pytest
 from discreet.client import RemoteCurator
 from discreet.errors import BadInput, RequestConflict, SessionEnded, UnknownName, UnknownSession
 from discreet.samples import clinic, write_clinic
-from discreet.server.app import create_app
-from discreet.server.keys import KeyBook
-from discreet.server.session_bodies import MOST_AT_ONCE
+from discreet.server.auth.keys import KeyBook
+from discreet.server.http.http_app import create_app
+from discreet.server.schemas.session_bodies import MOST_AT_ONCE
 from discreet.sessions import Between
 from discreet.sessions.query_json import query_facts, read_query
 from tests.opening import CAP, begin_books, open_curator

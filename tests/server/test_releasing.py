@@ -13,9 +13,9 @@ import discreet
 from discreet import workloads
 from discreet.errors import DiscreetError
 from discreet.measurement.release_files import MEDIA_TYPE, read_release
-from discreet.server.keys import KeyBook
-from discreet.server.recent import MOST, RecentReleases
-from discreet.server.releasing import MOST_ROWS
+from discreet.server.auth.keys import KeyBook
+from discreet.server.jobs.recent_releases import MOST, RecentReleases
+from discreet.server.routes.releases import MOST_ROWS
 from discreet.synthetic.synthetic_release import SyntheticRelease
 from tests.opening import CAP, open_curator
 from tests.server.conftest import PATIENCE, Server

@@ -7,9 +7,9 @@ from fastapi.routing import iter_route_contexts
 
 from discreet.ledger import verify
 from discreet.samples import write_clinic
-from discreet.server.app import create_app
-from discreet.server.keys import KeyBook
-from discreet.server.roles import EVERYBODY, ROLES, ROUTES
+from discreet.server.auth.keys import KeyBook
+from discreet.server.auth.roles import EVERYBODY, ROLES, ROUTES
+from discreet.server.http.http_app import create_app
 from tests.opening import CAP, begin_books, open_curator, shorten
 from tests.server.conftest import client_of
 

@@ -9,10 +9,10 @@ import pytest
 from discreet.errors import BadInput, NotAnswered
 from discreet.opening import open_curator
 from discreet.samples import write_clinic
-from discreet.server.app import create_app
-from discreet.server.keys import KeyBook
-from discreet.server.roles import Holder
-from discreet.server.saved import PAGE, SavedQuestions
+from discreet.server.auth.keys import KeyBook
+from discreet.server.auth.roles import Holder
+from discreet.server.http.http_app import create_app
+from discreet.server.jobs.saved_store import PAGE, SavedQuestions
 from discreet.store import open_store
 from tests.opening import CAP, begin_books
 from tests.server.conftest import client_of
@@ -117,8 +117,8 @@ def test_an_analyst_has_so_many_and_takes_no_room_from_others():
 
 
 def test_a_list_has_names_and_no_texts_and_says_where_it_goes_on(clinic, monkeypatch):
-    monkeypatch.setattr("discreet.server.saved.PAGE", 2)
-    monkeypatch.setattr("discreet.server.saving.PAGE", 2)
+    monkeypatch.setattr("discreet.server.jobs.saved_store.PAGE", 2)
+    monkeypatch.setattr("discreet.server.routes.saved_queries.PAGE", 2)
     for name in ("one", "two", "three"):
         clinic("alice", "POST", "/v1/saved", {"name": name, "question": WARDS, "shared": True})
     first = clinic("bob", "GET", "/v1/saved").json()

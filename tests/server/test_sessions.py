@@ -5,8 +5,8 @@ import pytest
 from discreet.errors import NoAccess, UnknownAccount
 from discreet.ledger import Ledger
 from discreet.ledger.accounts.caps import CATALOG, closings
-from discreet.server.keys import KeyBook
-from discreet.server.sessions import Sessions
+from discreet.server.auth.keys import KeyBook
+from discreet.server.auth.page_sessions import Sessions
 from discreet.store import open_store
 from tests.opening import CAP
 

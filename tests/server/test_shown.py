@@ -4,13 +4,13 @@ import asyncio
 
 import pytest
 
-from discreet.server import shown
-from discreet.server.shown import Shown
+from discreet.server.http import cached_response
+from discreet.server.http.cached_response import Shown
 
 
 @pytest.fixture(autouse=True)
 def _long(monkeypatch):
-    monkeypatch.setattr(shown, "_LASTS", 3600.0)
+    monkeypatch.setattr(cached_response, "_LASTS", 3600.0)
 
 
 class Making:
@@ -36,7 +36,7 @@ def test_a_crowd_has_it_made_once_and_again_when_something_changed():
 
 
 def test_what_changes_all_the_time_is_made_a_few_times_a_second_and_nobody_waits_for_an_end(monkeypatch):
-    monkeypatch.setattr(shown, "_PAUSE", 0.05)
+    monkeypatch.setattr(cached_response, "_PAUSE", 0.05)
     make, marks = Making(), iter(range(10**9))
 
     async def crowd():

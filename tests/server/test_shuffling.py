@@ -22,8 +22,8 @@ from discreet.local.collector.report_store import CollectorBooks
 from discreet.local.device.client import stated
 from discreet.local.shuffling.amplification import epsilon_after_shuffling
 from discreet.local.shuffling.shuffler import ShufflerBooks
-from discreet.server.limits import Limits
-from discreet.server.shuffling import Courier, create_shuffler
+from discreet.server.http.server_limits import Limits
+from discreet.server.shuffler_app import Courier, create_shuffler
 from discreet.store import open_store
 from tests.local.test_collector import EMOJI
 from tests.server.conftest import PATIENCE, Server, client_of, free_port, wait_until, wait_until_up

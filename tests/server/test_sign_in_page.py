@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from discreet.server.keys import KeyBook
+from discreet.server.auth.keys import KeyBook
 from tests.opening import CAP
 from tests.server.conftest import Server
 

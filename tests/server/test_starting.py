@@ -6,7 +6,7 @@ import sqlite3
 import pytest
 
 from discreet.samples import write_clinic
-from discreet.server import running
+from discreet.server.http import uvicorn_server
 from tests.commands import run, run_apart
 from tests.opening import begin_books, open_curator, shorten
 from tests.server.conftest import free_port
@@ -82,7 +82,7 @@ def with_a_secret_that_others_can_read(config):
     ],
 )
 def test_a_bad_configuration_is_told_and_nothing_is_served(damage, code, words, tmp_path, monkeypatch):
-    monkeypatch.setattr(running, "run", lambda *_, **__: pytest.fail("it is served"))
+    monkeypatch.setattr(uvicorn_server, "run", lambda *_, **__: pytest.fail("it is served"))
     config = write_clinic(tmp_path, patients=20, visits=50)
     begin_books(config)
     damage(config)

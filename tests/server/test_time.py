@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from scipy import stats
 
-from discreet.server.keys import KeyBook
+from discreet.server.auth.keys import KeyBook
 from tests.checks import FALSE_ALARM
 from tests.opening import begin_books
 from tests.server.conftest import Server, free_port

@@ -6,8 +6,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.samples import clinic, write_clinic
-from discreet.server.app import create_app
-from discreet.server.keys import KeyBook
+from discreet.server.auth.keys import KeyBook
+from discreet.server.http.http_app import create_app
 from tests.opening import begin_books, open_curator
 from tests.server.conftest import client_of
 

@@ -14,15 +14,15 @@ import pytest
 from discreet.curator import Asking
 from discreet.errors import TooLarge, TooMany
 from discreet.planning.answer_size import AnswerLimit
-from discreet.server import bytes_of
-from discreet.server.bytes_of import Form
-from discreet.server.door import Door
-from discreet.server.guard import Guard
-from discreet.server.hours import Hours
-from discreet.server.questions import Questions
-from discreet.server.shares import Shares
-from discreet.server.telemetry import Telemetry
-from discreet.server.writing import Writing
+from discreet.server.auth.rate_limit import Guard
+from discreet.server.http import serializers
+from discreet.server.http.access_log import Door
+from discreet.server.http.serializers import Form
+from discreet.server.http.streaming import Writing
+from discreet.server.http.telemetry import Telemetry
+from discreet.server.http.thread_pools import Shares
+from discreet.server.jobs.running_queries import Questions
+from discreet.server.jobs.time_budget import Hours
 from tests.server.conftest import Server
 from tests.server.test_door import LARGE, heads
 
@@ -77,7 +77,7 @@ def test_what_nobody_reads_is_given_back():
     assert not service.writing._sizes
 
 
-@pytest.mark.parametrize("kind", bytes_of.TABLES)
+@pytest.mark.parametrize("kind", serializers.TABLES)
 def test_writing_stops_where_an_answer_is_too_long(kind):
     """In the middle of a file: what is refused was never written."""
     service, tables = service_with(Writing(each=2**20)), []
@@ -87,7 +87,7 @@ def test_writing_stops_where_an_answer_is_too_long(kind):
             tables.append(pa.table({"number": np.random.default_rng(len(tables)).random(2**12)}))
             yield tables[-1]
 
-    form = Form(kind, lambda _, file: bytes_of.TABLES[kind](endless(), file), AnswerLimit(2**20))
+    form = Form(kind, lambda _, file: serializers.TABLES[kind](endless(), file), AnswerLimit(2**20))
     with pytest.raises(TooLarge, match="1 MiB"):
         form.prepare(None, service=service, analyst="alice")
     assert len(tables) < 100
@@ -95,7 +95,7 @@ def test_writing_stops_where_an_answer_is_too_long(kind):
 
 
 def test_who_reads_a_long_answer_too_slowly_is_hung_up_on(monkeypatch):
-    monkeypatch.setattr(bytes_of, "_GRACE", -100.0)
+    monkeypatch.setattr(serializers, "_GRACE", -100.0)
     service = service_with(Writing())
     with pytest.raises(TimeoutError):
         asyncio.run(sent(service, prepared(service, 2**20)))

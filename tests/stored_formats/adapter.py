@@ -46,7 +46,7 @@ from discreet.mechanisms import Adaptive, Gaussian
 from discreet.opening import open_curator, refresh
 from discreet.planning.query_planning import digest_of
 from discreet.results.answer import read_stored, stored_form
-from discreet.server.keys import KeyBook
+from discreet.server.auth.keys import KeyBook
 from discreet.sessions import Between
 from discreet.store import open_store
 from discreet.workloads import marginals

@@ -14,8 +14,8 @@ from discreet.catalog import load_catalog
 from discreet.cli.options import CATALOG, ConfigOption, JsonOption
 from discreet.cli.printing import print_json, say_done
 from discreet.ledger.accounts.declared_ledger import open_books
-from discreet.server.keys import KeyBook, key_facts
-from discreet.server.roles import ROLES
+from discreet.server.auth.keys import KeyBook, key_facts
+from discreet.server.auth.roles import ROLES
 
 RoleOption = Annotated[
     str, typer.Option("--role", help=f"One of: {', '.join(ROLES)}.", autocompletion=lambda: list(ROLES))

@@ -23,9 +23,9 @@ from discreet.local.collector.report_store import CollectorBooks
 from discreet.noise import RandomBits
 from discreet.opening import open_curator
 from discreet.samples import write_clinic
-from discreet.server.keys import KeyBook
-from discreet.server.limits import Limits
-from discreet.server.sessions import LINK_SECONDS, Sessions
+from discreet.server.auth.keys import KeyBook
+from discreet.server.auth.page_sessions import LINK_SECONDS, Sessions
+from discreet.server.http.server_limits import Limits
 from discreet.store.secret import needed_secret
 
 
@@ -76,9 +76,9 @@ def serve(
     demo: Annotated[bool, typer.Option("--demo", help="Serve a generated clinic, with a key for alice.")] = False,
 ) -> None:
     """Serve a catalog over HTTP: an API under /v1 and a page under /; or several, each under the name of its folder."""
-    from discreet.server.app import create_app  # noqa: PLC0415  heavy, and of no use to another command
-    from discreet.server.datasets import check_apart, check_other_books, prefix_of  # noqa: PLC0415
-    from discreet.server.running import bound, run  # noqa: PLC0415
+    from discreet.server.http.http_app import create_app  # noqa: PLC0415  heavy, and of no use to another command
+    from discreet.server.http.uvicorn_server import bound, run  # noqa: PLC0415
+    from discreet.server.routes.datasets import check_apart, check_other_books, prefix_of  # noqa: PLC0415
 
     limits = Limits(
         connections=connections,

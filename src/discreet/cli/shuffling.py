@@ -15,7 +15,7 @@ from discreet.errors import BadInput
 from discreet.local.device.client import shown, stated
 from discreet.local.shuffling.amplification import epsilon_after_shuffling
 from discreet.local.shuffling.shuffler import ShufflerBooks
-from discreet.server.limits import Limits
+from discreet.server.http.server_limits import Limits
 from discreet.store import open_store
 
 
@@ -38,8 +38,8 @@ def shuffle(
     ] = None,
 ) -> None:
     """Mix reports of devices before a collector sees them: batches without senders, numbers and order."""
-    from discreet.server.running import bound, run  # noqa: PLC0415  heavy, and of no use to another command
-    from discreet.server.shuffling import Courier, create_shuffler  # noqa: PLC0415
+    from discreet.server.http.uvicorn_server import bound, run  # noqa: PLC0415  heavy, and of no use to another command
+    from discreet.server.shuffler_app import Courier, create_shuffler  # noqa: PLC0415
 
     read_delta(delta)
     limits = Limits(proxies=tuple(proxy or ()))

@@ -10,7 +10,7 @@ from pydantic import Field, create_model
 
 from discreet.api.request_json import request_from_json
 from discreet.api.requests.base import HTTP, Param, Request, params
-from discreet.server.bodies import Parameter, Positive, WithoutNulls
+from discreet.server.schemas.query_bodies import Parameter, Positive, WithoutNulls
 
 AnyRequest = TypeVar("AnyRequest", bound=Request[Any, Any])
 

@@ -1,0 +1,1 @@
+"""Who may call which route: keys, roles, page sessions, rate limits."""

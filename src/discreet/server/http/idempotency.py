@@ -1,0 +1,62 @@
+"""From a request to its response: something that is paid for, under an Idempotency-Key, at once or told as it happens."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+from fastapi import Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import StreamingResponse
+from starlette.exceptions import HTTPException
+
+from discreet.curator import Asking
+from discreet.server.auth.service import holder_of, service_of
+from discreet.server.http.connections import connection_of
+from discreet.server.http.serializers import Form, Prepared
+from discreet.server.jobs.progress_stream import told_as_it_happens
+from discreet.server.jobs.running_queries import Answered
+from discreet.server.schemas.query_bodies import Askable
+
+_LONGEST_NAME = 200
+NAME = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "schema": {"type": "string", "maxLength": _LONGEST_NAME},
+}
+"""The header, as the API's document has it."""
+
+
+async def answered(request: Request, question: Askable[Answered], form: Form[Answered]) -> Response:
+    """The answer in the form that the request accepts; with `application/x-ndjson`, after a line for each step."""
+    service, holder, name = service_of(request), holder_of(request), _name_of(request)
+    service.writing.check_room(holder.name)
+
+    def asked(hear: Callable[[str], None]) -> Awaitable[Prepared]:
+        asking = Asking(hear, limit=form.limit)
+        prepare = partial(form.prepare, service=service, analyst=holder.name)
+        return service.questions.ask(question, holder=holder, name=name, asking=asking, then=prepare)
+
+    if "application/x-ndjson" in request.headers.get("accept", ""):
+        lines = told_as_it_happens(
+            asked,
+            hang_up=lambda: service.questions.take_back(holder, name),
+            written=lambda prepared: prepared.pieces(service),
+            on_refusal=partial(setattr, request.state, "code"),
+        )
+        return StreamingResponse(lines, media_type="application/x-ndjson")
+    prepared = await asked(lambda _: None)
+    if (connection := connection_of(request)) is not None and connection.is_gone:
+        prepared.file.close()
+        raise HTTPException(400)
+    return prepared.response(service)
+
+
+def _name_of(request: Request) -> str:
+    """What the request calls its question, so that it can be asked again or taken back; else a name that nobody knows."""
+    name = request.headers.get("idempotency-key") or os.urandom(16).hex()
+    if len(name) > _LONGEST_NAME:
+        raise RequestValidationError([])
+    return name

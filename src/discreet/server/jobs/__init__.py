@@ -1,0 +1,1 @@
+"""Work that outlives one request: running queries, the served curator, saved queries."""

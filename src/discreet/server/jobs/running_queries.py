@@ -1,0 +1,236 @@
+"""Questions on their way: let in, planned and read in threads of their own, taken back, and answered when their class ends."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Protocol, TypeVar
+
+from discreet.curator import Asking, Curator
+from discreet.engines import Places
+from discreet.errors import BadInput, QueryRefused, RequestConflict, TooMany
+from discreet.pipeline.pipeline import cancelled
+from discreet.planning.answer_size import AnswerLimit
+from discreet.results.answer import Answer
+from discreet.server.auth.rate_limit import Guard
+from discreet.server.auth.roles import Holder
+from discreet.server.jobs.current_curator import Current
+from discreet.server.jobs.time_budget import Hours
+from discreet.server.schemas.query_bodies import Askable, Explainable, Question
+
+
+class Stored(Protocol):
+    """What the books keep of an answer or a release."""
+
+    @property
+    def stored(self) -> bytes:
+        """Its bytes."""
+
+    @property
+    def replayed(self) -> bool:
+        """Whether it was free."""
+
+
+T = TypeVar("T")
+Answered = TypeVar("Answered", bound=Stored)
+_DESKS = 4
+"""Answers that are written at the same time, one of each who asks; one desk is for short ones."""
+_LONG = 2**18
+"""Stored bytes of an answer that is long."""
+_THREADS = 512
+"""Most of them wait for the end of a class; the curator has places for the few that plan or read."""
+
+
+@dataclass(slots=True, eq=False)
+class _Underway:
+    question: Askable[Any]
+    holder: Holder
+    name: str
+    asking: Asking
+    result: asyncio.Future[Any] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    """What whoever asks hears."""
+    is_gone: bool = False
+    curator: Curator | None = None
+    """The one that it is with, once it has begun."""
+
+    def ask(self, curator: Curator) -> Any:
+        """Ask one curator."""
+        self.curator = curator
+        return self.question.asked_of(curator, analyst=self.holder.asks_as, request_id=self.name, asking=self.asking)
+
+    def done(self, work: asyncio.Future[Any]) -> None:
+        """The work has ended, as it may."""
+        failure = None if work.cancelled() else work.exception()
+        if self.result.done():
+            return  # nobody is there to hear of it
+        if failure is not None:
+            self.result.set_exception(failure)
+        elif not work.cancelled():
+            self.result.set_result(work.result())
+
+    def take_back(self) -> None:
+        """Refuse at once; what is still at work then ends by itself."""
+        self.is_gone = True
+        self.asking.taken_back.set()  # one that has not begun finds out when it does
+        if self.curator is not None:
+            self.curator.take_back(self.asking)
+        if not self.result.done():
+            self.result.set_exception(cancelled())
+
+    def stop(self) -> None:
+        """The server stops: nobody may wait for the end of a class."""
+        self.asking.taken_back.set()
+        self.asking.stopped.set()
+        if self.curator is not None:
+            self.curator.stop(self.asking)
+
+
+class Questions:
+    """All questions of all analysts."""
+
+    def __init__(self, current: Current, *, guard: Guard, hours: Hours) -> None:
+        self._current, self._guard, self._hours = current, guard, hours
+        self._desks = Places(_DESKS, each=1, long=_DESKS - 1)
+        self._threads, self._at_work = ThreadPoolExecutor(_THREADS, thread_name_prefix="question"), 0
+        self._underway: dict[tuple[str, str], _Underway] = {}
+        self._abandoned: set[asyncio.Future[None]] = set()
+
+    def __len__(self) -> int:
+        return len(self._underway)
+
+    async def ask(
+        self, question: Askable[Answered], *, holder: Holder, name: str, asking: Asking, then: Callable[[Answered], T]
+    ) -> T:
+        """The answer at the end of its class, under the Idempotency-Key `name`; or, when it is taken back, a refusal at once.
+
+        `then` makes something of the answer, in the same thread.
+
+        Who takes a question back only stops waiting. Where it is paid for, it goes on as if nothing had happened: it is read, waits for the
+        end of its class, is stored, and counts among the analyst's questions at once until then.
+        """
+        with ExitStack() as limits:
+            limits.enter_context(self._guard.admit(holder.name))
+            visit = limits.enter_context(self._hours.visit(holder.name))
+            mine = _Underway(question, holder, name, replace(asking, leaving=visit.leaving, on_place=visit.begin))
+            work = self._work(partial(self._asked, mine, then))
+            work.add_done_callback(mine.done)
+            self._underway[holder.id, name] = mine
+            try:
+                return await mine.result
+            except asyncio.CancelledError:
+                mine.stop()
+                raise
+            finally:
+                if self._underway.get((holder.id, name)) is mine:
+                    del self._underway[holder.id, name]
+                if mine.is_gone:
+                    self._abandon(mine, work, limits.pop_all())
+
+    def _abandon(self, mine: _Underway, work: asyncio.Future[Any], limits: ExitStack) -> None:
+        """Keep what counts against an analyst until work that nobody waits for has ended."""
+
+        async def kept() -> None:
+            with limits:
+                try:
+                    await asyncio.wait({work})
+                except asyncio.CancelledError:
+                    mine.stop()
+                    raise
+
+        task = asyncio.ensure_future(kept())
+        self._abandoned.add(task)
+        task.add_done_callback(self._abandoned.discard)
+
+    async def explain(self, question: Explainable, *, holder: Holder, then: Callable[[Any], T]) -> T:
+        """What a question would read, measure and cost, on the same clock."""
+
+        def explained(curator: Curator) -> T:
+            return then(question.explained_by(curator, analyst=holder.asks_as))
+
+        with self._guard.admit(holder.name), self._hours.visit(holder.name):
+            return await self._work(explained)
+
+    async def recall(
+        self,
+        question: Question,
+        *,
+        holder: Holder,
+        paid_by: str | None,
+        limit: AnswerLimit | None,
+        then: Callable[[Answer], T],
+    ) -> T:
+        """What is stored for a question that `paid_by` has paid for, looked up for the holder; or a refusal where that is beyond the limit."""
+
+        def recalled(curator: Curator) -> Answer:
+            return curator.recall(question.sql, analyst=paid_by, turn=holder.name, limit=limit, **question.details)
+
+        return await self.look_up(recalled, holder=holder, then=then)
+
+    async def look_up(
+        self,
+        find: Callable[[Curator], Answered],
+        *,
+        holder: Holder,
+        then: Callable[[Answered], T],
+        is_long: bool = False,
+    ) -> T:
+        """What is stored already, looked up for the holder; `is_long` where making something of it takes long, however short it is."""
+
+        def looked_up(curator: Curator) -> T:
+            return self._written(find(curator), holder, then, is_long=is_long)
+
+        with self._guard.admit(holder.name), self._hours.visit(holder.name):
+            return await self._work(looked_up)
+
+    def take_back(self, holder: Holder, name: str) -> None:
+        """Take back a question of the holder's own, if there is one of that name."""
+        mine = self._underway.get((holder.id, name))
+        if mine is not None:
+            mine.take_back()
+
+    def _asked(self, mine: _Underway, then: Callable[[Any], T], curator: Curator) -> T:
+        try:
+            answer = mine.ask(curator)
+        except RequestConflict as conflict:
+            answer = self._asked_earlier(mine, conflict)
+        if mine.asking.taken_back.is_set():
+            raise cancelled()
+        return self._written(answer, mine.holder, then)
+
+    def _asked_earlier(self, mine: _Underway, conflict: RequestConflict) -> Any:
+        """What was paid for under this name while another catalog or data version was served: whoever asks again is owed that.
+
+        Nothing is charged here: the name was used, so a question is either the one that it was used for, or refused.
+        """
+        with self._current.held_earlier() as curators:
+            for curator in curators:
+                with suppress(RequestConflict, QueryRefused, BadInput):
+                    return mine.ask(curator)
+        raise conflict
+
+    def _written(self, answer: Answered, holder: Holder, then: Callable[[Answered], T], *, is_long: bool = False) -> T:
+        """What is made of an answer, in turn: a long one takes seconds and memory."""
+        is_long = is_long or len(answer.stored) > _LONG
+        with self._desks.held(holder.name, taken_back=threading.Event(), is_long=is_long):
+            return then(answer)
+
+    def _work(self, job: Callable[[Curator], T]) -> asyncio.Future[T]:
+        if self._at_work >= _THREADS:
+            raise TooMany("Too many questions are being asked.", next_step="Wait a little, and ask again.")
+        self._at_work += 1
+        work = asyncio.get_running_loop().run_in_executor(self._threads, self._with_curator, job)
+        work.add_done_callback(self._worked)
+        return work
+
+    def _with_curator(self, job: Callable[[Curator], T]) -> T:
+        """The current one, which stays open until the job ends."""
+        with self._current.held() as curator:
+            return job(curator)
+
+    def _worked(self, _: asyncio.Future[Any]) -> None:
+        self._at_work -= 1

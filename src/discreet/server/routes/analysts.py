@@ -1,0 +1,96 @@
+"""Routes for analysts: ask, explain, and look at the books and the catalog."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import JSONResponse
+
+from discreet.results.models import PAGE, facts_of
+from discreet.server.auth.service import holder_of, service_of
+from discreet.server.http.error_responses import RESPONSES
+from discreet.server.http.idempotency import NAME, answered
+from discreet.server.http.request_body import LimitedRequest
+from discreet.server.http.route_class import SharedRoute
+from discreet.server.http.serializers import form_of, recalled
+from discreet.server.http.thread_pools import in_thread
+from discreet.server.schemas.query_bodies import Asked, Question, in_document
+
+routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=SharedRoute)
+
+
+@routes.post("/ask", openapi_extra={**in_document(Asked), "parameters": [NAME]})
+async def ask(request: LimitedRequest) -> Response:
+    """Ask: pays, answers with intervals at `level`, and never pays twice for the same question.
+
+    With `Accept: application/x-ndjson` steps are told as they happen, a line each, the answer last; with
+    `application/vnd.apache.parquet`, `text/csv` or `application/vnd.discreet.records+json` the answer is a table for programs.
+    """
+    question, service = await request.read(Asked), service_of(request)
+    service.check_dataset(question.dataset)
+    form = form_of(request.headers.get("accept", ""), service, level=question.level)
+    return await answered(request, question, form)
+
+
+@routes.post("/recall", openapi_extra=in_document(Asked))
+async def recall(request: LimitedRequest) -> Response:
+    """The answer to a question that you have paid for, as it is stored: nothing is spent, and nothing written down."""
+    question, service, holder = await request.read(Asked), service_of(request), holder_of(request)
+    service.check_dataset(question.dataset)
+    accept = request.headers.get("accept", "")
+    return await recalled(question, service, holder=holder, paid_by=holder.asks_as, accept=accept)
+
+
+@routes.delete("/ask/{name}", status_code=204)
+async def take_back(name: str, request: Request) -> None:
+    """Take back a question of yours that is being read, by its Idempotency-Key. It costs its price all the same."""
+    service_of(request).questions.take_back(holder_of(request), name)
+
+
+@routes.post("/explain", openapi_extra=in_document(Question))
+async def explain(request: LimitedRequest) -> Response:
+    """What a question would read, measure and cost. Spends nothing."""
+    question = await request.read(Question)
+    service, holder = service_of(request), holder_of(request)
+    service.check_dataset(question.dataset)
+    return await service.questions.explain(question, holder=holder, then=_response)
+
+
+@routes.get("/budget")
+async def budget(request: LimitedRequest) -> Response:
+    """What is left of the dataset's account and of your own; of all for those who keep the books."""
+    service, holder = service_of(request), holder_of(request)
+
+    def looked() -> Response:
+        accounts = service.curator.budget(analyst=holder.sees)
+        return _response({"role": holder.role, "accounts": accounts})
+
+    with service.guard.admit(holder.name):
+        return await in_thread(service.shares.books, looked)
+
+
+@routes.get("/history")
+def past(request: Request, before: Annotated[int | None, Query(ge=0, le=2**62)] = None, limit: int = PAGE) -> Response:
+    """The questions that you asked, newest first; of everybody for the owner and auditors.
+
+    What came before them has the lowest `number` among them as its `before`.
+    """
+    holder = holder_of(request)
+    questions = service_of(request).curator.history(analyst=holder.sees, before=before, limit=limit)
+    return _response({"questions": questions})
+
+
+@routes.get("/catalog")
+def catalog(request: Request) -> Response:
+    """The public facts: tables, columns, bounds, values."""
+    return _response(service_of(request).curator.catalog())
+
+
+def _response(thing: Any) -> Response:
+    """Written where it is made: FastAPI would write it on the event loop, where all others wait for it."""
+    return JSONResponse(facts_of(thing))
+
+
+DIRECT = {"POST /v1/ask": ask, "POST /v1/explain": explain, "POST /v1/recall": recall, "GET /v1/budget": budget}
+"""What is asked for most; the gate calls it."""

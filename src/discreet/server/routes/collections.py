@@ -1,0 +1,272 @@
+"""Routes for collections: devices fetch a task and send reports without a key; estimates are for those who have one."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+from typing import Annotated, Any
+
+import numpy as np
+from fastapi import APIRouter, Query, Request, Response
+
+from discreet.errors import BadInput, BadTask, TruncatedReport
+from discreet.local.collector.collection_records import Record
+from discreet.local.collector.collector import Collector
+from discreet.local.collector.local_estimates import Estimate, MeanEstimate
+from discreet.local.collector.report_store import Received, Shuffled
+from discreet.local.collector.tickets import is_numbered
+from discreet.local.device.client import HEADER
+from discreet.local.protocols.draws import Draws
+from discreet.local.shuffling.amplification import epsilon_in_a_crowd
+from discreet.local.tasks.messages import LONGEST_MESSAGE
+from discreet.local.tasks.task import Task
+from discreet.local.tasks.task_rules import sound_task
+from discreet.server.auth.service import address_of, holder_of, service_of
+from discreet.server.http.error_responses import RESPONSES
+from discreet.server.http.request_body import LimitedRequest, read_json
+from discreet.server.http.route_class import SharedRoute
+from discreet.server.http.serializers import document
+from discreet.server.http.thread_pools import in_thread
+from discreet.server.schemas.query_bodies import NewTask, Rehearsal
+
+routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=SharedRoute)
+_CONFIDENCE = 0.95
+_MOST_MESSAGES = 1000
+_MOST_SHOWN = 100
+_BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
+            "application/json": {
+                "schema": {
+                    "type": "object",
+                    "required": ["messages"],
+                    "properties": {"messages": {"type": "array", "items": {"type": "string", "format": "byte"}}},
+                }
+            },
+        },
+    }
+}
+_BATCH = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
+_LARGEST_CROWD = 10**10
+_DELTA = 1e-6
+"""For what shuffled reports give away, where nobody asks for another; the answer says it."""
+
+
+@routes.get("/tasks")
+def list_tasks(request: Request) -> Response:
+    """What is being collected; public."""
+    records, _ = service_of(request).collections.records()
+    return document(request, {"tasks": [_about(record) for record in records]})
+
+
+@routes.get("/collections")
+def list_collections(request: Request) -> Response:
+    """The same for the owner, with the names of tasks that cannot be carried out and may be deleted."""
+    records, unsound = service_of(request).collections.records()
+    collections = [{**_about(record), "expires": record.expires} for record in records]
+    return document(request, {"collections": collections, "unsound": unsound})
+
+
+@routes.post("/tasks", status_code=201)
+def publish(body: NewTask, request: Request) -> dict[str, Any]:
+    """Begin a collection, for the owner: the specification as `Task.to_json` writes it, or in few words what it asks."""
+    spec = body.asks.spec if body.asks is not None else body.spec or {}
+    task, collections = sound_task(spec), service_of(request).collections
+    collections.publish(task, retention_days=body.retention_days)
+    return _about(collections.record(task.id))
+
+
+@routes.get("/tasks/{name}")
+def read_task(name: str, request: Request) -> Response:
+    """What a device needs; public. The id is the hash of the specification, which a device checks for itself."""
+    record = service_of(request).collections.record(name)
+    return document(request, {**_about(record), "spec": record.task.spec})
+
+
+@routes.put("/tasks/{name}/closed", status_code=204)
+def close(name: str, request: Request) -> None:
+    """Take no more reports; what was collected stays, until its days are over."""
+    service_of(request).collections.close_task(name)
+
+
+@routes.delete("/tasks/{name}", status_code=204)
+def delete(name: str, request: Request) -> None:
+    """Delete a task with all that was collected."""
+    service_of(request).collections.delete_task(name)
+
+
+@routes.post("/tasks/{name}/slots", status_code=201)
+def assign(name: str, request: Request) -> dict[str, str]:
+    """A ticket with a number for one device, where the task hands them out."""
+    collections = service_of(request).collections
+    task = collections.task(name)
+    if not is_numbered(task):
+        raise BadTask("Devices of this task draw their own numbers.", next_step="Report without one.")
+    return {"slot": collections.assign(task, place=address_of(request))}
+
+
+@routes.post("/tasks/{name}/reports", status_code=202, openapi_extra=_BODY)
+async def receive(name: str, request: LimitedRequest) -> dict[str, Any]:
+    """Messages from devices: one as bytes, or several as base64. On disk when acknowledged; sending again is safe.
+
+    A single message that is refused is an error by name; of several, each says what became of it.
+    """
+    service = service_of(request)
+    task = await in_thread(service.shares.public, service.collections.task, name)
+    body = await request.body_within(max(service.limits.body, _longest_of(task)))
+    return await in_thread(service.shares.public, _received, request, task, body)
+
+
+def _received(request: Request, task: Task, body: bytes) -> dict[str, Any]:
+    messages, is_single = messages_in(body, request.headers.get("content-type", ""))
+    done = service_of(request).collections.receive(task, messages, place=address_of(request))
+    return acknowledged(done, is_single=is_single)
+
+
+def acknowledged(done: Received, *, is_single: bool) -> dict[str, Any]:
+    """What became of messages; a single one that was refused is an error."""
+    if is_single and done.refusals[0] is not None:
+        raise done.refusals[0]
+    codes = [refusal and refusal.code for refusal in done.refusals]
+    return {"reports": done.reports, "refused": codes if any(codes) else []}
+
+
+@routes.post("/tasks/{name}/batches", status_code=202, openapi_extra=_BATCH)
+async def receive_batch(
+    name: str, request: LimitedRequest, *, crowd: Annotated[int, Query(ge=0, le=_LARGEST_CROWD)] = 0
+) -> dict[str, int]:
+    """Reports from the shuffler, in one message that names no sender; `crowd` is how many it has mixed them with, at least.
+
+    On disk when acknowledged. Messages of one shuffler are numbered, and one that comes again is refused as replayed.
+    """
+    service, body = service_of(request), await request.body_within(LONGEST_MESSAGE)
+    with service.guard.admit(holder_of(request).name):
+        task = await in_thread(service.shares.books, service.collections.task, name)
+        done = await in_thread(service.shares.books, service.collections.receive_batch, task, body, crowd=crowd)
+    if done.refusals[0] is not None:
+        raise done.refusals[0]
+    return {"reports": done.reports}
+
+
+def _longest_of(task: Task) -> int:
+    """Bytes that one device may send at once."""
+    bits = int(task.spec["caps"]["per_epoch"]) * task.randomizer.bits
+    return min(LONGEST_MESSAGE, HEADER + bits // 8 + 8)
+
+
+def messages_in(body: bytes, content_type: str) -> tuple[list[bytes], bool]:
+    """The messages in a body; and whether it is a single one, as bytes."""
+    if not content_type.startswith("application/json"):
+        return [body], True
+    try:
+        given = read_json(body)["messages"]
+        messages = [base64.b64decode(message, validate=True) for message in given]
+    except (ValueError, TypeError, KeyError, binascii.Error):
+        raise TruncatedReport("This is no list of messages.", next_step="Send base64 in `messages`.") from None
+    if not isinstance(given, list) or not 1 <= len(messages) <= _MOST_MESSAGES:
+        raise BadInput(f"Send 1 to {_MOST_MESSAGES} messages at once.", next_step="Send fewer.")
+    return messages, False
+
+
+@routes.get("/tasks/{name}/estimate")
+async def estimate(
+    name: str, request: Request, *, delta: Annotated[float, Query(gt=0, lt=1)] = _DELTA
+) -> dict[str, Any]:
+    """What the reports say so far, with intervals; `delta` is for what those that were shuffled give away."""
+    service, holder = service_of(request), holder_of(request)
+    with service.guard.admit(holder.name):
+        task = await in_thread(service.shares.books, service.collections.task, name)
+        collector = await in_thread(service.shares.books, service.collections.collector, task)
+        shuffled = await in_thread(service.shares.books, service.collections.shuffled, task)
+        facts = await in_thread(service.shares.books, _told, collector)
+        if shuffled.reports:
+            facts["shuffled"] = await in_thread(service.shares.books, _hidden, task, shuffled, delta)
+    return facts
+
+
+def _hidden(task: Task, shuffled: Shuffled, delta: float) -> dict[str, Any]:
+    """What one report in the smallest crowd gives away, if the shuffler is honest and so is everybody in the crowd."""
+    epsilon = epsilon_in_a_crowd(task, shuffled.least_crowd, delta)
+    return {"reports": shuffled.reports, "least_crowd": shuffled.least_crowd, "epsilon": epsilon, "delta": delta}
+
+
+@routes.post("/tasks/{name}/rehearsal")
+async def rehearse(name: str, body: Rehearsal, request: Request) -> dict[str, Any]:
+    """What this collection would show of a made-up crowd: its own randomizer and estimator. Nothing is kept.
+
+    `tally` is what an earlier rehearsal returned: more people join those.
+    """
+    service, holder = service_of(request), holder_of(request)
+    with service.guard.admit(holder.name):
+        task = await in_thread(service.shares.books, service.collections.task, name)
+        return await in_thread(service.shares.books, _rehearsed, task, body)
+
+
+def _rehearsed(task: Task, body: Rehearsal) -> dict[str, Any]:
+    size = len(task.values)
+    if task.kind != "frequency" or task.protocol.appends or not size or len(body.truth) != size:
+        raise BadTask("Only a task over a list of values can be rehearsed.", next_step="Give a count for each value.")
+    protocol = task.protocol
+    codes = np.repeat(np.arange(size), body.truth)
+    tally = protocol.tally(protocol.encode(_coded(task, codes), Draws(), slots=np.arange(codes.size)))
+    before = np.array(body.tally if body.tally is not None else np.zeros_like(tally), tally.dtype)
+    if before.shape != tally.shape:
+        raise BadInput("The tally is not of this task.", next_step="Send back what the last rehearsal returned.")
+    people = body.people_before + codes.size
+    collector = Collector.with_tally(task, protocol.merged(before, tally), reports=people)
+    return {**_told(collector), "tally": collector.tally.tolist()}
+
+
+def _coded(task: Task, numbers: Any) -> Any:
+    known = np.array([task.code_of(value) for value in task.values])
+    return known[numbers]
+
+
+def _about(record: Record) -> dict[str, Any]:
+    task = record.task
+    return {
+        "id": task.id,
+        "name": task.name,
+        "kind": task.kind,
+        "protocol": task.spec["protocol"],
+        "epsilon": task.epsilon,
+        "report_bits": task.randomizer.bits,
+        "caps": dict(task.spec["caps"]),
+        "lifetime_epsilon": task.lifetime_epsilon,
+        "state": record.state,
+    }
+
+
+def _told(collector: Collector) -> dict[str, Any]:
+    found = collector.estimate()
+    facts: dict[str, Any] = {
+        "reports": found.reports,
+        "confidence": _CONFIDENCE,
+        "refused": dict(collector.refused),
+        "one_fake_report": found.influence,
+    }
+    if isinstance(found, MeanEstimate):
+        low, high = found.interval(_CONFIDENCE)
+        return {**facts, "mean": found.raw, "low": low, "high": high, "standard_error": found.standard_error}
+    return {**facts, "estimates": _rows(found)}
+
+
+def _rows(found: Estimate) -> list[dict[str, Any]]:
+    """Every value of a short list, in its order; the most frequent of a long one, with intervals that hold together."""
+    if len(found.values) > _MOST_SHOWN:
+        best = found.top(_MOST_SHOWN, _CONFIDENCE)
+        return [{"value": f.value, "estimate": f.estimate, "low": f.low, "high": f.high} for f in best]
+    ends = found.interval(_CONFIDENCE)
+    return [
+        {"value": value, "estimate": count, "low": ends[value][0], "high": ends[value][1]}
+        for value, count in found.raw.items()
+        if math.isfinite(count)
+    ]

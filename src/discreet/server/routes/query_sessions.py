@@ -1,0 +1,47 @@
+"""Routes for sessions: open one, and ask many questions in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Response
+from fastapi.responses import JSONResponse
+
+from discreet.results.models import facts_of
+from discreet.server.auth.service import holder_of, service_of
+from discreet.server.http.error_responses import RESPONSES
+from discreet.server.http.idempotency import NAME, answered
+from discreet.server.http.request_body import LimitedRequest
+from discreet.server.http.route_class import SharedRoute
+from discreet.server.http.serializers import JSON, Form
+from discreet.server.http.streaming import WaitingAnswer
+from discreet.server.schemas.query_bodies import in_document
+from discreet.server.schemas.session_bodies import NewSession, Questions
+
+routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=SharedRoute)
+
+
+@routes.post("/sessions", openapi_extra={**in_document(NewSession), "parameters": [NAME]})
+async def open_session(request: LimitedRequest) -> Response:
+    """Open a session: pays once for all its questions. The same words find it again, and it goes on. With `dry`, say what it would cost and promise."""
+    wanted = await request.read(NewSession)
+    service, holder = service_of(request), holder_of(request)
+    service.check_dataset(wanted.dataset)
+    if wanted.dry:
+        return await service.questions.explain(wanted, holder=holder, then=lambda plan: JSONResponse(facts_of(plan)))
+    return await answered(request, wanted, _FORM)
+
+
+@routes.post("/sessions/{name}/answers", openapi_extra={**in_document(Questions), "parameters": [NAME]})
+async def answer(name: str, request: LimitedRequest) -> Response:
+    """Answer questions in a session of yours, stored together. Free: it is paid for."""
+    questions = await request.read(Questions)
+    service_of(request).check_dataset(questions.dataset)
+    return await answered(request, questions.of(name), _FORM)
+
+
+def _written(said: Any, file: WaitingAnswer) -> None:
+    file.write(said.stored)
+
+
+_FORM = Form(JSON, _written)

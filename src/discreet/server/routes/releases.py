@@ -1,0 +1,176 @@
+"""Routes for runs over people's rows: have synthetic data, tables, models and evaluations made, look them up, and draw rows."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import JSONResponse
+
+from discreet.core.number_format import CONFIDENCE
+from discreet.errors import BadInput, TooLarge
+from discreet.measurement.release_files import MEDIA_TYPE
+from discreet.measurement.run_release import RunRelease
+from discreet.results.models import facts_of
+from discreet.server.auth.service import holder_of, service_of
+from discreet.server.http.error_responses import RESPONSES
+from discreet.server.http.idempotency import NAME, answered
+from discreet.server.http.request_body import LimitedRequest
+from discreet.server.http.route_class import SharedRoute
+from discreet.server.http.serializers import CSV, JSON, PARQUET, TABLES, Form, document, sent, written_as
+from discreet.server.http.streaming import WaitingAnswer
+from discreet.server.jobs.recent_releases import RecentReleases
+from discreet.server.schemas.learning_bodies import Evaluating, Learning
+from discreet.server.schemas.query_bodies import in_document
+from discreet.server.schemas.run_bodies import Synthesis, Tabulation
+from discreet.synthetic.quality.quality_report import html_report, summary
+from discreet.synthetic.synthetic_release import SyntheticRelease
+
+HTML = "text/html"
+routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=SharedRoute)
+MOST_ROWS = 1_000_000
+MOST_VALUES = 40_000_000
+"""Of one table of rows, in all columns: it is made at one go, so that rows share out what the model expects of them."""
+
+
+@routes.post("/synthesize", openapi_extra={**in_document(Synthesis), "parameters": [NAME]})
+async def synthesize(request: LimitedRequest) -> Response:
+    """Make synthetic data of people's rows: pays once, goes on where a crash left it. With `dry`, say what it would cost.
+
+    With `Accept: application/x-ndjson` steps are told as they happen, a line each, what was made last; with
+    `application/vnd.discreet.release` it is the release itself, as a client keeps it.
+    """
+    return await _run(request, await request.read(Synthesis))
+
+
+@routes.post("/tabulate", openapi_extra={**in_document(Tabulation), "parameters": [NAME]})
+async def tabulate(request: LimitedRequest) -> Response:
+    """Answer many queries about people's rows together: pays once, goes on where a crash left it. With `dry`, say how exact it would be and what
+    it would cost.
+
+    Told and sent as what `/v1/synthesize` makes.
+    """
+    return await _run(request, await request.read(Tabulation))
+
+
+@routes.post("/learn", openapi_extra={**in_document(Learning), "parameters": [NAME]})
+async def learn(request: LimitedRequest) -> Response:
+    """Learn a model of people's rows: pays once before the first look, goes on where a crash left it. With `dry`, say what it would look at, how
+    exactly, and what it would cost.
+
+    Told and sent as what `/v1/synthesize` makes; nothing is told of its passes while they run.
+    """
+    return await _run(request, await request.read(Learning))
+
+
+@routes.post("/evaluate", openapi_extra={**in_document(Evaluating), "parameters": [NAME]})
+async def evaluate(request: LimitedRequest) -> Response:
+    """Count how often what a model decides is right about people's rows: pays once. With `dry`, say how exactly, and what it would cost.
+
+    Told and sent as what `/v1/synthesize` makes.
+    """
+    return await _run(request, await request.read(Evaluating))
+
+
+async def _run(request: Request, wanted: Synthesis | Tabulation | Learning | Evaluating) -> Response:
+    service, holder = service_of(request), holder_of(request)
+    service.check_dataset(wanted.dataset)
+    if wanted.dry:
+        return await service.questions.explain(wanted, holder=holder, then=lambda plan: JSONResponse(facts_of(plan)))
+    return await answered(request, wanted, _form_of(request))
+
+
+@routes.get("/releases")
+def list_releases(request: Request) -> Response:
+    """The names of releases that you have paid for; all of them for the owner."""
+    return JSONResponse({"releases": service_of(request).curator.releases(analyst=holder_of(request).asks_as)})
+
+
+@routes.get("/releases/{name}")
+async def find_release(name: str, request: Request) -> Response:
+    """What a release of yours was made of; with `Accept: application/vnd.discreet.release`, the release itself."""
+    return await _looked_up(name, request, _form_of(request))
+
+
+@routes.get("/releases/{name}/rows")
+async def draw_rows(
+    name: str, request: Request, count: Annotated[int | None, Query(ge=0, le=MOST_ROWS)] = None
+) -> Response:
+    """Synthetic rows as CSV, or as Parquet where that is accepted: `count` of them, or about as many as there are of people, at most 1,000,000."""
+    kind = PARQUET if PARQUET in request.headers.get("accept", "") else CSV
+    write = partial(_rows, kind=kind, count=count, recent=service_of(request).recent)
+    return await _looked_up(name, request, Form(kind, write), is_long=True)
+
+
+@routes.get("/releases/{name}/report")
+async def tell_quality(
+    name: str, request: Request, level: Annotated[float, Query(gt=0, lt=1)] = CONFIDENCE
+) -> Response:
+    """How good synthetic data is: every column's counts with a bound, and a bound for every pair of columns; as a page with `Accept: text/html`."""
+    is_page = HTML in request.headers.get("accept", "")
+    write = partial(_quality, level=level, is_page=is_page, recent=service_of(request).recent)
+    return await _looked_up(name, request, Form(HTML if is_page else JSON, write), is_long=True)
+
+
+@routes.put("/releases/{name}/published", status_code=204)
+def publish(name: str, request: Request, analyst: str | None = None) -> None:
+    """Show a release to all from now on, on the card too; with `analyst`, the one that they gave this name. It cannot be taken back."""
+    service_of(request).curator.ledger.publish(name, analyst=analyst, by=holder_of(request).id)
+
+
+@routes.get("/published/{name}")
+def find_published(name: str, request: Request) -> Response:
+    """A release that the owner has published, for everybody: what it was made of; with `Accept: application/vnd.discreet.release`, the release itself."""
+    release = RunRelease.of_its_kind(service_of(request).curator.ledger.published_answer(name), name=name)
+    if MEDIA_TYPE in request.headers.get("accept", ""):
+        return sent(request, MEDIA_TYPE, [release.as_bytes()])
+    return document(request, release.facts)
+
+
+async def _looked_up(name: str, request: Request, form: Form[RunRelease], *, is_long: bool = False) -> Response:
+    """A release by its name; free. To make rows a model is fitted, which takes seconds: each analyst has one place for that."""
+    service, holder = service_of(request), holder_of(request)
+    service.writing.check_room(holder.name)
+    prepared = await service.questions.look_up(
+        lambda curator: curator.release(name, analyst=holder.asks_as),
+        holder=holder,
+        then=partial(form.prepare, service=service, analyst=holder.name),
+        is_long=is_long,
+    )
+    return prepared.response(service)
+
+
+def _form_of(request: Request) -> Form[Any]:
+    if MEDIA_TYPE in request.headers.get("accept", ""):
+        return Form(MEDIA_TYPE, _release)
+    return Form(JSON, _facts)
+
+
+def _facts(release: RunRelease, file: WaitingAnswer) -> None:
+    file.write(written_as(release.details).encode())
+
+
+def _release(release: RunRelease, file: WaitingAnswer) -> None:
+    file.write(release.as_bytes())
+
+
+def _rows(release: RunRelease, file: WaitingAnswer, *, kind: str, count: int | None, recent: RecentReleases) -> None:
+    fitted = _fitted(release, recent)
+    most = min(MOST_ROWS, MOST_VALUES // len(fitted.domain.columns))
+    wanted = min(most, max(0, round(fitted.total))) if count is None else count
+    if wanted > most:
+        raise TooLarge(f"A release of so many columns has at most {most:,} rows here.", next_step=f"Ask for {most:,}.")
+    TABLES[kind](iter([fitted.sample(wanted)]), file)
+
+
+def _quality(release: RunRelease, file: WaitingAnswer, *, level: float, is_page: bool, recent: RecentReleases) -> None:
+    fitted = _fitted(release, recent)
+    file.write((html_report(fitted, level) if is_page else written_as(summary(fitted, level))).encode())
+
+
+def _fitted(release: RunRelease, recent: RecentReleases) -> SyntheticRelease:
+    """The release with a model that may be there already."""
+    if not isinstance(release, SyntheticRelease):
+        raise BadInput("This release has no synthetic rows.", next_step="Take it as application/vnd.discreet.release.")
+    return recent.the_same_as(release)
