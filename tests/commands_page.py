@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from discreet.cli.app import COMMANDS, GROUPS
-from discreet.cli.exit_codes import ExitCode
+from discreet.cli.terminal.exit_codes import ExitCode
 
 PAGE = Path(__file__).parent.parent / "docs" / "reference" / "cli.md"
 

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from discreet.catalog import load_catalog
-from discreet.cli.exit_codes import ExitCode, exit_code
+from discreet.cli.terminal.exit_codes import ExitCode, exit_code
 from discreet.curator import Curator
 from discreet.errors import DiscreetError
 from discreet.opening import open_curator

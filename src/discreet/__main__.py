@@ -4,8 +4,8 @@ import logging
 import sys
 
 from discreet.cli.app import command
-from discreet.cli.exit_codes import ExitCode, exit_code
-from discreet.cli.printing import INDENT, fill, print_json, width_of
+from discreet.cli.terminal.exit_codes import ExitCode, exit_code
+from discreet.cli.terminal.printing import INDENT, fill, print_json, width_of
 from discreet.errors import BadInput, DiscreetError, QueryRefused
 
 

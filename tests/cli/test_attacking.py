@@ -83,7 +83,7 @@ def test_some_attacks_as_a_page_and_as_a_table_in_a_page(discreet, tmp_path):
 
 
 def test_a_verdict_needs_more_than_bad_luck():
-    from discreet.cli.attacking import _verdict
+    from discreet.cli.demonstration.attack import _verdict
     from tests.attacks.test_core import result
 
     def said(right, bound):
@@ -94,13 +94,13 @@ def test_a_verdict_needs_more_than_bad_luck():
 
 
 def test_a_guarantee_that_is_violated_is_an_exit_code_of_its_own(monkeypatch):
-    from discreet.cli import attacking
+    from discreet.cli.demonstration import attack
     from tests.attacks.test_core import result
 
     for right, code in ((55, 0), (63, 0), (80, 6)):
         played = result([1.0] * right + [0.0] * (100 - right), 0.5)
-        monkeypatch.setattr(attacking, "run", lambda *_, played=played, **__: played)
-        monkeypatch.setattr(attacking, "run_all", lambda *_, played=played, **__: [played])
+        monkeypatch.setattr(attack, "run", lambda *_, played=played, **__: played)
+        monkeypatch.setattr(attack, "run_all", lambda *_, played=played, **__: [played])
         for arguments in (["run", "differencing"], ["run", "differencing", "--json"], ["all"], ["all", "--json"]):
             run("attack", *arguments, code=code)
 

@@ -11,8 +11,8 @@ import sys
 import pytest
 
 from discreet.cli.app import COMMANDS, GROUPS
-from discreet.cli.exit_codes import ExitCode
-from discreet.cli.helping import meanings
+from discreet.cli.terminal.exit_codes import ExitCode
+from discreet.cli.terminal.help_texts import meanings
 from tests import commands
 from tests.commands import run, run_apart
 from tests.commands_page import PAGE, examples, page_with_commands

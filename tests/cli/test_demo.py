@@ -4,8 +4,9 @@ from unittest import mock
 import pytest
 
 import discreet
-from discreet.cli import demo, story
-from discreet.cli.tables import open_screen
+from discreet.cli.demonstration import demo
+from discreet.cli.demonstration import demo_story as story
+from discreet.cli.terminal.terminal_tables import open_screen
 from tests.commands import run
 
 pytestmark = pytest.mark.slow

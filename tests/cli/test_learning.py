@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from discreet.cli.exit_codes import ExitCode
+from discreet.cli.terminal.exit_codes import ExitCode
 from tests.cli.test_synthesizing import spent
 from tests.synthetic.dying import prepared
 

@@ -7,8 +7,8 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.cli.exit_codes import ExitCode
-from discreet.cli.runs import looking_on
+from discreet.cli.terminal.exit_codes import ExitCode
+from discreet.cli.terminal.run_commands import looking_on
 from discreet.curator import Asking
 from discreet.opening import open_curator
 from tests.synthetic.dying import prepared

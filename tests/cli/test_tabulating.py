@@ -5,7 +5,7 @@ import json
 import pyarrow.csv as pa_csv
 import pytest
 
-from discreet.cli.exit_codes import ExitCode
+from discreet.cli.terminal.exit_codes import ExitCode
 from discreet.core.number_format import figure, plus_minus
 from tests.cli.test_synthesizing import spent
 from tests.synthetic.dying import prepared

@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from discreet.catalog import load_catalog
-from discreet.cli.options import CATALOG, ConfigOption, JsonOption
-from discreet.cli.printing import print_json, say_done
+from discreet.cli.terminal.options import CATALOG, ConfigOption, JsonOption
+from discreet.cli.terminal.printing import print_json, say_done
 from discreet.local.collector.report_store import CollectorBooks
 
 Name = Annotated[str, typer.Argument(help="The task's name, or its id.")]

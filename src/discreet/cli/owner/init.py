@@ -13,7 +13,7 @@ from discreet.catalog import Catalog, anchor_beside, parse_catalog
 from discreet.catalog.catalog_draft import LEDGER, write_draft
 from discreet.catalog.catalog_warnings import warnings_of
 from discreet.catalog.metadata_import import import_catalog
-from discreet.cli.interview import DELTA, Flags, Interview
+from discreet.cli.owner.interview import DELTA, Flags, Interview
 from discreet.engines import look_at
 from discreet.errors import BadInput
 from discreet.ledger import Ledger

@@ -5,8 +5,8 @@ from __future__ import annotations
 from rich.table import Table
 from rich.text import Text
 
-from discreet.cli.story import tell_story
-from discreet.cli.tables import labelled, open_screen
+from discreet.cli.demonstration.demo_story import tell_story
+from discreet.cli.terminal.terminal_tables import labelled, open_screen
 from discreet.core.loss import Loss
 from discreet.mechanisms import Laplace
 from discreet.noise import RandomBits

@@ -10,13 +10,13 @@ from typing import Annotated, Any
 import pyarrow as pa
 import typer
 
-from discreet.cli import runs
-from discreet.cli.answers import show_rows
-from discreet.cli.options import CATALOG, AnalystOption, ConfigOption, JsonOption
-from discreet.cli.printing import print_json
-from discreet.cli.progress import tell_reading
-from discreet.cli.synthesizing import columns_in
-from discreet.cli.tables import indented, open_screen
+from discreet.cli.analyst.synth import columns_in
+from discreet.cli.terminal import run_commands
+from discreet.cli.terminal.answer_text import show_rows
+from discreet.cli.terminal.options import CATALOG, AnalystOption, ConfigOption, JsonOption
+from discreet.cli.terminal.printing import print_json
+from discreet.cli.terminal.read_progress import tell_reading
+from discreet.cli.terminal.terminal_tables import indented, open_screen
 from discreet.core.number_format import amount, plus_minus
 from discreet.curator import Asking
 from discreet.errors import BadInput
@@ -43,37 +43,37 @@ _MOST_LINES = 36
 
 
 def tabulate(
-    source: runs.Source,
+    source: run_commands.Source,
     *,
     marginals_of: Marginals = None,
     table: Points = None,
     ranges_of: Ranges = None,
     thresholds_of: Thresholds = None,
     tree: Tree = None,
-    epsilon: runs.Epsilon = None,
-    delta: runs.Delta = None,
-    rho: runs.Rho = None,
-    bins: runs.Bins = None,
-    reuse: runs.Reuse = False,
-    name: runs.Name = None,
+    epsilon: run_commands.Epsilon = None,
+    delta: run_commands.Delta = None,
+    rho: run_commands.Rho = None,
+    bins: run_commands.Bins = None,
+    reuse: run_commands.Reuse = False,
+    name: run_commands.Name = None,
     out: Out = None,
-    dry_run: runs.DryRun = False,
+    dry_run: run_commands.DryRun = False,
     analyst: AnalystOption = None,
     config: ConfigOption = CATALOG,
     as_json: JsonOption = False,
 ) -> None:
     """Count many things at once, so that all agree: pays once, goes on where a crash left it, and is free when it is asked for again."""
-    runs.check_file(out, option="--out", kinds=KINDS)
+    run_commands.check_file(out, option="--out", kinds=KINDS)
     workload = _workload(marginals_of, table or [], ranges_of or [], thresholds_of or [])
     if workload is None and tree is None:
         raise BadInput("There is nothing to count.", next_step="Give --marginals 2, --table ward,age or --tree geo.")
     price = {"epsilon": epsilon, "delta": delta, "rho": rho, "name": name, "analyst": analyst}
-    details: dict[str, Any] = {**price, "tree": tree, "bins": runs.counts_by_column(bins), "reuse": reuse}
+    details: dict[str, Any] = {**price, "tree": tree, "bins": run_commands.counts_by_column(bins), "reuse": reuse}
     with open_curator(config, tell=tell_reading) as curator:
         if dry_run:
             _show(curator.plan_tables(source, workload, **details), as_json=as_json)
             return
-        with runs.looking_on() as on_look:
+        with run_commands.looking_on() as on_look:
             release = curator.tabulate(source, workload, asking=Asking(on_look=on_look), **details)
     rows = release.to_arrow()
     if out is not None:
@@ -81,7 +81,9 @@ def tabulate(
     if as_json:
         print_json({**release.facts, "replayed": release.replayed, "out": out and str(out), "rows": rows.to_pylist()})
         return
-    runs.tell_made(release, f"{rows.num_rows:,} counts by {release.facts['strategy']}, each {_widest(rows)} or less")
+    run_commands.tell_made(
+        release, f"{rows.num_rows:,} counts by {release.facts['strategy']}, each {_widest(rows)} or less"
+    )
     _show_counts(rows, is_written=out is not None)
     if out is not None:
         typer.echo(f"wrote {out}: {rows.num_rows:,} counts")
@@ -104,7 +106,7 @@ def _show(plan: TablesPlan, *, as_json: bool) -> None:
     if len(plan.tables) > _SHOWN:
         widths.append(f"and {len(plan.tables) - _SHOWN:,} more")
     typical = f"{plan.strategy}: a typical count is off by {amount(plan.typical_error)}"
-    runs.show_plan(plan, {"measured": [typical], "95 %": widths})
+    run_commands.show_plan(plan, {"measured": [typical], "95 %": widths})
 
 
 def _show_counts(rows: pa.Table, *, is_written: bool) -> None:

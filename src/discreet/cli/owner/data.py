@@ -14,10 +14,10 @@ from discreet.answering.estimate import to_be_bounded
 from discreet.catalog import load_catalog
 from discreet.catalog.catalog_editing import in_folder, number, with_bounds
 from discreet.catalog.public_view import facts_of
-from discreet.cli import books
-from discreet.cli.options import CATALOG, AnalystOption, ConfigOption, JsonOption
-from discreet.cli.printing import say_done
-from discreet.cli.progress import tell_reading
+from discreet.cli.owner import ledger_command
+from discreet.cli.terminal.options import CATALOG, AnalystOption, ConfigOption, JsonOption
+from discreet.cli.terminal.printing import say_done
+from discreet.cli.terminal.read_progress import tell_reading
 from discreet.core.number_format import amount
 from discreet.errors import BadInput, DiscreetError
 from discreet.ledger.accounts.declared_ledger import begin_books
@@ -76,7 +76,7 @@ def refresh_data(
     as_json: JsonOption = False,
 ) -> None:
     """Read a source that changed anew, for the owner: a new data version begins, and budgets stay as they are."""
-    with closing(books.place_of(None, config).open()) as ledger:
+    with closing(ledger_command.place_of(None, config).open()) as ledger:
         before = ledger.data_version()
     version = refresh(config, anyway=anyway, tell=tell_reading)
     changed = version != before

@@ -12,8 +12,8 @@ from typing import Annotated, Any
 import httpx
 import typer
 
-from discreet.cli.options import JsonOption
-from discreet.cli.printing import print_json, say_done
+from discreet.cli.terminal.options import JsonOption
+from discreet.cli.terminal.printing import print_json, say_done
 from discreet.errors import BadInput, BadTask, ReportRefused
 from discreet.local import Client, ClientRefused, Task
 from discreet.local.device.client import BUDGET, HEADER, shown, stated

@@ -8,9 +8,9 @@ import typer
 from rich.console import Console
 
 from discreet.accounting.lower_bounds import Limit, limits
-from discreet.cli.options import JsonOption
-from discreet.cli.printing import print_json
-from discreet.cli.tables import indented, open_screen
+from discreet.cli.terminal.options import JsonOption
+from discreet.cli.terminal.printing import print_json
+from discreet.cli.terminal.terminal_tables import indented, open_screen
 from discreet.core.number_format import CONFIDENCE, amount
 
 

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.options import JsonOption
-from discreet.cli.printing import INDENT, fill, print_json
+from discreet.cli.terminal.options import JsonOption
+from discreet.cli.terminal.printing import INDENT, fill, print_json
 from discreet.errors import BadInput
 
 _LIST_WIDTH = 79

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.devices import read_task
-from discreet.cli.serving import say_listening
+from discreet.cli.collect.device_commands import read_task
+from discreet.cli.owner.serve import say_listening
 from discreet.core.exact import read_delta
 from discreet.errors import BadInput
 from discreet.local.device.client import shown, stated

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli import runs
-from discreet.cli.options import CATALOG, AnalystOption, ConfigOption, JsonOption
-from discreet.cli.printing import print_json
-from discreet.cli.progress import tell_reading
+from discreet.cli.terminal import run_commands
+from discreet.cli.terminal.options import CATALOG, AnalystOption, ConfigOption, JsonOption
+from discreet.cli.terminal.printing import print_json
+from discreet.cli.terminal.read_progress import tell_reading
 from discreet.core.number_format import CONFIDENCE, amount, plus_minus, share
 from discreet.curator import Asking, Curator
 from discreet.errors import BadInput
@@ -49,21 +49,21 @@ Rows = Annotated[int | None, typer.Option("-n", min=0, help="How many rows; abou
 
 
 def synth(
-    source: runs.Source,
+    source: run_commands.Source,
     *,
-    epsilon: runs.Epsilon = None,
-    delta: runs.Delta = None,
-    rho: runs.Rho = None,
+    epsilon: run_commands.Epsilon = None,
+    delta: run_commands.Delta = None,
+    rho: run_commands.Rho = None,
     workload: Workload = None,
     method: Method = "aim",
-    bins: runs.Bins = None,
+    bins: run_commands.Bins = None,
     discover: Discover = None,
-    reuse: runs.Reuse = False,
-    name: runs.Name = None,
+    reuse: run_commands.Reuse = False,
+    name: run_commands.Name = None,
     out: Out = None,
     rows: Rows = None,
     report: Report = None,
-    dry_run: runs.DryRun = False,
+    dry_run: run_commands.DryRun = False,
     rows_about: RowsAbout = None,
     analyst: AnalystOption = None,
     config: ConfigOption = CATALOG,
@@ -72,11 +72,11 @@ def synth(
     """Make synthetic rows: pays once, goes on where a crash left it, and is free when it is asked for again."""
     if rows_about is not None and not dry_run:
         raise BadInput("--rows-about is assumed before anything is made.", next_step="Give --dry-run, too.")
-    runs.check_file(out, option="--out", kinds=KINDS)
-    runs.check_file(report, option="--report", kinds=("html",))
+    run_commands.check_file(out, option="--out", kinds=KINDS)
+    run_commands.check_file(report, option="--report", kinds=("html",))
     price = {"epsilon": epsilon, "delta": delta, "rho": rho, "name": name, "analyst": analyst}
     details: dict[str, Any] = {**price, "workload": _tables(workload), "method": method, "reuse": reuse}
-    details |= {"bins": runs.counts_by_column(bins), "discover": runs.prices_by_column(discover)}
+    details |= {"bins": run_commands.counts_by_column(bins), "discover": run_commands.prices_by_column(discover)}
     with open_curator(config, tell=tell_reading) as curator:
         if not dry_run:
             _make(curator, source, details, _Files(out, rows, report), as_json=as_json)
@@ -86,7 +86,7 @@ def synth(
         print_json(asdict(plan))
     else:
         exactness = [] if plan.predicted is None else _exactness(plan.predicted, is_said=rows_about is not None)
-        runs.show_plan(plan, {"tables": [f"{plan.tables:,} shall be good"], "exactness": exactness})
+        run_commands.show_plan(plan, {"tables": [f"{plan.tables:,} shall be good"], "exactness": exactness})
 
 
 def _exactness(predicted: Predicted, *, is_said: bool) -> list[str]:
@@ -121,7 +121,7 @@ class _Files:
 
 def _make(curator: Curator, source: str, details: dict[str, Any], files: _Files, *, as_json: bool) -> None:
     """Pay, make, write what is wanted, and say so."""
-    with runs.looking_on() as on_look:
+    with run_commands.looking_on() as on_look:
         release = curator.synthesize(source, asking=Asking(on_look=on_look), **details)
     count, out = max(0, round(release.total)) if files.rows is None else files.rows, files.out
     if out is not None:
@@ -134,7 +134,7 @@ def _make(curator: Curator, source: str, details: dict[str, Any], files: _Files,
         print_json({**release.facts, "total": release.total, "replayed": release.replayed, **written})
         return
     looks = release.facts["looks"]
-    runs.tell_made(release, f"{release.method}, {looks} looks, about {amount(release.total)} rows that count")
+    run_commands.tell_made(release, f"{release.method}, {looks} looks, about {amount(release.total)} rows that count")
     if out is not None:
         typer.echo(f"wrote {out}: {count:,} rows of nobody")
     if files.report is not None:

@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from discreet.cli.answers import show_answer, show_table
-from discreet.cli.budget import show_bill
+from discreet.cli.analyst.budget import show_bill
+from discreet.cli.terminal.answer_text import show_answer, show_table
 from discreet.core.loss import Loss
 from discreet.curator import Curator
 from discreet.errors import BudgetExceeded, DiscreetError, QueryRefused

@@ -11,8 +11,8 @@ import typer
 
 from discreet.accounting import open_filter
 from discreet.catalog import load_catalog
-from discreet.cli.options import CATALOG, ConfigOption, JsonOption
-from discreet.cli.printing import print_json, say_done
+from discreet.cli.terminal.options import CATALOG, ConfigOption, JsonOption
+from discreet.cli.terminal.printing import print_json, say_done
 from discreet.ledger.accounts.declared_ledger import open_books
 from discreet.server.auth.keys import KeyBook, key_facts
 from discreet.server.auth.roles import ROLES

@@ -12,10 +12,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from discreet.cli.books import place_of
-from discreet.cli.options import CATALOG, AnalystOption, ConfigOption, JsonOption, LedgerOption
-from discreet.cli.printing import print_json
-from discreet.cli.tables import add_row, bar, indented, open_screen, plain_table, printable
+from discreet.cli.owner.ledger_command import place_of
+from discreet.cli.terminal.options import CATALOG, AnalystOption, ConfigOption, JsonOption, LedgerOption
+from discreet.cli.terminal.printing import print_json
+from discreet.cli.terminal.terminal_tables import add_row, bar, indented, open_screen, plain_table, printable
 from discreet.core.number_format import amount
 from discreet.ledger.accounts.totals import Asked
 from discreet.results.ledger_views import asked, balances, history

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.books import place_of
-from discreet.cli.options import CATALOG, AnalystOption, ConfigOption, JsonOption, LedgerOption
-from discreet.cli.printing import print_json
-from discreet.cli.tables import add_row, open_screen, plain_table
+from discreet.cli.owner.ledger_command import place_of
+from discreet.cli.terminal.options import CATALOG, AnalystOption, ConfigOption, JsonOption, LedgerOption
+from discreet.cli.terminal.printing import print_json
+from discreet.cli.terminal.terminal_tables import add_row, open_screen, plain_table
 from discreet.errors import NotAnswered
 from discreet.ledger import Ledger
 from discreet.ledger.charges.release_names import Listed

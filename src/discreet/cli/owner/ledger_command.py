@@ -15,10 +15,10 @@ from rich.table import Table
 from discreet.accounting import open_filter
 from discreet.accounting.periods import Period
 from discreet.catalog import anchor_beside, load_catalog
-from discreet.cli.exit_codes import ExitCode
-from discreet.cli.options import CATALOG, ConfigOption, JsonOption, LedgerOption
-from discreet.cli.printing import print_json, say_done
-from discreet.cli.tables import add_row, open_screen, plain_table
+from discreet.cli.terminal.exit_codes import ExitCode
+from discreet.cli.terminal.options import CATALOG, ConfigOption, JsonOption, LedgerOption
+from discreet.cli.terminal.printing import print_json, say_done
+from discreet.cli.terminal.terminal_tables import add_row, open_screen, plain_table
 from discreet.core.number_format import amount
 from discreet.errors import BadInput
 from discreet.ledger import Anchor, Entry, Ledger, Verification, verify

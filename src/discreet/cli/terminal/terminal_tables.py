@@ -12,7 +12,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from discreet.cli.printing import INDENT, width_of
+from discreet.cli.terminal.printing import INDENT, width_of
 
 _BAR = 16
 GAP = "    "

@@ -18,10 +18,10 @@ from discreet.attacks.lab.lab import EPSILONS, not_run
 from discreet.attacks.lab.lab_report import html_report, markdown_table, run_all
 from discreet.attacks.lab.scene import scene_of
 from discreet.catalog import load_catalog
-from discreet.cli.exit_codes import ExitCode
-from discreet.cli.options import JsonOption
-from discreet.cli.printing import print_json
-from discreet.cli.tables import open_screen
+from discreet.cli.terminal.exit_codes import ExitCode
+from discreet.cli.terminal.options import JsonOption
+from discreet.cli.terminal.printing import print_json
+from discreet.cli.terminal.terminal_tables import open_screen
 from discreet.errors import BadInput
 
 _BEGIN, _END = "<!-- the lab's table begins -->", "<!-- the lab's table ends -->"

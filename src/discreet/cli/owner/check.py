@@ -11,9 +11,9 @@ import typer
 
 from discreet.catalog import Column, Table, Type, load_catalog
 from discreet.catalog.catalog_editing import number
-from discreet.cli.exit_codes import ExitCode
-from discreet.cli.options import CATALOG, ConfigOption, JsonOption
-from discreet.cli.printing import print_json
+from discreet.cli.terminal.exit_codes import ExitCode
+from discreet.cli.terminal.options import CATALOG, ConfigOption, JsonOption
+from discreet.cli.terminal.printing import print_json
 from discreet.engines import ColumnFit, TableFit, fits, with_public_columns
 
 

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.answers import show_answer, show_explanation
-from discreet.cli.options import CATALOG, AnalystOption, ConfigOption, JsonOption
-from discreet.cli.printing import print_json
-from discreet.cli.progress import tell_reading
-from discreet.cli.tables import open_screen
+from discreet.cli.terminal.answer_text import show_answer, show_explanation
+from discreet.cli.terminal.options import CATALOG, AnalystOption, ConfigOption, JsonOption
+from discreet.cli.terminal.printing import print_json
+from discreet.cli.terminal.read_progress import tell_reading
+from discreet.cli.terminal.terminal_tables import open_screen
 from discreet.core.number_format import CONFIDENCE
 from discreet.errors import BadInput
 from discreet.opening import open_curator

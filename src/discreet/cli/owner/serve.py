@@ -13,8 +13,8 @@ from typing import Annotated
 import typer
 
 from discreet.catalog import Catalog, load_catalog
-from discreet.cli.options import CATALOG
-from discreet.cli.progress import tell_reading
+from discreet.cli.terminal.options import CATALOG
+from discreet.cli.terminal.read_progress import tell_reading
 from discreet.curator import Curator
 from discreet.errors import BadInput, LedgerDamaged
 from discreet.ledger import Ledger, verify

@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 
 from discreet.catalog import anchor_beside, load_catalog
-from discreet.cli.books import Place, place_of, tell
-from discreet.cli.options import CATALOG, ConfigOption, JsonOption, LedgerOption
-from discreet.cli.printing import say_done
+from discreet.cli.owner.ledger_command import Place, place_of, tell
+from discreet.cli.terminal.options import CATALOG, ConfigOption, JsonOption, LedgerOption
+from discreet.cli.terminal.printing import say_done
 from discreet.errors import BadInput
 from discreet.ledger import Anchor, Ledger, verify
 from discreet.ledger.accounts.declared_ledger import begin_books

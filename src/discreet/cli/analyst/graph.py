@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.options import CATALOG, AnalystOption, ConfigOption, JsonOption
-from discreet.cli.printing import INDENT, print_json
-from discreet.cli.progress import tell_reading
-from discreet.cli.runs import DryRun
-from discreet.cli.tables import indented, labelled, open_screen
+from discreet.cli.terminal.options import CATALOG, AnalystOption, ConfigOption, JsonOption
+from discreet.cli.terminal.printing import INDENT, print_json
+from discreet.cli.terminal.read_progress import tell_reading
+from discreet.cli.terminal.run_commands import DryRun
+from discreet.cli.terminal.terminal_tables import indented, labelled, open_screen
 from discreet.core.number_format import CONFIDENCE, amount
 from discreet.graphs.degrees import Degrees
 from discreet.graphs.face import GraphPlan

@@ -16,10 +16,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 from discreet.catalog import load_catalog
-from discreet.cli.devices import TaskFile, read_task
-from discreet.cli.options import JsonOption
-from discreet.cli.printing import print_json
-from discreet.cli.tables import add_row, indented, open_screen, plain_table
+from discreet.cli.collect.device_commands import TaskFile, read_task
+from discreet.cli.terminal.options import JsonOption
+from discreet.cli.terminal.printing import print_json
+from discreet.cli.terminal.terminal_tables import add_row, indented, open_screen, plain_table
 from discreet.core.number_format import amount, figure, plus_minus
 from discreet.errors import BadTask, ReportRefused
 from discreet.local import Collector, Estimate, MeanEstimate, Task, collect

@@ -10,8 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from discreet.catalog import EACH_ROW
-from discreet.cli.printing import INDENT
-from discreet.cli.tables import GAP, bar, beside, indented, labelled, printable
+from discreet.cli.terminal.printing import INDENT
+from discreet.cli.terminal.terminal_tables import GAP, bar, beside, indented, labelled, printable
 from discreet.core.loss import Loss
 from discreet.core.number_format import CONFIDENCE, amount, figure, plus_minus
 from discreet.results.answer_base import Shown

@@ -11,8 +11,8 @@ from typing import Annotated, Any
 import typer
 
 from discreet.answering.parts import RunPlan
-from discreet.cli.printing import INDENT
-from discreet.cli.tables import indented, labelled, open_screen
+from discreet.cli.terminal.printing import INDENT
+from discreet.cli.terminal.terminal_tables import indented, labelled, open_screen
 from discreet.core.number_format import amount
 from discreet.errors import BadInput
 from discreet.measurement.run_release import RunRelease

@@ -7,10 +7,20 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.cli.options import CATALOG, AnalystOption, ConfigOption, JsonOption
-from discreet.cli.printing import print_json
-from discreet.cli.progress import tell_reading
-from discreet.cli.runs import Delta, DryRun, Epsilon, Name, Rho, Source, looking_on, show_plan, tell_made
+from discreet.cli.terminal.options import CATALOG, AnalystOption, ConfigOption, JsonOption
+from discreet.cli.terminal.printing import print_json
+from discreet.cli.terminal.read_progress import tell_reading
+from discreet.cli.terminal.run_commands import (
+    Delta,
+    DryRun,
+    Epsilon,
+    Name,
+    Rho,
+    Source,
+    looking_on,
+    show_plan,
+    tell_made,
+)
 from discreet.core.number_format import CONFIDENCE, amount
 from discreet.curator import Asking
 from discreet.errors import BadInput, BadRelease

@@ -1,0 +1,1 @@
+"""Commands for collections, devices and shufflers."""
