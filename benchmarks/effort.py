@@ -12,10 +12,10 @@ import time
 
 import pyarrow as pa
 
+from discreet.api.local import Curator
+from discreet.api.opening import open_curator
 from discreet.catalog import parse_catalog
-from discreet.curator import Curator
 from discreet.noise import RandomBits
-from discreet.opening import open_curator
 from discreet.pipeline.release import release
 from discreet.planning.effort import SAFETY, seconds_of
 from discreet.samples.clinic import CATALOG, clinic

@@ -22,9 +22,9 @@ import pyarrow as pa
 
 from benchmarks.peers.splits import EPSILONS, LINES, Figures
 from benchmarks.report import table, where, write_section
+from discreet.api.opening import open_curator
 from discreet.catalog import parse_catalog
 from discreet.learning import LogisticRegression, Number
-from discreet.opening import open_curator
 
 ROOT = Path(__file__).parent.parent
 SYSTEMS = {

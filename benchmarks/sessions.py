@@ -20,11 +20,11 @@ import pyarrow as pa
 
 from benchmarks.report import table, where, write_section
 from discreet.accounting import rho_of_epsilon
+from discreet.api.opening import open_curator
 from discreet.catalog import parse_catalog
 from discreet.measurement.measurer import Conjunction
 from discreet.measurement.run_budget import count_noise, whole_units
 from discreet.mechanisms import Adaptive
-from discreet.opening import open_curator
 from discreet.sessions import Between, Session
 from discreet.sessions.count_queries import Reading
 from discreet.sessions.modes import ROWS

@@ -23,8 +23,8 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from numpy.typing import NDArray
 
+from discreet.api.opening import open_curator
 from discreet.catalog import parse_catalog
-from discreet.opening import open_curator
 
 MESSAGE, SIGNATURE = 64, 512
 NAMES = [*(f"m{bit}" for bit in range(MESSAGE)), *(f"s{bit}" for bit in range(SIGNATURE))]

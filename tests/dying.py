@@ -4,7 +4,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
 
-from discreet.curator import Curator
+from discreet.api.local import Curator
 
 
 def die_at(curator: Curator, label: str, count: int) -> None:

@@ -4,11 +4,11 @@ import random
 import re
 from pathlib import Path
 
+from discreet.api.local import Curator
+from discreet.api.opening import open_curator
 from discreet.catalog import load_catalog
 from discreet.cli.terminal.exit_codes import ExitCode, exit_code
-from discreet.curator import Curator
 from discreet.errors import DiscreetError
-from discreet.opening import open_curator
 from discreet.sql.builder import quote
 
 CATALOG = """[source]

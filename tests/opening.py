@@ -6,8 +6,8 @@ from functools import partial
 
 import pyarrow.parquet as pq
 
-from discreet import opening
 from discreet.accounting import open_filter
+from discreet.api import opening
 from discreet.catalog import load_catalog
 from discreet.ledger.accounts import declared_ledger
 

@@ -7,20 +7,21 @@ from dataclasses import is_dataclass
 import pytest
 
 import discreet
-from discreet import accounting, attacks, client, curator, dbapi, mechanisms
-from discreet.answering import face
+from discreet import accounting, attacks, mechanisms
+from discreet.api import base, local, remote
+from discreet.integrations import dbapi
 from discreet.mechanisms.statistics import statistic
 from discreet.sql.builder import Table
 
 ROOMS = (discreet, mechanisms, accounting, attacks)
 MORE = (
-    curator.Curator,
-    client.RemoteCurator,
+    local.Curator,
+    remote.RemoteCurator,
     Table,
     statistic.Statistic,
     statistic.Histogram,
-    face.Shown,
-    face.CuratorFace,
+    base.Shown,
+    base.CuratorFace,
     accounting.plot.Picture,
     dbapi.connect,
     dbapi.Connection,
@@ -29,7 +30,7 @@ MORE = (
 
 MADE_HERE = {
     discreet.DiscreetError, discreet.Neighbours, accounting.Charge, accounting.LossDistribution, attacks.Attack, attacks.Result,
-    curator.Curator, curator.Estimate, dbapi.Connection, dbapi.Cursor, face.CuratorFace, mechanisms.Histograms, Table,
+    local.Curator, local.Estimate, dbapi.Connection, dbapi.Cursor, base.CuratorFace, mechanisms.Histograms, Table,
 }  # fmt: skip
 SOLVED = ("epsilon_for", "rho_for")
 """Beside what they ask for, they take what their class takes."""

@@ -8,13 +8,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet import opening
+from discreet.api import opening
+from discreet.api.opening import refresh
 from discreet.catalog import load_catalog
 from discreet.engines import first_fingerprint, look_at_source, place_of
 from discreet.errors import BadCatalog, SourceChanged, SourceUnsteady
 from discreet.ledger import Ledger, verify
 from discreet.ledger.accounts import source_binding
-from discreet.opening import refresh
 from discreet.samples import write_clinic
 from tests.ledger.asking import a_ledger, forge
 from tests.opening import begin_books, open_curator

@@ -10,12 +10,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet
+from discreet.api.opening import refresh
 from discreet.catalog import parse_catalog
 from discreet.catalog.catalog_editing import with_bounds
 from discreet.errors import AccountFrozen, BadInput, DiscreetError, EngineFailure, SourceChanged
 from discreet.ledger import Ledger
 from discreet.ledger.chain.verify import verify
-from discreet.opening import refresh
 from discreet.samples import clinic, write_clinic
 from tests import commands
 from tests.inside import exact_groups, read_forever

@@ -11,12 +11,12 @@ from discreet.core.loss import Loss, Neighbours
 from discreet.errors import DiscreetError
 
 if TYPE_CHECKING:
+    from discreet.api.local import Curator
+    from discreet.api.remote import RemoteCurator
     from discreet.catalog import Catalog
-    from discreet.client import RemoteCurator
-    from discreet.curator import Curator
+    from discreet.integrations.synthesizer import Synthesizer
     from discreet.mechanisms.statistics.bounded import histogram, mean, sum, variance  # noqa: A004  discreet.sum is what one types
     from discreet.mechanisms.statistics.plain import choose, gaussian, laplace, quantile, randomized_response
-    from discreet.publisher import Synthesizer
 
 __version__ = "0.1.0"
 
@@ -37,7 +37,7 @@ _ROOMS = {
 }
 _FUNCTIONS = {
     "discreet.mechanisms.statistics.bounded": {"histogram", "mean", "sum", "variance"},
-    "discreet.publisher": {"Synthesizer"},
+    "discreet.integrations.synthesizer": {"Synthesizer"},
     "discreet.mechanisms.statistics.plain": {"choose", "gaussian", "laplace", "quantile", "randomized_response"},
 }
 """Both are imported when they are first used, so that `import discreet` and every command begin at once."""
@@ -60,7 +60,7 @@ def open(  # noqa: A001  discreet.open("discreet.toml") is what one types
         catalog: A catalog that was read already, or its path; instead of `config`.
         new_books: Whether to begin a ledger that is missing.
     """
-    from discreet.opening import open_curator  # noqa: PLC0415  heavy, and imported when it is used
+    from discreet.api.opening import open_curator  # noqa: PLC0415  heavy, and imported when it is used
 
     return open_curator(config, frames=frames, catalog=catalog, new_books=new_books)
 
@@ -72,14 +72,14 @@ def connect(url: str, *, key: str) -> RemoteCurator:
         url: The server's address, such as http://127.0.0.1:8000.
         key: Who asks: a key that the owner made.
     """
-    from discreet.client import connect as hold  # noqa: PLC0415
+    from discreet.api.remote import connect as hold  # noqa: PLC0415
 
     return hold(url, key=key)
 
 
 def load_ipython_extension(shell: Any) -> None:
     """%load_ext discreet: a cell that begins with %%discreet is a question."""
-    from discreet.notebook import register  # noqa: PLC0415
+    from discreet.integrations.notebook import register  # noqa: PLC0415
 
     register(shell)
 

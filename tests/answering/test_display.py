@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from discreet.client import RemoteAnswer
+from discreet.api.remote import RemoteAnswer
 from discreet.core.loss import Loss
 from discreet.core.number_format import amount, figure, plus_minus
 from discreet.errors import MissingPackage

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from discreet.curator import Asking
+from discreet.api.local import Asking
 from discreet.errors import (
     AccountFrozen,
     Cancelled,

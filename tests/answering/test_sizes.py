@@ -2,7 +2,7 @@
 
 import pytest
 
-from discreet.curator import Asking
+from discreet.api.local import Asking
 from discreet.errors import TooLarge
 from discreet.planning.answer_size import AnswerLimit
 from discreet.samples import write_clinic

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.accounting import open_filter
+from discreet.api.opening import refresh
 from discreet.catalog import parse_catalog
 from discreet.core.loss import Neighbours
 from discreet.engines.exact_rows import ExactRows
@@ -19,7 +20,6 @@ from discreet.errors import AccountFrozen, BadInput, BudgetExceeded, Cancelled, 
 from discreet.ledger import verify
 from discreet.ledger.charges.release_json import rebuild
 from discreet.mechanisms import AboveThreshold
-from discreet.opening import refresh
 from discreet.pipeline.pipeline import Asking, Desk
 from discreet.pipeline.threshold_watch import watchable
 from discreet.pipeline.time_padding import Departure

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from discreet import attacks
+from discreet.api.opening import curators_with_new_books
 from discreet.attacks.lab import confidence
 from discreet.attacks.lab.analyst_access import Protected
 from discreet.attacks.lab.result import Result
@@ -13,7 +14,6 @@ from discreet.attacks.lab.scene import people_catalog, people_table
 from discreet.catalog import load_catalog
 from discreet.core.loss import Loss
 from discreet.errors import BadEpsilon, BadInput, BudgetExceeded
-from discreet.opening import curators_with_new_books
 from discreet.samples import clinic, write_clinic
 from tests.opening import open_curator
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pyarrow.csv as pa_csv
 import pytest
 
+from discreet.api.local import Curator
 from discreet.catalog import load_catalog
-from discreet.curator import Curator
 from discreet.samples import write_clinic
 from discreet.samples.dummy import dummy_tables
 

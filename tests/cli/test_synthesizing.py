@@ -7,10 +7,10 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
 
+from discreet.api.local import Asking
+from discreet.api.opening import open_curator
 from discreet.cli.terminal.exit_codes import ExitCode
 from discreet.cli.terminal.run_commands import looking_on
-from discreet.curator import Asking
-from discreet.opening import open_curator
 from tests.synthetic.dying import prepared
 
 PRICE = ("--epsilon", 1, "--delta", 1e-9, "--workload", 2)

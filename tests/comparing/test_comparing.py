@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from discreet.api.operations.comparison import DELTA, NOT_PRIVATE, Compared
 from discreet.comparing.counted_rows import CountedRows
-from discreet.comparing.curating import DELTA, NOT_PRIVATE, Compared
 from discreet.comparing.distances import MOST_TABLES, resampled, tables_of
 from discreet.core.loss import Neighbours
 from discreet.engines.tables.array_tables import CodedArray

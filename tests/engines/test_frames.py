@@ -6,9 +6,9 @@ import pyarrow as pa
 import pytest
 from pyarrow.dataset import dataset
 
+from discreet.api.opening import open_curator
 from discreet.catalog import parse_catalog
 from discreet.errors import BadInput
-from discreet.opening import open_curator
 
 CATALOG = """
 [source]

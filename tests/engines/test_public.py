@@ -10,7 +10,7 @@ import pytest
 from discreet.algebra.aggregates import Aggregate, Fold, Order, Place
 from discreet.algebra.expressions import call
 from discreet.algebra.relations import Compute, How, Join, Keep, PerPerson, Windowed
-from discreet.curator import Asking
+from discreet.api.local import Asking
 from discreet.engines.duckdb import public_tables
 from discreet.engines.duckdb.public_tables import PublicTables
 from discreet.engines.duckdb.watchdog import Watch

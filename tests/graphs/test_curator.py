@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from discreet.api.opening import open_curator
 from discreet.errors import (
     AccountFrozen,
     BadInput,
@@ -19,7 +20,6 @@ from discreet.errors import (
 )
 from discreet.graphs.network_verbs import VERBS
 from discreet.ledger import verify
-from discreet.opening import open_curator
 from discreet.workloads import marginals
 from tests.graphs.world import EDGE, EDGES, PEOPLE, PLANTED, SETTINGS, a_curator, written
 from tests.opening import begin_books

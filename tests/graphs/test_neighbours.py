@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from discreet import opening
+from discreet.api import opening
 from discreet.graphs.edge_counts import edge_count
 from discreet.graphs.network_verbs import VERBS
 from discreet.graphs.protected_graph import Privacy

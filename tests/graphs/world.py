@@ -3,8 +3,8 @@
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from discreet.api.opening import open_curator
 from discreet.catalog import parse_catalog
-from discreet.opening import open_curator
 from discreet.samples.friends import friendships
 
 PEOPLE = 300

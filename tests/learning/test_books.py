@@ -11,14 +11,14 @@ import sys
 import pyarrow as pa
 import pytest
 
+from discreet.api.local import Asking
+from discreet.api.opening import open_curator
 from discreet.catalog import parse_catalog
-from discreet.curator import Asking
 from discreet.engines.tables.coded_tables import CodedRows
 from discreet.errors import DiscreetError, EngineFailure
 from discreet.learning import LogisticRegression, NaiveBayes, Number
 from discreet.learning.runs.model_release import ModelRelease
 from discreet.ledger import verify
-from discreet.opening import open_curator
 from tests.learning.dying import ASKED, LOOKS, learn
 from tests.learning.test_curator import CATALOG, PLANTED, frame
 from tests.synthetic.dying import prepared

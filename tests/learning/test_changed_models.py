@@ -4,12 +4,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from discreet.api.opening import open_curator
 from discreet.catalog import parse_catalog
 from discreet.errors import BadInput
 from discreet.learning import DecisionTree, NaiveBayes
 from discreet.learning.models.finite_class import FiniteClass, own
 from discreet.measurement.feature_vectors import Deciding, Score, Split
-from discreet.opening import open_curator
 
 CATALOG = """
 [source]

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from discreet.api.opening import open_curator
 from discreet.catalog import parse_catalog
 from discreet.errors import BadInput, BudgetExceeded, NeedsDelta, NeedsValues, ScaleOutOfRange, TooLarge, UnknownName
 from discreet.learning import (
@@ -26,7 +27,6 @@ from discreet.learning.runs.deciders import Decider
 from discreet.ledger import verify
 from discreet.measurement.transcript import looks_in
 from discreet.mechanisms import Exponential
-from discreet.opening import open_curator
 
 PLANTED = "planted-6fe1"
 CATALOG = """

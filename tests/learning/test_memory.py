@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from discreet.api.opening import open_curator
 from discreet.catalog import parse_catalog
 from discreet.learning import DecisionTree, FiniteClass, LogisticRegression, NaiveBayes, Number
 from discreet.learning.data.hypotheses import stumps
-from discreet.opening import open_curator
 
 NAMES = [f"c{number}" for number in range(12)]
 CATALOG = """

@@ -5,6 +5,7 @@ import os
 import pytest
 
 from discreet.accounting import open_filter
+from discreet.api.opening import open_curator, refresh
 from discreet.catalog import load_catalog, parse_catalog
 from discreet.engines import look_at_source
 from discreet.errors import BadInput, LedgerDamaged, NoAnchor, NoLedger, SourceChanged
@@ -12,7 +13,6 @@ from discreet.ledger import Ledger, verify
 from discreet.ledger.accounts.caps import CATALOG
 from discreet.ledger.accounts.declared_ledger import begin_books, open_books
 from discreet.ledger.charges.ledger_opening import seal_books
-from discreet.opening import open_curator, refresh
 from discreet.samples import write_clinic
 from tests.ledger.asking import a_ledger, a_request, append, ask, open_ledger
 from tests.opening import shorten

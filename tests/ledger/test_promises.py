@@ -5,11 +5,11 @@ import hashlib
 import pytest
 
 from discreet.accounting import open_filter
+from discreet.api.opening import open_curator, refresh, successor
 from discreet.catalog import load_catalog
 from discreet.errors import BadCatalog, BadInput, LedgerDamaged, SourceChanged, UnknownAccount, WrongUnit
 from discreet.ledger import Ledger, verify
 from discreet.ledger.accounts.declared_ledger import open_books
-from discreet.opening import open_curator, refresh, successor
 from discreet.samples import write_clinic
 from tests.ledger.asking import forge
 from tests.opening import begin_books

@@ -103,7 +103,7 @@ def test_near_and_far_are_one_face_under_a_prefix(several):
 
 def test_a_dataset_is_the_database_of_an_address(several):
     sqlalchemy = pytest.importorskip("sqlalchemy")
-    sqlalchemy.dialects.registry.register("discreet", "discreet.dialect", "DiscreetDialect")
+    sqlalchemy.dialects.registry.register("discreet", "discreet.integrations.sqlalchemy_dialect", "DiscreetDialect")
     place = f"127.0.0.1:{several.clinic.port}"
     for name, dataset in several.datasets.items():
         engine = sqlalchemy.create_engine(f"discreet://:{dataset.alice}@{place}/{name}?epsilon=0.2")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas
 import pytest
 
-from discreet import dbapi
+from discreet.integrations import dbapi
 
 WARDS = "SELECT ward, COUNT(*) AS n, MEDIAN(date) AS d FROM visits GROUP BY ward ORDER BY ward"
 COLUMNS = ["ward", "n", "n_low", "n_high", "d", "d_low", "d_high"]
@@ -96,7 +96,7 @@ def test_a_key_comes_from_the_environment_or_not_at_all(server, connect, monkeyp
 @pytest.fixture
 def engine(server):
     sqlalchemy = pytest.importorskip("sqlalchemy")
-    sqlalchemy.dialects.registry.register("discreet", "discreet.dialect", "DiscreetDialect")
+    sqlalchemy.dialects.registry.register("discreet", "discreet.integrations.sqlalchemy_dialect", "DiscreetDialect")
     made = sqlalchemy.create_engine(
         f"discreet://:{server.alice}@127.0.0.1:{server.port}/?epsilon=0.05", pool_pre_ping=True
     )
@@ -163,7 +163,7 @@ def test_the_price_of_one_statement_is_an_execution_option(server, engine):
 
 def test_an_address_says_whom_to_ask_and_machines_elsewhere_are_asked_by_https():
     sqlalchemy = pytest.importorskip("sqlalchemy")
-    from discreet.dialect import DiscreetDialect
+    from discreet.integrations.sqlalchemy_dialect import DiscreetDialect
 
     def args(text):
         return DiscreetDialect().create_connect_args(sqlalchemy.make_url(text))
@@ -187,4 +187,6 @@ def test_an_address_says_whom_to_ask_and_machines_elsewhere_are_asked_by_https()
 
 def test_sqlalchemy_finds_the_dialect_by_its_name():
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
-    assert project["entry-points"]["sqlalchemy.dialects"] == {"discreet": "discreet.dialect:DiscreetDialect"}
+    assert project["entry-points"]["sqlalchemy.dialects"] == {
+        "discreet": "discreet.integrations.sqlalchemy_dialect:DiscreetDialect"
+    }

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from discreet.client import RemoteCurator
+from discreet.api.remote import RemoteCurator
 from discreet.errors import BadInput, DiscreetError, UnknownName
 from discreet.graphs.network_verbs import VERBS
 from discreet.ledger import verify

@@ -10,28 +10,28 @@ import pytest
 
 import discreet
 from discreet.accounting import open_filter
-from discreet.answering import face
-from discreet.client import RemoteAnswer, RemoteCurator
+from discreet.api import base
+from discreet.api.faces.models import LearningFace
+from discreet.api.faces.networks import GraphsFace
+from discreet.api.faces.sessions import SessionsFace
+from discreet.api.faces.synthesis import SyntheticFace
+from discreet.api.faces.tables import TablesFace
+from discreet.api.local import Curator
+from discreet.api.remote import RemoteAnswer, RemoteCurator
 from discreet.core.loss import Loss
-from discreet.curator import Curator
 from discreet.errors import BadEpsilon, BudgetExceeded, DiscreetError, JoinsPeople, NoAccess, Unreachable
-from discreet.graphs.face import GraphsFace
-from discreet.learning.face import LearningFace
 from discreet.ledger.accounts.account_rows import opened
 from discreet.results import models
 from discreet.results.answer import Answer
 from discreet.results.answer_base import Shown
 from discreet.results.ledger_views import renewal_of
 from discreet.results.models import facts_of, read_facts
-from discreet.sessions.face import SessionsFace
-from discreet.synthetic.face import SyntheticFace
-from discreet.workloads.face import TablesFace
 from tests.opening import open_curator
 from tests.server.conftest import free_port
 
 FACES = {
     name: kind
-    for kind in (face.CuratorFace, SyntheticFace, TablesFace, LearningFace, SessionsFace, GraphsFace)
+    for kind in (base.CuratorFace, SyntheticFace, TablesFace, LearningFace, SessionsFace, GraphsFace)
     for name in vars(kind)
     if not name.startswith("_")
 }

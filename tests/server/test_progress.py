@@ -10,8 +10,8 @@ import anyio
 import httpx
 import pytest
 
-from discreet import curator as curators
-from discreet.curator import Asking
+from discreet.api import local as curators
+from discreet.api.local import Asking
 from discreet.errors import Cancelled, EngineFailure, TooMany
 from discreet.samples import write_clinic
 from discreet.server.auth.keys import KeyBook

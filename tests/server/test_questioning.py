@@ -5,7 +5,7 @@ from datetime import date
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.client import RemoteCurator
+from discreet.api.remote import RemoteCurator
 from discreet.errors import BadInput, RequestConflict, SessionEnded, UnknownName, UnknownSession
 from discreet.samples import clinic, write_clinic
 from discreet.server.auth.keys import KeyBook

@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from discreet.api.opening import open_curator
 from discreet.errors import BadInput, NotAnswered
-from discreet.opening import open_curator
 from discreet.samples import write_clinic
 from discreet.server.auth.keys import KeyBook
 from discreet.server.auth.roles import Holder

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.curator import Asking
+from discreet.api.local import Asking
 from discreet.errors import TooLarge, TooMany
 from discreet.planning.answer_size import AnswerLimit
 from discreet.server.auth.rate_limit import Guard

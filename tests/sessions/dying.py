@@ -9,7 +9,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from discreet.opening import open_curator
+from discreet.api.opening import open_curator
 from discreet.sessions import Between
 from tests.dying import die_at, one_after_another
 

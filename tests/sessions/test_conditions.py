@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from discreet.api.opening import open_curator
 from discreet.catalog import parse_catalog
 from discreet.errors import BadInput, NotAllowed, QueryRefused, TooLarge, UnknownName, UnparsableQuery
 from discreet.measurement.measurer import Cells, Conjunction
 from discreet.measurement.sparse_vector import described, rebuilt
-from discreet.opening import open_curator
 from discreet.sessions import Between
 from discreet.sessions.sql_conditions import Conditions
 

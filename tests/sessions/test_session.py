@@ -8,8 +8,9 @@ import sys
 
 import pytest
 
+from discreet.api.local import Asking
+from discreet.api.opening import open_curator
 from discreet.catalog import parse_catalog
-from discreet.curator import Asking
 from discreet.errors import (
     AccountFrozen,
     BadInput,
@@ -25,7 +26,6 @@ from discreet.errors import (
     UnknownSession,
 )
 from discreet.ledger import verify
-from discreet.opening import open_curator
 from discreet.sessions import Between
 from discreet.synthetic.synthetic_release import SyntheticRelease
 from tests.sessions.dying import BATCHES, OPENED

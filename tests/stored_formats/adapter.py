@@ -19,6 +19,7 @@ from pathlib import Path
 import duckdb
 
 from discreet.accounting import open_filter
+from discreet.api.opening import open_curator, refresh
 from discreet.catalog import load_catalog
 from discreet.engines import with_public_columns
 from discreet.engines.duckdb.snapshot import look_at_source, open_snapshot
@@ -43,7 +44,6 @@ from discreet.measurement.release_files import read_release, release_as_bytes
 from discreet.measurement.run_release import RunRelease
 from discreet.measurement.transcript import Step, Transcript, about
 from discreet.mechanisms import Adaptive, Gaussian
-from discreet.opening import open_curator, refresh
 from discreet.planning.query_planning import digest_of
 from discreet.results.answer import read_stored, stored_form
 from discreet.server.auth.keys import KeyBook

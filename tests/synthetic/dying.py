@@ -11,8 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from discreet.curator import Curator
-from discreet.opening import open_curator
+from discreet.api.local import Curator
+from discreet.api.opening import open_curator
 from tests.dying import die_at, one_after_another
 
 CATALOG = """

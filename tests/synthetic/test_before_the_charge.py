@@ -6,6 +6,7 @@ from itertools import combinations
 import pyarrow as pa
 import pytest
 
+from discreet.api.opening import open_curator
 from discreet.catalog import parse_catalog
 from discreet.errors import (
     BadInput,
@@ -17,7 +18,6 @@ from discreet.errors import (
     TooLarge,
     UnknownName,
 )
-from discreet.opening import open_curator
 from discreet.pipeline.pipeline import Asking
 from discreet.synthetic.methods.affordability import work_of
 from discreet.synthetic.methods.method_registry import METHODS

@@ -12,8 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pyarrow as pa
 import pytest
 
+from discreet.api.local import Asking
+from discreet.api.opening import open_curator
 from discreet.catalog import parse_catalog
-from discreet.curator import Asking
 from discreet.errors import (
     BadDelta,
     BadInput,
@@ -27,7 +28,6 @@ from discreet.errors import (
     UnknownName,
 )
 from discreet.ledger import verify
-from discreet.opening import open_curator
 from discreet.synthetic.methods.method_registry import METHODS
 from tests.synthetic.dying import ASKED, CATALOG, prepared
 

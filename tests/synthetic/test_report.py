@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from discreet.api.opening import open_curator
 from discreet.catalog import parse_catalog
-from discreet.opening import open_curator
 from discreet.synthetic.quality.quality_report import html_report, summary
 
 VALUES = ["<b>rare</b>", *(f"v{n}" for n in range(40))]

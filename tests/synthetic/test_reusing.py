@@ -10,11 +10,11 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from discreet.api.opening import open_curator, refresh
 from discreet.catalog import parse_catalog
 from discreet.errors import NotAnswered, UnknownAccount
 from discreet.ledger import Request, verify
 from discreet.mechanisms import Adaptive
-from discreet.opening import open_curator, refresh
 from discreet.synthetic.methods.method_registry import METHODS
 from discreet.synthetic.quality.error_bounds import Bounds
 from discreet.synthetic.synthetic_release import SyntheticRelease

@@ -5,13 +5,13 @@ import pyarrow as pa
 import pytest
 
 from discreet import workloads
+from discreet.api.opening import open_curator
 from discreet.catalog import parse_catalog
 from discreet.core.loss import Neighbours
 from discreet.errors import BadCatalog, BadInput, BudgetExceeded, DiscreetError, TooLarge, UnknownName
 from discreet.ledger import verify
 from discreet.measurement.replay import FreeLook
 from discreet.measurement.transcript import about
-from discreet.opening import open_curator
 from discreet.workloads.queries.geography import Regions
 from discreet.workloads.releases.regional import RegionalRelease
 from tests.answering.counted import domain_of, measuring

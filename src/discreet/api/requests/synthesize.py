@@ -9,8 +9,8 @@ from discreet.api.requests.base import TableRunRequest, param, request
 from discreet.api.requests.types import Marginals, Prices
 
 if TYPE_CHECKING:
+    from discreet.api.faces.synthesis import SynthesisPlan
     from discreet.sql.builder import Table
-    from discreet.synthetic.face import SynthesisPlan
     from discreet.synthetic.synthetic_release import SyntheticRelease
 
 

@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from discreet.api.local import Curator
+from discreet.api.opening import open_curator
 from discreet.attacks.lab.presence_game import presence_catalog
 from discreet.catalog import parse_catalog
-from discreet.curator import Curator
 from discreet.errors import BudgetExceeded
-from discreet.opening import open_curator
 
 
 class Asked(NamedTuple):

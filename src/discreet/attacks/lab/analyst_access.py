@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any, Self
 
 from discreet.accounting import open_filter
+from discreet.api.local import Curator
+from discreet.api.opening import curators_with_new_books, open_curator
 from discreet.attacks.lab.trial_steps import Step
 from discreet.catalog import Catalog, parse_catalog
 from discreet.core.exact import Number
 from discreet.core.loss import Loss
-from discreet.curator import Curator
 from discreet.errors import DiscreetError
-from discreet.opening import curators_with_new_books, open_curator
 
 _MEMORY = ":memory:"
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from discreet.api.opening import open_curator
 from discreet.cli.terminal.answer_text import show_answer, show_explanation
 from discreet.cli.terminal.options import CATALOG, AnalystOption, ConfigOption, JsonOption
 from discreet.cli.terminal.printing import print_json
@@ -14,7 +15,6 @@ from discreet.cli.terminal.read_progress import tell_reading
 from discreet.cli.terminal.terminal_tables import open_screen
 from discreet.core.number_format import CONFIDENCE
 from discreet.errors import BadInput
-from discreet.opening import open_curator
 from discreet.results.answer_json import answer_facts
 from discreet.results.models import facts_of
 

@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from discreet.api.faces.networks import GraphPlan
+from discreet.api.opening import open_curator
 from discreet.cli.terminal.options import CATALOG, AnalystOption, ConfigOption, JsonOption
 from discreet.cli.terminal.printing import INDENT, print_json
 from discreet.cli.terminal.read_progress import tell_reading
@@ -14,10 +16,8 @@ from discreet.cli.terminal.run_commands import DryRun
 from discreet.cli.terminal.terminal_tables import indented, labelled, open_screen
 from discreet.core.number_format import CONFIDENCE, amount
 from discreet.graphs.degrees import Degrees
-from discreet.graphs.face import GraphPlan
 from discreet.graphs.mixing import Mixing
 from discreet.graphs.network_verbs import VERBS, Outcome
-from discreet.opening import open_curator
 from discreet.results.models import facts_of
 
 _SHOWN = 12

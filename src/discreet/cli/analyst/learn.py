@@ -7,6 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
+from discreet.api.faces.models import LearningPlan
+from discreet.api.local import Asking
+from discreet.api.opening import open_curator
 from discreet.cli.terminal.options import CATALOG, AnalystOption, ConfigOption, JsonOption
 from discreet.cli.terminal.printing import print_json
 from discreet.cli.terminal.read_progress import tell_reading
@@ -22,7 +25,6 @@ from discreet.cli.terminal.run_commands import (
     tell_made,
 )
 from discreet.core.number_format import CONFIDENCE, amount
-from discreet.curator import Asking
 from discreet.errors import BadInput, BadRelease
 from discreet.learning import (
     PCA,
@@ -36,12 +38,10 @@ from discreet.learning import (
     Number,
 )
 from discreet.learning.data.features import Feature
-from discreet.learning.face import LearningPlan
 from discreet.learning.models.classifier import Classifier
 from discreet.learning.models.learned_model import Model
 from discreet.learning.runs.model_card import Card
 from discreet.learning.runs.model_release import ModelRelease
-from discreet.opening import open_curator
 
 KINDS: dict[str, tuple[type[Model], str | None]] = {
     "logistic": (LogisticRegression, "passes"),

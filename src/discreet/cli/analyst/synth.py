@@ -8,14 +8,14 @@ from typing import Annotated, Any
 
 import typer
 
+from discreet.api.local import Asking, Curator
+from discreet.api.opening import open_curator
 from discreet.cli.terminal import run_commands
 from discreet.cli.terminal.options import CATALOG, AnalystOption, ConfigOption, JsonOption
 from discreet.cli.terminal.printing import print_json
 from discreet.cli.terminal.read_progress import tell_reading
 from discreet.core.number_format import CONFIDENCE, amount, plus_minus, share
-from discreet.curator import Asking, Curator
 from discreet.errors import BadInput
-from discreet.opening import open_curator
 from discreet.synthetic.methods.method_registry import METHODS
 from discreet.synthetic.quality.predicted_error import Predicted
 from discreet.synthetic.quality.quality_report import html_report

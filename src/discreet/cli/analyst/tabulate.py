@@ -10,6 +10,9 @@ from typing import Annotated, Any
 import pyarrow as pa
 import typer
 
+from discreet.api.faces.tables import TablesPlan
+from discreet.api.local import Asking
+from discreet.api.opening import open_curator
 from discreet.cli.analyst.synth import columns_in
 from discreet.cli.terminal import run_commands
 from discreet.cli.terminal.answer_text import show_rows
@@ -18,11 +21,8 @@ from discreet.cli.terminal.printing import print_json
 from discreet.cli.terminal.read_progress import tell_reading
 from discreet.cli.terminal.terminal_tables import indented, open_screen
 from discreet.core.number_format import amount, plus_minus
-from discreet.curator import Asking
 from discreet.errors import BadInput
-from discreet.opening import open_curator
 from discreet.synthetic.row_files import KINDS, write_rows
-from discreet.workloads.face import TablesPlan
 from discreet.workloads.queries.workload import Workload, marginals, points, ranges, thresholds
 
 Marginals = Annotated[int | None, typer.Option("--marginals", min=1, help="All tables over so many columns.")]

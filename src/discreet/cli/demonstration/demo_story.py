@@ -11,12 +11,12 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from discreet.api.local import Curator
+from discreet.api.opening import open_curator
 from discreet.cli.analyst.budget import show_bill
 from discreet.cli.terminal.answer_text import show_answer, show_table
 from discreet.core.loss import Loss
-from discreet.curator import Curator
 from discreet.errors import BudgetExceeded, DiscreetError, QueryRefused
-from discreet.opening import open_curator
 from discreet.results.ledger_views import asked
 from discreet.samples import clinic, write_clinic
 

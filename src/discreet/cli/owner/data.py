@@ -10,7 +10,8 @@ from typing import Annotated
 
 import typer
 
-from discreet.answering.estimate import to_be_bounded
+from discreet.api.opening import open_curator, refresh
+from discreet.api.operations.bounds_estimate import to_be_bounded
 from discreet.catalog import load_catalog
 from discreet.catalog.catalog_editing import in_folder, number, with_bounds
 from discreet.catalog.public_view import facts_of
@@ -21,7 +22,6 @@ from discreet.cli.terminal.read_progress import tell_reading
 from discreet.core.number_format import amount
 from discreet.errors import BadInput, DiscreetError
 from discreet.ledger.accounts.declared_ledger import begin_books
-from discreet.opening import open_curator, refresh
 from discreet.samples.dummy import dummy_edges, dummy_tables
 from discreet.synthetic.row_files import KINDS, write_rows
 

@@ -12,16 +12,16 @@ from typing import Annotated
 
 import typer
 
+from discreet.api.local import Curator
+from discreet.api.opening import open_curator
 from discreet.catalog import Catalog, load_catalog
 from discreet.cli.terminal.options import CATALOG
 from discreet.cli.terminal.read_progress import tell_reading
-from discreet.curator import Curator
 from discreet.errors import BadInput, LedgerDamaged
 from discreet.ledger import Ledger, verify
 from discreet.local import Task
 from discreet.local.collector.report_store import CollectorBooks
 from discreet.noise import RandomBits
-from discreet.opening import open_curator
 from discreet.samples import write_clinic
 from discreet.server.auth.keys import KeyBook
 from discreet.server.auth.page_sessions import LINK_SECONDS, Sessions

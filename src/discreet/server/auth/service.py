@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from fastapi import Request
 
-from discreet.curator import Curator
+from discreet.api.local import Curator
 from discreet.errors import Forbidden, NoAccess, UnknownDataset
 from discreet.local.collector.report_store import CollectorBooks
 from discreet.server.auth.keys import PREFIX, KeyBook

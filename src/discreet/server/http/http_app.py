@@ -15,7 +15,7 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 from fastapi.routing import APIRoute
 
 import discreet
-from discreet.curator import Curator
+from discreet.api.local import Curator
 from discreet.local.collector.report_store import CollectorBooks
 from discreet.pipeline.time_padding import UNIT
 from discreet.results.models import facts_of

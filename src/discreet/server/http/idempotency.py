@@ -11,7 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import StreamingResponse
 from starlette.exceptions import HTTPException
 
-from discreet.curator import Asking
+from discreet.api.local import Asking
 from discreet.server.auth.service import holder_of, service_of
 from discreet.server.http.connections import connection_of
 from discreet.server.http.serializers import Form, Prepared

@@ -23,11 +23,11 @@ from typing import Any
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
 
+from discreet.api.local import Curator
+from discreet.api.opening import successor
 from discreet.catalog import Catalog, load_catalog
-from discreet.curator import Curator
 from discreet.engines import place_of
 from discreet.errors import BadCatalog, BadInput, DiscreetError
-from discreet.opening import successor
 from discreet.server.http.error_responses import refusal_facts
 
 _LOG = logging.getLogger("discreet.server")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
-from discreet.curator import Asking, Curator
+from discreet.api.local import Asking, Curator
 from discreet.engines import Places
 from discreet.errors import BadInput, QueryRefused, RequestConflict, TooMany
 from discreet.pipeline.pipeline import cancelled

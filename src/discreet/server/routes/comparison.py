@@ -9,8 +9,8 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
-from discreet.comparing.curating import Compared
-from discreet.curator import Curator
+from discreet.api.local import Curator
+from discreet.api.operations.comparison import Compared
 from discreet.results.answer_json import read_parameters
 from discreet.server.auth.service import holder_of, service_of
 from discreet.server.http.error_responses import RESPONSES

@@ -10,8 +10,8 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import ConfigDict, Field
 
-from discreet.curator import Asking, Curator
-from discreet.graphs.face import GraphPlan
+from discreet.api.faces.networks import GraphPlan
+from discreet.api.local import Asking, Curator
 from discreet.graphs.network_answers import GraphAnswer
 from discreet.graphs.network_verbs import VERBS
 from discreet.results.models import facts_of

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from discreet.curator import Asking, Curator
-from discreet.learning.face import LearningPlan
+from discreet.api.faces.models import LearningPlan
+from discreet.api.local import Asking, Curator
 from discreet.learning.models.decision_tree import MOST_DEPTH
 from discreet.learning.models.learned_model import Model
 from discreet.learning.runs.deciders import Decider

@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal, Protocol, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from discreet.accounting import Filter, open_filter
+from discreet.api.local import Asking, Curator
 from discreet.core.number_format import CONFIDENCE
-from discreet.curator import Asking, Curator
 from discreet.errors import BadTask
 from discreet.local import Task
 from discreet.pipeline.threshold_watch import Watch

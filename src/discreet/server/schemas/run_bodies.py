@@ -6,14 +6,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from discreet.curator import Asking, Curator
+from discreet.api.faces.synthesis import SynthesisPlan
+from discreet.api.faces.tables import TablesPlan, TablesRelease
+from discreet.api.local import Asking, Curator
 from discreet.measurement.domain import MOST_COLUMNS
 from discreet.results.answer_json import read_parameters
 from discreet.server.schemas.query_bodies import Parameter, Positive, Share, WithoutNulls
-from discreet.synthetic.face import SynthesisPlan
 from discreet.synthetic.quality.predicted_error import MOST_ROWS
 from discreet.synthetic.synthetic_release import SyntheticRelease
-from discreet.workloads.face import TablesPlan, TablesRelease
 from discreet.workloads.queries.workload import Workload
 from discreet.workloads.queries.workload_json import rebuilt
 

@@ -9,11 +9,11 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
-from discreet.curator import Asking, Curator
+from discreet.api.faces.sessions import SessionPlan
+from discreet.api.local import Asking, Curator
 from discreet.results.models import facts_of
 from discreet.server.schemas.query_bodies import Parameter, WithoutNulls
 from discreet.server.schemas.run_bodies import Run
-from discreet.sessions.face import SessionPlan
 from discreet.sessions.query_json import read_query
 from discreet.sessions.session_run import ALARMS
 from discreet.sessions.session_terms import MOST_ALARMS

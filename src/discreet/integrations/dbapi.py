@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import pyarrow as pa
 
-from discreet.client import RemoteCurator
+from discreet.api.remote import RemoteCurator
 from discreet.core.exact import Number
 from discreet.core.number_format import CONFIDENCE
 from discreet.errors import BadInput, DiscreetError, QueryRefused

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.answering.parts import CuratorPart
+from discreet.api.run_parts import CuratorPart
 from discreet.comparing.column_comparison import overlay, pair_of
 from discreet.comparing.counted_rows import CountedRows, synthetic_rows
 from discreet.comparing.distances import distances

@@ -8,12 +8,12 @@ from typing import Any, Self
 import pyarrow as pa
 
 from discreet.accounting.conversions import epsilon_of_rho
+from discreet.api.opening import open_curator
 from discreet.catalog import Catalog, catalog_in
 from discreet.core.exact import Number, exact
 from discreet.errors import BadInput
 from discreet.measurement.run_budget import budget_of
 from discreet.mechanisms import PureAdaptive
-from discreet.opening import open_curator
 from discreet.synthetic.synthesis_run import SynthesisOptions, Wanted
 from discreet.synthetic.synthetic_release import SyntheticRelease
 

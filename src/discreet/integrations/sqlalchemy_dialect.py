@@ -14,8 +14,8 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import quote
 
-from discreet import dbapi
 from discreet.core.optional_imports import check_installed
+from discreet.integrations import dbapi
 
 check_installed("sqlalchemy")
 

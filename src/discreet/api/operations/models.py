@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Unpack
 
-from discreet.answering.parts import CuratorPart
+from discreet.api.faces.models import Kind, LearningFace, LearningOptions, LearningPlan, PlannedLook
+from discreet.api.run_parts import CuratorPart
 from discreet.core.number_format import CONFIDENCE
 from discreet.errors import TooLarge
 from discreet.learning.data.features import Feature, name_of
-from discreet.learning.face import Kind, LearningFace, LearningOptions, LearningPlan, PlannedLook
 from discreet.learning.models.classifier import Classifier
 from discreet.learning.models.learned_model import Model
 from discreet.learning.models.product_moments import Moments

@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import date
 from typing import Any
 
-from discreet.answering.parts import CuratorPart
+from discreet.api.faces.networks import GraphFace, GraphPlan, GraphsFace, unknown_graph
+from discreet.api.run_parts import CuratorPart
 from discreet.catalog import Network
 from discreet.core.exact import Number, rounded_up
 from discreet.errors import TooLarge
 from discreet.graphs.degrees import DegreeCounts
-from discreet.graphs.face import GraphFace, GraphPlan, GraphsFace, unknown_graph
 from discreet.graphs.network_answers import GraphAnswer
 from discreet.graphs.network_query import GraphQuestion
 from discreet.graphs.network_release import NetworkRelease

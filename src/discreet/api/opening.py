@@ -12,8 +12,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from discreet.api.local import Curator
 from discreet.catalog import Catalog, load_catalog
-from discreet.curator import Curator
 from discreet.engines import DuckEngine, Standing, Tell, first_fingerprint, look_at_source, with_public_columns
 from discreet.errors import BadInput, SourceChanged, SourceUnsteady
 from discreet.ledger import Ledger

@@ -12,18 +12,21 @@ from typing import Any, NamedTuple, Self
 
 from discreet.accounting import Composed
 from discreet.algebra.digest import FORMAT
-from discreet.answering.estimate import bins_question, ends_of, to_be_bounded
-from discreet.answering.face import CuratorFace
-from discreet.answering.finding import FindsReleases
+from discreet.api.base import CuratorFace
+from discreet.api.operations.bounds_estimate import bins_question, ends_of, to_be_bounded
+from discreet.api.operations.comparison import ComparesReal
+from discreet.api.operations.models import LearnsModels
+from discreet.api.operations.named_releases import FindsReleases
+from discreet.api.operations.networks import AnswersGraphs
+from discreet.api.operations.sessions import OpensSessions
+from discreet.api.operations.synthesis import MakesSynthetic
+from discreet.api.operations.tables import AnswersWorkloads
 from discreet.catalog import Catalog
 from discreet.catalog.public_view import facts_of, graphs_of, trees_of
-from discreet.comparing.curating import ComparesReal
 from discreet.core.exact import Number, exact, read_sensitivity
 from discreet.core.loss import Loss
 from discreet.engines import Engine, Places
 from discreet.errors import BadInput, NotAnswered, ScaleOutOfRange, TooLarge
-from discreet.graphs.curating import AnswersGraphs
-from discreet.learning.curating import LearnsModels
 from discreet.ledger import Ledger
 from discreet.mechanisms.mechanism import least
 from discreet.pipeline.parsed_queries import Readings
@@ -37,12 +40,9 @@ from discreet.results.answer import Answer
 from discreet.results.explanation import explained
 from discreet.results.ledger_views import balances, card, history, holder
 from discreet.results.models import PAGE, Balance, Card, CatalogFacts, Explanation, PastRelease
-from discreet.sessions.curating import OpensSessions
 from discreet.sessions.session_pool import Room
 from discreet.sql import Table
 from discreet.sql.reader.query_text import Parameters, wording
-from discreet.synthetic.curating import MakesSynthetic
-from discreet.workloads.curating import AnswersWorkloads
 
 __all__ = [
     "Asking",

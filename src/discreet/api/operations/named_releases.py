@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from discreet.answering.parts import CuratorPart
+from discreet.api.run_parts import CuratorPart
 from discreet.measurement.run_release import RunRelease
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import Unpack
 
-from discreet.answering.finding import FindsReleases
+from discreet.api.faces.sessions import SessionPlan, SessionsFace
+from discreet.api.operations.named_releases import FindsReleases
 from discreet.errors import UnknownSession
 from discreet.measurement.run_options import check_options
 from discreet.pipeline.pipeline import Asking
-from discreet.sessions.face import SessionPlan, SessionsFace
 from discreet.sessions.session import Opening, Session
 from discreet.sessions.session_pool import Room
 from discreet.sessions.session_run import ALARMS, SessionOptions, Wish, opening_of

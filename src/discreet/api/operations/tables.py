@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Unpack
 
 from discreet.algebra.relations import Compute, Relation, Scan
-from discreet.answering.parts import CuratorPart
+from discreet.api.faces.tables import PlannedQueries, TablesFace, TablesPlan, TablesRelease
+from discreet.api.run_parts import CuratorPart
 from discreet.core.number_format import CONFIDENCE
 from discreet.errors import BadInput, UnknownName
 from discreet.measurement.run_options import RunOptions, check_options
@@ -16,7 +17,6 @@ from discreet.measurement.runs import TableRun
 from discreet.pipeline.pipeline import Asking
 from discreet.sql import Table
 from discreet.sql.coded_rows import Found, PeoplesRows, columns_question, plan_rows
-from discreet.workloads.face import PlannedQueries, TablesFace, TablesPlan, TablesRelease
 from discreet.workloads.queries.workload import Workload
 from discreet.workloads.releases.regional import Geography, RegionalRelease, planned, regional, widths
 from discreet.workloads.releases.tabulation import TabulatedRelease, plan_over, tabulation

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
-from discreet.answering.parts import CuratorPart
+from discreet.api.faces.synthesis import SynthesisPlan, SyntheticFace
+from discreet.api.run_parts import CuratorPart
 from discreet.core.exact import Number
 from discreet.errors import NotAnswered
 from discreet.measurement.run_options import check_options
@@ -17,7 +18,6 @@ from discreet.results.answer import Answer
 from discreet.sql import Table
 from discreet.sql.coded_rows import Found, values_question
 from discreet.sql.reader.query_text import Parameters
-from discreet.synthetic.face import SynthesisPlan, SyntheticFace
 from discreet.synthetic.quality.predicted_error import Predicted, predicted
 from discreet.synthetic.synthesis_run import SynthesisOptions, method_named, synthesis, tables_of
 from discreet.synthetic.synthetic_release import SyntheticRelease

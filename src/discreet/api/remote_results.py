@@ -9,10 +9,10 @@ from urllib.parse import quote
 
 import pyarrow as pa
 
+from discreet.api.faces.networks import GraphFace, GraphPlan
 from discreet.core.exact import Number, exact, read_level
 from discreet.core.number_format import CONFIDENCE
 from discreet.errors import UnknownSession
-from discreet.graphs.face import GraphFace, GraphPlan
 from discreet.graphs.network_answers import GraphAnswer, answer_of
 from discreet.graphs.network_verbs import PROTECTS, read_price, read_verb
 from discreet.graphs.protected_graph import Privacy

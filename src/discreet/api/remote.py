@@ -8,15 +8,19 @@ from urllib.parse import quote
 
 import httpx
 
-from discreet.answering.face import CuratorFace
-from discreet.calling import Caller, checked, named, run_body
+from discreet.api.base import CuratorFace
+from discreet.api.faces.models import Kind, LearningFace, LearningOptions, LearningPlan
+from discreet.api.faces.networks import GraphsFace, unknown_graph
+from discreet.api.faces.sessions import SessionPlan, SessionsFace
+from discreet.api.faces.synthesis import SynthesisPlan, SyntheticFace
+from discreet.api.faces.tables import TablesFace, TablesPlan, TablesRelease
+from discreet.api.http_client import Caller, checked, named, run_body
+from discreet.api.remote_results import RemoteAnswer, RemoteGraph, RemoteSession, RemoteWatch
 from discreet.core.exact import Number, exact
 from discreet.core.loss import Loss
 from discreet.core.number_format import CONFIDENCE
 from discreet.errors import BadInput
-from discreet.graphs.face import GraphsFace, unknown_graph
 from discreet.learning.data.features import Feature
-from discreet.learning.face import Kind, LearningFace, LearningOptions, LearningPlan
 from discreet.learning.models.classifier import Classifier
 from discreet.learning.models.learned_model import Model
 from discreet.learning.models.product_moments import Moments
@@ -25,7 +29,6 @@ from discreet.learning.runs.evaluation import Evaluation
 from discreet.learning.runs.model_json import decider_facts, model_facts
 from discreet.measurement.run_options import RunOptions
 from discreet.measurement.run_release import RunRelease
-from discreet.remote import RemoteAnswer, RemoteGraph, RemoteSession, RemoteWatch
 from discreet.results.answer_json import parameter_facts
 from discreet.results.models import (
     PAGE,
@@ -37,14 +40,11 @@ from discreet.results.models import (
     WatchFacts,
     read_facts,
 )
-from discreet.sessions.face import SessionPlan, SessionsFace
 from discreet.sessions.session_run import SessionOptions
 from discreet.sql.builder import Table
 from discreet.sql.reader.query_text import Parameters
-from discreet.synthetic.face import SynthesisPlan, SyntheticFace
 from discreet.synthetic.synthesis_run import SynthesisOptions
 from discreet.synthetic.synthetic_release import SyntheticRelease
-from discreet.workloads.face import TablesFace, TablesPlan, TablesRelease
 from discreet.workloads.queries.workload import Workload
 from discreet.workloads.queries.workload_json import described
 from discreet.workloads.releases.regional import RegionalRelease

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol, Unpack
 
-from discreet.answering.parts import RunPlan
+from discreet.api.run_parts import RunPlan
 from discreet.core.documenting import Told
 from discreet.sql.builder import Table
 from discreet.synthetic.quality.predicted_error import Predicted

@@ -1,0 +1,1 @@
+"""Interfaces of each family of calls."""

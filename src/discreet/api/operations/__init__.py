@@ -1,0 +1,1 @@
+"""What the local curator does for each request."""

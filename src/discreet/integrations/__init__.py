@@ -1,0 +1,1 @@
+"""Discreet inside other tools: notebooks, DB-API, SQLAlchemy, data frames."""
