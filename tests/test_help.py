@@ -22,7 +22,7 @@ MORE = (
     statistic.Histogram,
     base.Shown,
     base.CuratorFace,
-    accounting.plot.Picture,
+    accounting.loss_plots.Picture,
     dbapi.connect,
     dbapi.Connection,
     dbapi.Cursor,

@@ -22,12 +22,12 @@ __version__ = "0.1.0"
 
 _ROOMS = {
     "accounting",
+    "api",
     "attacks",
     "catalog",
-    "curator",
-    "dbapi",
     "games",
     "graphs",
+    "integrations",
     "learning",
     "ledger",
     "local",
