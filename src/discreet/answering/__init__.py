@@ -1,1 +1,0 @@
-"""The pipeline's last rooms: where exact meets noise, and what is computed from the noisy."""
