@@ -1,13 +1,13 @@
-# The service in a container. The process is nobody and writes to /data alone, so the root may be read-only:
+# The service in a container. The process has no privileges and writes to /data only, so the root can be read-only:
 #   docker build -t discreet .
-#   docker run --rm -v ./clinic:/data --entrypoint discreet discreet ledger new --config /data/discreet.toml   # its books, once
+#   docker run --rm -v ./clinic:/data --entrypoint discreet discreet ledger new --config /data/discreet.toml   # once
 #   docker run --read-only --tmpfs /tmp --cap-drop ALL --security-opt no-new-privileges \
 #       -p 127.0.0.1:8000:8000 -v ./clinic:/data discreet
 FROM python:3.12-slim AS build
 WORKDIR /build
 COPY requirements.lock pyproject.toml README.md LICENSE ./
 COPY src src
-COPY docs/reference/errors.md docs/reference/errors.md
+COPY docs/reference/errors.md docs/reference/errors-collection.md docs/reference/errors-ledger.md docs/reference/
 RUN python -m venv /opt/discreet \
     && /opt/discreet/bin/pip install --no-cache-dir --require-hashes -r requirements.lock \
     && /opt/discreet/bin/pip install --no-cache-dir --no-deps --no-build-isolation .

@@ -87,7 +87,7 @@ frontend/node_modules: frontend/package-lock.json
 	npm --prefix frontend ci --silent --no-audit --no-fund
 	@touch $@
 
-bench: $(BENCH) $(PEERS_READY)  ## compare the speed with peers in one run; writes docs/explanation/benchmarks.md
+bench: $(BENCH) $(PEERS_READY)  ## compare the speed with peers in one run; writes docs/explanation/benchmarks
 	$(BENCH_VENV)/bin/python -m benchmarks.noise
 	$(BENCH_VENV)/bin/python -m benchmarks.accounting
 	$(BENCH_VENV)/bin/python -m benchmarks.workloads

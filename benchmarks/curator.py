@@ -28,7 +28,7 @@ from benchmarks.report import table, where, write_section
 QUESTIONS = {
     "Q1": "count by region, one row a person",
     "Q2": "count and sum by region, 10 rows a person",
-    "Q2p": "count and sum by region, bounded for the question: 3 regions a person, 10 rows in each",
+    "Q2p": "count and sum by region, bounded for each query: 3 regions a person, 10 rows in each",
     "Q4": "people by region: COUNT(DISTINCT uid), 10 rows a person",
 }
 SYSTEMS = {  # the runner's module, which also names its virtual environment
@@ -224,7 +224,7 @@ def main() -> None:
     )
     if ours_failed or options.dry_run:
         print(body)
-        sys.exit("A question to Discreet failed; docs/explanation/benchmarks.md is as it was." if ours_failed else 0)
+        sys.exit("A query to Discreet failed; the page of results is unchanged." if ours_failed else 0)
     write_section("curator", body)
 
 

@@ -126,7 +126,7 @@ def main() -> None:
     plain = figures["ours_learning"].pop("k-means without noise, inertia")
     lines = [line for system in SYSTEMS for line in lines_of(system, figures[system], plain)]
     small, large = apart(options.rows // 10), apart(options.rows)
-    body = f"""{where()} {options.seeds} splits of 80/20, the same for all (lines: {LINES} draws of noise on each); δ = 1e-6 for logistic, linear and DP-EBM, the rest is pure. Bounds, classes and values are told to every system. C is diffprivlib's regularization, 1 its default. A logistic fit of ours takes {np.mean(seconds):.1f} s of processor time on arrays.
+    body = f"""{where()} {options.seeds} splits of 80/20, the same for all (lines: {LINES} draws of noise on each); δ = 1e-6 for logistic, linear and DP-EBM, the rest is pure. Every system gets the same bounds, classes and values. C is diffprivlib's regularization, 1 its default. A logistic fit of ours takes {np.mean(seconds):.1f} s of processor time on arrays.
 
 {table(["system", "Adult", *(f"ε = {epsilon}" for epsilon in EPSILONS)], lines)}
 

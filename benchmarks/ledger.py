@@ -155,10 +155,10 @@ def main() -> None:
         "ledger",
         f"{where()} SQLite in write-ahead mode, synchronous=FULL, medians; two accounts are charged each time, and every question has two "
         "entries. *Open* is what `serve` does: the chain and the tables since the signed checkpoint, which is as long ago as it can be. The bars: open within 1 s, budget and card "
-        "within 20 ms, a charge within 1 ms of the commit, whatever the number of questions. (This disk is virtual: the commit itself is an order "
+        "within 20 ms, a charge within 1 ms of the commit, whatever the number of queries. (This disk is virtual: the commit itself is an order "
         "of magnitude, not a promise.)\n\n"
         + table(header, rows)
-        + "\n\nQuestions a second (a charge and an answer, each on disk before it is acknowledged) of threads that wait for their answers; with "
+        + "\n\nQueries per second (a charge and an answer, each on disk before it is acknowledged) of threads that wait for their answers; with "
         "group commit, those who wait are written by one of them in one commit"
         + (", against the release before, in turns" if options.before else "")
         + ":\n\n"

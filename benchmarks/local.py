@@ -49,7 +49,7 @@ MOST_SECONDS, MOST_BYTES = 15, 2 * 10**9
 METHOD = (
     "pure-ldp 1.2.0, multi-freq-ldpy 0.2.5, each in an environment in which it works (pure-ldp with numpy 1.26, and with "
     "scikit-learn and statsmodels, which it does not ask for; both with xxhash 3). {people:,} people, Zipf 1.1 over the "
-    "values, the same for everybody. One process at a time, one thread, CPU seconds: other programs ran on this machine "
+    "values, the same for every system. One process at a time, one thread, CPU seconds: other programs ran on this machine "
     "(load average {load} at the beginning, in the middle and at the end). Discreet draws from AES keyed by the operating "
     "system, the others from generators that are not secure. Times are medians of 3 to 25 runs where all people fit into "
     "{seconds:g} s; what takes longer is measured on a slice that takes at least as long (of people, or of values to "

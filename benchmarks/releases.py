@@ -119,7 +119,7 @@ def main() -> None:
     first = table(["question", "rows", "ms before", "ms now", "now / before", "ms of it planning, again"], releases(options.before, options.rows, options.repeats))  # fmt: skip
     second = table(["question", "ms, plain DuckDB", "ms, Discreet", "of plain"], against_plain(options.repeats))
     body = (
-        f"{where()} The heart rebuilt against the release before it, whole questions, alternating; and against plain DuckDB on a file with the same "
+        f"{where()} The current query engine against the one before it, whole queries, alternating; and against plain DuckDB on a file with the same "
         f"rows: a join of 2,000,000 visits with a public table of 1,000,000 places, and a GROUP BY with 1,000,000 private keys.\n\n{first}\n\n{second}"
     )
     if options.dry_run:

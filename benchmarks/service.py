@@ -160,12 +160,12 @@ def main() -> None:
             ]
         )
     body = (
-        f"{where()} {ANALYSTS} analysts over loopback, on the same two cores as the server; answers leave as soon as they are ready (`--class-ms 0`). Every question is "
+        f"{where()} {ANALYSTS} analysts over loopback, on the same two cores as the server; answers are returned as soon as they are ready (`--class-ms 0`). Every question is "
         "charged, read and stored, and every answer was found in the books.\n\n"
         + table(
             [
                 "",
-                "questions a second, before",
+                "queries per second, before",
                 "now",
                 "faster",
                 "ms, median, before",

@@ -255,11 +255,11 @@ def main() -> None:
         ["2²² cells, practical", f"{large[0]:.5f}", f"{large[1]:.4f}", "1 ms", f"{large[2]:.2f}"],
     ]
     about = (
-        f"ε = 1, δ = {DELTA:g}. Adult (48,842 people) in 2¹⁶ cells: 100,000 different range conjunctions over 1 to 5 of 7 columns, half of them chosen by earlier answers, asked a thousand at a time, through the curator with books on disk; "
-        f"{RUNS} runs, the mean of their means and the largest error of all. Updates from uniform: even weights, {UPDATES} alarms that all of the price pays for, and after each of them every measured count put right {REPLAYS} times; in memory, with the noise of the same 100,000 questions. Gaussian noise for each question is computed. 2²² cells: 200,000 generated people, up to all 6 columns. The fit took {mean[2]:.0f} CPU s and the guard sounded "
+        f"ε = 1, δ = {DELTA:g}. Adult (48,842 people) in 2¹⁶ cells: 100,000 different range conjunctions over 1 to 5 of 7 columns, half of them chosen by earlier answers, a thousand at a time, through the curator with its ledger on disk; "
+        f"{RUNS} runs, the mean of their means and the largest error of all. Updates from uniform: even weights, {UPDATES} alarms that all of the price pays for, and after each of them every measured count put right {REPLAYS} times; in memory, with the noise of the same 100,000 queries. Gaussian noise for each query is computed. 2²² cells: 200,000 generated people, up to all 6 columns. The fit took {mean[2]:.0f} CPU s and the check failed "
         f"{sum(4 - run[4] for run in runs):.0f} times. {where()}"
     )
-    header = ["", "mean error, of all rows", "largest", "bar", "a question, CPU ms"]
+    header = ["", "mean error, of all rows", "largest", "bar", "CPU ms per query"]
     write_section("sessions", about + "\n\n" + table(header, lines))
 
 

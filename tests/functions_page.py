@@ -1,11 +1,11 @@
-"""The list of functions in docs/reference/sql.md, from the registry: `python -m tests.functions_page` writes it."""
+"""The list of functions in docs/reference/sql-functions.md, from the registry: `python -m tests.functions_page` writes it."""
 
 import itertools
 from pathlib import Path
 
 from discreet.algebra.functions.function_list import listing
 
-PAGE = Path(__file__).parent.parent / "docs" / "reference" / "sql.md"
+PAGE = Path(__file__).parent.parent / "docs" / "reference" / "sql-functions.md"
 BEGIN, END = "<!-- functions: begin -->", "<!-- functions: end -->"
 
 

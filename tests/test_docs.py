@@ -26,7 +26,8 @@ def test_every_error_code_has_a_section_and_every_section_a_code():
     device = (ROOT / "src" / "discreet" / "local" / "device" / "client.py").read_text(encoding="utf-8")
     of_devices = set(re.findall(r"ClientRefused\(\s*\"([a-z-]+)\"", device))
     assert {"bad-store", "bad-budget", "cap-reached"} <= of_devices
-    assert {cls.code for cls in _error_classes()} | of_devices == _sections("reference/errors.md")
+    pages = ("reference/errors.md", "reference/errors-collection.md", "reference/errors-ledger.md")
+    assert {cls.code for cls in _error_classes()} | of_devices == set().union(*map(_sections, pages))
 
 
 def test_no_two_errors_share_a_code():
@@ -113,10 +114,10 @@ def test_every_command_is_in_the_docs():
 
 
 def test_every_attack_has_a_row_in_the_table_of_the_lab_and_none_is_above_what_is_allowed():
-    """The table is made by `discreet attack all --table docs/how-to/attack.md`; a level for all cells together."""
+    """The table is made by `discreet attack all --table docs/explanation/attack-results.md`; a level for all cells together."""
     from discreet import attacks
 
-    page = (DOCS / "how-to/attack.md").read_text().partition("<!-- the lab's table begins -->")[2]
+    page = (DOCS / "explanation/attack-results.md").read_text().partition("<!-- the lab's table begins -->")[2]
     rows = {line.split(" | ")[0].strip("| "): line for line in page.splitlines() if line.startswith("| ")}
     assert set(attacks.names()) <= set(rows)
     for name in attacks.names():
@@ -130,7 +131,7 @@ def test_every_attack_has_a_row_in_the_table_of_the_lab_and_none_is_above_what_i
 def test_every_protocol_is_in_the_docs():
     from discreet.local.device.client import RANDOMIZERS
 
-    text = (DOCS / "how-to/collect.md").read_text()
+    text = (DOCS / "reference/local-protocols.md").read_text()
     for name in RANDOMIZERS:
         assert f"`{name}`" in text, name
 
@@ -154,5 +155,5 @@ def test_the_list_of_functions_is_the_registrys():
     """`python -m tests.functions_page` writes it anew."""
     from tests.functions_page import page_with_functions
 
-    page = (DOCS / "reference/sql.md").read_text()
+    page = (DOCS / "reference/sql-functions.md").read_text()
     assert page_with_functions(page) == page

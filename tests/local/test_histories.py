@@ -227,7 +227,7 @@ def test_a_parameter_of_another_protocol_is_refused(protocol):
 @pytest.mark.parametrize("protocol", ["rappor", "loloha"])
 def test_the_table_of_the_docs_is_what_devices_count(protocol):
     randomizer = Task.frequency("mood", domain=range(3), epsilon=2, first=1, protocol=protocol).randomizer
-    page = Path(__file__).parents[2] / "docs" / "how-to" / "collect.md"
+    page = Path(__file__).parents[2] / "docs" / "explanation" / "local.md"
     row = next(line for line in page.read_text().splitlines() if line.startswith(f"| `{protocol}`"))
     told = [Fraction(cell.strip()) for cell in row.split("|")[2:-1]]
     counted = [randomizer.loss(reports) for reports in (1, 2, 3, 10, 1000)]

@@ -18,11 +18,16 @@ _LIST_WIDTH = 79
 _LINK = re.compile(r"\[([^\]]+)\]\([^)]+\)")
 
 
+_PAGES = ("errors.md", "errors-collection.md", "errors-ledger.md")
+"""Links to docs/reference, so that an installed package has them too."""
+
+
 @cache
 def meanings() -> dict[str, str]:
-    """Every error code with what docs/reference/errors.md says about it, as plain paragraphs."""
-    page = files("discreet.cli").joinpath("errors.md").read_text(encoding="utf-8")
-    sections = [section.partition("\n") for section in page.split("\n## ")[1:]]
+    """Every error code with its section in docs/reference, as plain paragraphs."""
+    folder = files("discreet.cli")
+    pages = [folder.joinpath(name).read_text(encoding="utf-8") for name in _PAGES]
+    sections = [section.partition("\n") for page in pages for section in page.split("\n## ")[1:]]
     return {code: _LINK.sub(r"\1", text).strip() for code, _, text in sections}
 
 
