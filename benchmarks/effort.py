@@ -14,6 +14,8 @@ import pyarrow as pa
 
 from discreet.api.local import Curator
 from discreet.api.opening import open_curator
+from discreet.api.operations.ask import priced_plan
+from discreet.api.requests.ask import AskRequest
 from discreet.catalog import parse_catalog
 from discreet.noise import RandomBits
 from discreet.pipeline.release import release
@@ -58,7 +60,7 @@ def main() -> None:
     with open_world() as curator:
         print("expected, taken (CPU seconds), ratio")
         for sql in _QUESTIONS:
-            plan = curator.plan(sql, epsilon=1)
+            plan = priced_plan(AskRequest(sql, epsilon=1), curator.context)
             expected, taken = seconds_of(plan) / SAFETY, []
             for _ in range(3):
                 began = time.process_time()

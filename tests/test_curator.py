@@ -10,7 +10,7 @@ from discreet.errors import BudgetExceeded, DiscreetError, EngineFailure, TooLar
 from discreet.results.stored_answer import read_stored
 from discreet.samples import write_clinic
 from tests import commands
-from tests.inside import exact_groups
+from tests.inside import exact_groups, planned
 from tests.opening import open_curator
 from tests.sql.checking import run as run_plan
 
@@ -26,9 +26,9 @@ def curator(tmp_path):
 
 def test_a_question_is_answered_with_intervals_that_cover_the_bounded_truth(curator):
     exact = exact_groups(curator, WARDS)
-    answer = curator.ask(WARDS, epsilon=2, analyst="alice")
+    answer = curator.as_analyst("alice").ask(WARDS, epsilon=2)
     assert [row["ward"] for row in answer.rows] == ["ER", "ICU", "Surgery"]
-    measures = curator.plan(WARDS, epsilon=2).questions[0].measures
+    measures = planned(curator, WARDS, epsilon=2).questions[0].measures
     rows_at = next(i for i, measure in enumerate(measures) if measure.kind is Kind.ROWS)
     for row, interval in zip(answer.rows, answer.intervals(1 - 1e-9), strict=True):
         assert interval["ward"] is None
@@ -40,18 +40,17 @@ def test_a_question_is_answered_with_intervals_that_cover_the_bounded_truth(cura
 
 def test_what_others_asked_before_is_not_called_free_while_an_analyst_s_own_account_pays(curator):
     first = curator.ask(WARDS, epsilon=0.5)
-    paid, again = (curator.ask(WARDS, epsilon=0.5, analyst="alice") for _ in range(2))
+    paid, again = (curator.as_analyst("alice").ask(WARDS, epsilon=0.5) for _ in range(2))
     assert (paid.replayed, again.replayed) == (False, True)
     assert first.rows == paid.rows == again.rows
     assert curator.ledger.account("alice").spent.epsilon == pytest.approx(0.5)
 
 
 def test_the_same_question_is_free_and_has_the_same_answer(curator):
-    first = curator.ask(WARDS, epsilon=0.5, analyst="alice")
-    again = curator.ask(
+    first = curator.as_analyst("alice").ask(WARDS, epsilon=0.5)
+    again = curator.as_analyst("alice").ask(
         "select  ward, count(*) as visits, avg(cost) as mean_cost from visits group by ward",
         epsilon=0.5,
-        analyst="alice",
     )
     assert (first.replayed, again.replayed) == (False, True)
     assert again.rows == first.rows
@@ -60,9 +59,9 @@ def test_the_same_question_is_free_and_has_the_same_answer(curator):
 
 def test_four_questions_at_a_half_fit_alices_cap_and_a_fifth_does_not(curator):
     for age in range(4):
-        curator.ask(f"SELECT COUNT(*) FROM patients WHERE age > {age}", epsilon=0.5, analyst="alice")
+        curator.as_analyst("alice").ask(f"SELECT COUNT(*) FROM patients WHERE age > {age}", epsilon=0.5)
     with pytest.raises(BudgetExceeded):
-        curator.ask("SELECT COUNT(*) FROM patients", epsilon=0.5, analyst="alice")
+        curator.as_analyst("alice").ask("SELECT COUNT(*) FROM patients", epsilon=0.5)
 
 
 def test_a_refused_question_never_reads_the_data(curator, monkeypatch):
@@ -134,7 +133,7 @@ def test_intervals_cover_as_often_as_they_say(tmp_path):
     from discreet.pipeline.release import release
 
     made = open_curator(write_clinic(tmp_path / "clinic", patients=300, visits=2000))
-    plan = made.plan("SELECT COUNT(*) AS n FROM visits", epsilon=0.5)
+    plan = planned(made, "SELECT COUNT(*) AS n FROM visits", epsilon=0.5)
     exact, bits = run_plan(plan, made._engine), RandomBits()
     width = plan.priced[0][0].mechanisms[0][0].error(0.8)
     truth = exact_groups(made, "SELECT COUNT(*) AS n FROM visits")[()][0]

@@ -11,6 +11,7 @@ from discreet import accounting, attacks, mechanisms
 from discreet.api import base, local, remote
 from discreet.integrations import dbapi
 from discreet.mechanisms.statistics import statistic
+from discreet.results import answer_base
 from discreet.sql.builder import Table
 
 ROOMS = (discreet, mechanisms, accounting, attacks)
@@ -20,8 +21,8 @@ MORE = (
     Table,
     statistic.Statistic,
     statistic.Histogram,
-    base.Shown,
-    base.CuratorFace,
+    answer_base.Shown,
+    base.Api,
     accounting.loss_plots.Picture,
     dbapi.connect,
     dbapi.Connection,
@@ -30,7 +31,7 @@ MORE = (
 
 MADE_HERE = {
     discreet.DiscreetError, discreet.Neighbours, accounting.Charge, accounting.LossDistribution, attacks.Attack, attacks.Result,
-    local.Curator, local.Estimate, dbapi.Connection, dbapi.Cursor, base.CuratorFace, mechanisms.Histograms, Table,
+    local.Curator, local.Estimate, dbapi.Connection, dbapi.Cursor, base.Api, mechanisms.Histograms, Table,
 }  # fmt: skip
 SOLVED = ("epsilon_for", "rho_for")
 """Beside what they ask for, they take what their class takes."""

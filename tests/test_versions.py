@@ -149,18 +149,18 @@ def test_a_question_that_takes_too_long_is_stopped_costs_its_price_and_freezes_t
         read_forever(curator, monkeypatch)
         began = time.monotonic()
         with pytest.raises(EngineFailure) as caught:
-            curator.ask(COUNT, epsilon=0.5, analyst="alice")
+            curator.as_analyst("alice").ask(COUNT, epsilon=0.5)
         assert time.monotonic() - began < 60
         assert str(caught.value) == "The engine could not answer. The price was paid. Tell the owner of the data."
         monkeypatch.undo()
         assert curator.ledger.account("alice").spent.epsilon == 0.5
         with pytest.raises(AccountFrozen):
-            curator.ask("SELECT COUNT(*) FROM patients", epsilon=0.5, analyst="alice")
-        again = curator.explain(COUNT, epsilon=0.5, analyst="alice")
+            curator.as_analyst("alice").ask("SELECT COUNT(*) FROM patients", epsilon=0.5)
+        again = curator.as_analyst("alice").explain(COUNT, epsilon=0.5)
         assert (again.pays, again.beyond) == ((), ("alice",))  # paid for, and kept back
         assert curator.explain(COUNT, epsilon=0.5).beyond == ()  # nobody else is stopped
         curator.ledger.freeze("alice", frozen=False)
-        assert curator.ask("SELECT COUNT(*) FROM patients", epsilon=0.5, analyst="alice").rows
+        assert curator.as_analyst("alice").ask("SELECT COUNT(*) FROM patients", epsilon=0.5).rows
 
 
 def test_a_row_of_a_path_that_reaches_two_people_belongs_to_both(tmp_path):

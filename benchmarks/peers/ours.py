@@ -7,6 +7,8 @@ from pathlib import Path
 
 import discreet
 from benchmarks.peers.serve import DELTA, REGIONS, Action, serve
+from discreet.api.operations.ask import priced_plan
+from discreet.api.requests.ask import AskRequest
 
 # Per-query bounding is said in the table, and its numbers in the question.
 BOUNDS = {"Q1": "max_rows = 1", "Q2": "max_rows = 10", "Q2p": 'bounding = "per-query"', "Q4": "max_rows = 10"}
@@ -56,7 +58,7 @@ def prepare(folder: Path, question: str) -> dict[str, Action]:
         return [list(row.values()) for row in curator.ask(sql, epsilon=epsilon).rows]
 
     def plan(epsilon: float) -> list:
-        curator.plan(sql, epsilon=epsilon)
+        priced_plan(AskRequest(sql, epsilon=epsilon), curator.context)
         return []
 
     return {"ask": ask, "plan": plan}

@@ -13,6 +13,7 @@ from discreet.catalog import parse_catalog
 from discreet.engines.sqlgen.kernel import groupings
 from discreet.errors import TooLarge
 from discreet.planning.effort import seconds_of
+from tests.inside import planned
 from tests.opening import open_curator
 
 CATALOG = """
@@ -66,13 +67,13 @@ QUESTIONS = [
 @pytest.fixture(scope="module")
 def expected():
     with opened() as curator:
-        yield {sql: seconds_of(curator.plan(sql, epsilon=1)) for sql in QUESTIONS}
+        yield {sql: seconds_of(planned(curator, sql, epsilon=1)) for sql in QUESTIONS}
 
 
 def test_nothing_of_it_comes_from_the_rows(expected):
     for people in (0, 2000):
         with opened(people) as curator:
-            assert {sql: seconds_of(curator.plan(sql, epsilon=1)) for sql in QUESTIONS} == expected
+            assert {sql: seconds_of(planned(curator, sql, epsilon=1)) for sql in QUESTIONS} == expected
 
 
 def test_it_grows_with_what_a_question_does(expected):
@@ -85,8 +86,8 @@ def test_it_grows_with_what_a_question_does(expected):
 def test_it_grows_with_the_declared_size_and_a_table_of_no_declared_size_has_a_million_rows(expected):
     with opened(declared="") as curator, opened(declared="rows_about = 1_000_000") as same:
         for sql in QUESTIONS:
-            larger = seconds_of(curator.plan(sql, epsilon=1))
-            assert larger == seconds_of(same.plan(sql, epsilon=1))
+            larger = seconds_of(planned(curator, sql, epsilon=1))
+            assert larger == seconds_of(planned(same, sql, epsilon=1))
             assert larger > 2 * (expected[sql] - 0.03)
 
 
@@ -96,8 +97,8 @@ def test_it_has_room_for_one_person_whose_rows_are_as_dear_as_rows_can_be():
     texts = ["a" * 255 + "b", "", ""]
     frames = {"t": pa.table({"id": [1, 1, 1], "x": [7] * 3, "w": ["a"] * 3, "z": texts}), "p": pa.table({"n": list(range(1000))})}  # fmt: skip
     with open_curator(catalog=parse_catalog(CATALOG.format(declared="rows_about = 10")), frames=frames) as curator:
-        plain = seconds_of(curator.plan(sql.replace("z LIKE '%a_' AND ", ""), epsilon=1))
-        dear = seconds_of(curator.plan(sql, epsilon=1))
+        plain = seconds_of(planned(curator, sql.replace("z LIKE '%a_' AND ", ""), epsilon=1))
+        dear = seconds_of(planned(curator, sql, epsilon=1))
     assert dear - plain > 3 * 1000 * 256 * 150e-9
 
 
@@ -120,7 +121,7 @@ def test_a_person_all_of_whose_rows_meet_each_other_takes_no_longer_than_is_expe
     }  # fmt: skip
     declared = CATALOG.replace("max_rows = 3", f"max_rows = {rows}").format(declared="rows_about = 200")
     with open_curator(catalog=parse_catalog(declared), frames=frames) as curator:
-        plan = curator.plan(sql, epsilon=1)
+        plan = planned(curator, sql, epsilon=1)
         assert taken(curator, plan) < seconds_of(plan)
 
 
@@ -151,7 +152,7 @@ def short_and_long():
 
 def for_letters(curators, sql):
     """The seconds that are expected for long texts beyond those for short ones."""
-    short, long = (seconds_of(curator.plan(sql, epsilon=1)) for curator in curators)
+    short, long = (seconds_of(planned(curator, sql, epsilon=1)) for curator in curators)
     return long - short
 
 
@@ -186,7 +187,7 @@ def test_operators_are_expected_to_take_their_time_however_few_rows_they_have(sh
     )
     sql = f"SELECT COUNT(*) FROM (SELECT id, {windows} FROM t) WHERE " + " OR ".join(f"n{n} = 2" for n in range(60))
     curator = short_and_long[0]
-    plan = curator.plan(sql, epsilon=1)
+    plan = planned(curator, sql, epsilon=1)
     assert seconds_of(plan) > 60 * 3.5e-3
     assert taken(curator, plan) < seconds_of(plan)
 
@@ -203,7 +204,7 @@ def test_a_condition_is_expected_to_be_written_out_as_often_as_it_mentions_a_col
     }
     asked = " AND ".join(f"(u IS NULL OR x <> {200 + n})" for n in range(8))
     with open_curator(catalog=parse_catalog(declared.format(declared="rows_about = 50")), frames=frames) as curator:
-        plan = curator.plan(f"SELECT COUNT(*) FROM (SELECT id, x, UPPER(z) AS u FROM t) WHERE {asked}", epsilon=1)
+        plan = planned(curator, f"SELECT COUNT(*) FROM (SELECT id, x, UPPER(z) AS u FROM t) WHERE {asked}", epsilon=1)
         assert seconds_of(plan) > 8 * rows * longest * 800e-9
         assert taken(curator, plan) < seconds_of(plan)
 
@@ -243,7 +244,7 @@ def several(counted, number=MOST_DISTINCT):
     ],
 )
 def test_many_aggregates_beside_each_other_take_no_longer_than_is_expected(sql, thousand):
-    plan = thousand.plan(sql, epsilon=100)
+    plan = planned(thousand, sql, epsilon=100)
     assert min(taken(thousand, plan) for _ in range(2)) < seconds_of(plan)
 
 
@@ -261,7 +262,7 @@ def test_more_distinct_counts_than_are_expected_well_are_refused_by_name(counted
     counts = several(counted, MOST_DISTINCT + 1)
     for sql in (f"SELECT {counts} FROM t", f"SELECT SUM(n1) FROM (SELECT id, {counts} FROM t GROUP BY id)"):
         with pytest.raises(TooLarge, match=r"33 COUNT\(DISTINCT\)"):
-            curator.plan(sql, epsilon=1)
+            planned(curator, sql, epsilon=1)
 
 
 def rows_of_operators(curator, plan):
@@ -295,5 +296,5 @@ def test_whoever_has_rows_without_end_is_read_up_to_a_bound_where_each_question_
             "SELECT AVG(n) FROM (SELECT id, COUNT(*) AS n FROM t WHERE LENGTH(z) > 0 GROUP BY id)",
             "SELECT COUNT(*) FROM t WHERE EXISTS (SELECT 1 FROM t b WHERE b.id = t.id AND b.w > t.w AND b.z = t.z)",
         ):
-            plan = curator.plan(sql, epsilon=1)
+            plan = planned(curator, sql, epsilon=1)
             assert max(rows_of_operators(curator, plan)) == kept, sql

@@ -5,7 +5,6 @@ import time
 
 import pytest
 
-from discreet.api.local import Asking
 from discreet.errors import (
     AccountFrozen,
     Cancelled,
@@ -16,6 +15,7 @@ from discreet.errors import (
     UnknownAccount,
 )
 from discreet.mechanisms import Laplace
+from discreet.pipeline.call import Call
 from discreet.pipeline.time_padding import Departure, class_of
 from discreet.samples import write_clinic
 from tests.opening import open_curator
@@ -116,14 +116,15 @@ def seen(curator, monkeypatch, *, took, taken_back=NEVER, stopped=NEVER, fails=N
             return honest(*given, **named)
 
         monkeypatch.setattr(room, method, watched)
-    asking = Asking(
-        lambda step: events.append((step, clock.time)),
-        Noticed(clock, 1000 + taken_back),
-        Noticed(clock, 1000 + stopped),
-        lambda seconds: Departure(1000.0, class_of(seconds, unit=0.05, most=60), seconds, clock),
+    call = Call(
+        analyst="alice",
+        on_step=lambda step: events.append((step, clock.time)),
+        taken_back=Noticed(clock, 1000 + taken_back),
+        stopped=Noticed(clock, 1000 + stopped),
+        leaving=lambda seconds: Departure(1000.0, class_of(seconds, unit=0.05, most=60), seconds, clock),
     )
     try:
-        pipeline.answer(Reads(clock, took, fails=fails, name=name), analyst="alice", asking=asking)
+        pipeline.answer(Reads(clock, took, fails=fails, name=name), call)
         events.append(("answer", clock.time))
     except DiscreetError as refusal:
         events.append((refusal.code, clock.time))
@@ -206,7 +207,7 @@ def test_a_refusal_of_the_clock_comes_before_the_charge(curator):
         raise Cancelled("No time.", next_step="Wait.")
 
     with pytest.raises(Cancelled):
-        curator.ask("SELECT COUNT(*) FROM visits", epsilon=0.1, analyst="alice", asking=Asking(leaving=refuse))
+        curator.with_call(Call(analyst="alice", leaving=refuse)).ask("SELECT COUNT(*) FROM visits", epsilon=0.1)
     assert curator.ledger.account("alice").spent.epsilon == 0
 
 
@@ -216,12 +217,12 @@ def test_whoever_waits_for_the_end_of_a_class_has_given_their_place_back(curator
     begun = time.monotonic()
 
     def ask(number):
-        curator.ask(
-            f"SELECT COUNT(*) FROM visits WHERE cost > {number}",
-            epsilon=0.01,
+        call = Call(
             analyst="alice",
-            asking=Asking(lambda step: paid.release() if step == "paid" else None, leaving=lambda _: Departure(begun, 3, 0.1, time.monotonic)),
-        )  # fmt: skip
+            on_step=lambda step: paid.release() if step == "paid" else None,
+            leaving=lambda _: Departure(begun, 3, 0.1, time.monotonic),
+        )
+        curator.with_call(call).ask(f"SELECT COUNT(*) FROM visits WHERE cost > {number}", epsilon=0.01)
 
     for number in range(3):
         threads.append(threading.Thread(target=ask, args=(number,)))

@@ -2,8 +2,9 @@
 
 import pytest
 
-from discreet.api.local import Asking
+from discreet.api.requests.ask import AskRequest
 from discreet.errors import TooLarge
+from discreet.pipeline.call import Call
 from discreet.planning.answer_size import AnswerLimit
 from discreet.samples import write_clinic
 from tests.opening import open_curator
@@ -32,23 +33,20 @@ def curator(tmp_path_factory):
     ],
 )
 def test_texts_that_stand_in_every_row_are_refused_before_they_are_paid_for(curator, sql):
-    before = curator.history()
+    before, limited = curator.history(), Call(analyst="alice", limit=LIMIT)
     given = {"epsilon": 0.1, "parameters": {"p": LONG} if ":p" in sql else ()}
     with pytest.raises(TooLarge, match="could have more"):
-        curator.ask(sql, analyst="alice", asking=Asking(limit=LIMIT), **given)
+        curator.with_call(limited).ask(sql, **given)
     with pytest.raises(TooLarge, match="could have more"):
-        curator.recall(sql, analyst="alice", limit=LIMIT, **given)
+        curator.with_call(limited).recall(AskRequest(sql, **given))
     assert curator.history() == before
 
 
 def test_a_row_has_an_end_too(curator):
     columns = ", ".join(f":p AS text_{number}" for number in range(60))
     with pytest.raises(TooLarge, match="A row of this answer"):
-        curator.ask(
-            f"SELECT COUNT(*) AS n, {columns} FROM visits",
-            epsilon=0.1,
-            parameters={"p": LONG},
-            asking=Asking(limit=AnswerLimit(2**28)),
+        curator.with_call(Call(limit=AnswerLimit(2**28))).ask(
+            f"SELECT COUNT(*) AS n, {columns} FROM visits", epsilon=0.1, parameters={"p": LONG}
         )
 
 
@@ -62,4 +60,4 @@ def test_a_row_has_an_end_too(curator):
 )
 def test_what_fits_is_answered(curator, sql):
     given = {"parameters": {"p": LONG} if ":p" in sql else ()}
-    assert len(curator.ask(sql, epsilon=0.1, asking=Asking(limit=LIMIT), **given)) > 0
+    assert len(curator.with_call(Call(limit=LIMIT)).ask(sql, epsilon=0.1, **given)) > 0

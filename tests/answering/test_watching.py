@@ -13,6 +13,7 @@ import pytest
 
 from discreet.accounting import open_filter
 from discreet.api.opening import refresh
+from discreet.api.requests.watch import WatchRequest
 from discreet.catalog import parse_catalog
 from discreet.core.loss import Neighbours
 from discreet.engines.exact_rows import ExactRows
@@ -20,11 +21,13 @@ from discreet.errors import AccountFrozen, BadInput, BudgetExceeded, Cancelled, 
 from discreet.ledger import verify
 from discreet.ledger.charges.release_json import rebuild
 from discreet.mechanisms import AboveThreshold
-from discreet.pipeline.pipeline import Asking, Desk
+from discreet.pipeline.call import Call
+from discreet.pipeline.pipeline import Desk
 from discreet.pipeline.threshold_watch import watchable
 from discreet.pipeline.time_padding import Departure
 from discreet.samples import clinic, write_clinic
 from tests.checks import ratio_within
+from tests.inside import planned
 from tests.laws import above_threshold_law
 from tests.ledger.asking import forge, in_child, output_of, stored_answers
 from tests.opening import open_curator
@@ -48,8 +51,9 @@ def curator(config):
         yield made
 
 
-def watch(curator, *, threshold=FAR, epsilon=0.5, **details):
-    return curator.watch(COUNT, threshold=threshold, epsilon=epsilon, **details)
+def watch(curator, *, threshold=FAR, epsilon=0.5, analyst=None, call=None, **details):
+    api = curator.as_analyst(analyst) if call is None else curator.with_call(call)
+    return api.watch(COUNT, threshold=threshold, epsilon=epsilon, **details)
 
 
 def bits_in(ledger):
@@ -308,7 +312,7 @@ def test_a_crash_before_the_threshold_is_stored_costs_once_and_the_watch_begins_
 
 @pytest.mark.parametrize("fails", [False, True])
 def test_a_look_leaves_at_the_end_of_a_class_that_was_chosen_before_it_was_read(curator, monkeypatch, fails):
-    watched, told, honest = watch(curator, analyst="alice"), [], curator._engine.run
+    told, honest = [], curator._engine.run
 
     def run(*given, **details):
         assert told == [watched._wanted.look_seconds]
@@ -320,19 +324,23 @@ def test_a_look_leaves_at_the_end_of_a_class_that_was_chosen_before_it_was_read(
         told.append(seconds)
         return Departure(begun, 0.4, 0.1, time.monotonic)
 
+    watch(curator, analyst="alice")
     monkeypatch.setattr(curator._engine, "run", run)
     begun = time.monotonic()
+    request = WatchRequest(COUNT, threshold=FAR, epsilon=0.5)
+    watched = curator.with_call(Call(analyst="alice", leaving=leaving)).recall(request)
     with pytest.raises(EngineFailure) if fails else contextlib.nullcontext():
-        watched.evaluate(asking=Asking(leaving=leaving))
+        watched.evaluate()
     assert time.monotonic() - begun >= 0.4
     assert len(bits_in(curator.ledger)) == 1
 
 
 def test_a_look_that_is_taken_back_before_it_is_read_reads_nothing_and_the_watch_goes_on(curator):
-    watched, asking = watch(curator), Asking()
-    asking.taken_back.set()
+    call = Call()
+    watched = watch(curator, call=call)
+    call.taken_back.set()
     with pytest.raises(Cancelled):
-        watched.evaluate(asking=asking)
+        watched.evaluate()
     assert (watched.answers, watched.ended) == ({}, None)
 
 
@@ -384,7 +392,7 @@ class _Counts:
 
 
 def test_beginning_and_evaluating_is_above_threshold_bit_for_bit(curator):
-    plan, paths = curator.plan(COUNT, epsilon=1), set()
+    plan, paths = planned(curator, COUNT, epsilon=1), set()
     wanted = watchable(plan, threshold=3, neighbours=Neighbours.ADD_REMOVE, run=1, label=COUNT)
     for seed in range(200):
         counts = [(seed * 7 + version * 11) % 60 - 30 for version in range(6)]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow.csv as pa_csv
 import pytest
 
-from discreet.api.local import Curator
+from discreet.api.local import LocalApi
 from discreet.catalog import load_catalog
 from discreet.samples import write_clinic
 from discreet.samples.dummy import dummy_tables
@@ -192,13 +192,13 @@ def test_bounds_that_were_paid_for_are_told_where_the_catalog_changed_meanwhile(
     config = documented(tmp_path)
     config.write_text(config.read_text().replace(", lower = 0, upper = 10000", ""))
     run("ledger", "new")
-    estimate = Curator.estimate_bounds
+    estimate = LocalApi.estimate_bounds
 
     def and_somebody_edits(self, *given, **details):
         config.write_text(config.read_text().replace("cost", "price"))
         return estimate(self, *given, **details)
 
-    monkeypatch.setattr(Curator, "estimate_bounds", and_somebody_edits)
+    monkeypatch.setattr(LocalApi, "estimate_bounds", and_somebody_edits)
     told = run("estimate-bounds", "visits", "cost", "--epsilon", 2)
     assert "paid ε 2" in told
     assert "the catalog changed meanwhile: write lower = " in told

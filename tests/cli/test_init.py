@@ -121,7 +121,7 @@ def test_the_interview_asks_what_the_data_cannot_say(tmp_path):
     assert (orders.unit.column, orders.max_rows, orders.columns["amount"].upper) == ("customer_id", 9, 100)
     assert set(catalog.analysts) == {"ana", "bob"}
     with open_curator(tmp_path / "discreet.toml") as curator:
-        assert curator.ask("SELECT AVG(amount) AS mean FROM orders", epsilon=1, analyst="bob").columns == ["mean"]
+        assert curator.as_analyst("bob").ask("SELECT AVG(amount) AS mean FROM orders", epsilon=1).columns == ["mean"]
 
 
 def seen(name, **columns):

@@ -7,10 +7,10 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.api.local import Asking
 from discreet.api.opening import open_curator
 from discreet.cli.terminal.exit_codes import ExitCode
 from discreet.cli.terminal.run_commands import looking_on
+from discreet.pipeline.call import Call
 from tests.synthetic.dying import prepared
 
 PRICE = ("--epsilon", 1, "--delta", 1e-9, "--workload", 2)
@@ -135,7 +135,7 @@ def test_looks_are_told_once_they_are_on_disk_and_only_to_a_terminal(clinic, cap
                 heard.append((count, t.run("SELECT COUNT(*) FROM ledger_steps")[0][0]))
             tell(count)
 
-        made = curator.synthesize("visits", rho=0.05, workload=2, asking=Asking(on_look=on_look))
+        made = curator.with_call(Call(on_look=on_look)).synthesize("visits", rho=0.05, workload=2)
     assert heard == [(count, count) for count in range(1, len(made.transcript.steps) + 1)]
     assert capfd.readouterr().err == ""
 

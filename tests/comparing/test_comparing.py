@@ -27,7 +27,7 @@ REAL = frame()
 @pytest.fixture(scope="module")
 def curator():
     with a_curator() as opened:
-        opened.synthesize(ROWS, rho=0.5, workload=2, method="fixed", name="v", analyst="alice")
+        opened.as_analyst("alice").synthesize(ROWS, rho=0.5, workload=2, method="fixed", name="v")
         yield opened
 
 
@@ -130,7 +130,7 @@ def test_what_cannot_be_compared_is_refused_and_not_looked_at():
     with a_curator(WIDE + "[budget.analysts.bob]\nepsilon = 1\ndelta = 1e-6\n") as curator:
         curator.tabulate(ROWS, marginals(1), rho=0.01, name="tables")
         for analyst, workload in (("alice", 1), ("bob", 2)):
-            curator.synthesize(ROWS, rho=0.01, workload=workload, name="same", analyst=analyst)
+            curator.as_analyst(analyst).synthesize(ROWS, rho=0.01, workload=workload, name="same")
         before = len(curator.ledger.history())
         for name, error in (("none", NotAnswered), ("tables", BadInput), ("same", NameTaken)):
             with pytest.raises(error):

@@ -10,12 +10,12 @@ import pytest
 from discreet.algebra.aggregates import Aggregate, Fold, Order, Place
 from discreet.algebra.expressions import call
 from discreet.algebra.relations import Compute, How, Join, Keep, PerPerson, Windowed
-from discreet.api.local import Asking
 from discreet.engines.duckdb import public_tables
 from discreet.engines.duckdb.public_tables import PublicTables
 from discreet.engines.duckdb.watchdog import Watch
 from discreet.engines.sqlgen.render import prepared
 from discreet.errors import Cancelled, TooLarge
+from discreet.pipeline.call import Call
 from discreet.pipeline.time_padding import Departure
 from discreet.samples import write_clinic
 from tests.engines.small import CATALOG, WARD, asked, opened, scanned, text, values, whole, window
@@ -191,10 +191,12 @@ def test_a_question_holds_its_public_relations_from_before_its_turn_until_its_an
 
         curator._engine.holding = watched
         departure = Departure(time.monotonic(), 0.2, 0.1, time.monotonic)
-        asking = Asking(
-            lambda step: step == "paid" and curator.take_back(asking), stopped=Stopped(), leaving=lambda _: departure
+        call = Call(
+            on_step=lambda step: step == "paid" and curator.take_back(call),
+            stopped=Stopped(),
+            leaving=lambda _: departure,
         )
-        curator.ask("SELECT COUNT(*) FROM visits", epsilon=0.1, asking=asking)
+        curator.with_call(call).ask("SELECT COUNT(*) FROM visits", epsilon=0.1)
         assert events == ["held", "waits", "waits", "let go"]
         assert time.monotonic() >= departure.arrived + 0.2
 

@@ -7,6 +7,7 @@ import pytest
 
 from discreet.catalog import parse_catalog
 from discreet.errors import BadCatalog, DiscreetError, JoinsPeople
+from tests.inside import planned
 from tests.opening import open_curator
 
 HEAD = '[source]\npath = "."\n[ledger]\npath = ":memory:"\n[budget]\nepsilon = 100\ndelta = 1e-3\n'
@@ -50,7 +51,7 @@ def opened(folder, people, catalog=HEAD + STAFF):
 def integers(curator, sql):
     """The exact integers of a question, by group and measure."""
     totals = Counter()
-    for number, question in enumerate(curator.plan(sql, epsilon=1).questions):
+    for number, question in enumerate(planned(curator, sql, epsilon=1).questions):
         for grouping, rows in enumerate(curator._engine.run(question)):
             keys = list(zip(*(column.to_pylist() for column in rows.keys), strict=True)) if rows.keys else [()]
             for measure, values in enumerate(rows.measures):
@@ -94,7 +95,7 @@ def test_one_row_moves_a_count_by_one_and_pays_for_one(tmp_path):
 )
 def test_rows_without_an_id_meet_no_other_people(sql, tmp_path):
     with opened(tmp_path, PEOPLE, HEAD + STAFF + OTHERS) as curator, pytest.raises(JoinsPeople):
-        curator.plan(sql, epsilon=1)
+        planned(curator, sql, epsilon=1)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +103,7 @@ def test_rows_without_an_id_meet_no_other_people(sql, tmp_path):
 )
 def test_the_number_of_a_row_cannot_be_named(sql, tmp_path):
     with opened(tmp_path, PEOPLE) as curator, pytest.raises(DiscreetError):
-        curator.plan(sql, epsilon=1)
+        planned(curator, sql, epsilon=1)
 
 
 @pytest.mark.parametrize(

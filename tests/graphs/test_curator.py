@@ -113,7 +113,7 @@ def test_what_is_spent_on_edges_is_in_no_account_of_people_and_no_analysts(curat
             "bob": ("person", 0),
         }
         assert (first.replayed, again.replayed) == (False, True)
-        assert [b.account for b in curator.budget(analyst="ada")] == ["dataset", "edges of friendships", "ada"]
+        assert [b.account for b in curator.as_analyst("ada").budget()] == ["dataset", "edges of friendships", "ada"]
         card = curator.card()
         assert card.spent.epsilon == 0
         assert not card.totals

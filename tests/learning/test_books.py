@@ -11,7 +11,6 @@ import sys
 import pyarrow as pa
 import pytest
 
-from discreet.api.local import Asking
 from discreet.api.opening import open_curator
 from discreet.catalog import parse_catalog
 from discreet.engines.tables.coded_tables import CodedRows
@@ -19,6 +18,7 @@ from discreet.errors import DiscreetError, EngineFailure
 from discreet.learning import LogisticRegression, NaiveBayes, Number
 from discreet.learning.runs.model_release import ModelRelease
 from discreet.ledger import verify
+from discreet.pipeline.call import Call
 from tests.learning.dying import ASKED, LOOKS, learn
 from tests.learning.test_curator import CATALOG, PLANTED, frame
 from tests.synthetic.dying import prepared
@@ -52,7 +52,7 @@ def die_at_its_looks(folder, kind, labels):
         assert again.transcript.encoded() == learned.transcript.encoded()
         assert repr(again.card().rows) == repr(learned.card().rows)
         assert curator.ledger.account().total.rho == pytest.approx(ASKED["rho"] * 1e24, rel=1e-9)
-        assert curator.budget(analyst="alice")[1].spent == curator.budget()[0].spent
+        assert curator.as_analyst("alice").budget()[1].spent == curator.budget()[0].spent
         assert verify(curator.ledger).sound
     return len(labels)
 
@@ -74,7 +74,7 @@ def planted_frame():
 def test_planted_values_are_in_no_log_progress_error_model_or_book(caplog, tmp_path, monkeypatch):
     caplog.set_level(logging.DEBUG)
     told, plain = [], CodedRows._totals
-    asking = Asking(on_step=told.append, on_look=told.append)
+    asking = Call(on_step=told.append, on_look=told.append)
     model = LogisticRegression(target="died", features=["age", "ward", Number("cost", bins=5)], passes=3)
 
     def fails(*given):

@@ -6,6 +6,7 @@ import pytest
 
 from discreet.accounting import open_filter
 from discreet.api.opening import open_curator, refresh, successor
+from discreet.api.requests.ask import AskRequest
 from discreet.catalog import load_catalog
 from discreet.errors import BadCatalog, BadInput, LedgerDamaged, SourceChanged, UnknownAccount, WrongUnit
 from discreet.ledger import Ledger, verify
@@ -136,24 +137,24 @@ def test_the_chain_tells_which_catalog_answered(config):
 def test_an_analyst_whom_the_catalog_lists_no_more_is_refused_until_it_does_again(config):
     text = config.read_text()
     with open_curator(config) as curator:
-        curator.ask(COUNT, epsilon=0.5, analyst="alice")
+        curator.as_analyst("alice").ask(COUNT, epsilon=0.5)
         curator.ledger.freeze("alice")
         curator.ledger.freeze("alice", frozen=False)
         edit(config, ALICE, "")
         following = successor(curator, load_catalog(config))
         for asked in (curator, following):
             with pytest.raises(UnknownAccount):
-                asked.ask(COUNT, epsilon=0.5, analyst="alice")
+                asked.as_analyst("alice").ask(COUNT, epsilon=0.5)
             with pytest.raises(UnknownAccount):
-                asked.recall(COUNT, epsilon=0.5, analyst="alice")
+                asked.as_analyst("alice").recall(AskRequest(COUNT, epsilon=0.5))
         following.close_data()
     with open_curator(config) as curator:
         with pytest.raises(UnknownAccount):
-            curator.ask(COUNT, epsilon=0.1, analyst="alice")
+            curator.as_analyst("alice").ask(COUNT, epsilon=0.1)
         assert curator.ask(COUNT, epsilon=0.5).replayed, "what was paid is paid"
     config.write_text(text)
     with open_curator(config) as curator:
-        assert curator.ask(COUNT, epsilon=0.5, analyst="alice").replayed
+        assert curator.as_analyst("alice").ask(COUNT, epsilon=0.5).replayed
         assert curator.ledger.account("alice").spent.epsilon == 0.5
     (closed,) = entries_of(config, "close")
     assert (closed["account"], closed["by"]) == ("analyst:alice", "catalog")
@@ -162,7 +163,7 @@ def test_an_analyst_whom_the_catalog_lists_no_more_is_refused_until_it_does_agai
 def test_of_a_catalog_that_is_refused_not_a_word_counts(config):
     text = config.read_text()
     with open_curator(config) as curator:
-        curator.ask(COUNT, epsilon=0.1, mechanism="gaussian", delta=1e-7, analyst="alice")
+        curator.as_analyst("alice").ask(COUNT, epsilon=0.1, mechanism="gaussian", delta=1e-7)
         before = curator.ledger.head()
         edit(config, "epsilon = 5.0", "epsilon = 50.0")
         edit(config, "max_rows = 20", "max_rows = 7")

@@ -116,7 +116,7 @@ def client_of(app, **details):
 @pytest.fixture
 def _clock_stands_still(monkeypatch):
     """For those who count requests in this process: however slow the machine is, nobody is let in again."""
-    for room in ("app", "service", "shuffling"):
+    for room in ("http.http_app", "auth.service", "shuffler_app"):
         monkeypatch.setattr(f"discreet.server.{room}.Guard", partial(Guard, now=lambda: 0.0))
 
 

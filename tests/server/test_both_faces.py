@@ -25,7 +25,9 @@ class AtHand:
 
     def __getattr__(self, name):
         method = getattr(self._curator, name)
-        return partial(method, analyst=self._analyst) if "analyst" in inspect.signature(method).parameters else method
+        if "analyst" in inspect.signature(method).parameters:
+            return partial(method, analyst=self._analyst)
+        return getattr(self._curator.as_analyst(self._analyst), name)
 
 
 @pytest.fixture(scope="module")

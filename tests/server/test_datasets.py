@@ -91,10 +91,10 @@ def test_near_and_far_are_one_face_under_a_prefix(several):
     for name, dataset in several.datasets.items():
         with discreet.connect(dataset.url, key=dataset.alice) as far, open_curator(dataset.config) as near:
             answer = far.ask(COUNT, epsilon=0.2)
-            assert answer.rows == near.ask(COUNT, epsilon=0.2, analyst="alice").rows
-            assert far.budget() == near.budget(analyst="alice")
+            assert answer.rows == near.as_analyst("alice").ask(COUNT, epsilon=0.2).rows
+            assert far.budget() == near.as_analyst("alice").budget()
             assert far.catalog().dataset == far.card().dataset == name
-            assert far.history() == near.history(analyst="alice")
+            assert far.history() == near.as_analyst("alice").history()
         with discreet.connect(several.root, key=dataset.alice) as nowhere, pytest.raises(UnknownDataset):
             nowhere.budget()
     with discreet.connect(several.shop.url, key=several.clinic.alice) as stranger, pytest.raises(NoAccess):

@@ -30,9 +30,9 @@ def both(tmp_path_factory):
     near = open_curator(config)
     app = create_app(near, keys, config=config, class_ms=0, rate=10_000)
     far = RemoteCurator("http://in-process", key=key)
-    far._http.close()
-    far._http = client_of(app)
-    far._http.headers["Authorization"] = f"Bearer {key}"
+    far.server._http.close()
+    far.server._http = client_of(app)
+    far.server._http.headers["Authorization"] = f"Bearer {key}"
     yield near, far
     far.close()
     app.state.service.close()
@@ -67,7 +67,7 @@ def test_the_same_verb_has_the_same_plan_price_and_answer_near_and_far(graph, ve
 def test_books_catalog_and_card_name_the_unit_near_and_far(both):
     near, far = both
     far.graph("wires").edges(epsilon=0.2)
-    assert far.budget() == near.budget(analyst="ada")
+    assert far.budget() == near.as_analyst("ada").budget()
     assert {balance.account: balance.unit for balance in far.budget()} == {
         "dataset": "person", "edges of links": "edge", "ada": "person",
     }  # fmt: skip
@@ -75,7 +75,7 @@ def test_books_catalog_and_card_name_the_unit_near_and_far(both):
     assert far.card().edges[0].edges == "links"
     assert far.catalog() == near.catalog()
     assert {table["name"] for table in far.catalog().tables} == {"people", "routers"}
-    listed = far._get("/v1/graphs")
+    listed = far.server.get("/v1/graphs")
     assert [graph["name"] for graph in listed["graphs"]] == list(GRAPHS)
     assert set(listed["verbs"]) == set(VERBS)
     assert verify(near.ledger).sound

@@ -14,10 +14,10 @@ from discreet.api import base
 from discreet.api.faces.models import LearningFace
 from discreet.api.faces.networks import GraphsFace
 from discreet.api.faces.sessions import SessionsFace
-from discreet.api.faces.synthesis import SyntheticFace
 from discreet.api.faces.tables import TablesFace
 from discreet.api.local import Curator
 from discreet.api.remote import RemoteAnswer, RemoteCurator
+from discreet.api.requests.accounts import BudgetRequest, HistoryRequest
 from discreet.core.loss import Loss
 from discreet.errors import BadEpsilon, BudgetExceeded, DiscreetError, JoinsPeople, NoAccess, Unreachable
 from discreet.ledger.accounts.account_rows import opened
@@ -31,7 +31,7 @@ from tests.server.conftest import free_port
 
 FACES = {
     name: kind
-    for kind in (base.CuratorFace, SyntheticFace, TablesFace, LearningFace, SessionsFace, GraphsFace)
+    for kind in (base.Api, TablesFace, LearningFace, SessionsFace, GraphsFace)
     for name in vars(kind)
     if not name.startswith("_")
 }
@@ -118,9 +118,9 @@ QUESTIONS = {
 def test_the_same_question_has_the_same_explanation_and_the_same_answer_near_and_far(name, both):
     near, far = both
     sql, details = QUESTIONS[name]
-    assert far.explain(sql, **details) == near.explain(sql, analyst="alice", **details)
+    assert far.explain(sql, **details) == near.as_analyst("alice").explain(sql, **details)
     first, remote = far.ask(sql, **details), far.ask(sql, **details)
-    at_hand = near.ask(sql, analyst="alice", **details)
+    at_hand = near.as_analyst("alice").ask(sql, **details)
     assert (first.replayed, remote.replayed, at_hand.replayed) == (False, True, True)
     for fact in ("columns", "rows", "loss", "receipt", "notes"):
         assert getattr(remote, fact) == getattr(at_hand, fact), fact
@@ -134,14 +134,14 @@ def test_the_same_question_has_the_same_explanation_and_the_same_answer_near_and
     assert repr(remote) == repr(at_hand)
     assert len(remote) == len(at_hand)
     assert far.explain(sql, **details).asked_before
-    assert far.explain(sql, **details) == near.explain(sql, analyst="alice", **details)
+    assert far.explain(sql, **details) == near.as_analyst("alice").explain(sql, **details)
 
 
 def test_books_catalog_and_card_are_the_same_near_and_far(both):
     near, far = both
     far.ask(WARDS, epsilon=0.05)
-    assert far.budget() == near.budget(analyst="alice")
-    assert far.history() == near.history(analyst="alice")
+    assert far.budget() == near.as_analyst("alice").budget()
+    assert far.history() == near.as_analyst("alice").history()
     assert far.catalog() == near.catalog()
     assert far.card() == near.card()
     assert WARDS in [release.sql for release in far.history()]
@@ -174,9 +174,9 @@ def test_refusals_are_the_same_errors_near_and_far(both, server):
         ("SELECT COUNT(*) FROM visits", {}, BadEpsilon),
     ):
         said = []
-        for curator, who in ((near, {"analyst": "alice"}), (far, {})):
+        for curator in (near.as_analyst("alice"), far):
             with pytest.raises(kind) as caught:
-                curator.ask(sql, **details, **who)
+                curator.ask(sql, **details)
             said.append((type(caught.value), str(caught.value)))
         assert said[0] == said[1]
     with discreet.connect(server.url, key="dk_no_body") as stranger, pytest.raises(NoAccess):
@@ -219,5 +219,5 @@ def test_every_dataclass_of_the_face_is_read_back_as_it_was_written(name, both):
 
 
 def test_the_lists_are_of_the_faces_dataclasses():
-    assert get_args(returned(RemoteCurator, "budget")) == (models.Balance,)
-    assert get_args(returned(RemoteCurator, "history")) == (models.PastRelease,)
+    (budget,), (history,) = (kind.__orig_bases__ for kind in (BudgetRequest, HistoryRequest))
+    assert [get_args(kind)[0].__forward_arg__ for kind in (budget, history)] == ["list[Balance]", "list[PastRelease]"]

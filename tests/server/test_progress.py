@@ -10,9 +10,10 @@ import anyio
 import httpx
 import pytest
 
-from discreet.api import local as curators
-from discreet.api.local import Asking
+from discreet.api.operations import ask as ask_operation
+from discreet.api.requests.ask import AskRequest
 from discreet.errors import Cancelled, EngineFailure, TooMany
+from discreet.pipeline.call import Call
 from discreet.samples import write_clinic
 from discreet.server.auth.keys import KeyBook
 from discreet.server.auth.rate_limit import Guard
@@ -20,9 +21,8 @@ from discreet.server.auth.roles import Holder
 from discreet.server.http.http_app import create_app
 from discreet.server.jobs import running_queries as questions_module
 from discreet.server.jobs.current_curator import Current
-from discreet.server.jobs.running_queries import Questions
+from discreet.server.jobs.running_queries import Questions, outcome_of
 from discreet.server.jobs.time_budget import Hours
-from discreet.server.schemas.query_bodies import Question
 from tests.inside import read_forever
 from tests.opening import CAP, open_curator
 
@@ -54,11 +54,11 @@ def test_a_question_that_is_stopped_stays_paid_and_is_free_when_asked_again(cura
     """Taking it back does not stop what is paid for; only a curator who goes away does."""
     read_forever(curator, monkeypatch)
     paid, stopped = threading.Event(), []
-    asking = Asking(lambda step: paid.set() if step == "paid" else None)
+    call = Call(analyst="alice", on_step=lambda step: paid.set() if step == "paid" else None)
 
     def ask():
         try:
-            curator.ask("SELECT COUNT(*) FROM visits", epsilon=0.5, analyst="alice", asking=asking)
+            curator.with_call(call).ask("SELECT COUNT(*) FROM visits", epsilon=0.5)
         except Cancelled as error:
             stopped.append(error)
 
@@ -66,52 +66,53 @@ def test_a_question_that_is_stopped_stays_paid_and_is_free_when_asked_again(cura
     thread.start()
     assert paid.wait(30)
     time.sleep(0.3)
-    curator.take_back(asking)
+    curator.take_back(call)
     thread.join(0.3)
     assert thread.is_alive()
-    curator.stop(asking)
+    curator.stop(call)
     thread.join(30)
     assert len(stopped) == 1
     monkeypatch.undo()
     assert not curator.ledger.account("alice").frozen
     assert curator.ledger.account("alice").spent.epsilon == 0.5
-    assert curator.ask("SELECT COUNT(*) FROM visits", epsilon=0.5, analyst="alice").rows
+    assert curator.as_analyst("alice").ask("SELECT COUNT(*) FROM visits", epsilon=0.5).rows
     assert curator.ledger.account("alice").spent.epsilon == 0.5
 
 
 def test_taking_back_one_question_disturbs_no_other(curator):
-    other = Asking()
+    other = Call()
     curator.take_back(other)
     assert curator.ask("SELECT COUNT(*) FROM visits", epsilon=0.1).rows
     with pytest.raises(Cancelled):
-        curator.ask("SELECT COUNT(*) FROM patients", epsilon=0.1, asking=other)
+        curator.with_call(other).ask("SELECT COUNT(*) FROM patients", epsilon=0.1)
 
 
 def test_what_is_taken_back_is_planned_no_further(curator, monkeypatch):
-    asking, steps = Asking(), []
+    call, steps = Call(), []
 
     def at_a_step(*given, **named):
         steps.append(given)
         if len(steps) == 3:
-            curator.take_back(asking)
+            curator.take_back(call)
         return width_of(*given, **named)
 
-    width_of = curators.width_of
-    monkeypatch.setattr(curators, "width_of", at_a_step)
+    width_of = ask_operation.width_of
+    monkeypatch.setattr(ask_operation, "width_of", at_a_step)
     with pytest.raises(Cancelled):
-        curator.ask("SELECT COUNT(*) FROM visits", within=3, confidence=0.9, asking=asking)
+        curator.with_call(call).ask("SELECT COUNT(*) FROM visits", within=3, confidence=0.9)
     assert len(steps) == 3
 
 
 def test_what_is_taken_back_counts_among_the_questions_at_once_until_its_class_ends(curator):
     """The caller is told at once. The question goes on, as its seconds do, until its answer would have left, and is stored then."""
-    holder, asked = Holder("key 1", "alice", "analyst"), Question(sql="SELECT COUNT(*) FROM visits", epsilon=0.1)
+    holder, asked = Holder("key 1", "alice", "analyst"), AskRequest("SELECT COUNT(*) FROM visits", epsilon=0.1)
     guard, hours = Guard(rate=1000, at_once=1), Hours(unit=0.8, longest=10, a_minute=60)
     questions, paid = Questions(Current(curator), guard=guard, hours=hours), threading.Event()
 
     async def free_after():
-        asking, began = Asking(lambda step: paid.set() if step == "paid" else None), time.monotonic()
-        task = asyncio.ensure_future(questions.ask(asked, holder=holder, name="x", asking=asking, then=len))
+        call = Call(request_id="x", on_step=lambda step: paid.set() if step == "paid" else None)
+        began = time.monotonic()
+        task = asyncio.ensure_future(questions.ask(outcome_of(asked), holder=holder, call=call, then=len))
         await anyio.to_thread.run_sync(paid.wait, 30)
         questions.take_back(holder, "x")
         with pytest.raises(Cancelled):
@@ -126,19 +127,19 @@ def test_what_is_taken_back_counts_among_the_questions_at_once_until_its_class_e
 
     told, free = asyncio.run(free_after())
     assert told < 0.8 <= free
-    assert curator.ask(asked.sql, epsilon=0.1, analyst="alice").replayed
+    assert curator.as_analyst("alice").ask(asked.sql, epsilon=0.1).replayed
 
 
 class ReadsUntilTakenBack:
-    """Stands in for `Curator.ask`: plans until somebody takes the question back."""
+    """Stands in for `ask`: plans until somebody takes the question back."""
 
     def __init__(self):
-        self.begun, self.asking = threading.Event(), None
+        self.begun, self.call = threading.Event(), None
 
-    def __call__(self, _sql, *, asking, **_):
-        self.asking = asking
+    def __call__(self, _request, context):
+        self.call = context.call
         self.begun.set()
-        asking.taken_back.wait(30)
+        self.call.taken_back.wait(30)
         raise Cancelled("Taken back.", next_step="Ask again.")
 
 
@@ -146,7 +147,7 @@ def test_only_ones_own_questions_can_be_taken_back(curator, monkeypatch):
     keys = KeyBook.open(curator.declared.ledger)
     alice, bob, olga = keys.create("alice"), keys.create("bob", cap=CAP), keys.create("olga", role="owner")
     reading = ReadsUntilTakenBack()
-    monkeypatch.setattr(curator, "ask", reading)
+    monkeypatch.setattr(ask_operation, "run", reading)
     refusals = []
 
     async def scenario():
@@ -166,29 +167,29 @@ def test_only_ones_own_questions_can_be_taken_back(curator, monkeypatch):
                 assert await anyio.to_thread.run_sync(reading.begun.wait, 30)
                 for stranger in (bob, olga):
                     assert await take_back(stranger) == 204  # whether there is such a question is not told
-                    assert not reading.asking.taken_back.is_set()
+                    assert not reading.call.taken_back.is_set()
                 assert await take_back("nobody") == 401
                 assert await take_back(alice, "another") == 204
-                assert not reading.asking.taken_back.is_set()
+                assert not reading.call.taken_back.is_set()
                 assert await take_back(alice) == 204
-                assert reading.asking.taken_back.is_set()
+                assert reading.call.taken_back.is_set()
 
     try:
         anyio.run(scenario)
     finally:
-        if reading.asking is not None:
-            reading.asking.taken_back.set()
+        if reading.call is not None:
+            reading.call.taken_back.set()
         keys.close()
     assert refusals == ["cancelled"]
 
 
 class StopsLate:
-    """Stands in for `Curator.ask`: somebody takes the question back, and it goes on for a while."""
+    """Stands in for `ask`: somebody takes the question back, and it goes on for a while."""
 
     def __init__(self):
         self.begun, self.may_stop = threading.Semaphore(0), threading.Event()
 
-    def __call__(self, _sql, **_):
+    def __call__(self, _request, _context):
         self.begun.release()
         self.may_stop.wait(30)
         raise EngineFailure("Stopped.", next_step="Ask again.")
@@ -197,7 +198,7 @@ class StopsLate:
 @pytest.fixture
 def late(curator, monkeypatch):
     reading = StopsLate()
-    monkeypatch.setattr(curator, "ask", reading)
+    monkeypatch.setattr(ask_operation, "run", reading)
     yield reading
     reading.may_stop.set()
 
@@ -269,7 +270,7 @@ def test_explaining_and_asking_are_on_one_clock(curator):
 
 def test_a_server_that_stops_takes_back_what_is_under_way(curator, monkeypatch):
     reading = ReadsUntilTakenBack()
-    monkeypatch.setattr(curator, "ask", reading)
+    monkeypatch.setattr(ask_operation, "run", reading)
 
     async def scenario(client, _questions, body):
         async with anyio.create_task_group() as group:
@@ -278,7 +279,7 @@ def test_a_server_that_stops_takes_back_what_is_under_way(curator, monkeypatch):
             group.cancel_scope.cancel()
 
     scenario_of(curator, scenario)
-    assert reading.asking.stopped.is_set()
+    assert reading.call.stopped.is_set()
 
 
 def test_a_server_that_stops_stops_what_was_taken_back_too(curator, monkeypatch):

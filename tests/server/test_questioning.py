@@ -39,7 +39,7 @@ class Door:
     def far(self, who):
         curator = RemoteCurator("http://testserver", key=self.bearers[who])
         self.client.headers["Authorization"] = f"Bearer {self.bearers[who]}"
-        curator._http = self.client
+        curator.server._http = self.client
         return curator
 
 

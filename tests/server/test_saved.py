@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from discreet.api.opening import open_curator
+from discreet.api.requests.ask import AskRequest
 from discreet.errors import BadInput, NotAnswered
 from discreet.samples import write_clinic
 from discreet.server.auth.keys import KeyBook
@@ -77,7 +78,7 @@ def test_saving_a_question_that_one_has_not_paid_for_shows_nothing(clinic):
         refused = clinic("bob", method, path, body)
         assert (refused.status_code, refused.json()["error"]["code"]) == (404, "not-answered")
     with pytest.raises(NotAnswered):
-        clinic.curator.recall("SELECT COUNT(*) FROM visits", epsilon=1)
+        clinic.curator.recall(AskRequest("SELECT COUNT(*) FROM visits", epsilon=1))
 
 
 def test_a_frozen_author_shows_nothing_more(clinic):
@@ -189,9 +190,9 @@ def test_who_looks_at_a_shared_question_waits_at_a_desk_of_their_own_and_not_at_
         def look(who):
             return threads.submit(clinic, who, "GET", f"/v1/saved/{number}/answer")
 
-        with clinic.curator._desks.held("alice", taken_back=threading.Event()):
+        with clinic.curator.context.planning_slots.held("alice", taken_back=threading.Event()):
             assert look("bob").result(20).status_code == 200
-        with clinic.curator._desks.held("bob", taken_back=threading.Event()), pytest.raises(TimeoutError):
+        with clinic.curator.context.planning_slots.held("bob", taken_back=threading.Event()), pytest.raises(TimeoutError):
             look("bob").result(0.5)
 
 

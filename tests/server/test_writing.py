@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.api.local import Asking
 from discreet.errors import TooLarge, TooMany
+from discreet.pipeline.call import Call
 from discreet.planning.answer_size import AnswerLimit
 from discreet.server.auth.rate_limit import Guard
 from discreet.server.http import serializers
@@ -137,9 +137,9 @@ def test_a_question_that_found_no_thread_is_not_under_way():
     hours = Hours(unit=0.001, longest=1, a_minute=60)
     questions = Questions(None, guard=Guard(rate=10, at_once=2), hours=hours)
     questions._at_work = 2**20
-    alice = SimpleNamespace(name="alice", id="1")
+    alice = SimpleNamespace(name="alice", id="1", asks_as="alice")
     with pytest.raises(TooMany, match="Too many questions"):
-        asyncio.run(questions.ask(None, holder=alice, name="key", asking=Asking(), then=None))
+        asyncio.run(questions.ask(None, holder=alice, call=Call(request_id="key"), then=None))
     assert len(questions) == 0
 
 

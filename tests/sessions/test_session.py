@@ -8,7 +8,6 @@ import sys
 
 import pytest
 
-from discreet.api.local import Asking
 from discreet.api.opening import open_curator
 from discreet.catalog import parse_catalog
 from discreet.errors import (
@@ -26,6 +25,7 @@ from discreet.errors import (
     UnknownSession,
 )
 from discreet.ledger import verify
+from discreet.pipeline.call import Call
 from discreet.sessions import Between
 from discreet.synthetic.synthetic_release import SyntheticRelease
 from tests.sessions.dying import BATCHES, OPENED
@@ -120,7 +120,7 @@ def test_a_release_can_be_the_hypothesis_and_the_guard_finds_what_it_gets_wrong(
         assert (right.how, wrong.how) == ("estimated", "measured")
         assert abs(wrong.count - 400) <= wrong.within < 10
         assert session.alarms_left == 1
-        mine = curator.synthesize(ROWS, rho=1, workload=1, name="mine", method="independent", analyst="alice")
+        mine = curator.as_analyst("alice").synthesize(ROWS, rho=1, workload=1, name="mine", method="independent")
         assert mine.total > 0
         named = curator.session(ROWS, rho=1, questions=5, release="mine", analyst="alice")
         assert named.left == 5
@@ -311,11 +311,11 @@ def test_how_long_an_answer_is_expected_to_take_hangs_on_questions_alone():
 
             def leaving(seconds, heard=heard):
                 heard.append(seconds)
-                return Asking().leaving(seconds)
+                return Call().leaving(seconds)
 
-            session = curator.session(ROWS, rho=0.01, questions=200, asking=Asking(leaving=leaving))
-            session.answer_many(ALL[:50], asking=Asking(leaving=leaving))
-            session.answer_many(ALL, asking=Asking(leaving=leaving))
+            session = curator.session(ROWS, rho=0.01, questions=200, asking=Call(leaving=leaving))
+            session.answer_many(ALL[:50], call=Call(leaving=leaving))
+            session.answer_many(ALL, call=Call(leaving=leaving))
             told.append(heard)
     assert told[0] == told[1]
     assert len(told[0]) == 3
@@ -382,14 +382,14 @@ def test_a_process_killed_in_a_session_leaves_what_it_said_and_one_charge(tmp_pa
 
 def test_a_hypothesis_begins_with_tables_that_were_paid_for_before():
     with a_curator() as curator:
-        curator.synthesize("SELECT ward, sex, age FROM visits", rho=0.05, workload=2, name="before", analyst="alice")
+        curator.as_analyst("alice").synthesize("SELECT ward, sex, age FROM visits", rho=0.05, workload=2, name="before")
         wanted = {"rho": 0.05, "questions": 10, "analyst": "alice", "reuse": True}
         rows = "SELECT ward, sex, age FROM visits"
         assert curator.plan_session(rows, **wanted).reused == ("before",)
         with curator.session(rows, **wanted) as session:
             told = session.answer({"ward": "A"}).count
             assert session.facts.reused == ("before",)
-        curator.synthesize(rows, rho=0.06, workload=2, name="later", analyst="alice")
+        curator.as_analyst("alice").synthesize(rows, rho=0.06, workload=2, name="later")
         with curator.session(rows, **wanted) as again:
             assert (again.answer({"ward": "A"}).count, again.facts.reused, again.replayed) == (told, ("before",), True)
         for given in ({"mode": "textbook"}, {"release": "before"}):

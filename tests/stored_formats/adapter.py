@@ -20,6 +20,8 @@ import duckdb
 
 from discreet.accounting import open_filter
 from discreet.api.opening import open_curator, refresh
+from discreet.api.operations.ask import priced_plan
+from discreet.api.requests.ask import AskRequest
 from discreet.catalog import load_catalog
 from discreet.engines import with_public_columns
 from discreet.engines.duckdb.snapshot import look_at_source, open_snapshot
@@ -67,17 +69,17 @@ def curator_of(config: Path):
 
 
 def ask(curator, sql: str, *, epsilon, analyst=None, request_id=None) -> bytes:
-    return curator.ask(sql, epsilon=epsilon, analyst=analyst, request_id=request_id).stored
+    return curator.as_analyst(analyst).ask(sql, epsilon=epsilon, request_id=request_id).stored
 
 
 def recall(curator, sql: str, *, epsilon, analyst=None) -> dict:
     """A stored answer; nothing is charged or written."""
-    answer = curator.recall(sql, epsilon=epsilon, analyst=analyst)
+    answer = curator.as_analyst(analyst).recall(AskRequest(sql, epsilon=epsilon))
     return {"stored": answer.stored.hex(), "rows": json.loads(json.dumps(answer.rows)), "receipt": answer.receipt}
 
 
 def digest(curator, sql: str, **price) -> str:
-    return digest_of(curator.plan(sql, **price), curator.declared, data_version=1)
+    return digest_of(priced_plan(AskRequest(sql, **price), curator.context), curator.declared, data_version=1)
 
 
 def make_releases(curator) -> bytes:
@@ -85,7 +87,7 @@ def make_releases(curator) -> bytes:
     visits = "SELECT ward, cost, day FROM visits"
     bins = {"cost": 4, "day": 4}
     price = {"epsilon": 0.2, "delta": 1e-7}
-    rows = curator.synthesize(visits, workload=2, bins=bins, name="rows", analyst="alice", **price)
+    rows = curator.as_analyst("alice").synthesize(visits, workload=2, bins=bins, name="rows", **price)
     curator.synthesize("SELECT ward FROM visits", workload=1, name="small", method="smalldb", rho=0.01)
     curator.synthesize(visits, workload=2, bins=bins, name="chosen", method="mwem", rho=0.005)
     curator.tabulate(visits, marginals(2), bins=bins, name="tables", analyst="alice", reuse=True, **price)
@@ -98,8 +100,8 @@ def make_releases(curator) -> bytes:
     return rows.as_bytes()
 
 
-def watch(curator, sql: str, **terms) -> bool:
-    return curator.watch(sql, **terms).evaluate()
+def watch(curator, sql: str, *, analyst=None, **terms) -> bool:
+    return curator.as_analyst(analyst).watch(sql, **terms).evaluate()
 
 
 # The ledger

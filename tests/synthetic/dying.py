@@ -35,7 +35,7 @@ columns.sex = { type = "text", values = ["F", "M"] }
 columns.age = { type = "integer", lower = 0, upper = 9 }
 """
 REUSE = "--reuse"
-ASKED = {"rho": 0.05, "workload": 2, "name": "visits", "analyst": "alice", "method": "aim"}
+ASKED = {"rho": 0.05, "workload": 2, "name": "visits", "method": "aim"}
 
 
 def prepared(folder: Path) -> Path:
@@ -51,7 +51,7 @@ def prepared(folder: Path) -> Path:
 
 def synthesize(curator: Curator, **further: object) -> None:
     """What dies here."""
-    curator.synthesize("visits", **ASKED, **further)
+    curator.as_analyst("alice").synthesize("visits", **ASKED, **further)
 
 
 def on_disk(place: Path) -> dict[str, Any]:

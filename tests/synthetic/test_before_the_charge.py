@@ -18,7 +18,7 @@ from discreet.errors import (
     TooLarge,
     UnknownName,
 )
-from discreet.pipeline.pipeline import Asking
+from discreet.pipeline.call import Call
 from discreet.synthetic.methods.affordability import work_of
 from discreet.synthetic.methods.method_registry import METHODS
 from tests.synthetic.memory import domain_of
@@ -69,24 +69,24 @@ REFUSED = [
 def test_values_are_not_found_for_a_price_where_the_rest_is_refused(asked, error):
     with a_curator() as curator:
         with pytest.raises(error):
-            curator.synthesize(**{**NOTES, **asked}, analyst="eve")
+            curator.as_analyst("eve").synthesize(**{**NOTES, **asked})
         assert [entry for entry in curator.ledger.history() if entry.kind == "charge"] == []
 
 
 def test_a_plan_tells_what_finding_values_costs_beside_the_rest_and_whether_caps_allow_both():
     with a_curator() as curator:
-        plan = curator.plan_synthesis(**NOTES, analyst="eve")
+        plan = curator.as_analyst("eve").plan_synthesis(**NOTES)
         assert (plan.columns, plan.finding, plan.asked_before) == ({"sex": 2}, {"note": 1.0}, False)
         assert plan.predicted is None
         assert any("the values of note" in note for note in plan.notes)
         assert all(plan.charged.values())
-        dear = curator.plan_synthesis(**{**NOTES, "discover": {"note": 3, "sex": 3}}, analyst="eve")
+        dear = curator.as_analyst("eve").plan_synthesis(**{**NOTES, "discover": {"note": 3, "sex": 3}})
         assert not all(dear.charged.values())
         with pytest.raises(UnknownName):
             curator.plan_synthesis(**{**NOTES, "discover": {"nothing": 1}})
         assert [entry for entry in curator.ledger.history() if entry.kind == "charge"] == []
-        curator.synthesize(**NOTES, analyst="eve")
-        after = curator.plan_synthesis(**NOTES, analyst="eve")
+        curator.as_analyst("eve").synthesize(**NOTES)
+        after = curator.as_analyst("eve").plan_synthesis(**NOTES)
         assert (after.finding, after.asked_before, after.charged) == ({}, True, {})
         assert len(after.predicted.columns) == 2
         assert set(after.columns) == {"note", "sex"}
@@ -94,15 +94,15 @@ def test_a_plan_tells_what_finding_values_costs_beside_the_rest_and_whether_caps
 
 def test_days_that_were_found_are_days_and_whoever_takes_it_back_pays_for_no_values():
     with a_curator() as curator:
-        made = curator.synthesize("SELECT day, sex FROM t", rho=0.05, workload=2, discover={"day": 1}, analyst="eve")
+        made = curator.as_analyst("eve").synthesize("SELECT day, sex FROM t", rho=0.05, workload=2, discover={"day": 1})
         assert made.domain.column("day").labels == tuple(DAYS)
         assert set(made.sample(20)["day"].to_pylist()) <= set(DAYS)
         spent = curator.budget()
-        curator.synthesize("SELECT day, sex FROM t", rho=0.05, workload=2, discover={"day": 1}, analyst="eve")
-        asking = Asking()
-        asking.taken_back.set()
+        curator.as_analyst("eve").synthesize("SELECT day, sex FROM t", rho=0.05, workload=2, discover={"day": 1})
+        call = Call()
+        call.taken_back.set()
         with pytest.raises(Cancelled):
-            curator.synthesize(**NOTES, asking=asking)
+            curator.with_call(call).synthesize(**NOTES)
         assert curator.budget() == spent
 
 
@@ -115,7 +115,7 @@ def test_a_price_that_is_taken_is_large_enough_to_the_last_look(budget, price, m
         amount, refused = 0.1, 0
         while not refused:
             try:
-                curator.synthesize("SELECT sex FROM t", **{price: amount}, workload=1, method=method, analyst="eve")
+                curator.as_analyst("eve").synthesize("SELECT sex FROM t", **{price: amount}, workload=1, method=method)
             except ScaleOutOfRange:
                 refused += 1
             amount /= 1000
@@ -131,10 +131,10 @@ def test_a_last_day_that_has_none_after_it_is_refused_by_name():
 
 def test_values_are_not_found_for_a_price_where_the_name_is_taken():
     with a_curator() as curator:
-        curator.synthesize("SELECT sex FROM t", rho=0.05, workload=1, name="mine", analyst="eve")
+        curator.as_analyst("eve").synthesize("SELECT sex FROM t", rho=0.05, workload=1, name="mine")
         spent = curator.budget()
         with pytest.raises(NameTaken):
-            curator.synthesize(**NOTES, name="mine", analyst="eve")
+            curator.as_analyst("eve").synthesize(**NOTES, name="mine")
         assert curator.budget() == spent
 
 

@@ -5,6 +5,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from discreet.api.operations import synthesize
+from discreet.api.requests.synthesize import SynthesizeRequest
 from discreet.core.loss import Neighbours
 from discreet.errors import TooLarge
 from discreet.measurement.domain import Column, Domain
@@ -61,7 +63,8 @@ def test_any_number_of_columns_of_one_code_is_counted_and_modelled():
 def test_another_version_of_a_method_is_another_run(monkeypatch):
     def digest():
         with a_curator() as curator:
-            return curator._synthesis(ROWS, {"rho": 0.1, "workload": 2}, analyst=None, name=None).digest
+            request = SynthesizeRequest(ROWS, rho=0.1, workload=2)
+            return synthesize.synthesis_run(request, curator.context, {}).digest
 
     before = digest()
     assert digest() == before

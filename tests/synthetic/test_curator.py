@@ -12,7 +12,6 @@ from concurrent.futures import ThreadPoolExecutor
 import pyarrow as pa
 import pytest
 
-from discreet.api.local import Asking
 from discreet.api.opening import open_curator
 from discreet.catalog import parse_catalog
 from discreet.errors import (
@@ -28,6 +27,7 @@ from discreet.errors import (
     UnknownName,
 )
 from discreet.ledger import verify
+from discreet.pipeline.call import Call
 from discreet.synthetic.methods.method_registry import METHODS
 from tests.synthetic.dying import ASKED, CATALOG, prepared
 
@@ -57,9 +57,9 @@ ROWS = "SELECT ward, sex, age FROM visits"
 @pytest.mark.parametrize("method", [name for name in METHODS if name != "smalldb"])
 def test_synthetic_rows_come_from_one_charge_and_are_there_again_for_free(method):
     with a_curator() as curator:
-        made = curator.synthesize(ROWS, epsilon=1, delta=1e-9, workload=2, method=method, name="v", analyst="alice")
+        made = curator.as_analyst("alice").synthesize(ROWS, epsilon=1, delta=1e-9, workload=2, method=method, name="v")
         spent = curator.budget()
-        again = curator.synthesize(ROWS, epsilon=1, delta=1e-9, workload=2, method=method, name="v", analyst="alice")
+        again = curator.as_analyst("alice").synthesize(ROWS, epsilon=1, delta=1e-9, workload=2, method=method, name="v")
         assert curator.budget() == spent
         assert again.transcript.encoded() == made.transcript.encoded()
         assert made.budget.rho == pytest.approx(0.014973, rel=1e-3)
@@ -74,15 +74,15 @@ def test_synthetic_rows_come_from_one_charge_and_are_there_again_for_free(method
 
 def test_a_release_is_seen_by_who_paid_and_by_the_owner():
     with a_curator(WIDE + "[budget.analysts.bob]\nepsilon = 1\ndelta = 1e-6\n") as curator:
-        made = curator.synthesize(ROWS, rho=0.01, workload=2, name="mine", analyst="alice")
-        assert curator.releases() == curator.releases(analyst="alice") == ["mine"]
-        assert curator.releases(analyst="bob") == []
+        made = curator.as_analyst("alice").synthesize(ROWS, rho=0.01, workload=2, name="mine")
+        assert curator.releases() == curator.as_analyst("alice").releases() == ["mine"]
+        assert curator.as_analyst("bob").releases() == []
         assert curator.release("mine").transcript.encoded() == made.transcript.encoded()
         for name, analyst in (("mine", "bob"), ("none", None)):
             with pytest.raises(NotAnswered):
-                curator.release(name, analyst=analyst)
-        curator.synthesize(ROWS, rho=0.01, workload=2, name="mine", analyst="bob")  # paid for, and not drawn again
-        assert curator.release("mine", analyst="bob").transcript.encoded() == made.transcript.encoded()
+                curator.as_analyst(analyst).release(name)
+        curator.as_analyst("bob").synthesize(ROWS, rho=0.01, workload=2, name="mine")  # paid for, and not drawn again
+        assert curator.as_analyst("bob").release("mine").transcript.encoded() == made.transcript.encoded()
 
 
 REFUSED = [
@@ -110,18 +110,18 @@ REFUSED = [
 
 def test_what_cannot_be_is_refused_before_any_charge():
     with a_curator() as curator:
-        curator.synthesize(ROWS, rho=0.001, workload=1, name="taken", method="independent", analyst="alice")
+        curator.as_analyst("alice").synthesize(ROWS, rho=0.001, workload=1, name="taken", method="independent")
         spent = curator.budget()
         for asked, error in REFUSED:
             with pytest.raises(error):
-                curator.synthesize(**{"source": ROWS, "workload": 2, "analyst": "alice", **asked})
+                curator.as_analyst("alice").synthesize(**{"source": ROWS, "workload": 2, **asked})
         assert curator.budget() == spent
 
 
 def test_what_it_would_cost_is_said_without_spending_or_reading(monkeypatch):
     with a_curator() as curator:
         monkeypatch.setattr(curator._engine, "tables", None)
-        plan = curator.plan_synthesis(ROWS, epsilon=1, delta=1e-9, workload=2, analyst="alice")
+        plan = curator.as_analyst("alice").plan_synthesis(ROWS, epsilon=1, delta=1e-9, workload=2)
         assert plan.columns == {"ward": 3, "sex": 2, "age": 10}
         assert (plan.tables, plan.rows_per_person, plan.epsilon, plan.asked_before) == (3, 2, None, False)
         assert plan.rho == pytest.approx(0.014973, rel=1e-3)
@@ -131,8 +131,8 @@ def test_what_it_would_cost_is_said_without_spending_or_reading(monkeypatch):
         assert plan.predicted.rows_about == 10**6  # what a catalog says that says nothing
         assert curator.budget()[0].spent.epsilon == 0
         monkeypatch.undo()
-        curator.synthesize(ROWS, epsilon=1, delta=1e-9, workload=2, analyst="alice")
-        assert curator.plan_synthesis(ROWS, epsilon=1, delta=1e-9, workload=2, analyst="alice").asked_before
+        curator.as_analyst("alice").synthesize(ROWS, epsilon=1, delta=1e-9, workload=2)
+        assert curator.as_analyst("alice").plan_synthesis(ROWS, epsilon=1, delta=1e-9, workload=2).asked_before
         with pytest.raises(BadInput):
             curator.plan_synthesis(ROWS, rho=1, workload=9)
 
@@ -146,7 +146,7 @@ def test_a_table_that_is_too_large_is_named():
 def test_an_account_without_delta_takes_an_epsilon_and_laplace_noise():
     pure = WIDE.replace("delta = 1e-6", "")
     with a_curator(pure) as curator:
-        made = curator.synthesize(ROWS, epsilon=1, workload=2, analyst="alice")
+        made = curator.as_analyst("alice").synthesize(ROWS, epsilon=1, workload=2)
         assert made.budget.pure_epsilon == 1
         assert curator.budget()[0].spent.epsilon == 1
         for asked in ({"rho": 0.1}, {"epsilon": 1, "delta": 1e-9}):
@@ -179,15 +179,15 @@ def test_rows_that_are_people_and_one_row_a_person_of_many_are_measured_with_the
 
 def test_values_that_nobody_declared_are_found_for_a_price_of_their_own_or_refused():
     with a_curator() as curator:
-        made = curator.synthesize(
-            "SELECT note, sex FROM visits", rho=0.05, workload=2, discover={"NOTE": 0.5}, analyst="alice"
+        made = curator.as_analyst("alice").synthesize(
+            "SELECT note, sex FROM visits", rho=0.05, workload=2, discover={"NOTE": 0.5}
         )
         assert [len(column.labels) for column in made.domain.columns] == [1, 2]
         spent = curator.budget()
         assert spent[0].spent.epsilon > 0.5
         assert [past.sql for past in curator.history()][1] == "values of NOTE, for synthetic data"
-        curator.synthesize(
-            "SELECT note, sex FROM visits", rho=0.05, workload=2, discover={"NOTE": 0.5}, analyst="alice"
+        curator.as_analyst("alice").synthesize(
+            "SELECT note, sex FROM visits", rho=0.05, workload=2, discover={"NOTE": 0.5}
         )
         assert curator.budget() == spent
         with pytest.raises(NeedsValues):  # one person is too few to name what they have
@@ -197,7 +197,7 @@ def test_values_that_nobody_declared_are_found_for_a_price_of_their_own_or_refus
 def test_a_planted_string_is_in_no_row_step_log_or_error(caplog):
     caplog.set_level(logging.DEBUG)
     with a_curator(planted=range(0, 1200, 7)) as curator:
-        made = curator.synthesize(ROWS, rho=0.05, workload=2, name="visits", analyst="alice")
+        made = curator.as_analyst("alice").synthesize(ROWS, rho=0.05, workload=2, name="visits")
         with pytest.raises(NeedsValues) as refused:
             curator.synthesize("SELECT note, ward FROM visits", rho=0.05, workload=2)
         with curator.ledger._store.transaction() as t:
@@ -212,10 +212,10 @@ def test_no_look_of_a_run_moves_the_public_card():
     """Else a stranger hears how long rows are read between two looks."""
     with a_curator() as curator:
         heads = []
-        asking = Asking(
+        call = Call(
             on_step=lambda _: heads.append(curator.card().head), on_look=lambda _: heads.append(curator.card().head)
         )
-        curator.synthesize("SELECT ward, sex, age FROM visits", rho=0.05, workload=2, asking=asking)
+        curator.with_call(call).synthesize("SELECT ward, sex, age FROM visits", rho=0.05, workload=2)
         planned, *since = heads
         assert len(since) > 5
         assert set(since) == {since[0]} != {planned}
@@ -241,10 +241,10 @@ def die_and_go_on(folder, deaths):
     killed = [death["signal"] == signal.SIGKILL for death in told]
     assert killed == sorted(killed, reverse=True)
     with open_curator(place) as curator:
-        made = curator.synthesize("visits", **ASKED)
+        made = curator.as_analyst("alice").synthesize("visits", **ASKED)
         stored = [hashlib.sha256(step.encoded()).hexdigest() for step in made.transcript.steps]
         assert stored[: len(histories[-1])] == histories[-1]
-        assert curator.release("visits", analyst="alice").transcript.encoded() == made.transcript.encoded()
+        assert curator.as_analyst("alice").release("visits").transcript.encoded() == made.transcript.encoded()
         one_charge(curator)
     return sum(killed)
 
@@ -257,7 +257,7 @@ def everywhere():
 
 
 def one_charge(curator):
-    assert curator.budget(analyst="alice")[1].spent == curator.budget()[0].spent
+    assert curator.as_analyst("alice").budget()[1].spent == curator.budget()[0].spent
     assert curator.ledger.account().total.rho == pytest.approx(ASKED["rho"] * 1e24, rel=1e-9)
     assert verify(curator.ledger).sound
 
@@ -270,6 +270,6 @@ def test_a_process_killed_at_its_steps_leaves_one_transcript_and_one_charge(tmp_
 def test_two_curators_at_the_same_time_make_one_transcript(tmp_path):
     place = prepared(tmp_path)
     with open_curator(place) as one, open_curator(place) as other, ThreadPoolExecutor(2) as both:
-        made = list(both.map(lambda curator: curator.synthesize("visits", **ASKED), (one, other)))
+        made = list(both.map(lambda curator: curator.as_analyst("alice").synthesize("visits", **ASKED), (one, other)))
         assert made[0].transcript.encoded() == made[1].transcript.encoded()
         one_charge(one)

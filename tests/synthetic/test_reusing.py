@@ -41,11 +41,11 @@ def tables_in(release):
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
 def test_tables_that_were_paid_for_are_the_first_step_of_a_release_that_pays_for_its_own_alone(relation):
     with a_curator(relation) as curator:
-        first = curator.synthesize(ROWS, **PRICE, name="first", analyst="alice")
+        first = curator.as_analyst("alice").synthesize(ROWS, **PRICE, name="first")
         before = curator.ledger.account("alice").total.rho
-        plan = curator.plan_synthesis(ROWS, **PRICE, reuse=True, name="second", analyst="alice")
+        plan = curator.as_analyst("alice").plan_synthesis(ROWS, **PRICE, reuse=True, name="second")
         assert (plan.reused, plan.asked_before, set(plan.charged.values())) == (("first",), False, {True})
-        second = curator.synthesize(ROWS, **PRICE, reuse=True, name="second", analyst="alice")
+        second = curator.as_analyst("alice").synthesize(ROWS, **PRICE, reuse=True, name="second")
         assert second.reused == second.facts["reused"] == ["first"]
         (earlier,) = second.transcript.reused
         assert len(earlier.steps) >= 3
@@ -58,14 +58,14 @@ def test_tables_that_were_paid_for_are_the_first_step_of_a_release_that_pays_for
 
 def test_asked_again_under_its_name_it_is_the_same_and_under_another_it_takes_in_what_there_is_by_now():
     with a_curator() as curator:
-        curator.synthesize(ROWS, **PRICE, name="first", analyst="alice")
-        second = curator.synthesize(ROWS, **PRICE, reuse=True, name="second", analyst="alice")
-        curator.synthesize(ROWS, rho=0.02, workload=2, name="between", analyst="alice")
+        curator.as_analyst("alice").synthesize(ROWS, **PRICE, name="first")
+        second = curator.as_analyst("alice").synthesize(ROWS, **PRICE, reuse=True, name="second")
+        curator.as_analyst("alice").synthesize(ROWS, rho=0.02, workload=2, name="between")
         spent = curator.budget()
-        assert curator.plan_synthesis(ROWS, **PRICE, reuse=True, name="second", analyst="alice").asked_before
-        again = curator.synthesize(ROWS, **PRICE, reuse=True, name="second", analyst="alice")
+        assert curator.as_analyst("alice").plan_synthesis(ROWS, **PRICE, reuse=True, name="second").asked_before
+        again = curator.as_analyst("alice").synthesize(ROWS, **PRICE, reuse=True, name="second")
         assert (again.stored, again.replayed, curator.budget()) == (second.stored, True, spent)
-        third = curator.synthesize(ROWS, **PRICE, reuse=True, name="third", analyst="alice")
+        third = curator.as_analyst("alice").synthesize(ROWS, **PRICE, reuse=True, name="third")
         assert sorted(third.reused) == ["between", "first", "second"]  # each once, though the second has the first's
         runs = {earlier.name: earlier.steps for earlier in third.transcript.reused}
         assert all(step.outcome.tolist() in tables_in(second) for step in runs["second"])
@@ -74,9 +74,9 @@ def test_asked_again_under_its_name_it_is_the_same_and_under_another_it_takes_in
 
 def test_nobody_reuses_what_another_has_paid_for_before_it_is_published():
     with a_curator() as curator:
-        curator.synthesize(ROWS, **PRICE, name="hers", analyst="alice")
-        hers = curator.synthesize(ROWS, **PRICE, reuse=True, name="all", analyst="alice")
-        his = curator.synthesize(ROWS, **PRICE, reuse=True, name="all", analyst="bob")
+        curator.as_analyst("alice").synthesize(ROWS, **PRICE, name="hers")
+        hers = curator.as_analyst("alice").synthesize(ROWS, **PRICE, reuse=True, name="all")
+        his = curator.as_analyst("bob").synthesize(ROWS, **PRICE, reuse=True, name="all")
         assert (hers.reused, his.reused) == (["hers"], [])
         assert his.stored != hers.stored
         for key in curator.ledger.seen_releases(analyst="alice"):
@@ -84,18 +84,18 @@ def test_nobody_reuses_what_another_has_paid_for_before_it_is_published():
                 curator.ledger.seen_answer(key, analyst="bob")
         assert set(curator.synthesize(ROWS, **PRICE, reuse=True, name="owner's").reused) == {"hers", "all"}
         curator.publish("hers")
-        later = curator.synthesize(ROWS, **PRICE, reuse=True, name="later", analyst="bob")
+        later = curator.as_analyst("bob").synthesize(ROWS, **PRICE, reuse=True, name="later")
         assert sorted(later.reused) == ["all", "hers"]  # his own, and what is published
-        curator.synthesize(ROWS, **PRICE, name="bought", analyst="bob")  # hers, paid for by him too
+        curator.as_analyst("bob").synthesize(ROWS, **PRICE, name="bought")  # hers, paid for by him too
         assert verify(curator.ledger).sound
 
 
 def test_who_published_what_was_reused_has_published_its_tables_with_it():
     with a_curator() as curator:
-        curator.synthesize(ROWS, **PRICE, name="first", analyst="alice")
-        curator.synthesize(ROWS, **PRICE, reuse=True, name="second", analyst="alice")
+        curator.as_analyst("alice").synthesize(ROWS, **PRICE, name="first")
+        curator.as_analyst("alice").synthesize(ROWS, **PRICE, reuse=True, name="second")
         curator.publish("second")
-        his = curator.synthesize(ROWS, **PRICE, reuse=True, name="third", analyst="bob")
+        his = curator.as_analyst("bob").synthesize(ROWS, **PRICE, reuse=True, name="third")
         assert sorted(his.reused) == ["first", "second"]
 
 
@@ -104,12 +104,12 @@ def test_of_an_analyst_who_was_removed_nobody_reuses_anything(tmp_path):
     with_bob = CATALOG + BOB
     place.write_text(with_bob)
     with open_curator(place) as curator:
-        curator.synthesize("visits", **ASKED)
+        curator.as_analyst("alice").synthesize("visits", **ASKED)
     place.write_text(with_bob.replace("[budget.analysts.alice]\nepsilon = 10\ndelta = 1e-6\n", ""))
     with open_curator(place) as curator:
         with pytest.raises(UnknownAccount):
-            curator.synthesize("visits", **{**ASKED, "name": "again"}, reuse=True)
-        assert curator.plan_synthesis("visits", **PRICE, reuse=True, analyst="bob").reused == ()
+            curator.as_analyst("alice").synthesize("visits", **{**ASKED, "name": "again"}, reuse=True)
+        assert curator.as_analyst("bob").plan_synthesis("visits", **PRICE, reuse=True).reused == ()
 
 
 def test_other_rows_codes_bounds_and_columns_are_other_tables():
@@ -120,28 +120,28 @@ def test_other_rows_codes_bounds_and_columns_are_other_tables():
         {"source": "SELECT person, MAX(ward) AS ward, MAX(sex) AS sex, MAX(age) AS age FROM visits GROUP BY person"},
     ]
     with a_curator() as curator:
-        curator.synthesize(ROWS, **PRICE, name="first", analyst="alice")
+        curator.as_analyst("alice").synthesize(ROWS, **PRICE, name="first")
         for asked in others:
-            plan = curator.plan_synthesis(**{"source": ROWS, **PRICE, "reuse": True, "analyst": "alice", **asked})
+            plan = curator.as_analyst("alice").plan_synthesis(**{"source": ROWS, **PRICE, "reuse": True, **asked})
             assert plan.reused == ()
 
 
 def test_when_the_data_has_changed_nothing_of_before_is_reused(tmp_path):
     place = prepared(tmp_path)
     with open_curator(place) as curator:
-        curator.synthesize("visits", **ASKED)
-        assert curator.plan_synthesis("visits", **PRICE, reuse=True, analyst="alice").reused == ("visits",)
+        curator.as_analyst("alice").synthesize("visits", **ASKED)
+        assert curator.as_analyst("alice").plan_synthesis("visits", **PRICE, reuse=True).reused == ("visits",)
     with (tmp_path / "visits.csv").open("a") as rows:
         rows.write("9999,A,F,3\n")
     refresh(place)
     with open_curator(place) as curator:
-        made = curator.synthesize("visits", **{**ASKED, "name": "newer"}, reuse=True)
+        made = curator.as_analyst("alice").synthesize("visits", **{**ASKED, "name": "newer"}, reuse=True)
         assert (made.reused, curator.version) == ([], 2)
 
 
 def test_a_transcript_that_does_not_say_of_which_rows_it_is_can_be_read_and_is_not_reused():
     with a_curator() as curator:
-        made = curator.synthesize(ROWS, **PRICE, name="first", analyst="alice")
+        made = curator.as_analyst("alice").synthesize(ROWS, **PRICE, name="first")
         line, _, rest = made.stored.partition(b"\n")
         head = json.loads(line)
         del head["facts"]["rows"]
@@ -149,19 +149,19 @@ def test_a_transcript_that_does_not_say_of_which_rows_it_is_can_be_read_and_is_n
         assert SyntheticRelease(old).total == made.total
         asked = Request(id="old", question="old", releases=(Adaptive(rho=0.01),), analyst="bob", name="old")
         curator.ledger.finish(curator.ledger.reserve(asked), old)
-        assert curator.releases(analyst="bob") == ["old"]
-        assert curator.plan_synthesis(ROWS, **PRICE, reuse=True, analyst="bob").reused == ()
+        assert curator.as_analyst("bob").releases() == ["old"]
+        assert curator.as_analyst("bob").plan_synthesis(ROWS, **PRICE, reuse=True).reused == ()
 
 
 def test_a_process_killed_after_its_first_step_goes_on_with_the_tables_that_it_began_with(tmp_path):
     place = prepared(tmp_path)
     with open_curator(place) as curator:
-        curator.synthesize("visits", **{**ASKED, "name": "first"})
+        curator.as_analyst("alice").synthesize("visits", **{**ASKED, "name": "first"})
     command = [sys.executable, "-m", "tests.synthetic.dying", str(place), "--reuse", "step: committed/2"]
     (told,) = [json.loads(line) for line in subprocess.check_output(command, timeout=100).splitlines()]
     with open_curator(place) as curator:
-        curator.synthesize("visits", **{**ASKED, "name": "between", "rho": 0.04})
-        made = curator.synthesize("visits", **ASKED, reuse=True)
+        curator.as_analyst("alice").synthesize("visits", **{**ASKED, "name": "between", "rho": 0.04})
+        made = curator.as_analyst("alice").synthesize("visits", **ASKED, reuse=True)
         assert made.reused == ["first"]
         steps = [hashlib.sha256(step.encoded()).hexdigest() for step in made.transcript.steps]
         assert set(steps[:3]) <= set(told["steps"])

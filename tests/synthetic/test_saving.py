@@ -15,7 +15,7 @@ from tests.synthetic.test_curator import ROWS, a_curator
 @pytest.fixture(scope="module")
 def release():
     with a_curator() as curator:
-        return curator.synthesize(ROWS, epsilon=1, delta=1e-6, workload=2, method="mst", name="v", analyst="alice")
+        return curator.as_analyst("alice").synthesize(ROWS, epsilon=1, delta=1e-6, workload=2, method="mst", name="v")
 
 
 def test_a_release_that_was_saved_is_the_same_when_it_is_loaded(release, tmp_path):

@@ -84,7 +84,7 @@ def test_counts_of_all_regions_add_up_are_near_and_are_there_again_for_free():
         spent = curator.budget()
         again = curator.tabulate(ROWS, tree="geo", rho=5, name="regions", analyst="alice")
         assert (nothing == spent, curator.budget() == spent, again.replayed) == (False, True, True)
-        found = curator.release("regions", analyst="alice")
+        found = curator.as_analyst("alice").release("regions")
         assert verify(curator.ledger).sound
     assert isinstance(found, RegionalRelease)
     assert [found.table(level).shape for level in ("all", "state", "county", "block")] == [

@@ -41,8 +41,8 @@ def test_two_releases_of_one_workload_are_averaged_and_the_second_says_how_exact
 
 def test_tables_of_synthetic_data_tell_about_a_workload_and_regions_reuse_nothing():
     with a_curator() as curator:
-        fixed = {"rho": 0.1, "workload": [("ward", "sex")], "method": "fixed", "analyst": "alice"}
-        curator.synthesize(ROWS, name="rows", **fixed)
+        fixed = {"rho": 0.1, "workload": [("ward", "sex")], "method": "fixed"}
+        curator.as_analyst("alice").synthesize(ROWS, name="rows", **fixed)
         asked = workloads.points("ward", "sex")
         once = curator.plan_tables(ROWS, asked, rho=0.1, analyst="alice")
         both = curator.plan_tables(ROWS, asked, rho=0.1, reuse=True, analyst="alice")

@@ -35,7 +35,7 @@ def test_tables_come_from_one_charge_agree_and_are_there_again_for_free():
         assert made.plan.strategy.name == planned.strategy == "residuals"
         assert [each.within for each in planned.tables] == [width.max() for width in made.errors(0.95)]
         assert (planned.asked_before, planned.charged) == (False, {"dataset": True, "alice": True})
-        assert isinstance(curator.release("t", analyst="alice"), type(made))
+        assert isinstance(curator.as_analyst("alice").release("t"), type(made))
         assert verify(curator.ledger).sound
 
 

@@ -1,123 +1,67 @@
-"""What an analyst sees of a curator, near or far: one protocol, which speaks in `facts.py`."""
+"""The interface that the local and the remote curator share: one method per request."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from abc import ABC, abstractmethod
+from typing import Any
 
-from discreet.core.documenting import Told
-from discreet.core.exact import Number
-from discreet.measurement.run_release import RunRelease
-from discreet.results.answer_base import Shown
-from discreet.results.models import PAGE, Balance, Card, CatalogFacts, Explanation, PastRelease
-from discreet.results.watch_base import WatchFace
+from discreet.api.requests.accounts import BudgetRequest, CardRequest, CatalogRequest, HistoryRequest
+from discreet.api.requests.ask import AskRequest
+from discreet.api.requests.base import Plan, Request, T
+from discreet.api.requests.releases import PublishRequest, ReleaseRequest, ReleasesRequest
+from discreet.api.requests.synthesize import SynthesizeRequest
+from discreet.api.requests.watch import WatchRequest
+from discreet.api.verbs import plan_verb, verb
 from discreet.sql.builder import Table
-from discreet.sql.reader.query_text import Parameters
 
 
-class CuratorFace(Told, Protocol):
+class Api(ABC):
     """What an analyst can do, wherever the data is."""
 
+    def execute(self, request: Request[T, Any]) -> T:
+        """Charge for a request, unless it is free, and return its result.
+
+        Args:
+            request: A verb with its parameters.
+        """
+        return request.present(self.outcome(request))
+
+    @abstractmethod
+    def outcome(self, request: Request[Any, Any]) -> Any:
+        """What is released for a request, before it is presented as the result: for a model, its noisy statistics.
+
+        Args:
+            request: A verb with its parameters.
+        """
+
+    @abstractmethod
+    def plan(self, request: Request[Any, Plan]) -> Plan:
+        """Say what a request would cost and return. Spends nothing and reads no protected row.
+
+        Args:
+            request: A verb with its parameters.
+        """
+
     def table(self, name: str) -> Table:
-        """A question built step by step instead of written.
+        """Build a query step by step instead of writing SQL: `table("visits").where("cost > 5").group_by("ward").count()`.
 
         Args:
             name: Of a table in the catalog.
         """
+        return Table(name)
 
-    def ask(
-        self,
-        sql: str | Table,
-        *,
-        epsilon: Number | None = None,
-        within: Number | None = None,
-        confidence: Number | None = None,
-        delta: Number | None = None,
-        mechanism: str | None = None,
-        parameters: Parameters = (),
-        request_id: str | None = None,
-    ) -> Shown:
-        """Ask, pay, and get an answer with its ±.
-
-        Args:
-            sql: One SELECT, or a table with steps.
-            epsilon: What it may cost; or say how exact it must be. There is no default.
-            within: How exact: every number within ± this much.
-            confidence: In which share of all answers, such as 0.95; goes with `within`.
-            delta: For groups whose values are not declared.
-            mechanism: "laplace", "gaussian" or "choose".
-            parameters: A mapping for :name, or a sequence for ?.
-            request_id: A name for this call: repeated under it, it is paid for once.
-        """
-
-    def explain(
-        self,
-        sql: str | Table,
-        *,
-        epsilon: Number | None = None,
-        within: Number | None = None,
-        confidence: Number | None = None,
-        delta: Number | None = None,
-        mechanism: str | None = None,
-        parameters: Parameters = (),
-    ) -> Explanation:
-        """What a question would read, measure and cost. Spends nothing.
-
-        Args:
-            sql: One SELECT, or a table with steps.
-            epsilon: What it may cost; or say how exact it must be. There is no default.
-            within: How exact: every number within ± this much.
-            confidence: In which share of all answers, such as 0.95; goes with `within`.
-            delta: For groups whose values are not declared.
-            mechanism: "laplace", "gaussian" or "choose".
-            parameters: A mapping for :name, or a sequence for ?.
-        """
-
-    def watch(
-        self,
-        sql: str | Table,
-        *,
-        threshold: Number,
-        epsilon: Number | None = None,
-        parameters: Parameters = (),
-        run: int = 1,
-        request_id: str | None = None,
-    ) -> WatchFace:
-        """Watch one count or sum over data versions until it is above, noisily: paid for in full now, and once.
-
-        After a watch has ended, another of the same count is run 2, paid for anew.
-
-        Args:
-            sql: One count or sum.
-            threshold: In the unit of what is counted.
-            epsilon: What all of it may cost.
-            parameters: A mapping for :name, or a sequence for ?.
-            run: 1, and one more after each that has ended.
-            request_id: A name for this call: repeated under it, it is paid for once.
-        """
-
-    def budget(self) -> list[Balance]:
-        """The accounts that pay, and what is left of them."""
-
-    def history(self, *, before: int | None = None, limit: int = PAGE) -> list[PastRelease]:
-        """What was asked, newest first.
-
-        Args:
-            before: The number of a release: only what came before it.
-            limit: How many at most.
-        """
-
-    def catalog(self) -> CatalogFacts:
-        """What is public about the data."""
-
-    def card(self) -> Card:
-        """What was spent on what, for everybody."""
-
-    def releases(self) -> list[str]:
-        """The names of releases that are finished and yours to see: those that you have paid for, or all for the owner; and what is published."""
-
-    def release(self, name: str) -> RunRelease:
-        """A release by its name: synthetic data, or tables. Nothing is spent.
-
-        Args:
-            name: As it was given.
-        """
+    ask = verb(AskRequest)
+    explain = plan_verb(AskRequest, "Say what a query would read, measure and cost. Spends nothing.")
+    watch = verb(WatchRequest)
+    synthesize = verb(SynthesizeRequest)
+    plan_synthesis = plan_verb(
+        SynthesizeRequest,
+        "Say what `synthesize` would make, how exact it would be and what it would cost. Spends nothing.",
+    )
+    budget = verb(BudgetRequest)
+    history = verb(HistoryRequest)
+    catalog = verb(CatalogRequest)
+    card = verb(CardRequest)
+    releases = verb(ReleasesRequest)
+    release = verb(ReleaseRequest)
+    publish = verb(PublishRequest)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any
 
 import httpx
 
@@ -30,32 +30,26 @@ class Caller:
         except httpx.InvalidURL as failure:
             raise _unreachable(failure) from None
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def close(self) -> None:
         """Hang up."""
         self._http.close()
 
-    def _saved(
+    def saved(
         self, method: str, path: str, *, headers: Mapping[str, str] | None = None, **given: Any
     ) -> dict[str, Any]:
         """A release as its file has it."""
-        response = self._send(method, path, headers={**(headers or {}), "Accept": MEDIA_TYPE}, **given)
+        response = self.send(method, path, headers={**(headers or {}), "Accept": MEDIA_TYPE}, **given)
         if not response.is_success:
             checked(response)
         stored, name, receipt = read_release(response.content)
         replayed = response.headers.get("Discreet-Replayed") == "true"
         return {"stored": stored, "name": name, "receipt": receipt, "replayed": replayed}
 
-    def _get(self, path: str) -> dict[str, Any]:
+    def get(self, path: str) -> dict[str, Any]:
         """What is at an address."""
-        return checked(self._send("GET", path))
+        return checked(self.send("GET", path))
 
-    def _send(self, method: str, path: str, **given: Any) -> httpx.Response:
+    def send(self, method: str, path: str, **given: Any) -> httpx.Response:
         """What the server says to a request."""
         try:
             return self._http.request(method, path, **given)

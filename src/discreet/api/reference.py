@@ -31,20 +31,20 @@ def reference(name: str, kind: type[Request[Any, Any]]) -> str:
     over_http, in_terminal = params(kind, where=HTTP), {each.name: each for each in params(kind, where=CLI)}
     rows = [_row(each, each in over_http, each.name in in_terminal) for each in params(kind)]
     lines = [f"## `{name}`", "", inspect.cleandoc(str(kind.__doc__)), ""]
-    if kind.path:
-        lines += [f"HTTP: `POST {kind.path}`" + _planning(kind), ""]
+    if kind.http_path:
+        lines += [f"HTTP: `POST {kind.http_path}`" + _planning(kind), ""]
     lines += ["| Python | HTTP | command line | default | meaning |", "|---|---|---|---|---|", *rows, ""]
     return "\n".join(lines)
 
 
 def _planning(kind: type[Request[Any, Any]]) -> str:
     """How a plan is asked for over HTTP."""
-    if not kind.plan_path:
+    if not kind.http_plan_path:
         return ""
     return (
         ', with `"dry": true` for its plan'
-        if kind.plan_path == kind.path
-        else f", `POST {kind.plan_path}` for its plan"
+        if kind.http_plan_path == kind.http_path
+        else f", `POST {kind.http_plan_path}` for its plan"
     )
 
 

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Unpack
-from urllib.parse import quote
+from collections.abc import Callable, Mapping
+from typing import Any, Self, Unpack
 
 import httpx
 
-from discreet.api.base import CuratorFace
+from discreet.api.base import Api
 from discreet.api.faces.models import Kind, LearningFace, LearningOptions, LearningPlan
 from discreet.api.faces.networks import GraphsFace, unknown_graph
 from discreet.api.faces.sessions import SessionPlan, SessionsFace
-from discreet.api.faces.synthesis import SynthesisPlan, SyntheticFace
 from discreet.api.faces.tables import TablesFace, TablesPlan, TablesRelease
 from discreet.api.http_client import Caller, checked, named, run_body
+from discreet.api.plans import SynthesisPlan
 from discreet.api.remote_results import RemoteAnswer, RemoteGraph, RemoteSession, RemoteWatch
-from discreet.core.exact import Number, exact
+from discreet.api.request_json import address_of, request_to_json
+from discreet.api.requests.accounts import BudgetRequest, CardRequest, CatalogRequest, HistoryRequest
+from discreet.api.requests.ask import AskRequest
+from discreet.api.requests.base import Plan, Request, RunRequest
+from discreet.api.requests.releases import PublishRequest, ReleaseRequest, ReleasesRequest
+from discreet.api.requests.synthesize import SynthesizeRequest
+from discreet.api.requests.watch import WatchRequest
 from discreet.core.loss import Loss
 from discreet.core.number_format import CONFIDENCE
 from discreet.errors import BadInput
@@ -29,9 +34,7 @@ from discreet.learning.runs.evaluation import Evaluation
 from discreet.learning.runs.model_json import decider_facts, model_facts
 from discreet.measurement.run_options import RunOptions
 from discreet.measurement.run_release import RunRelease
-from discreet.results.answer_json import parameter_facts
 from discreet.results.models import (
-    PAGE,
     Balance,
     Card,
     CatalogFacts,
@@ -42,8 +45,6 @@ from discreet.results.models import (
 )
 from discreet.sessions.session_run import SessionOptions
 from discreet.sql.builder import Table
-from discreet.sql.reader.query_text import Parameters
-from discreet.synthetic.synthesis_run import SynthesisOptions
 from discreet.synthetic.synthetic_release import SyntheticRelease
 from discreet.workloads.queries.workload import Workload
 from discreet.workloads.queries.workload_json import described
@@ -51,8 +52,8 @@ from discreet.workloads.releases.regional import RegionalRelease
 from discreet.workloads.releases.tabulation import TabulatedRelease
 
 
-class RemoteCurator(Caller, SyntheticFace, TablesFace, LearningFace, GraphsFace, SessionsFace, CuratorFace):
-    """Asks a server; the same calls as a curator at hand, for whoever the key is.
+class RemoteCurator(Api, TablesFace, LearningFace, GraphsFace, SessionsFace):
+    """The interface over HTTP: the same calls as on a local curator, for the account of the key.
 
     Args:
         url: The server's address.
@@ -60,119 +61,39 @@ class RemoteCurator(Caller, SyntheticFace, TablesFace, LearningFace, GraphsFace,
         seconds: How long to wait for an answer.
     """
 
-    def table(self, name: str) -> Table:
-        """A question built step by step instead of written."""
-        return Table(name)
+    def __init__(self, url: str, *, key: str, seconds: float = 660) -> None:
+        self.server = Caller(url, key=key, seconds=seconds)
 
-    def ask(
-        self,
-        sql: str | Table,
-        *,
-        epsilon: Number | None = None,
-        within: Number | None = None,
-        confidence: Number | None = None,
-        delta: Number | None = None,
-        mechanism: str | None = None,
-        parameters: Parameters = (),
-        request_id: str | None = None,
-    ) -> RemoteAnswer:
-        """Ask; a call that is repeated with the same `request_id` is paid for once."""
-        body = _body(
-            sql, mechanism, parameters, epsilon=epsilon, within=within, confidence=confidence, delta=delta
-        )  # fmt: skip
-        headers = named(request_id)
+    def __enter__(self) -> Self:
+        return self
 
-        def asked(level: float) -> httpx.Response:
-            """Under one Idempotency-Key: asked again after the data changed, it is refused and not paid for anew."""
-            return self._send("POST", "/v1/ask", json={**body, "level": level}, headers=headers)
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
-        response = asked(CONFIDENCE)
-        facts = checked(response)
-        return RemoteAnswer(
-            lambda level: checked(asked(level)),
-            {CONFIDENCE: facts},
-            loss=Loss(**facts["loss"]),
-            replayed=response.headers.get("Discreet-Replayed") == "true",
-            receipt=facts["receipt"],
+    def close(self) -> None:
+        """Close the connection."""
+        self.server.close()
+
+    def outcome(self, request: Request[Any, Any]) -> Any:
+        """What the server releases for a request.
+
+        Args:
+            request: A verb with its parameters.
+        """
+        return _READERS[type(request)](self.server, request)
+
+    def plan(self, request: Request[Any, Plan]) -> Plan:
+        """Say what a request would cost and return. Spends nothing and reads no protected row.
+
+        Args:
+            request: A verb with its parameters.
+        """
+        dry = {"dry": True} if request.http_plan_path == request.http_path else {}
+        body = {**request_to_json(request), **dry}
+        planned: Plan = read_facts(
+            _PLANS[type(request)], checked(self.server.send("POST", request.http_plan_path, json=body))
         )
-
-    def explain(
-        self,
-        sql: str | Table,
-        *,
-        epsilon: Number | None = None,
-        within: Number | None = None,
-        confidence: Number | None = None,
-        delta: Number | None = None,
-        mechanism: str | None = None,
-        parameters: Parameters = (),
-    ) -> Explanation:
-        """What a question would read, measure and cost. Spends nothing."""
-        body = _body(
-            sql, mechanism, parameters, epsilon=epsilon, within=within, confidence=confidence, delta=delta
-        )  # fmt: skip
-        return read_facts(Explanation, checked(self._send("POST", "/v1/explain", json=body)))
-
-    def watch(
-        self,
-        sql: str | Table,
-        *,
-        threshold: Number,
-        epsilon: Number | None = None,
-        parameters: Parameters = (),
-        run: int = 1,
-        request_id: str | None = None,
-    ) -> RemoteWatch:
-        """Watch one count or sum over data versions until it is above, noisily: paid for in full now, and once."""
-        body = _body(sql, None, parameters, epsilon=epsilon)
-        body |= {"threshold": _plain_number(threshold), "run": run}
-
-        def tell(path: str) -> WatchFacts:
-            return read_facts(WatchFacts, checked(self._send("POST", path, json=body, headers=named(request_id))))
-
-        return RemoteWatch(tell, receipt=tell("/v1/watch").receipt)
-
-    def budget(self) -> list[Balance]:
-        """The dataset's account and your own; all of them for the owner."""
-        return [read_facts(Balance, facts) for facts in self._get("/v1/budget")["accounts"]]
-
-    def history(self, *, before: int | None = None, limit: int = PAGE) -> list[PastRelease]:
-        """What you asked, newest first; for the owner, what anybody did. With `before`, what came before that number."""
-        page: dict[str, int] = {"limit": limit} if before is None else {"limit": limit, "before": before}
-        facts = checked(self._send("GET", "/v1/history", params=page))
-        return [read_facts(PastRelease, question) for question in facts["questions"]]
-
-    def catalog(self) -> CatalogFacts:
-        """What is public about the data."""
-        return read_facts(CatalogFacts, self._get("/v1/catalog"))
-
-    def card(self) -> Card:
-        """What was spent on what, for everybody."""
-        return read_facts(Card, self._get("/v1/transparency"))
-
-    def synthesize(
-        self,
-        source: str | Table,
-        *,
-        name: str | None = None,
-        request_id: str | None = None,
-        **wanted: Unpack[SynthesisOptions],
-    ) -> SyntheticRelease:
-        """Synthetic rows of a table, or of a SELECT that yields people's rows: paid for once, and resumed where a crash left it."""
-        body = run_body(source, {**wanted, "name": name})
-        return SyntheticRelease(**self._saved("POST", "/v1/synthesize", json=body, headers=named(request_id)))
-
-    def plan_synthesis(
-        self,
-        source: str | Table,
-        *,
-        name: str | None = None,
-        rows_about: int | None = None,
-        **wanted: Unpack[SynthesisOptions],
-    ) -> SynthesisPlan:
-        """What `synthesize` would make and cost, and how exact it would be; or its refusal. Spends nothing."""
-        body = run_body(source, {**wanted, "name": name, "rows_about": rows_about, "dry": True})
-        return read_facts(SynthesisPlan, checked(self._send("POST", "/v1/synthesize", json=body)))
+        return planned
 
     def tabulate(
         self,
@@ -187,7 +108,7 @@ class RemoteCurator(Caller, SyntheticFace, TablesFace, LearningFace, GraphsFace,
         """The answers to a workload over a table, or over a SELECT that yields people's rows: they agree, and are paid for once."""
         body = run_body(source, {**options, "workload": _queries(workload), "tree": tree, "name": name})
         kind = TabulatedRelease if tree is None else RegionalRelease
-        return kind(**self._saved("POST", "/v1/tabulate", json=body, headers=named(request_id)))
+        return kind(**self.server.saved("POST", "/v1/tabulate", json=body, headers=named(request_id)))
 
     def plan_tables(
         self,
@@ -200,7 +121,7 @@ class RemoteCurator(Caller, SyntheticFace, TablesFace, LearningFace, GraphsFace,
     ) -> TablesPlan:
         """What `tabulate` would measure, ± of its answers, and the price. Spends nothing."""
         body = run_body(source, {**options, "workload": _queries(workload), "tree": tree, "name": name, "dry": True})
-        return read_facts(TablesPlan, checked(self._send("POST", "/v1/tabulate", json=body)))
+        return read_facts(TablesPlan, checked(self.server.send("POST", "/v1/tabulate", json=body)))
 
     def session(
         self, source: str | Table, *, questions: int, request_id: str | None = None, **wanted: Unpack[SessionOptions]
@@ -210,14 +131,16 @@ class RemoteCurator(Caller, SyntheticFace, TablesFace, LearningFace, GraphsFace,
         headers = named(request_id)
 
         def send(path: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
-            return checked(self._send("POST", path, json=given, headers=headers if given is body else named(None)))
+            return checked(
+                self.server.send("POST", path, json=given, headers=headers if given is body else named(None))
+            )
 
         return RemoteSession(send, body)
 
     def plan_session(self, source: str | Table, *, questions: int, **wanted: Unpack[SessionOptions]) -> SessionPlan:
         """What `session` would cost and promise, or its refusal. Spends nothing."""
         body = {**_session_body(source, questions, wanted), "dry": True}
-        return read_facts(SessionPlan, checked(self._send("POST", "/v1/sessions", json=body)))
+        return read_facts(SessionPlan, checked(self.server.send("POST", "/v1/sessions", json=body)))
 
     def learn(
         self,
@@ -230,13 +153,13 @@ class RemoteCurator(Caller, SyntheticFace, TablesFace, LearningFace, GraphsFace,
     ) -> Kind:
         """Learn a model from a table, or from a SELECT that yields people's rows: all of it is charged once before the first look."""
         body = run_body(source, {**price, "model": model_facts(model), "name": name})
-        saved = self._saved("POST", "/v1/learn", json=body, headers=named(request_id))
+        saved = self.server.saved("POST", "/v1/learn", json=body, headers=named(request_id))
         return model.learned_from(saved["stored"], receipt=saved["receipt"], replayed=saved["replayed"])
 
     def plan_learning(self, model: Model, source: str | Table, **price: Unpack[LearningOptions]) -> LearningPlan:
         """What `learn` would look at and cost, or its refusal. Spends nothing."""
         body = run_body(source, {**price, "model": model_facts(model), "dry": True})
-        return read_facts(LearningPlan, checked(self._send("POST", "/v1/learn", json=body)))
+        return read_facts(LearningPlan, checked(self.server.send("POST", "/v1/learn", json=body)))
 
     def moments(
         self,
@@ -260,52 +183,102 @@ class RemoteCurator(Caller, SyntheticFace, TablesFace, LearningFace, GraphsFace,
     ) -> Evaluation:
         """How well a model that was learned decides about people's rows: a noisy table of decided and true classes, paid for once."""
         body = run_body(source, {**price, "decider": decider_facts(Decider.of(model)), "name": name})
-        return Evaluation(**self._saved("POST", "/v1/evaluate", json=body, headers=named(request_id)))
+        return Evaluation(**self.server.saved("POST", "/v1/evaluate", json=body, headers=named(request_id)))
 
     def plan_evaluation(self, model: Classifier, source: str | Table, **price: Unpack[LearningOptions]) -> LearningPlan:
         """What `evaluate` would count, how exactly, and what it would cost, or its refusal. Spends nothing."""
         body = run_body(source, {**price, "decider": decider_facts(Decider.of(model)), "dry": True})
-        return read_facts(LearningPlan, checked(self._send("POST", "/v1/evaluate", json=body)))
+        return read_facts(LearningPlan, checked(self.server.send("POST", "/v1/evaluate", json=body)))
 
     def graph(self, name: str) -> RemoteGraph:
         """A network of the catalog, to be asked about: `graph("friends").triangles(epsilon=1)`."""
-        networks = {listed["name"]: listed for listed in self._get("/v1/graphs")["graphs"]}
+        networks = {listed["name"]: listed for listed in self.server.get("/v1/graphs")["graphs"]}
         if name not in networks:
             raise unknown_graph(networks)
 
         def send(path: str, body: Mapping[str, Any], request_id: str | None) -> tuple[Mapping[str, Any], bool]:
-            response = self._send("POST", path, json=body, headers=named(request_id))
+            response = self.server.send("POST", path, json=body, headers=named(request_id))
             return checked(response), response.headers.get("Discreet-Replayed") == "true"
 
         return RemoteGraph(send, networks[name])
 
-    def releases(self) -> list[str]:
-        """The names of releases that are finished and yours to see: those that you have paid for, or all for the owner; and what is published."""
-        names: list[str] = self._get("/v1/releases")["releases"]
-        return names
 
-    def release(self, name: str) -> RunRelease:
-        """A release by its name: synthetic data, or tables. Nothing is spent."""
-        return RunRelease.of_its_kind(**self._saved("GET", f"/v1/releases/{quote(name, safe='')}"))
+def _answer(caller: Caller, request: AskRequest) -> RemoteAnswer:
+    # One Idempotency-Key for all levels: a repeat after the data changed is refused and not charged again.
+    headers = named(request.request_id)
 
-    def publish(self, name: str, *, given_by: str | None = None) -> None:
-        """Show a finished release to all, free, from now on: with an owner's key. It cannot be taken back.
+    def asked(level: float) -> httpx.Response:
+        return caller.send(
+            "POST", request.http_path, json={**request_to_json(request), "level": level}, headers=headers
+        )
 
-        Args:
-            name: As it was given.
-            given_by: The analyst who gave it, where several did.
-        """
-        place, whose = f"/v1/releases/{quote(name, safe='')}/published", {"analyst": given_by} if given_by else {}
-        if not (response := self._send("PUT", place, params=whose)).is_success:
-            checked(response)
+    response = asked(CONFIDENCE)
+    facts = checked(response)
+    return RemoteAnswer(
+        lambda level: checked(asked(level)),
+        {CONFIDENCE: facts},
+        loss=Loss(**facts["loss"]),
+        replayed=response.headers.get("Discreet-Replayed") == "true",
+        receipt=facts["receipt"],
+    )
 
 
-def _body(sql: str | Table, mechanism: str | None, parameters: Parameters, **prices: Number | None) -> dict[str, Any]:
-    """What was said, and nothing that was not."""
-    body: dict[str, Any] = {"sql": str(sql)}
-    body |= {name: float(exact(value)) for name, value in prices.items() if value is not None}
-    body |= {} if mechanism is None else {"mechanism": mechanism}
-    return {**body, "parameters": parameter_facts(parameters)} if parameters else body
+def _watch(caller: Caller, request: WatchRequest) -> RemoteWatch:
+    body = request_to_json(request)
+
+    def tell(path: str) -> WatchFacts:
+        headers = named(request.request_id)
+        return read_facts(WatchFacts, checked(caller.send("POST", path, json=body, headers=headers)))
+
+    return RemoteWatch(tell, receipt=tell(request.http_path).receipt)
+
+
+def _release_as(kind: type[RunRelease]) -> Callable[[Caller, Any], RunRelease]:
+    """Read the release of a run."""
+
+    def read(caller: Caller, request: RunRequest[Any, Any]) -> RunRelease:
+        headers = named(request.request_id)
+        return kind(
+            **caller.saved(request.http_method, address_of(request), json=request_to_json(request), headers=headers)
+        )
+
+    return read
+
+
+def _release(caller: Caller, request: ReleaseRequest) -> RunRelease:
+    return RunRelease.of_its_kind(**caller.saved(request.http_method, address_of(request)))
+
+
+def _published(caller: Caller, request: PublishRequest) -> None:
+    given_by = {"analyst": request.given_by} if request.given_by else {}
+    if not (response := caller.send(request.http_method, address_of(request), params=given_by)).is_success:
+        checked(response)
+
+
+def _got(read: Callable[[Mapping[str, Any]], Any]) -> Callable[[Caller, Any], Any]:
+    """Read what is at an address."""
+
+    def get(caller: Caller, request: Request[Any, Any]) -> Any:
+        return read(checked(caller.send(request.http_method, address_of(request), params=request_to_json(request))))
+
+    return get
+
+
+_READERS: dict[type[Request[Any, Any]], Callable[[Caller, Any], Any]] = {
+    AskRequest: _answer,
+    WatchRequest: _watch,
+    SynthesizeRequest: _release_as(SyntheticRelease),
+    BudgetRequest: _got(lambda facts: [read_facts(Balance, each) for each in facts["accounts"]]),
+    HistoryRequest: _got(lambda facts: [read_facts(PastRelease, each) for each in facts["questions"]]),
+    CatalogRequest: _got(lambda facts: read_facts(CatalogFacts, facts)),
+    CardRequest: _got(lambda facts: read_facts(Card, facts)),
+    ReleasesRequest: _got(lambda facts: facts["releases"]),
+    ReleaseRequest: _release,
+    PublishRequest: _published,
+}
+"""How the response to each request is read."""
+_PLANS: dict[type[Request[Any, Any]], type[Any]] = {AskRequest: Explanation, SynthesizeRequest: SynthesisPlan}
+"""What the plan of each request is."""
 
 
 def _session_body(source: str | Table, questions: int, wanted: SessionOptions) -> dict[str, Any]:
@@ -324,12 +297,6 @@ def _queries(workload: Workload | None) -> list[dict[str, Any]] | None:
     if not isinstance(workload, Workload):
         raise BadInput("A workload is needed here.", next_step="Give one, such as discreet.workloads.marginals(2).")
     return described(workload, number=float)
-
-
-def _plain_number(value: Number) -> int | float:
-    """As JSON has it: whole numbers stay exact."""
-    number = exact(value)
-    return int(number) if number.denominator == 1 else float(number)
 
 
 def connect(url: str, *, key: str) -> RemoteCurator:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING
 from typing import Any, TypeVar
+from urllib.parse import quote
 
-from discreet.api.requests.base import HTTP, Request, params
+from discreet.api.requests.base import HTTP, Request, body_params, params
 from discreet.core.exact import exact
 from discreet.results.answer_json import parameter_facts, read_parameters
 
@@ -40,7 +41,7 @@ _FROM_JSON: dict[str, Callable[[Any], Any]] = {"Parameters": read_parameters}
 
 def request_to_json(request: Request[Any, Any]) -> dict[str, Any]:
     """The parameters that differ from their defaults, as JSON."""
-    given = [(each, getattr(request, each.name)) for each in params(type(request), where=HTTP)]
+    given = [(each, getattr(request, each.name)) for each in body_params(type(request))]
     return {
         each.name: _TO_JSON.get(each.type, _itself)(value)
         for each, value in given
@@ -48,9 +49,15 @@ def request_to_json(request: Request[Any, Any]) -> dict[str, Any]:
     }
 
 
+def address_of(request: Request[Any, Any]) -> str:
+    """Where a server takes a request, with the parameters that are part of the address."""
+    names = [each.name for each in params(type(request), where=HTTP)]
+    return request.http_path.format(**{name: quote(str(getattr(request, name)), safe="") for name in names})
+
+
 def request_from_json(kind: type[AnyRequest], data: Mapping[str, Any], **more: Any) -> AnyRequest:
     """The request again; `more` is what JSON does not carry."""
-    readers = {each.name: _FROM_JSON.get(each.type, _itself) for each in params(kind, where=HTTP)}
+    readers = {each.name: _FROM_JSON.get(each.type, _itself) for each in body_params(kind)}
     return kind(**{name: readers[name](value) for name, value in data.items()}, **more)
 
 

@@ -9,12 +9,12 @@ import pyarrow as pa
 
 from discreet.accounting.conversions import epsilon_of_rho
 from discreet.api.opening import open_curator
+from discreet.api.requests.synthesize import SynthesizeRequest
 from discreet.catalog import Catalog, catalog_in
-from discreet.core.exact import Number, exact
+from discreet.core.exact import exact
 from discreet.errors import BadInput
 from discreet.measurement.run_budget import budget_of
 from discreet.mechanisms import PureAdaptive
-from discreet.synthetic.synthesis_run import SynthesisOptions, Wanted
 from discreet.synthetic.synthetic_release import SyntheticRelease
 
 _TABLE = "rows"
@@ -33,32 +33,25 @@ class Synthesizer:
     Args:
         schema: What is public about each column, by name, as a catalog declares it: {"sex": {"type": "text", "values": ["F", "M"]},
             "age": {"type": "integer", "lower": 0, "upper": 110}}. What a row has beyond that counts in no table.
-        epsilon: What a fit may cost: with `delta`, or alone if it is pure. There is no default.
-        delta: At which epsilon is converted; it is not spent.
-        rho: The price as zCDP, instead of both.
         person: The column that names the person, which must be in the schema; each row is a person, if none is named.
         max_rows: How many rows of one person count.
         neighbours: What is hidden: "add-remove", whether somebody is there; "replace-one", what their rows are.
-        workload: All tables over so many columns, or tables by the names of their columns: what the rows shall be good at. All over three columns, if nothing is said.
-        method: "aim", or another by its name.
-        bins: How many bins numbers have, by column, where it shall not be 32.
+        **options: The cost of a fit and how it is made, as parameters of `Curator.synthesize`: `epsilon`, `delta` or `rho`; `workload`, `method`, `bins`.
     """
 
     def __init__(
         self,
         *,
         schema: Mapping[str, Mapping[str, Any]],
-        epsilon: Number | None = None,
-        delta: Number | None = None,
-        rho: Number | None = None,
         person: str | None = None,
         max_rows: int = 1,
         neighbours: str = "add-remove",
-        workload: Wanted | None = None,
-        method: str = "aim",
-        bins: Mapping[str, int] | None = None,
+        **options: Any,
     ) -> None:
-        budget = budget_of(epsilon=epsilon, delta=delta, rho=rho, is_pure_account=rho is None and delta is None)
+        widest = min(3, len(schema) - (person is not None))
+        self._request = request = SynthesizeRequest(_TABLE, **{"workload": widest, **options})
+        delta, is_pure = request.delta, request.rho is None and request.delta is None
+        budget = budget_of(epsilon=request.epsilon, delta=delta, rho=request.rho, is_pure_account=is_pure)
         self._cap = (
             {"epsilon": float(budget.amount)}
             if isinstance(budget, PureAdaptive)
@@ -68,15 +61,6 @@ class Synthesizer:
             {"privacy_unit": "row"} if person is None else {"privacy_unit": person, "max_rows": max_rows}
         )
         self._catalog = self._declared(schema, unit, neighbours)
-        widest = min(3, len(schema) - (person is not None))
-        self._wanted: SynthesisOptions = {
-            "epsilon": epsilon,
-            "delta": delta,
-            "rho": rho,
-            "bins": bins,
-            "workload": widest if workload is None else workload,
-            "method": method,
-        }
         self._fitted: SyntheticRelease | None = None
         self._frames = "pyarrow"
 
@@ -99,7 +83,7 @@ class Synthesizer:
             frame: Of pandas, polars or Arrow. Columns that the schema does not name are not read; those that it names must be there.
         """
         with open_curator(catalog=self._catalog, frames={_TABLE: frame}) as curator:
-            self._fitted = curator.synthesize(_TABLE, **self._wanted)
+            self._fitted = curator.execute(self._request)
         self._frames = type(frame).__module__.partition(".")[0]
         return self
 

@@ -12,7 +12,7 @@ import json
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Protocol
@@ -34,10 +34,10 @@ from discreet.errors import (
 from discreet.ledger import Ledger, Request, Reservation
 from discreet.mechanisms import AboveThreshold, Mechanism
 from discreet.noise import RandomBits
+from discreet.pipeline.call import Call
 from discreet.pipeline.journal import NoSteps, Steps, StepsInBooks
 from discreet.pipeline.release import above, release
-from discreet.pipeline.time_padding import AT_ONCE, Departure
-from discreet.planning.answer_size import AnswerLimit
+from discreet.pipeline.time_padding import Departure
 from discreet.planning.effort import seconds_of
 from discreet.postprocessing.noisy_groups import Noisies
 from discreet.postprocessing.plan import Plan
@@ -54,42 +54,6 @@ LONG = 1.0
 
 _OF_THE_BOOKS = (AccountFrozen, LedgerDamaged, OutOfTime, RunChanged, StoreUnavailable, UnknownAccount)
 """Refusals that say nothing of anybody's row, but for how long it took: told as they are, at the end of the class like everything else, and nobody is stopped for them."""
-
-
-def _no_step(_: str) -> None:
-    """Nobody looks on."""
-
-
-def _no_place() -> None:
-    """Nobody counts how long a place was waited for."""
-
-
-def _no_look(_: int) -> None:
-    """Nobody counts looks."""
-
-
-def _at_once(_: float) -> Departure:
-    """Whoever has the data at hand may know how long it is read."""
-    return AT_ONCE
-
-
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """A question on its way: who wants to hear of its steps (planned, then paid or asked before), how it can be taken back, and when its answer leaves.
-
-    `taken_back` ends what comes before the charge, and nothing after it; `stopped` ends everything: the curator goes away. `leaving` is told
-    how many seconds the question is expected to take, before anything is charged, and may refuse it. An answer that does
-    not fit into `limit` is refused before that. `on_place` hears when there is a place to read at. `on_look` hears how many looks of a run
-    are stored: when it hears of them tells how long tables were read, so it is for whoever has the data at hand.
-    """
-
-    on_step: Callable[[str], None] = _no_step
-    taken_back: threading.Event = field(default_factory=threading.Event)
-    stopped: threading.Event = field(default_factory=threading.Event)
-    leaving: Callable[[float], Departure] = _at_once
-    on_place: Callable[[], None] = _no_place
-    on_look: Callable[[int], None] = _no_look
-    limit: AnswerLimit | None = None
 
 
 class Readable(Protocol):
@@ -224,120 +188,107 @@ class Pipeline:
         self.ledger, self._engine, self._bits = ledger, engine, RandomBits()
         self._places = Places(PLACES, each=PLACES_EACH, long=PLACES_LONG)
 
-    def answer(
-        self, wanted: Releasable, *, analyst: str | None, request_id: str | None = None, asking: Asking | None = None
-    ) -> Paid:
-        """Charge for a release, read, add noise and store; or find it stored.
-
-        `analyst` is whose account is charged beside the dataset's, None for the owner. A repeated `request_id` is paid for once.
-        """
+    def answer(self, wanted: Releasable, call: Call) -> Paid:
+        """Charge for a release, read, add noise and store; or find it stored."""
         if wanted.releases:
-            return self.charged(wanted, analyst=analyst, request_id=request_id, asking=asking)
-        told = asking or Asking()
-        return Paid(self._fresh(wanted, analyst, told, _set_out(wanted, told), NoSteps()), None)
+            return self.charged(wanted, call)
+        return Paid(self._fresh(wanted, call, _set_out(wanted, call), NoSteps()), None)
 
-    def charged(
-        self, wanted: Releasable, *, analyst: str | None, request_id: str | None = None, asking: Asking | None = None
-    ) -> Charged:
+    def charged(self, wanted: Releasable, call: Call) -> Charged:
         """The same of something that has a price."""
-        told = asking or Asking()
-        departure = _set_out(wanted, told)
-        reservation = self.ledger.reserve(_request(wanted, analyst, request_id))
-        told.on_step("asked before" if reservation.is_free else "paid")
+        departure = _set_out(wanted, call)
+        reservation = self.ledger.reserve(_request(wanted, call.analyst, call.request_id))
+        call.on_step("asked before" if reservation.is_free else "paid")
         stored = reservation.answer
         if stored is None:
-            steps = StepsInBooks(self.ledger, reservation, told.on_look)
-            stored = self.ledger.finish(reservation, self._fresh(wanted, analyst, told, departure, steps))
+            steps = StepsInBooks(self.ledger, reservation, call.on_look)
+            stored = self.ledger.finish(reservation, self._fresh(wanted, call, departure, steps))
         return Charged(stored, reservation)
 
-    def begin(
-        self, wanted: Releasable, beginning: Readable, *, analyst: str | None, request_id: str | None, asking: Asking
-    ) -> StepsInBooks:
+    def begin(self, wanted: Releasable, beginning: Readable, call: Call) -> StepsInBooks:
         """Charge for what goes on from call to call, and begin it, or take it up where its steps end. Nothing finishes it here."""
-        departure = _set_out(beginning, asking)
-        reservation = self.ledger.reserve(_request(wanted, analyst, request_id))
-        asking.on_step("paid" if reservation.charged else "asked before")
-        steps = StepsInBooks(self.ledger, reservation, asking.on_look)
-        self._fresh(beginning, analyst, asking, departure, steps)
+        departure = _set_out(beginning, call)
+        reservation = self.ledger.reserve(_request(wanted, call.analyst, call.request_id))
+        call.on_step("paid" if reservation.charged else "asked before")
+        steps = StepsInBooks(self.ledger, reservation, call.on_look)
+        self._fresh(beginning, call, departure, steps)
         steps.leave()
         return steps
 
-    def go_on(self, part: Readable, steps: StepsInBooks, *, asking: Asking) -> None:
+    def go_on(self, part: Readable, steps: StepsInBooks, call: Call) -> None:
         """A further part of what was begun: paid for then, in a class of its own, with the steps that it was begun with."""
-        self._fresh(part, steps.reservation.request.analyst, asking, _set_out(part, asking), steps)
+        own = replace(call, analyst=steps.reservation.request.analyst)
+        self._fresh(part, own, _set_out(part, own), steps)
         steps.leave()
 
-    def look(self, wanted: Readable, *, analyst: str | None, asking: Asking | None = None) -> bytes | None:
+    def look(self, wanted: Readable, call: Call) -> bytes | None:
         """A further look of something that was paid for in full at its start: what may leave, at the end of its class; None where it failed.
 
         Whoever calls stores either, and stops the analyst for the latter.
         """
-        told = asking or Asking()
-        return self._read(wanted, analyst, told, _set_out(wanted, told), NoSteps())
+        return self._read(wanted, call, _set_out(wanted, call), NoSteps())
 
-    def is_paid(self, wanted: Releasable, *, analyst: str | None) -> bool:
+    def is_paid(self, wanted: Releasable, call: Call) -> bool:
         """Whether a release would cost nothing: public, or answered and paid for before."""
-        return not wanted.releases or self.ledger.is_paid(_request(wanted, analyst, None))
+        return not wanted.releases or self.ledger.is_paid(_request(wanted, call.analyst))
 
-    def would_charge(self, *wanted: Releasable, analyst: str | None) -> dict[str, bool]:
+    def would_charge(self, wanted: Sequence[Releasable], call: Call) -> dict[str, bool]:
         """The accounts that releases, to be paid for one after another, would be charged to, each with whether its cap allows all of them now."""
         priced = [each for each in wanted if each.releases]
         if not priced:
             return {}
         together = tuple(release for each in priced for release in each.releases)
-        return self.ledger.would_charge(replace(_request(priced[0], analyst, None), releases=together))
+        return self.ledger.would_charge(replace(_request(priced[0], call.analyst), releases=together))
 
-    def check_name(self, wanted: Releasable, *, analyst: str | None) -> None:
+    def check_name(self, wanted: Releasable, call: Call) -> None:
         """Refuse a release whose name is taken, before anything is paid for."""
-        self.ledger.check_name(_request(wanted, analyst, None))
+        self.ledger.check_name(_request(wanted, call.analyst))
 
-    def check_caps(self, wanted: Sequence[Releasable], *, analyst: str | None) -> None:
+    def check_caps(self, wanted: Sequence[Releasable], call: Call) -> None:
         """Refuse several releases, to be paid for one after another, that the caps do not allow together."""
-        unpaid = [each for each in wanted if not self.is_paid(each, analyst=analyst)]
-        if not all(self.would_charge(*unpaid, analyst=analyst).values()):
+        unpaid = [each for each in wanted if not self.is_paid(each, call)]
+        if not all(self.would_charge(unpaid, call).values()):
             raise BudgetExceeded(
                 "All of this together would bring an account above its cap. Nothing was charged.",
                 next_step="Ask for smaller prices, or ask the owner to raise the cap.",
             )
 
-    def recalled(self, wanted: Releasable, *, analyst: str | None) -> Paid | None:
+    def recalled(self, wanted: Releasable, call: Call) -> Paid | None:
         """What is stored for an analyst who has paid for it; nothing is charged, read or written."""
-        found = self.ledger.recalled(_request(wanted, analyst, None)) if wanted.releases else None
+        found = self.ledger.recalled(_request(wanted, call.analyst)) if wanted.releases else None
         return None if found is None or found.answer is None else Paid(found.answer, found)
 
-    def take_back(self, asking: Asking) -> None:
+    def take_back(self, call: Call) -> None:
         """Plan no further for a question that somebody else is asking. What is charged is read all the same."""
-        self._engine.take_back(asking.taken_back)
+        self._engine.take_back(call.taken_back)
 
-    def stop(self, asking: Asking) -> None:
+    def stop(self, call: Call) -> None:
         """Stop reading for a question at once, because the curator goes away; its price stays paid, and nothing is stored."""
-        self._places.take_back(asking.stopped)
-        self._engine.take_back(asking.stopped)
+        self._places.take_back(call.stopped)
+        self._engine.take_back(call.stopped)
 
     def _fresh(
         self,
         wanted: Readable,
-        analyst: str | None,
-        asking: Asking,
+        call: Call,
         departure: Departure,
         steps: Steps,
     ) -> bytes:
         """Read, add noise, and wait. Whatever fails past the charge may hang on somebody's row, so it is one sentence and a bit about the
         data: it stops the analyst until the owner looks.
         """
-        noisy = self._read(wanted, analyst, asking, departure, steps)
+        noisy = self._read(wanted, call, departure, steps)
         if noisy is not None:
             return noisy
-        if analyst is not None:
+        if call.analyst is not None:
             with suppress(AccountFrozen):
-                self.ledger.freeze(analyst, by="a reading that failed")
+                self.ledger.freeze(call.analyst, by="a reading that failed")
         raise EngineFailure("The engine could not answer. The price was paid.", next_step="Tell the owner of the data.")
 
     def _read(
         self,
         wanted: Readable,
-        analyst: str | None,
-        asking: Asking,
+        call: Call,
         departure: Departure,
         steps: Steps,
     ) -> bytes | None:
@@ -346,15 +297,15 @@ class Pipeline:
         Public relations are taken before there is a place and held until the answer leaves; a place is kept until a time that was known when
         it was taken. Neither tells when the reading has really ended.
         """
-        with self._held(wanted, asking):
-            with self._places.held(analyst, taken_back=asking.stopped, is_long=wanted.seconds > LONG):
+        with self._held(wanted, call):
+            with self._places.held(call.analyst, taken_back=call.stopped, is_long=wanted.seconds > LONG):
                 begun = departure.now()
-                asking.on_place()
-                desk = Desk(self._engine, self._bits, asking.stopped, steps)
+                call.on_place()
+                desk = Desk(self._engine, self._bits, call.stopped, steps)
                 outcome = self._made(wanted, desk)
                 ends = departure.place_ends(begun)
-                asking.stopped.wait(max(0.0, ends - departure.now()))
-            if asking.stopped.wait(max(0.0, departure.after(ends) - departure.now())):
+                call.stopped.wait(max(0.0, ends - departure.now()))
+            if call.stopped.wait(max(0.0, departure.after(ends) - departure.now())):
                 raise cancelled()
         if isinstance(outcome, _OF_THE_BOOKS):
             raise outcome
@@ -364,9 +315,9 @@ class Pipeline:
         return outcome
 
     @contextmanager
-    def _held(self, wanted: Readable, asking: Asking) -> Iterator[None]:
+    def _held(self, wanted: Readable, call: Call) -> Iterator[None]:
         with ExitStack() as held:
-            with self._engine.one_limit(asking.stopped, sharing=PLACES):
+            with self._engine.one_limit(call.stopped, sharing=PLACES):
                 held.enter_context(self._engine.holding(wanted.questions))
             yield
 
@@ -378,11 +329,11 @@ class Pipeline:
             return failure
 
 
-def _set_out(wanted: Readable, asking: Asking) -> Departure:
+def _set_out(wanted: Readable, call: Call) -> Departure:
     """Before anything is charged: tell that it is planned, and hear when its answer leaves, unless it is refused or taken back."""
-    asking.on_step("planned")
-    departure = asking.leaving(wanted.seconds)
-    if asking.taken_back.is_set():
+    call.on_step("planned")
+    departure = call.leaving(wanted.seconds)
+    if call.taken_back.is_set():
         raise cancelled()
     return departure
 
@@ -394,7 +345,7 @@ def cancelled() -> Cancelled:
     )
 
 
-def _request(wanted: Releasable, analyst: str | None, request_id: str | None) -> Request:
+def _request(wanted: Releasable, analyst: str | None, request_id: str | None = None) -> Request:
     return Request(
         id=request_id or os.urandom(16).hex(),
         question=wanted.digest,

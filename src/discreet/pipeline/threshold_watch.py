@@ -23,7 +23,8 @@ from discreet.ledger import Request, Reservation
 from discreet.ledger.charges.release_json import describe
 from discreet.ledger.charges.watch_rows import Watched
 from discreet.mechanisms import AboveThreshold, Laplace, Mechanism
-from discreet.pipeline.pipeline import Asking, CellAbove, Desk, Pipeline
+from discreet.pipeline.call import Call
+from discreet.pipeline.pipeline import CellAbove, Desk, Pipeline
 from discreet.planning.effort import seconds_of
 from discreet.planning.pricing import norms
 from discreet.postprocessing.plan import Plan
@@ -151,13 +152,13 @@ def _one_cell(plan: Plan) -> tuple[Question, Measure]:
 class Watch(WatchFace):
     """A watch of the curator at hand."""
 
-    __slots__ = ("_analyst", "_key", "_ledger", "_pipeline", "_version", "_wanted", "receipt", "replayed")
+    __slots__ = ("_call", "_key", "_ledger", "_pipeline", "_version", "_wanted", "receipt", "replayed")
 
     def __init__(
-        self, wanted: Watchable, pipeline: Pipeline, *, version: int, analyst: str | None, paid: Reservation | None
+        self, wanted: Watchable, pipeline: Pipeline, *, version: int, call: Call, paid: Reservation | None
     ) -> None:
         self._wanted, self._pipeline, self._ledger = wanted, pipeline, pipeline.ledger
-        self._version, self._analyst, self._key = version, analyst, wanted.key
+        self._version, self._call, self._key = version, call, wanted.key
         self.receipt = paid.receipt if paid else ""
         self.replayed = paid is None or (paid.replayed and not paid.charged)
 
@@ -181,18 +182,14 @@ class Watch(WatchFace):
         looks = tuple(Look(version, known.bits[version]) for version in sorted(known.bits))
         return WatchFacts(self.receipt, self._version, looks, known.ended)
 
-    def evaluate(self, *, asking: Asking | None = None) -> bool:
-        """Whether the count of this data version is above, noisily: as stored, or read and stored before it is returned.
-
-        Args:
-            asking: How it can be taken back.
-        """
+    def evaluate(self) -> bool:
+        """Whether the count of this data version is above, noisily: as stored, or read and stored before it is returned."""
         known = self._known()
         if self._version in known.bits:
             return known.bits[self._version]
         if known.ended is not None or known.threshold is None:
             raise _over(known)
-        is_above = self._fresh(known.threshold, asking)
+        is_above = self._fresh(known.threshold)
         known = self._keep(is_above)
         if is_above is None:
             raise EngineFailure(
@@ -204,51 +201,43 @@ class Watch(WatchFace):
         return known.bits[self._version]
 
     def _known(self) -> Watched:
-        return self._ledger.watched(self._key, analyst=self._analyst)
+        return self._ledger.watched(self._key, analyst=self._call.analyst)
 
-    def _fresh(self, threshold: bytes, asking: Asking | None) -> bool | None:
+    def _fresh(self, threshold: bytes) -> bool | None:
         """None where it failed: that is a bit about the data too, so it is the last one."""
-        stored = self._pipeline.look(self._wanted.look(threshold), analyst=self._analyst, asking=asking)
+        stored = self._pipeline.look(self._wanted.look(threshold), self._call)
         return None if stored is None else bool(json.loads(stored))
 
     def _keep(self, is_above: bool | None) -> Watched:
         """Store the bit, or the failure, which stops the analyst until the owner looks."""
-        known = self._ledger.evaluated(self._key, version=self._version, above=is_above, analyst=self._analyst)
-        if is_above is None and self._analyst is not None:
+        known = self._ledger.evaluated(self._key, version=self._version, above=is_above, analyst=self._call.analyst)
+        if is_above is None and self._call.analyst is not None:
             with suppress(AccountFrozen):
-                self._ledger.freeze(self._analyst, by="a reading that failed")
+                self._ledger.freeze(self._call.analyst, by="a reading that failed")
         return known
 
 
-def begin(
-    wanted: Watchable,
-    pipeline: Pipeline,
-    *,
-    version: int,
-    analyst: str | None,
-    request_id: str | None = None,
-    asking: Asking | None = None,
-) -> Watch:
+def begin(wanted: Watchable, pipeline: Pipeline, call: Call, *, version: int) -> Watch:
     """Pay, draw the threshold and store it; or find the watch as it is in the books.
 
     Who joins pays before hearing how it went: whether it has ended is about the data.
     """
-    _check_there(wanted, pipeline, analyst)
-    paid = pipeline.answer(wanted, analyst=analyst, request_id=request_id, asking=asking)
-    return Watch(wanted, pipeline, version=version, analyst=analyst, paid=paid.reservation)
+    _check_there(wanted, pipeline, call)
+    paid = pipeline.answer(wanted, call)
+    return Watch(wanted, pipeline, version=version, call=call, paid=paid.reservation)
 
 
-def resume(wanted: Watchable, pipeline: Pipeline, *, version: int, analyst: str | None) -> Watch:
+def resume(wanted: Watchable, pipeline: Pipeline, call: Call, *, version: int) -> Watch:
     """A watch that the analyst has paid for; nothing is spent, and any other is refused."""
-    _check_there(wanted, pipeline, analyst)
-    paid = pipeline.recalled(wanted, analyst=analyst)
+    _check_there(wanted, pipeline, call)
+    paid = pipeline.recalled(wanted, call)
     if paid is None:
         raise NotAnswered("This watch was not begun, or it is not paid for.", next_step="Begin it, which is paid for.")
-    return Watch(wanted, pipeline, version=version, analyst=analyst, paid=paid.reservation)
+    return Watch(wanted, pipeline, version=version, call=call, paid=paid.reservation)
 
 
-def _check_there(wanted: Watchable, pipeline: Pipeline, analyst: str | None) -> None:
-    known = pipeline.ledger.watched(wanted.key, analyst=analyst)
+def _check_there(wanted: Watchable, pipeline: Pipeline, call: Call) -> None:
+    known = pipeline.ledger.watched(wanted.key, analyst=call.analyst)
     if known.lost:
         raise _over(known)  # a threshold is never drawn a second time
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 from discreet.algebra.query import Question
@@ -14,8 +14,9 @@ from discreet.measurement.domain import MOST_COUNTED, Domain
 from discreet.measurement.measurer import CountQuestion
 from discreet.measurement.runs import TableRun
 from discreet.measurement.transcript import Transcript
+from discreet.pipeline.call import Call
 from discreet.pipeline.journal import StepsInBooks
-from discreet.pipeline.pipeline import Asking, Desk, Pipeline
+from discreet.pipeline.pipeline import Desk, Pipeline
 from discreet.planning.effort import seconds_of_counts
 from discreet.sessions.count_queries import Query, Reading
 from discreet.sessions.modes import Mode
@@ -82,8 +83,7 @@ class Session(SessionFace):
         opening: What it is.
         pipeline: The way to answers.
         conditions: How questions in SQL are read.
-        request_id: Says that it is a repeat.
-        asking: How it can be taken back.
+        call: Who opens it.
     """
 
     def __init__(
@@ -91,15 +91,13 @@ class Session(SessionFace):
         opening: Opening,
         pipeline: Pipeline,
         conditions: Conditions,
-        *,
-        request_id: str | None,
-        asking: Asking,
+        call: Call,
     ) -> None:
         self._opening, self._pipeline, self._lock = opening, pipeline, threading.Lock()
         self._reading, self._conditions = Reading(opening.run.domain), conditions
         self._course: Course | None = None
         self._used = time.monotonic()
-        self._steps = self._begin(asking, request_id)
+        self._steps = self._begin(call)
         reservation = self._steps.reservation
         self.receipt, self.replayed = reservation.receipt, not reservation.charged
         self._end_if_used_up()
@@ -153,16 +151,16 @@ class Session(SessionFace):
         return self._course is not None
 
     def answer_many(
-        self, queries: Iterable[Query], *, asking: Asking | None = None, most_cells: int = MOST_COUNTED
+        self, queries: Iterable[Query], *, call: Call | None = None, most_cells: int = MOST_COUNTED
     ) -> list[SessionAnswer]:
         """The same for many questions: they are stored together, which is as fast as storing one.
 
         Args:
             queries: In order.
-            asking: How they can be taken back.
+            call: How they can be cancelled.
             most_cells: Of the table over a question's columns, which is held in memory.
         """
-        told = asking or Asking()
+        told = call or Call(analyst=self.analyst)
         questions = self._read(list(queries), most_cells, told)
         self._used = time.monotonic()
         with self._lock:
@@ -173,9 +171,9 @@ class Session(SessionFace):
                     return [answers[question] for question in questions]
         raise TooMany("Another process asks in this session, too.", next_step="Wait a little, and ask again.")
 
-    def _read(self, queries: list[Query], most_cells: int, asking: Asking) -> list[CountQuestion]:
+    def _read(self, queries: list[Query], most_cells: int, call: Call) -> list[CountQuestion]:
         texts = [query for query in queries if isinstance(query, str)]
-        conditions = self._conditions.questions(texts, most_cells=most_cells, taken_back=asking.taken_back)
+        conditions = self._conditions.questions(texts, most_cells=most_cells, taken_back=call.taken_back)
         return [
             conditions[query] if isinstance(query, str) else self._reading.conjunction(query, most_cells=most_cells)
             for query in queries
@@ -192,15 +190,15 @@ class Session(SessionFace):
             raise UnknownSession("This session is closed.", next_step="Open it again: it is paid for.")
         return self._course
 
-    def _begin(self, asking: Asking, request_id: str | None) -> StepsInBooks:
-        run, analyst = self._opening.run, self._opening.analyst
+    def _begin(self, call: Call) -> StepsInBooks:
+        run = self._opening.run
 
         def begun(desk: Desk) -> None:
             self._course = self._opening.course(desk)
 
         part = _Part(run.questions, run.seconds, begun)
         try:
-            return self._pipeline.begin(run, part, analyst=analyst, request_id=request_id, asking=asking)
+            return self._pipeline.begin(run, part, call)
         except BaseException:
             self._end()
             raise
@@ -210,16 +208,16 @@ class Session(SessionFace):
             self._course.close()
             self._course = None
 
-    def _has_asked(self, questions: list[CountQuestion], asking: Asking) -> bool:
+    def _has_asked(self, questions: list[CountQuestion], call: Call) -> bool:
         """Ask; or find that another process went on with this session, and take it up from its steps in the books."""
         try:
-            self._ask(questions, asking)
+            self._ask(questions, call)
         except RunChanged:
-            self._steps = self._begin(asking, None)
+            self._steps = self._begin(replace(call, request_id=None))
             return False
         return True
 
-    def _ask(self, questions: list[CountQuestion], asking: Asking) -> None:
+    def _ask(self, questions: list[CountQuestion], call: Call) -> None:
         course = self._open
         new = [question for question in dict.fromkeys(questions) if question not in course.answers]
         if not new:
@@ -238,7 +236,7 @@ class Session(SessionFace):
 
         part = _Part(self._opening.run.questions, self._seconds(course, new), asked)
         try:
-            self._pipeline.go_on(part, self._steps, asking=asking)
+            self._pipeline.go_on(part, self._steps, call)
         except BaseException:
             if begun.is_set():
                 self._end()  # what did not leave is in the books, and not here

@@ -7,12 +7,11 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, Any, TypeAlias
+from typing import Any, TypeAlias
 
-from discreet.core.exact import Number, read_count
+from discreet.core.exact import read_count
 from discreet.errors import BadInput, TooLarge
 from discreet.measurement.domain import Columns, Domain
-from discreet.measurement.run_options import RunOptions
 from discreet.measurement.runs import Basis, Reuse, TableRun
 from discreet.synthetic.methods.affordability import check_affordable, work_of
 from discreet.synthetic.methods.candidates import check_number, number_of
@@ -24,20 +23,6 @@ Wanted: TypeAlias = int | Iterable[Iterable[str]]
 """All tables over so many columns, or tables by the names of their columns."""
 PURPOSE = "synthesize"
 MOST_TABLES = 10_000
-
-
-class SynthesisOptions(RunOptions, total=False):
-    """What synthetic data is asked for by."""
-
-    workload: Annotated[
-        Wanted,
-        "All tables over so many columns (3), or tables by the names of their columns: what the rows shall be good at.",
-    ]
-    method: Annotated[str, 'By its name; "aim" unless another is named.']
-    discover: Annotated[
-        Mapping[str, Number] | None,
-        "Columns whose values are not declared, each with the epsilon that finding them may cost, beside the price of the rest.",
-    ]
 
 
 def tables_wanted(workload: Wanted, domain: Domain) -> dict[Columns, int]:

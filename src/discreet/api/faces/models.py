@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Protocol, TypedDict, TypeVar, Unpack
 
-from discreet.api.run_parts import RunPlan
+from discreet.api.plans import RunPlan
 from discreet.core.documenting import Told
 from discreet.core.exact import Number
 from discreet.learning.data.features import Feature

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol, Unpack
 
-from discreet.api.run_parts import RunPlan
+from discreet.api.plans import RunPlan
 from discreet.core.documenting import Told
 from discreet.sessions.session_base import SessionFace
 from discreet.sessions.session_run import SessionOptions

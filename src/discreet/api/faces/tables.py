@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias, Unpack
 
-from discreet.api.run_parts import RunPlan
+from discreet.api.plans import RunPlan
 from discreet.core.documenting import Told
 from discreet.measurement.run_options import RunOptions
 from discreet.sql.builder import Table

@@ -25,7 +25,7 @@ from discreet.measurement.in_memory_run import of_nobody
 from discreet.measurement.run_options import RunOptions, check_options
 from discreet.measurement.runs import Basis, TableRun
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget
-from discreet.pipeline.pipeline import Asking
+from discreet.pipeline.call import Call
 from discreet.sql import Table
 from discreet.sql.coded_rows import columns_question
 
@@ -41,7 +41,7 @@ class LearnsModels(CuratorPart, LearningFace):
         name: str | None = None,
         analyst: str | None = None,
         request_id: str | None = None,
-        asking: Asking | None = None,
+        asking: Call | None = None,
         **price: Unpack[LearningOptions],
     ) -> Kind:
         """Learn a model from a table, or from a SELECT that yields people's rows: all of it is charged once before the first look.
@@ -63,7 +63,7 @@ class LearnsModels(CuratorPart, LearningFace):
         name: str | None = None,
         analyst: str | None = None,
         request_id: str | None = None,
-        asking: Asking | None = None,
+        asking: Call | None = None,
         **price: Unpack[LearningOptions],
     ) -> ModelRelease:
         """The same, as what was drawn: the model is worked out where it is wanted, which may take longer than drawing it.
@@ -100,7 +100,7 @@ class LearnsModels(CuratorPart, LearningFace):
         name: str | None = None,
         analyst: str | None = None,
         request_id: str | None = None,
-        asking: Asking | None = None,
+        asking: Call | None = None,
         **price: Unpack[LearningOptions],
     ) -> Moments:
         """How many rows there are, the sums of columns and of their products, in one release: `LinearRegression.from_moments` for any of the
@@ -154,7 +154,7 @@ class LearnsModels(CuratorPart, LearningFace):
         name: str | None = None,
         analyst: str | None = None,
         request_id: str | None = None,
-        asking: Asking | None = None,
+        asking: Call | None = None,
         **price: Unpack[LearningOptions],
     ) -> Evaluation:
         """How well a model that was learned decides about people's rows: a noisy table of decided and true classes, paid for once.
@@ -176,7 +176,7 @@ class LearnsModels(CuratorPart, LearningFace):
         name: str | None = None,
         analyst: str | None = None,
         request_id: str | None = None,
-        asking: Asking | None = None,
+        asking: Call | None = None,
         **price: Unpack[LearningOptions],
     ) -> Evaluation:
         """The same of what a model decides, wherever the model is.

@@ -6,7 +6,7 @@ from datetime import date
 from typing import Any
 
 from discreet.api.faces.networks import GraphFace, GraphPlan, GraphsFace, unknown_graph
-from discreet.api.run_parts import CuratorPart
+from discreet.api.run_parts import CuratorPart, call_of
 from discreet.catalog import Network
 from discreet.core.exact import Number, rounded_up
 from discreet.errors import TooLarge
@@ -17,7 +17,7 @@ from discreet.graphs.network_release import NetworkRelease
 from discreet.graphs.network_verbs import PROTECTS, VERBS, NetworkFacts, read_price, read_verb
 from discreet.graphs.protected_graph import Privacy
 from discreet.graphs.triangles import ClosedPaths
-from discreet.pipeline.pipeline import Asking
+from discreet.pipeline.call import Call
 from discreet.results.ledger_views import holder
 
 _MOST_DEGREES = 100_000
@@ -45,7 +45,7 @@ class CuratedGraph(GraphFace):
         epsilon: Number | None = None,
         analyst: str | None = None,
         request_id: str | None = None,
-        asking: Asking | None = None,
+        asking: Call | None = None,
         **settings: Any,
     ) -> GraphAnswer:
         """Ask by the name of a verb: charged before any edge is read, and free when it is asked again.
@@ -95,7 +95,7 @@ class AnswersGraphs(CuratorPart, GraphsFace):
         epsilon: Number | None,
         analyst: str | None,
         request_id: str | None,
-        asking: Asking | None,
+        asking: Call | None,
     ) -> GraphAnswer:
         """The answer of a network: planned, charged, read, drawn, stored.
 
@@ -110,7 +110,7 @@ class AnswersGraphs(CuratorPart, GraphsFace):
         """
         with self._planning(analyst, None if asking is None else asking.taken_back):
             release, said = self._graph_release(graph, verb, settings, epsilon)
-        paid = self._pipeline.charged(release, analyst=analyst, request_id=request_id, asking=asking)
+        paid = self._pipeline.charged(release, call_of(analyst, request_id, asking))
         books = paid.reservation
         return GraphAnswer(graph.name, verb, said, paid.stored, receipt=books.receipt, replayed=books.is_free)
 
@@ -129,7 +129,7 @@ class AnswersGraphs(CuratorPart, GraphsFace):
         with self._planning(analyst, None):
             release, _ = self._graph_release(graph, verb, settings, epsilon)
         asked = VERBS[verb]
-        question, charged = release.question, self._pipeline.would_charge(release, analyst=analyst)
+        question, charged = release.question, self._pipeline.would_charge([release], call_of(analyst, None, None))
         return GraphPlan(
             graph=graph.name,
             verb=verb,
@@ -138,7 +138,7 @@ class AnswersGraphs(CuratorPart, GraphsFace):
             epsilon=rounded_up(question.epsilon),
             mechanisms=tuple(type(mechanism).__name__ for mechanism in question.mechanisms),
             within=question.within if asked.is_plain else None,
-            asked_before=self._pipeline.is_paid(release, analyst=analyst),
+            asked_before=self._pipeline.is_paid(release, call_of(analyst, None, None)),
             charged={holder(account): allowed for account, allowed in charged.items()},
             notes=_notes(question),
         )

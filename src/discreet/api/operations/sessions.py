@@ -6,10 +6,11 @@ from functools import partial
 from typing import Unpack
 
 from discreet.api.faces.sessions import SessionPlan, SessionsFace
-from discreet.api.operations.named_releases import FindsReleases
+from discreet.api.operations.releases import load_release
+from discreet.api.run_parts import CuratorPart, call_of
 from discreet.errors import UnknownSession
 from discreet.measurement.run_options import check_options
-from discreet.pipeline.pipeline import Asking
+from discreet.pipeline.call import Call
 from discreet.sessions.session import Opening, Session
 from discreet.sessions.session_pool import Room
 from discreet.sessions.session_run import ALARMS, SessionOptions, Wish, opening_of
@@ -17,7 +18,7 @@ from discreet.sessions.sql_conditions import Conditions
 from discreet.sql import Table
 
 
-class OpensSessions(FindsReleases, SessionsFace):
+class OpensSessions(CuratorPart, SessionsFace):
     """A part of the curator."""
 
     _sessions: Room
@@ -29,7 +30,7 @@ class OpensSessions(FindsReleases, SessionsFace):
         questions: int,
         analyst: str | None = None,
         request_id: str | None = None,
-        asking: Asking | None = None,
+        asking: Call | None = None,
         **wanted: Unpack[SessionOptions],
     ) -> Session:
         """Many questions about counts of rows, chosen one by another's answer, for one price that is paid now.
@@ -38,7 +39,7 @@ class OpensSessions(FindsReleases, SessionsFace):
             analyst: Who asks; nobody is the owner at hand.
             asking: How it can be taken back.
         """
-        told = asking or Asking()
+        told = asking or Call()
         opening = self._opening(source, questions, wanted, analyst, told)
         self.ledger.check_open(analyst)
         rows, domain, today = opening.run.rows, opening.run.domain, self.ledger.data_day()
@@ -46,7 +47,7 @@ class OpensSessions(FindsReleases, SessionsFace):
         conditions = Conditions(rows, domain, self.declared, self._engine, today=today, planning=planning)
 
         def opened() -> Session:
-            return Session(opening, self._pipeline, conditions, request_id=request_id, asking=told)
+            return Session(opening, self._pipeline, conditions, call_of(analyst, request_id, asking))
 
         return self._sessions.opened(opening.id, opened, analyst=analyst)
 
@@ -58,7 +59,7 @@ class OpensSessions(FindsReleases, SessionsFace):
         Args:
             analyst: Who asks; nobody is the owner at hand.
         """
-        opening = self._opening(source, questions, wanted, analyst, Asking())
+        opening = self._opening(source, questions, wanted, analyst, Call())
         run, planned = opening.run, self._planned(opening.run, analyst)
         promised = opening.mode.promised(run.domain, run.budget, questions)
         return SessionPlan(
@@ -100,7 +101,7 @@ class OpensSessions(FindsReleases, SessionsFace):
         self._sessions.close()
 
     def _opening(
-        self, source: str | Table, questions: int, wanted: SessionOptions, analyst: str | None, asking: Asking
+        self, source: str | Table, questions: int, wanted: SessionOptions, analyst: str | None, asking: Call
     ) -> Opening:
         """What would be opened, or a refusal by name: everything that can be known before it is paid for."""
         check_options(wanted, SessionOptions)
@@ -110,7 +111,7 @@ class OpensSessions(FindsReleases, SessionsFace):
             mode=wanted.get("mode", "practical"),
             workload=wanted.get("workload"),
             alarms=wanted.get("alarms", ALARMS),
-            release=self.release(given, analyst=analyst) if isinstance(given, str) else given,
+            release=load_release(given, self.context.of(analyst=analyst)) if isinstance(given, str) else given,
             name=wanted.get("name", ""),
         )
         with self._planning(analyst, asking.taken_back):

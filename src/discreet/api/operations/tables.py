@@ -14,7 +14,7 @@ from discreet.core.number_format import CONFIDENCE
 from discreet.errors import BadInput, UnknownName
 from discreet.measurement.run_options import RunOptions, check_options
 from discreet.measurement.runs import TableRun
-from discreet.pipeline.pipeline import Asking
+from discreet.pipeline.call import Call
 from discreet.sql import Table
 from discreet.sql.coded_rows import Found, PeoplesRows, columns_question, plan_rows
 from discreet.workloads.queries.workload import Workload
@@ -47,7 +47,7 @@ class AnswersWorkloads(CuratorPart, TablesFace):
         name: str | None = None,
         analyst: str | None = None,
         request_id: str | None = None,
-        asking: Asking | None = None,
+        asking: Call | None = None,
         **options: Unpack[RunOptions],
     ) -> TablesRelease:
         """The answers to a workload over a table, or over a SELECT that yields people's rows: they agree, and are paid for once.

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, MISSING, Field, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast, dataclass_transform
 
-from discreet.errors import BadInput
+from discreet.errors import BadInput, TooLarge
 
 if TYPE_CHECKING:
     from discreet.api.requests.types import Counts
@@ -44,7 +43,7 @@ def param(
         choices: All values that it can have.
         min_length: Of text or of a list.
         max_length: Of text or of a list.
-        pattern: A regular expression that text matches from its start.
+        pattern: A regular expression for text that comes over HTTP.
         gt: Exclusive lower limit of a number.
         ge: Lower limit of a number.
         lt: Exclusive upper limit of a number.
@@ -106,6 +105,11 @@ def params(kind: type[Request[Any, Any]], *, where: str = PYTHON) -> tuple[Param
     return tuple(each for each in ordered if where in each.where)
 
 
+def body_params(kind: type[Request[Any, Any]]) -> tuple[Param, ...]:
+    """The parameters that JSON carries: those that are not part of the address."""
+    return tuple(each for each in params(kind, where=HTTP) if f"{{{each.name}}}" not in kind.http_path)
+
+
 def _param(declared: Field[Any]) -> Param:
     written = cast(str, declared.type)  # request modules postpone the evaluation of annotations
     return Param(
@@ -126,10 +130,13 @@ def _param(declared: Field[Any]) -> Param:
 class Request(Generic[T, Plan]):
     """A call of the API. `T` is what it returns, `Plan` what its free plan returns (Never if it has none)."""
 
-    path: ClassVar[str] = ""
-    """Where a server takes it by POST."""
-    plan_path: ClassVar[str] = ""
-    """Where a server plans it; the same as `path` if its body can say `"dry": true`, empty if it has no plan."""
+    http_method: ClassVar[str] = "POST"
+    http_path: ClassVar[str] = ""
+    """Where a server takes it. Parameters in braces are part of the address."""
+    http_plan_path: ClassVar[str] = ""
+    """Where a server plans it; the same as `http_path` if its body can say `"dry": true`, empty if it has no plan."""
+    http_example: ClassVar[Mapping[str, Any]] = {}
+    """Its JSON, for the documents."""
 
     def __post_init__(self) -> None:
         for each in params(type(self)):
@@ -157,9 +164,11 @@ def check_limits(declared: Param, value: object) -> None:
         )
     if isinstance(value, str):
         if len(value) > limits.get("max_length", len(value)):
-            raise BadInput(f"{declared.name} is too long.", next_step=f"Use at most {limits['max_length']} characters.")
-        if len(value) < limits.get("min_length", 0) or not re.match(limits.get("pattern", ""), value):
-            raise BadInput(f"{declared.name} has a form that is not accepted.", next_step=f"Give it: {declared.doc}")
+            raise TooLarge(
+                f"{declared.name} is too long.", next_step=f"Use at most {limits['max_length']:,} characters."
+            )
+        if len(value) < limits.get("min_length", 0):
+            raise BadInput(f"{declared.name} is empty.", next_step=f"Give it: {declared.doc}")
     if declared.type == "int" and type(value) is int and not _is_within(value, limits):
         raise BadInput(f"{declared.name} is out of its range.", next_step=f"Use a value {_range(limits)}.")
 

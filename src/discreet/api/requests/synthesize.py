@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from discreet.api.requests.base import TableRunRequest, param, request
 from discreet.api.requests.types import Marginals, Prices
 
 if TYPE_CHECKING:
-    from discreet.api.faces.synthesis import SynthesisPlan
+    from discreet.api.plans import SynthesisPlan
     from discreet.sql.builder import Table
     from discreet.synthetic.synthetic_release import SyntheticRelease
 
@@ -22,15 +23,18 @@ class SynthesizeRequest(TableRunRequest["SyntheticRelease", "SynthesisPlan"]):
     second charge.
     """
 
-    path: ClassVar[str] = "/v1/synthesize"
-    plan_path: ClassVar[str] = path
+    http_path: ClassVar[str] = "/v1/synthesize"
+    http_plan_path: ClassVar[str] = http_path
+    http_example: ClassVar[Mapping[str, Any]] = {"source": "visits", "rho": 0.01, "workload": 2, "name": "visits-2026"}
 
     source: str | Table = param("Table name, or a SELECT that returns protected rows.", max_length=20_000, min_length=1)
     _: KW_ONLY
     workload: Marginals = param(
         "Marginals to preserve: all k-way marginals (an integer), or lists of column names.", default=3
     )
-    method: str = param("Synthesis method.", default="aim")
+    method: str = param(
+        "Synthesis method.", default="aim", choices=("aim", "mst", "mwem", "fixed", "independent", "smalldb")
+    )
     discover: Prices | None = param(
         "Columns whose values are not declared, each with the epsilon to find them, in addition to the cost of the run.",
         default=None,

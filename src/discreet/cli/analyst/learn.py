@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import typer
 
 from discreet.api.faces.models import LearningPlan
-from discreet.api.local import Asking
 from discreet.api.opening import open_curator
 from discreet.cli.terminal.options import CATALOG, AnalystOption, ConfigOption, JsonOption
 from discreet.cli.terminal.printing import print_json
@@ -42,6 +41,7 @@ from discreet.learning.models.classifier import Classifier
 from discreet.learning.models.learned_model import Model
 from discreet.learning.runs.model_card import Card
 from discreet.learning.runs.model_release import ModelRelease
+from discreet.pipeline.call import Call
 
 KINDS: dict[str, tuple[type[Model], str | None]] = {
     "logistic": (LogisticRegression, "passes"),
@@ -89,7 +89,7 @@ def learn(
             _show(curator.plan_learning(wanted, source, analyst=analyst, **price), as_json=as_json)
             return
         with looking_on() as on_look:
-            asking = Asking(on_look=on_look)
+            asking = Call(on_look=on_look)
             learned = curator.learn(wanted, source, name=name, analyst=analyst, asking=asking, **price)
     release = ModelRelease.of(learned, name=name)
     _tell(release, f"{type(learned).__name__} of {len(learned.learned):,} numbers", learned.card(), as_json=as_json)
@@ -111,7 +111,7 @@ def evaluate(
     """Count how often a model of classes is right about people's rows, with noise: pays once, and is free when it is asked for again."""
     price: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "rho": rho}
     with open_curator(config, tell=tell_reading) as curator:
-        release = curator.release(model, analyst=analyst)
+        release = curator.as_analyst(analyst).release(model)
         if not isinstance(release, ModelRelease) or not isinstance(release.model, Classifier):
             raise BadRelease(
                 "This release is no model of classes.", next_step="Name one: `discreet releases` lists them."

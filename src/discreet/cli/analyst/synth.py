@@ -2,91 +2,59 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from discreet.api.local import Asking, Curator
+from discreet.api.local import Curator
 from discreet.api.opening import open_curator
+from discreet.api.requests.synthesize import SynthesizeRequest
 from discreet.cli.terminal import run_commands
+from discreet.cli.terminal import run_commands as runs
 from discreet.cli.terminal.options import CATALOG, AnalystOption, ConfigOption, JsonOption
 from discreet.cli.terminal.printing import print_json
 from discreet.cli.terminal.read_progress import tell_reading
+from discreet.cli.terminal.request_options import with_options_of
 from discreet.core.number_format import CONFIDENCE, amount, plus_minus, share
-from discreet.errors import BadInput
-from discreet.synthetic.methods.method_registry import METHODS
+from discreet.pipeline.call import Call
 from discreet.synthetic.quality.predicted_error import Predicted
 from discreet.synthetic.quality.quality_report import html_report
 from discreet.synthetic.row_files import KINDS, write_rows
-from discreet.synthetic.synthesis_run import Wanted
 
-Workload = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--workload", help="Tables that shall be good: all over so many columns, or one by its columns: ward,age. [3]"
-    ),
-]
-Method = Annotated[
-    str,
-    typer.Option("--method", help=f"One of: {', '.join(METHODS)}.", autocompletion=lambda: list(METHODS)),
-]
-Discover = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--discover",
-        help="A column whose values nobody declared, with the epsilon that finding them costs beside the price: diagnosis=0.2. May be repeated.",
-    ),
-]
 Out = Annotated[Path | None, typer.Option("--out", help="A new file for rows: .parquet or .csv.")]
 Report = Annotated[Path | None, typer.Option("--report", help="A new file for how good they are: .html.")]
-RowsAbout = Annotated[
-    int | None,
-    typer.Option("--rows-about", min=1, help="With --dry-run: how many rows there are, if not what the catalog says."),
-]
 Rows = Annotated[int | None, typer.Option("-n", min=0, help="How many rows; about as many as there are, unless said.")]
 
 
+@with_options_of(SynthesizeRequest)
 def synth(
-    source: run_commands.Source,
+    options: Mapping[str, Any],
     *,
-    epsilon: run_commands.Epsilon = None,
-    delta: run_commands.Delta = None,
-    rho: run_commands.Rho = None,
-    workload: Workload = None,
-    method: Method = "aim",
-    bins: run_commands.Bins = None,
-    discover: Discover = None,
-    reuse: run_commands.Reuse = False,
-    name: run_commands.Name = None,
     out: Out = None,
     rows: Rows = None,
     report: Report = None,
-    dry_run: run_commands.DryRun = False,
-    rows_about: RowsAbout = None,
+    dry_run: runs.DryRun = False,
     analyst: AnalystOption = None,
     config: ConfigOption = CATALOG,
     as_json: JsonOption = False,
 ) -> None:
-    """Make synthetic rows: pays once, goes on where a crash left it, and is free when it is asked for again."""
-    if rows_about is not None and not dry_run:
-        raise BadInput("--rows-about is assumed before anything is made.", next_step="Give --dry-run, too.")
-    run_commands.check_file(out, option="--out", kinds=KINDS)
-    run_commands.check_file(report, option="--report", kinds=("html",))
-    price = {"epsilon": epsilon, "delta": delta, "rho": rho, "name": name, "analyst": analyst}
-    details: dict[str, Any] = {**price, "workload": _tables(workload), "method": method, "reuse": reuse}
-    details |= {"bins": run_commands.counts_by_column(bins), "discover": run_commands.prices_by_column(discover)}
+    """Make synthetic rows. The run is charged once; the same command resumes it after a crash, and repeats it at no cost."""
+    runs.check_file(out, option="--out", kinds=KINDS)
+    runs.check_file(report, option="--report", kinds=("html",))
+    request = SynthesizeRequest(**options)
     with open_curator(config, tell=tell_reading) as curator:
         if not dry_run:
-            _make(curator, source, details, _Files(out, rows, report), as_json=as_json)
+            _make(curator, request, analyst, _Files(out, rows, report), as_json=as_json)
             return
-        plan = curator.plan_synthesis(source, rows_about=rows_about, **details)
+        plan = curator.as_analyst(analyst).plan(request)
     if as_json:
         print_json(asdict(plan))
     else:
-        exactness = [] if plan.predicted is None else _exactness(plan.predicted, is_said=rows_about is not None)
-        run_commands.show_plan(plan, {"tables": [f"{plan.tables:,} shall be good"], "exactness": exactness})
+        exactness = [] if plan.predicted is None else _exactness(plan.predicted, is_said=request.rows_about is not None)
+        runs.show_plan(plan, {"tables": [f"{plan.tables:,} shall be good"], "exactness": exactness})
 
 
 def _exactness(predicted: Predicted, *, is_said: bool) -> list[str]:
@@ -119,10 +87,10 @@ class _Files:
     report: Path | None
 
 
-def _make(curator: Curator, source: str, details: dict[str, Any], files: _Files, *, as_json: bool) -> None:
+def _make(curator: Curator, request: SynthesizeRequest, analyst: str | None, files: _Files, *, as_json: bool) -> None:
     """Pay, make, write what is wanted, and say so."""
     with run_commands.looking_on() as on_look:
-        release = curator.synthesize(source, asking=Asking(on_look=on_look), **details)
+        release = curator.with_call(Call(analyst=analyst, on_look=on_look)).execute(request)
     count, out = max(0, round(release.total)) if files.rows is None else files.rows, files.out
     if out is not None:
         write_rows(release.sample(count), out, kind=out.suffix[1:])
@@ -139,17 +107,3 @@ def _make(curator: Curator, source: str, details: dict[str, Any], files: _Files,
         typer.echo(f"wrote {out}: {count:,} rows of nobody")
     if files.report is not None:
         typer.echo(f"wrote {files.report}: how good they are")
-
-
-def _tables(given: list[str] | None) -> Wanted:
-    """A number of columns, or tables by their columns."""
-    if not given:
-        return 3
-    if len(given) == 1 and given[0].isdecimal():
-        return int(given[0])
-    return [columns_in(table) for table in given]
-
-
-def columns_in(text: str) -> list[str]:
-    """Names of columns, such as ward,age."""
-    return [name.strip() for name in text.split(",")]

@@ -11,17 +11,17 @@ import pyarrow as pa
 import typer
 
 from discreet.api.faces.tables import TablesPlan
-from discreet.api.local import Asking
 from discreet.api.opening import open_curator
-from discreet.cli.analyst.synth import columns_in
 from discreet.cli.terminal import run_commands
 from discreet.cli.terminal.answer_text import show_rows
 from discreet.cli.terminal.options import CATALOG, AnalystOption, ConfigOption, JsonOption
 from discreet.cli.terminal.printing import print_json
 from discreet.cli.terminal.read_progress import tell_reading
+from discreet.cli.terminal.request_options import columns_in
 from discreet.cli.terminal.terminal_tables import indented, open_screen
 from discreet.core.number_format import amount, plus_minus
 from discreet.errors import BadInput
+from discreet.pipeline.call import Call
 from discreet.synthetic.row_files import KINDS, write_rows
 from discreet.workloads.queries.workload import Workload, marginals, points, ranges, thresholds
 
@@ -74,7 +74,7 @@ def tabulate(
             _show(curator.plan_tables(source, workload, **details), as_json=as_json)
             return
         with run_commands.looking_on() as on_look:
-            release = curator.tabulate(source, workload, asking=Asking(on_look=on_look), **details)
+            release = curator.tabulate(source, workload, asking=Call(on_look=on_look), **details)
     rows = release.to_arrow()
     if out is not None:
         write_rows(rows, out, kind=out.suffix[1:])

@@ -75,7 +75,7 @@ def tell_story(console: Console) -> None:
         _say(console, "Seven more, at ε 0.1 each:")
         for sql in _MORE:
             _say(console, sql, style="cyan")
-            show_table(console, curator.ask(sql, epsilon=0.1, analyst="alice"))
+            show_table(console, curator.as_analyst("alice").ask(sql, epsilon=0.1))
         _run_out(console, curator)
         show_bill(console, curator.budget(), curator.history(), asked(curator.ledger, None))
         _refused(console, curator)
@@ -95,14 +95,15 @@ def _say(console: Console, text: str, style: str = "") -> None:
 
 def _ask(console: Console, curator: Curator, sql: str, *, epsilon: float) -> None:
     _say(console, f'$ discreet ask "{sql}" --epsilon {epsilon:g}', style="cyan")
-    answer = curator.ask(sql, epsilon=epsilon, analyst="alice")
-    show_answer(console, answer, curator.explain(sql, epsilon=epsilon, analyst="alice"), "alice")
+    alice = curator.as_analyst("alice")
+    answer = alice.ask(sql, epsilon=epsilon)
+    show_answer(console, answer, alice.explain(sql, epsilon=epsilon), "alice")
 
 
 def _run_out(console: Console, curator: Curator) -> None:
     _say(console, "One more question, at ε 1:")
     try:
-        curator.ask("SELECT COUNT(*) FROM patients", epsilon=1, analyst="alice")
+        curator.as_analyst("alice").ask("SELECT COUNT(*) FROM patients", epsilon=1)
     except BudgetExceeded as refusal:
         _say(console, _told(refusal), style="red")
 

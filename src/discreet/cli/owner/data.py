@@ -39,7 +39,7 @@ def estimate_bounds(
     to_be_bounded(load_catalog(config), table, column)
     _write_bounds(config, table, column, (Fraction(0), Fraction(1)), source="", is_trial=True)  # before it is paid for
     with open_curator(config, tell=tell_reading) as curator:
-        found = curator.estimate_bounds(table, column, epsilon=epsilon, analyst=analyst)
+        found = curator.as_analyst(analyst).estimate_bounds(table, column, epsilon=epsilon)
         version = curator.version
     paid = 0.0 if found.answer.replayed else found.answer.loss.epsilon
     if not as_json:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from discreet.api.run_parts import RunPlan
+from discreet.api.plans import RunPlan
 from discreet.cli.terminal.printing import INDENT
 from discreet.cli.terminal.terminal_tables import indented, labelled, open_screen
 from discreet.core.number_format import amount

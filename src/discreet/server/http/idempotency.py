@@ -11,13 +11,12 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import StreamingResponse
 from starlette.exceptions import HTTPException
 
-from discreet.api.local import Asking
+from discreet.pipeline.call import Call
 from discreet.server.auth.service import holder_of, service_of
 from discreet.server.http.connections import connection_of
 from discreet.server.http.serializers import Form, Prepared
 from discreet.server.jobs.progress_stream import told_as_it_happens
-from discreet.server.jobs.running_queries import Answered
-from discreet.server.schemas.query_bodies import Askable
+from discreet.server.jobs.running_queries import Answered, Job
 
 _LONGEST_NAME = 200
 NAME = {
@@ -29,15 +28,15 @@ NAME = {
 """The header, as the API's document has it."""
 
 
-async def answered(request: Request, question: Askable[Answered], form: Form[Answered]) -> Response:
+async def answered(request: Request, job: Job[Answered], form: Form[Answered]) -> Response:
     """The answer in the form that the request accepts; with `application/x-ndjson`, after a line for each step."""
     service, holder, name = service_of(request), holder_of(request), _name_of(request)
     service.writing.check_room(holder.name)
 
     def asked(hear: Callable[[str], None]) -> Awaitable[Prepared]:
-        asking = Asking(hear, limit=form.limit)
+        call = Call(request_id=name, on_step=hear, limit=form.limit)
         prepare = partial(form.prepare, service=service, analyst=holder.name)
-        return service.questions.ask(question, holder=holder, name=name, asking=asking, then=prepare)
+        return service.questions.ask(job, holder=holder, call=call, then=prepare)
 
     if "application/x-ndjson" in request.headers.get("accept", ""):
         lines = told_as_it_happens(

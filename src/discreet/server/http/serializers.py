@@ -16,6 +16,7 @@ from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from discreet.api.requests.ask import AskRequest
 from discreet.core.number_format import CONFIDENCE
 from discreet.planning.answer_size import AnswerLimit, too_many_cells
 from discreet.results.answer import Answer
@@ -26,7 +27,6 @@ from discreet.server.auth.service import Service, address_of, service_of
 from discreet.server.http.streaming import PIECE, WaitingAnswer, no_room
 from discreet.server.http.thread_pools import piece_by_piece
 from discreet.server.jobs.running_queries import Answered
-from discreet.server.schemas.query_bodies import Asked
 
 JSON = "application/json"
 PARQUET = "application/vnd.apache.parquet"
@@ -152,12 +152,13 @@ def _closed_if_refused(file: WaitingAnswer) -> Iterator[None]:
         raise
 
 
-async def recalled(question: Asked, service: Service, *, holder: Holder, paid_by: str | None, accept: str) -> Response:
-    """What is stored for a question that `paid_by` has paid for, in the form that the holder accepts."""
+async def recalled(
+    wanted: AskRequest, service: Service, *, holder: Holder, paid_by: str | None, form: Form[Answer]
+) -> Response:
+    """What is stored for a query that `paid_by` has paid for, in a form that the holder accepts."""
     service.writing.check_room(holder.name)
-    form = form_of(accept, service, level=question.level)
     prepare = partial(form.prepare, service=service, analyst=holder.name)
-    prepared = await service.questions.recall(question, holder=holder, paid_by=paid_by, limit=form.limit, then=prepare)
+    prepared = await service.questions.recall(wanted, holder=holder, paid_by=paid_by, limit=form.limit, then=prepare)
     return prepared.response(service)
 
 

@@ -9,11 +9,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
-from discreet.api.local import Asking, Curator
+from discreet.api.local import Curator
+from discreet.api.requests.ask import AskRequest
+from discreet.api.requests.base import Request
 from discreet.engines import Places
 from discreet.errors import BadInput, QueryRefused, RequestConflict, TooMany
+from discreet.pipeline.call import Call
 from discreet.pipeline.pipeline import cancelled
 from discreet.planning.answer_size import AnswerLimit
 from discreet.results.answer import Answer
@@ -21,7 +24,6 @@ from discreet.server.auth.rate_limit import Guard
 from discreet.server.auth.roles import Holder
 from discreet.server.jobs.current_curator import Current
 from discreet.server.jobs.time_budget import Hours
-from discreet.server.schemas.query_bodies import Askable, Explainable, Question
 
 
 class Stored(Protocol):
@@ -37,6 +39,8 @@ class Stored(Protocol):
 
 
 T = TypeVar("T")
+Job: TypeAlias = Callable[[Curator, Call], T]
+"""What is done with the curator that is served, for one call."""
 Answered = TypeVar("Answered", bound=Stored)
 _DESKS = 4
 """Answers that are written at the same time, one of each who asks; one desk is for short ones."""
@@ -46,12 +50,21 @@ _THREADS = 512
 """Most of them wait for the end of a class; the curator has places for the few that plan or read."""
 
 
+def outcome_of(wanted: Request[Any, Any]) -> Job[Any]:
+    """Charge for a request, and take what is released for it."""
+    return lambda curator, call: curator.with_call(call).outcome(wanted)
+
+
+def plan_of(wanted: Request[Any, Any]) -> Job[Any]:
+    """Plan a request."""
+    return lambda curator, call: curator.with_call(call).plan(wanted)
+
+
 @dataclass(slots=True, eq=False)
 class _Underway:
-    question: Askable[Any]
+    job: Job[Any]
     holder: Holder
-    name: str
-    asking: Asking
+    call: Call
     result: asyncio.Future[Any] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     """What whoever asks hears."""
     is_gone: bool = False
@@ -61,7 +74,7 @@ class _Underway:
     def ask(self, curator: Curator) -> Any:
         """Ask one curator."""
         self.curator = curator
-        return self.question.asked_of(curator, analyst=self.holder.asks_as, request_id=self.name, asking=self.asking)
+        return self.job(curator, self.call)
 
     def done(self, work: asyncio.Future[Any]) -> None:
         """The work has ended, as it may."""
@@ -76,18 +89,18 @@ class _Underway:
     def take_back(self) -> None:
         """Refuse at once; what is still at work then ends by itself."""
         self.is_gone = True
-        self.asking.taken_back.set()  # one that has not begun finds out when it does
+        self.call.taken_back.set()  # one that has not begun finds out when it does
         if self.curator is not None:
-            self.curator.take_back(self.asking)
+            self.curator.take_back(self.call)
         if not self.result.done():
             self.result.set_exception(cancelled())
 
     def stop(self) -> None:
         """The server stops: nobody may wait for the end of a class."""
-        self.asking.taken_back.set()
-        self.asking.stopped.set()
+        self.call.taken_back.set()
+        self.call.stopped.set()
         if self.curator is not None:
-            self.curator.stop(self.asking)
+            self.curator.stop(self.call)
 
 
 class Questions:
@@ -103,10 +116,8 @@ class Questions:
     def __len__(self) -> int:
         return len(self._underway)
 
-    async def ask(
-        self, question: Askable[Answered], *, holder: Holder, name: str, asking: Asking, then: Callable[[Answered], T]
-    ) -> T:
-        """The answer at the end of its class, under the Idempotency-Key `name`; or, when it is taken back, a refusal at once.
+    async def ask(self, job: Job[Answered], *, holder: Holder, call: Call, then: Callable[[Answered], T]) -> T:
+        """The answer at the end of its class, under the Idempotency-Key `call.request_id`; or, when it is taken back, a refusal at once.
 
         `then` makes something of the answer, in the same thread.
 
@@ -116,7 +127,8 @@ class Questions:
         with ExitStack() as limits:
             limits.enter_context(self._guard.admit(holder.name))
             visit = limits.enter_context(self._hours.visit(holder.name))
-            mine = _Underway(question, holder, name, replace(asking, leaving=visit.leaving, on_place=visit.begin))
+            own = replace(call, analyst=holder.asks_as, leaving=visit.leaving, on_place=visit.begin)
+            mine, name = _Underway(job, holder, own), str(call.request_id)
             work = self._work(partial(self._asked, mine, then))
             work.add_done_callback(mine.done)
             self._underway[holder.id, name] = mine
@@ -146,18 +158,18 @@ class Questions:
         self._abandoned.add(task)
         task.add_done_callback(self._abandoned.discard)
 
-    async def explain(self, question: Explainable, *, holder: Holder, then: Callable[[Any], T]) -> T:
+    async def explain(self, job: Job[Any], *, holder: Holder, then: Callable[[Any], T]) -> T:
         """What a question would read, measure and cost, on the same clock."""
 
         def explained(curator: Curator) -> T:
-            return then(question.explained_by(curator, analyst=holder.asks_as))
+            return then(job(curator, Call(analyst=holder.asks_as)))
 
         with self._guard.admit(holder.name), self._hours.visit(holder.name):
             return await self._work(explained)
 
     async def recall(
         self,
-        question: Question,
+        wanted: AskRequest,
         *,
         holder: Holder,
         paid_by: str | None,
@@ -165,9 +177,11 @@ class Questions:
         then: Callable[[Answer], T],
     ) -> T:
         """What is stored for a question that `paid_by` has paid for, looked up for the holder; or a refusal where that is beyond the limit."""
+        call = Call(analyst=paid_by, waits_as=holder.name, limit=limit)
 
         def recalled(curator: Curator) -> Answer:
-            return curator.recall(question.sql, analyst=paid_by, turn=holder.name, limit=limit, **question.details)
+            answer: Answer = curator.with_call(call).recall(wanted)
+            return answer
 
         return await self.look_up(recalled, holder=holder, then=then)
 
@@ -198,7 +212,7 @@ class Questions:
             answer = mine.ask(curator)
         except RequestConflict as conflict:
             answer = self._asked_earlier(mine, conflict)
-        if mine.asking.taken_back.is_set():
+        if mine.call.taken_back.is_set():
             raise cancelled()
         return self._written(answer, mine.holder, then)
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import JSONResponse
 
+from discreet.api.requests.ask import AskRequest
 from discreet.results.models import PAGE, facts_of
 from discreet.server.auth.service import holder_of, service_of
 from discreet.server.http.error_responses import RESPONSES
@@ -15,31 +16,34 @@ from discreet.server.http.request_body import LimitedRequest
 from discreet.server.http.route_class import SharedRoute
 from discreet.server.http.serializers import form_of, recalled
 from discreet.server.http.thread_pools import in_thread
-from discreet.server.schemas.query_bodies import Asked, Question, in_document
+from discreet.server.jobs.running_queries import outcome_of, plan_of
+from discreet.server.schemas.request_models import Body, LevelBody, body_of
+from discreet.server.schemas.strict_json import in_document
 
+ASK, EXPLAIN = body_of(AskRequest, LevelBody), body_of(AskRequest, Body)
 routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=SharedRoute)
 
 
-@routes.post("/ask", openapi_extra={**in_document(Asked), "parameters": [NAME]})
+@routes.post("/ask", openapi_extra={**in_document(ASK), "parameters": [NAME]})
 async def ask(request: LimitedRequest) -> Response:
     """Ask: pays, answers with intervals at `level`, and never pays twice for the same question.
 
     With `Accept: application/x-ndjson` steps are told as they happen, a line each, the answer last; with
     `application/vnd.apache.parquet`, `text/csv` or `application/vnd.discreet.records+json` the answer is a table for programs.
     """
-    question, service = await request.read(Asked), service_of(request)
-    service.check_dataset(question.dataset)
-    form = form_of(request.headers.get("accept", ""), service, level=question.level)
-    return await answered(request, question, form)
+    body, service = await request.read(ASK), service_of(request)
+    service.check_dataset(body.dataset)
+    form = form_of(request.headers.get("accept", ""), service, level=body.level)
+    return await answered(request, outcome_of(body.request(AskRequest)), form)
 
 
-@routes.post("/recall", openapi_extra=in_document(Asked))
+@routes.post("/recall", openapi_extra=in_document(ASK))
 async def recall(request: LimitedRequest) -> Response:
     """The answer to a question that you have paid for, as it is stored: nothing is spent, and nothing written down."""
-    question, service, holder = await request.read(Asked), service_of(request), holder_of(request)
-    service.check_dataset(question.dataset)
-    accept = request.headers.get("accept", "")
-    return await recalled(question, service, holder=holder, paid_by=holder.asks_as, accept=accept)
+    body, service, holder = await request.read(ASK), service_of(request), holder_of(request)
+    service.check_dataset(body.dataset)
+    form = form_of(request.headers.get("accept", ""), service, level=body.level)
+    return await recalled(body.request(AskRequest), service, holder=holder, paid_by=holder.asks_as, form=form)
 
 
 @routes.delete("/ask/{name}", status_code=204)
@@ -48,13 +52,12 @@ async def take_back(name: str, request: Request) -> None:
     service_of(request).questions.take_back(holder_of(request), name)
 
 
-@routes.post("/explain", openapi_extra=in_document(Question))
+@routes.post("/explain", openapi_extra=in_document(EXPLAIN))
 async def explain(request: LimitedRequest) -> Response:
     """What a question would read, measure and cost. Spends nothing."""
-    question = await request.read(Question)
-    service, holder = service_of(request), holder_of(request)
-    service.check_dataset(question.dataset)
-    return await service.questions.explain(question, holder=holder, then=_response)
+    body, service, holder = await request.read(EXPLAIN), service_of(request), holder_of(request)
+    service.check_dataset(body.dataset)
+    return await service.questions.explain(plan_of(body.request(AskRequest)), holder=holder, then=_response)
 
 
 @routes.get("/budget")
@@ -63,7 +66,7 @@ async def budget(request: LimitedRequest) -> Response:
     service, holder = service_of(request), holder_of(request)
 
     def looked() -> Response:
-        accounts = service.curator.budget(analyst=holder.sees)
+        accounts = service.curator.as_analyst(holder.sees).budget()
         return _response({"role": holder.role, "accounts": accounts})
 
     with service.guard.admit(holder.name):
@@ -77,7 +80,7 @@ def past(request: Request, before: Annotated[int | None, Query(ge=0, le=2**62)] 
     What came before them has the lowest `number` among them as its `before`.
     """
     holder = holder_of(request)
-    questions = service_of(request).curator.history(analyst=holder.sees, before=before, limit=limit)
+    questions = service_of(request).curator.as_analyst(holder.sees).history(before=before, limit=limit)
     return _response({"questions": questions})
 
 

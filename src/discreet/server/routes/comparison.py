@@ -17,7 +17,7 @@ from discreet.server.http.error_responses import RESPONSES
 from discreet.server.http.request_body import LimitedRequest
 from discreet.server.http.route_class import SharedRoute
 from discreet.server.http.thread_pools import in_thread
-from discreet.server.schemas.query_bodies import Parameter, Positive, WithoutNulls, in_document
+from discreet.server.schemas.strict_json import Parameter, Positive, WithoutNulls, in_document
 
 routes = APIRouter(prefix="/v1/releases/{name}/comparison", responses=RESPONSES, route_class=SharedRoute)
 

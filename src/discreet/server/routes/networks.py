@@ -11,9 +11,10 @@ from fastapi.responses import JSONResponse
 from pydantic import ConfigDict, Field
 
 from discreet.api.faces.networks import GraphPlan
-from discreet.api.local import Asking, Curator
+from discreet.api.local import Curator
 from discreet.graphs.network_answers import GraphAnswer
 from discreet.graphs.network_verbs import VERBS
+from discreet.pipeline.call import Call
 from discreet.results.models import facts_of
 from discreet.server.auth.service import holder_of, service_of
 from discreet.server.http.error_responses import RESPONSES
@@ -22,7 +23,8 @@ from discreet.server.http.request_body import LimitedRequest
 from discreet.server.http.route_class import SharedRoute
 from discreet.server.http.serializers import JSON, Form
 from discreet.server.http.streaming import WaitingAnswer
-from discreet.server.schemas.query_bodies import Positive, WithoutNulls, in_document
+from discreet.server.schemas.query_bodies import body_outcome, planned_body
+from discreet.server.schemas.strict_json import Positive, WithoutNulls, in_document
 
 routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=SharedRoute)
 _Whole = Annotated[int, Field(ge=1)]
@@ -52,7 +54,7 @@ class AskedNetwork:
     verb: str
     given: Verb
 
-    def asked_of(self, curator: Curator, *, analyst: str | None, request_id: str, asking: Asking) -> GraphAnswer:
+    def asked_of(self, curator: Curator, *, analyst: str | None, request_id: str, asking: Call) -> GraphAnswer:
         """The answer."""
         network = curator.graph(self.name)
         return network.ask(self.verb, analyst=analyst, request_id=request_id, asking=asking, **self._details)
@@ -84,8 +86,10 @@ async def ask_network(name: str, verb: str, request: LimitedRequest) -> Response
     wanted = AskedNetwork(name, verb, given)
     if given.dry:
         holder = holder_of(request)
-        return await service.questions.explain(wanted, holder=holder, then=lambda plan: JSONResponse(facts_of(plan)))
-    return await answered(request, wanted, _FORM)
+        return await service.questions.explain(
+            planned_body(wanted), holder=holder, then=lambda plan: JSONResponse(facts_of(plan))
+        )
+    return await answered(request, body_outcome(wanted), _FORM)
 
 
 def _written(answer: GraphAnswer, file: WaitingAnswer) -> None:

@@ -15,8 +15,9 @@ from discreet.server.http.request_body import LimitedRequest
 from discreet.server.http.route_class import SharedRoute
 from discreet.server.http.serializers import JSON, Form
 from discreet.server.http.streaming import WaitingAnswer
-from discreet.server.schemas.query_bodies import in_document
+from discreet.server.schemas.query_bodies import body_outcome, planned_body
 from discreet.server.schemas.session_bodies import NewSession, Questions
+from discreet.server.schemas.strict_json import in_document
 
 routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=SharedRoute)
 
@@ -28,8 +29,10 @@ async def open_session(request: LimitedRequest) -> Response:
     service, holder = service_of(request), holder_of(request)
     service.check_dataset(wanted.dataset)
     if wanted.dry:
-        return await service.questions.explain(wanted, holder=holder, then=lambda plan: JSONResponse(facts_of(plan)))
-    return await answered(request, wanted, _FORM)
+        return await service.questions.explain(
+            planned_body(wanted), holder=holder, then=lambda plan: JSONResponse(facts_of(plan))
+        )
+    return await answered(request, body_outcome(wanted), _FORM)
 
 
 @routes.post("/sessions/{name}/answers", openapi_extra={**in_document(Questions), "parameters": [NAME]})
@@ -37,7 +40,7 @@ async def answer(name: str, request: LimitedRequest) -> Response:
     """Answer questions in a session of yours, stored together. Free: it is paid for."""
     questions = await request.read(Questions)
     service_of(request).check_dataset(questions.dataset)
-    return await answered(request, questions.of(name), _FORM)
+    return await answered(request, body_outcome(questions.of(name)), _FORM)
 
 
 def _written(said: Any, file: WaitingAnswer) -> None:

@@ -8,6 +8,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import JSONResponse
 
+from discreet.api.requests.base import Request as DiscreetRequest
+from discreet.api.requests.synthesize import SynthesizeRequest
 from discreet.core.number_format import CONFIDENCE
 from discreet.errors import BadInput, TooLarge
 from discreet.measurement.release_files import MEDIA_TYPE
@@ -21,27 +23,31 @@ from discreet.server.http.route_class import SharedRoute
 from discreet.server.http.serializers import CSV, JSON, PARQUET, TABLES, Form, document, sent, written_as
 from discreet.server.http.streaming import WaitingAnswer
 from discreet.server.jobs.recent_releases import RecentReleases
+from discreet.server.jobs.running_queries import outcome_of, plan_of
 from discreet.server.schemas.learning_bodies import Evaluating, Learning
-from discreet.server.schemas.query_bodies import in_document
-from discreet.server.schemas.run_bodies import Synthesis, Tabulation
+from discreet.server.schemas.query_bodies import body_outcome, planned_body
+from discreet.server.schemas.request_models import PlannableBody, body_of
+from discreet.server.schemas.run_bodies import Tabulation
+from discreet.server.schemas.strict_json import in_document
 from discreet.synthetic.quality.quality_report import html_report, summary
 from discreet.synthetic.synthetic_release import SyntheticRelease
 
 HTML = "text/html"
+SYNTHESIZE = body_of(SynthesizeRequest, PlannableBody)
 routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=SharedRoute)
 MOST_ROWS = 1_000_000
 MOST_VALUES = 40_000_000
 """Of one table of rows, in all columns: it is made at one go, so that rows share out what the model expects of them."""
 
 
-@routes.post("/synthesize", openapi_extra={**in_document(Synthesis), "parameters": [NAME]})
+@routes.post("/synthesize", openapi_extra={**in_document(SYNTHESIZE), "parameters": [NAME]})
 async def synthesize(request: LimitedRequest) -> Response:
     """Make synthetic data of people's rows: pays once, goes on where a crash left it. With `dry`, say what it would cost.
 
     With `Accept: application/x-ndjson` steps are told as they happen, a line each, what was made last; with
     `application/vnd.discreet.release` it is the release itself, as a client keeps it.
     """
-    return await _run(request, await request.read(Synthesis))
+    return await _run_request(request, SynthesizeRequest, SYNTHESIZE)
 
 
 @routes.post("/tabulate", openapi_extra={**in_document(Tabulation), "parameters": [NAME]})
@@ -73,18 +79,35 @@ async def evaluate(request: LimitedRequest) -> Response:
     return await _run(request, await request.read(Evaluating))
 
 
-async def _run(request: Request, wanted: Synthesis | Tabulation | Learning | Evaluating) -> Response:
+async def _run_request(
+    request: LimitedRequest, kind: type[DiscreetRequest[Any, Any]], model: type[PlannableBody]
+) -> Response:
+    """Execute or plan a request that a body describes."""
+    body = await request.read(model)
+    service, holder = service_of(request), holder_of(request)
+    service.check_dataset(body.dataset)
+    wanted = body.request(kind)
+    if body.dry:
+        return await service.questions.explain(
+            plan_of(wanted), holder=holder, then=lambda plan: JSONResponse(facts_of(plan))
+        )
+    return await answered(request, outcome_of(wanted), _form_of(request))
+
+
+async def _run(request: Request, wanted: Tabulation | Learning | Evaluating) -> Response:
     service, holder = service_of(request), holder_of(request)
     service.check_dataset(wanted.dataset)
     if wanted.dry:
-        return await service.questions.explain(wanted, holder=holder, then=lambda plan: JSONResponse(facts_of(plan)))
-    return await answered(request, wanted, _form_of(request))
+        return await service.questions.explain(
+            planned_body(wanted), holder=holder, then=lambda plan: JSONResponse(facts_of(plan))
+        )
+    return await answered(request, body_outcome(wanted), _form_of(request))
 
 
 @routes.get("/releases")
 def list_releases(request: Request) -> Response:
     """The names of releases that you have paid for; all of them for the owner."""
-    return JSONResponse({"releases": service_of(request).curator.releases(analyst=holder_of(request).asks_as)})
+    return JSONResponse({"releases": service_of(request).curator.as_analyst(holder_of(request).asks_as).releases()})
 
 
 @routes.get("/releases/{name}")
@@ -133,7 +156,7 @@ async def _looked_up(name: str, request: Request, form: Form[RunRelease], *, is_
     service, holder = service_of(request), holder_of(request)
     service.writing.check_room(holder.name)
     prepared = await service.questions.look_up(
-        lambda curator: curator.release(name, analyst=holder.asks_as),
+        lambda curator: curator.as_analyst(holder.asks_as).release(name),
         holder=holder,
         then=partial(form.prepare, service=service, analyst=holder.name),
         is_long=is_long,

@@ -8,16 +8,19 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import ValidationError
 
+from discreet.api.requests.ask import AskRequest
 from discreet.errors import NotAnswered, UnknownSaved
 from discreet.server.auth.roles import Holder
 from discreet.server.auth.service import holder_of, service_of
 from discreet.server.http.error_responses import RESPONSES
 from discreet.server.http.route_class import SharedRoute
-from discreet.server.http.serializers import recalled
+from discreet.server.http.serializers import form_of, recalled
 from discreet.server.http.thread_pools import in_thread
 from discreet.server.jobs.saved_store import PAGE, Saved
-from discreet.server.schemas.query_bodies import Asked, NewSaved
+from discreet.server.schemas.query_bodies import NewSaved
+from discreet.server.schemas.request_models import LevelBody, body_of
 
+ASK = body_of(AskRequest, LevelBody)
 routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=SharedRoute)
 
 
@@ -62,20 +65,20 @@ async def saved_answer(number: str, request: Request) -> Response:
     service, holder = service_of(request), holder_of(request)
     with service.guard.admit(holder.name):
         saved, question = await in_thread(service.shares.books, _found, request, number)
-    accept = request.headers.get("accept", "")
+    form = form_of(request.headers.get("accept", ""), service, level=question.level)
     try:
-        return await recalled(question, service, holder=holder, paid_by=saved.paid_by, accept=accept)
+        return await recalled(question.request(AskRequest), service, holder=holder, paid_by=saved.paid_by, form=form)
     except NotAnswered:
         raise NotAnswered(
             "Its author has no answer to this question on the present data.", next_step="Open the question, and ask it."
         ) from None
 
 
-def _found(request: Request, number: str) -> tuple[Saved, Asked]:
+def _found(request: Request, number: str) -> tuple[Saved, LevelBody]:
     """A saved question, held against what may be asked today."""
     saved, question = service_of(request).saved.find(holder_of(request), number)
     try:
-        return saved, Asked.model_validate(question)
+        return saved, ASK.model_validate(question)
     except ValidationError:
         raise UnknownSaved(
             "This saved question has a form that is not taken any more.", next_step="Ask its author to save it anew."

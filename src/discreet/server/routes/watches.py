@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import dataclass
 from functools import partial
 
 from fastapi import APIRouter, Response
 
+from discreet.api.local import Curator
+from discreet.api.requests.watch import WatchRequest
+from discreet.pipeline.call import Call
+from discreet.pipeline.threshold_watch import Watch
+from discreet.results.models import WatchFacts, facts_of
 from discreet.server.auth.service import holder_of, service_of
 from discreet.server.http.error_responses import RESPONSES
 from discreet.server.http.idempotency import NAME, answered
@@ -13,41 +20,69 @@ from discreet.server.http.request_body import LimitedRequest
 from discreet.server.http.route_class import SharedRoute
 from discreet.server.http.serializers import JSON, Form
 from discreet.server.http.streaming import WaitingAnswer
-from discreet.server.schemas.query_bodies import NewWatch, WatchLook, WatchSaid, in_document
+from discreet.server.schemas.request_models import Body, body_of
+from discreet.server.schemas.strict_json import in_document
 
+WATCH = body_of(WatchRequest, Body)
 routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=SharedRoute)
 
 
-@routes.post("/watch", openapi_extra={**in_document(NewWatch), "parameters": [NAME]})
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What a watch says. Its evaluations cost nothing, its beginning may."""
+
+    facts: WatchFacts
+    replayed: bool = True
+
+    @property
+    def stored(self) -> bytes:
+        return json.dumps(facts_of(self.facts)).encode()
+
+
+@routes.post("/watch", openapi_extra={**in_document(WATCH), "parameters": [NAME]})
 async def begin(request: LimitedRequest) -> Response:
-    """Begin to watch one count or sum: pays in full, once for all data versions. The same words find it again, and cost nothing more."""
-    watch = await request.read(NewWatch)
-    service_of(request).check_dataset(watch.dataset)
-    return await answered(request, watch, _FORM)
+    """Begin to watch one count or sum: charged in full, once for all data versions. The same words find it again, and cost nothing more."""
+    wanted = await _read(request)
+
+    def begun(curator: Curator, call: Call) -> _Said:
+        watch: Watch = curator.with_call(call).outcome(wanted)
+        return _Said(watch.facts, watch.replayed)
+
+    return await answered(request, begun, _FORM)
 
 
-@routes.post("/watch/look", openapi_extra={**in_document(WatchLook), "parameters": [NAME]})
+@routes.post("/watch/look", openapi_extra={**in_document(WATCH), "parameters": [NAME]})
 async def look(request: LimitedRequest) -> Response:
-    """Say whether the data version that is served is above, noisily: read once, and said again as often as it is asked for. Free."""
-    watch = await request.read(WatchLook)
-    service_of(request).check_dataset(watch.dataset)
-    return await answered(request, watch, _FORM)
+    """Say whether the data version that is served is above, with noise: read once, and repeated as often as it is requested. Free."""
+    wanted = await _read(request)
+
+    def evaluated(curator: Curator, call: Call) -> _Said:
+        watch: Watch = curator.with_call(call).recall(wanted)
+        watch.evaluate()
+        return _Said(watch.facts)
+
+    return await answered(request, evaluated, _FORM)
 
 
-@routes.post("/watch/recall", openapi_extra=in_document(NewWatch))
+@routes.post("/watch/recall", openapi_extra=in_document(WATCH))
 async def recall(request: LimitedRequest) -> Response:
     """What a watch of yours has said so far; nothing is read or spent."""
-    watch, service, holder = await request.read(NewWatch), service_of(request), holder_of(request)
-    service.check_dataset(watch.dataset)
+    wanted, service, holder = await _read(request), service_of(request), holder_of(request)
     prepared = await service.questions.look_up(
-        lambda curator: watch.recalled_by(curator, analyst=holder.asks_as),
+        lambda curator: _Said(curator.as_analyst(holder.asks_as).recall(wanted).facts),
         holder=holder,
         then=partial(_FORM.prepare, service=service, analyst=holder.name),
     )
     return prepared.response(service)
 
 
-def _written(said: WatchSaid, file: WaitingAnswer) -> None:
+async def _read(request: LimitedRequest) -> WatchRequest:
+    body = await request.read(WATCH)
+    service_of(request).check_dataset(body.dataset)
+    return body.request(WatchRequest)
+
+
+def _written(said: _Said, file: WaitingAnswer) -> None:
     file.write(said.stored)
 
 

@@ -7,15 +7,16 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field, model_validator
 
 from discreet.api.faces.models import LearningPlan
-from discreet.api.local import Asking, Curator
+from discreet.api.local import Curator
 from discreet.learning.models.decision_tree import MOST_DEPTH
 from discreet.learning.models.learned_model import Model
 from discreet.learning.runs.deciders import Decider
 from discreet.learning.runs.evaluation import Evaluation
 from discreet.learning.runs.model_json import read_decider, read_model
 from discreet.learning.runs.model_release import ModelRelease
-from discreet.server.schemas.query_bodies import Positive, WithoutNulls
+from discreet.pipeline.call import Call
 from discreet.server.schemas.run_bodies import PaidRun
+from discreet.server.schemas.strict_json import Positive, WithoutNulls
 
 _STRICT = ConfigDict(extra="forbid", strict=True)
 _MOST = 2_000
@@ -84,7 +85,7 @@ class Learning(PaidRun):
     )
     model: WantedModel
 
-    def asked_of(self, curator: Curator, *, analyst: str | None, request_id: str, asking: Asking) -> ModelRelease:
+    def asked_of(self, curator: Curator, *, analyst: str | None, request_id: str, asking: Call) -> ModelRelease:
         """The release: what the model is worked out from, by whoever wants it."""
         details = {**self.price, "name": self.name}
         return curator.learned_release(
@@ -161,7 +162,7 @@ class Evaluating(PaidRun):
     )
     decider: Decisions
 
-    def asked_of(self, curator: Curator, *, analyst: str | None, request_id: str, asking: Asking) -> Evaluation:
+    def asked_of(self, curator: Curator, *, analyst: str | None, request_id: str, asking: Call) -> Evaluation:
         """The noisy table of decided and true classes."""
         details = {**self.price, "name": self.name}
         return curator.evaluate_decider(

@@ -6,14 +6,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, model_validator
 
-from discreet.api.faces.synthesis import SynthesisPlan
 from discreet.api.faces.tables import TablesPlan, TablesRelease
-from discreet.api.local import Asking, Curator
-from discreet.measurement.domain import MOST_COLUMNS
+from discreet.api.local import Curator
+from discreet.pipeline.call import Call
 from discreet.results.answer_json import read_parameters
-from discreet.server.schemas.query_bodies import Parameter, Positive, Share, WithoutNulls
-from discreet.synthetic.quality.predicted_error import MOST_ROWS
-from discreet.synthetic.synthetic_release import SyntheticRelease
+from discreet.server.schemas.strict_json import Parameter, Positive, Share, WithoutNulls
 from discreet.workloads.queries.workload import Workload
 from discreet.workloads.queries.workload_json import rebuilt
 
@@ -54,41 +51,6 @@ class Run(PaidRun):
     def options(self) -> dict[str, Any]:
         """A price, and how rows become codes."""
         return {**self.price, "bins": self.bins, "reuse": self.reuse}
-
-
-class Synthesis(Run):
-    """Synthetic data of a table, or of a SELECT that yields people's rows: a price, and the tables that shall be good."""
-
-    model_config = ConfigDict(
-        **_STRICT,
-        json_schema_extra={"example": {"source": "visits", "rho": 0.01, "workload": 2, "name": "visits-2026"}},
-    )
-    workload: Annotated[int, Field(ge=1, le=1000)] | Annotated[list[list[str]], Field(max_length=10_000)] = 3
-    method: str = "aim"
-    discover: Annotated[dict[str, Positive], Field(max_length=MOST_COLUMNS)] | None = None
-    """Columns whose values are not declared, each with the epsilon that finding them may cost."""
-    rows_about: Annotated[int, Field(ge=1, le=MOST_ROWS)] | None = None
-    """How many rows a dry run takes there to be, where the catalog does not say it well."""
-
-    @model_validator(mode="after")
-    def _is_assumed_before(self) -> Synthesis:
-        if self.rows_about is not None and not self.dry:
-            message = "rows_about is for a dry run"
-            raise ValueError(message)
-        return self
-
-    def asked_of(self, curator: Curator, *, analyst: str | None, request_id: str, asking: Asking) -> SyntheticRelease:
-        """The release."""
-        return curator.synthesize(self.source, analyst=analyst, request_id=request_id, asking=asking, **self._details)
-
-    def explained_by(self, curator: Curator, *, analyst: str | None) -> SynthesisPlan:
-        """What it would be made of and cost, and how exact it would be."""
-        return curator.plan_synthesis(self.source, analyst=analyst, rows_about=self.rows_about, **self._details)
-
-    @property
-    def _details(self) -> dict[str, Any]:
-        wanted = {"workload": self.workload, "method": self.method, "discover": self.discover}
-        return {**self.options, **wanted, "name": self.name}
 
 
 class Queries(WithoutNulls):
@@ -135,7 +97,7 @@ class Tabulation(Run):
             raise ValueError(message)
         return self
 
-    def asked_of(self, curator: Curator, *, analyst: str | None, request_id: str, asking: Asking) -> TablesRelease:
+    def asked_of(self, curator: Curator, *, analyst: str | None, request_id: str, asking: Call) -> TablesRelease:
         """The release."""
         details = {**self.options, "tree": self.tree, "name": self.name}
         return curator.tabulate(

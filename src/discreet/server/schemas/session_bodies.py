@@ -10,10 +10,11 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field
 
 from discreet.api.faces.sessions import SessionPlan
-from discreet.api.local import Asking, Curator
+from discreet.api.local import Curator
+from discreet.pipeline.call import Call
 from discreet.results.models import facts_of
-from discreet.server.schemas.query_bodies import Parameter, WithoutNulls
 from discreet.server.schemas.run_bodies import Run
+from discreet.server.schemas.strict_json import Parameter, WithoutNulls
 from discreet.sessions.query_json import read_query
 from discreet.sessions.session_run import ALARMS
 from discreet.sessions.session_terms import MOST_ALARMS
@@ -55,7 +56,7 @@ class NewSession(Run):
     release: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     """The name of synthetic data that is the hypothesis."""
 
-    def asked_of(self, curator: Curator, *, analyst: str | None, request_id: str, asking: Asking) -> Said:
+    def asked_of(self, curator: Curator, *, analyst: str | None, request_id: str, asking: Call) -> Said:
         """Opened and paid for, or found as it is."""
         curator.limit_sessions(each=_EACH, most=_MOST_OPEN)
         session = curator.session(self.source, analyst=analyst, request_id=request_id, asking=asking, **self._details)
@@ -100,9 +101,9 @@ class AskedInSession:
     session_id: str
     body: Questions
 
-    def asked_of(self, curator: Curator, *, analyst: str | None, request_id: str, asking: Asking) -> Said:  # noqa: ARG002  a question is asked once, whatever the request is called
+    def asked_of(self, curator: Curator, *, analyst: str | None, request_id: str, asking: Call) -> Said:  # noqa: ARG002  a question is asked once, whatever the request is called
         """Answered, or found as they were."""
         session = curator.open_session(self.session_id, analyst=analyst)
         queries = [read_query(facts) for facts in self.body.questions]
-        told = session.answer_many(queries, asking=asking, most_cells=_MOST_CELLS)
+        told = session.answer_many(queries, call=asking, most_cells=_MOST_CELLS)
         return Said({"answers": facts_of(told), **facts_of(session.facts)})

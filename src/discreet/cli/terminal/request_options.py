@@ -22,7 +22,7 @@ class Text:
     annotation: Any
     """For the parser of options; a list is an option that may be repeated."""
     read: Callable[[Any], Any]
-    """What was written, as the request takes it."""
+    """What was written, as the request takes it; ValueError if it cannot be read."""
     example: str = ""
 
 
@@ -32,17 +32,11 @@ def columns_in(text: str) -> list[str]:
 
 
 def _counts(given: list[str]) -> dict[str, int]:
-    try:
-        return {column: int(number) for column, number in _by_column(given)}
-    except ValueError:
-        raise BadInput("A column and a whole number are needed.", next_step="Write age=16, for instance.") from None
+    return {column: int(number) for column, number in _by_column(given)}
 
 
 def _prices(given: list[str]) -> dict[str, float]:
-    try:
-        return {column: float(number) for column, number in _by_column(given)}
-    except ValueError:
-        raise BadInput("A column and an epsilon are needed.", next_step="Write diagnosis=0.2, for instance.") from None
+    return {column: float(number) for column, number in _by_column(given)}
 
 
 def _by_column(given: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -61,7 +55,7 @@ def _parameters(given: list[str]) -> dict[str, Any]:
     for text in given:
         name, equals, value = text.partition("=")
         if not equals:
-            raise BadInput("A parameter is name=value.", next_step="Write --param limit=100.")
+            raise ValueError
         try:
             read[name] = json.loads(value)
         except ValueError:
@@ -74,11 +68,11 @@ _TEXTS = {
     "int": Text(int, int),
     "str": Text(str, str),
     "str | Table": Text(str, str),
-    "Counts": Text(list[str], _counts, "age=16, may be repeated"),
-    "Marginals": Text(list[str], _marginals, "an integer, or ward,age, may be repeated"),
+    "Counts": Text(list[str], _counts, "age=16"),
+    "Marginals": Text(list[str], _marginals, "ward,age"),
     "Number": Text(float, float),
-    "Parameters": Text(list[str], _parameters, "name=value, may be repeated"),
-    "Prices": Text(list[str], _prices, "diagnosis=0.2, may be repeated"),
+    "Parameters": Text(list[str], _parameters, "limit=100"),
+    "Prices": Text(list[str], _prices, "diagnosis=0.2"),
 }
 """By the name of a type."""
 
@@ -110,20 +104,30 @@ def with_options_of(
 
 def _read(taken: Iterable[Param], written: Mapping[str, Any]) -> dict[str, Any]:
     """What was written, by the parameters of the request; what was not is left out."""
-    return {
-        each.name: _TEXTS[each.type].read(written[each.name]) for each in taken if written[each.name] not in (None, [])
-    }
+    given = [(each, written[each.name]) for each in taken if written[each.name] not in (None, [])]
+    return {each.name: _value(each, value) for each, value in given}
+
+
+def _value(each: Param, written: Any) -> Any:
+    text = _TEXTS[each.type]
+    try:
+        return text.read(written)
+    except ValueError:
+        example = f"Write {each.option} {text.example}, for instance."
+        raise BadInput(f"{each.option} is not written as it should be.", next_step=example) from None
 
 
 def _option(each: Param) -> inspect.Parameter:
     """The parameter of a command for a parameter of a request."""
     text = _TEXTS[each.type]
-    notes = [note for note in (text.example, each.choices and f"one of {', '.join(each.choices)}") if note]
-    help_text = f"{each.doc} ({'; '.join(notes)})" if notes else each.doc
     annotation, default = text.annotation, inspect.Parameter.empty if each.is_required else each.default
+    is_list = annotation == list[str]
+    repeated = f"such as {text.example}; may be repeated" if is_list else ""
+    notes = [note for note in (repeated, each.choices and f"one of {', '.join(each.choices)}") if note]
+    help_text = f"{each.doc} ({'; '.join(notes)})" if notes else each.doc
     if each.is_positional and each.is_required:
         return _parameter(each, annotation, typer.Argument(help=help_text), default)
-    if annotation == list[str] and not each.is_required:
+    if is_list and not each.is_required:
         default = None  # what is not written is left to the request
     option = typer.Option(
         each.option,
