@@ -192,7 +192,10 @@ def test_who_looks_at_a_shared_question_waits_at_a_desk_of_their_own_and_not_at_
 
         with clinic.curator.context.planning_slots.held("alice", taken_back=threading.Event()):
             assert look("bob").result(20).status_code == 200
-        with clinic.curator.context.planning_slots.held("bob", taken_back=threading.Event()), pytest.raises(TimeoutError):
+        with (
+            clinic.curator.context.planning_slots.held("bob", taken_back=threading.Event()),
+            pytest.raises(TimeoutError),
+        ):
             look("bob").result(0.5)
 
 

@@ -292,7 +292,9 @@ def test_all_conditions_of_a_call_have_one_place_and_the_seconds_of_one_question
         tried, places = [], []
         truths, held = curator._engine.truths, curator.context.planning_slots.held
         monkeypatch.setattr(curator._engine, "truths", lambda *args: tried.append(args) or truths(*args))
-        monkeypatch.setattr(curator.context.planning_slots, "held", lambda *args, **kw: places.append(args) or held(*args, **kw))
+        monkeypatch.setattr(
+            curator.context.planning_slots, "held", lambda *args, **kw: places.append(args) or held(*args, **kw)
+        )
         told = session.answer_many(["age < 6", "age < 3 OR ill", "age < 6", {"sex": "F"}, *["age < 3 OR ill"] * 50])
         assert told[0] == told[2]
         assert (len(tried), len(places)) == (2, 1)
