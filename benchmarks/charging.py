@@ -15,7 +15,7 @@ from discreet.mechanisms import Laplace
 PRICE = (Laplace(sensitivity=1, epsilon=1e-6),)
 
 
-def questions_a_second(threads: int, seconds: float) -> float:
+def queries_a_second(threads: int, seconds: float) -> float:
     """Reserve and finish, each waiting for the disk."""
     with tempfile.TemporaryDirectory() as folder:
         ledger = Ledger.new(Path(folder) / "ledger.sqlite")
@@ -26,7 +26,7 @@ def questions_a_second(threads: int, seconds: float) -> float:
         def client(thread: int) -> None:
             while time.perf_counter() < stop:
                 name = f"{thread}-{done[thread]}"
-                paid = ledger.reserve(Request(id=name, question=name, releases=PRICE, analyst="alice"))
+                paid = ledger.reserve(Request(id=name, query=name, releases=PRICE, analyst="alice"))
                 ledger.finish(paid, b"41,873")
                 done[thread] += 1
 
@@ -42,4 +42,4 @@ def questions_a_second(threads: int, seconds: float) -> float:
 
 
 if __name__ == "__main__":
-    print(questions_a_second(int(sys.argv[1]), float(sys.argv[2])))
+    print(queries_a_second(int(sys.argv[1]), float(sys.argv[2])))

@@ -25,7 +25,7 @@ from typing import Self
 
 from benchmarks.report import table, where, write_section
 
-QUESTIONS = {
+QUERIES = {
     "Q1": "count by region, one row a person",
     "Q2": "count and sum by region, 10 rows a person",
     "Q2p": "count and sum by region, bounded for each query: 3 regions a person, 10 rows in each",
@@ -74,12 +74,12 @@ NOTES = (
 class Runner:
     """One system with one question loaded, in its own process."""
 
-    def __init__(self, python: str, module: str, folder: Path, question: str, *, home: Path | None = None) -> None:
+    def __init__(self, python: str, module: str, folder: Path, query: str, *, home: Path | None = None) -> None:
         """`home` is another checkout to run instead of this one."""
         sources = "" if home is None else f"{home.absolute() / 'src'}:"
         home = (home or Path(__file__).parent.parent).absolute()
         self._process = subprocess.Popen(
-            [python, "-m", f"benchmarks.peers.{module}", str(folder), question],
+            [python, "-m", f"benchmarks.peers.{module}", str(folder), query],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -168,12 +168,12 @@ def python_of(module: str, peers: Path) -> str:
     return str(python)
 
 
-def cells(question: str, module: str, rows: int, result: Result | str) -> list[str]:
+def cells(query: str, module: str, rows: int, result: Result | str) -> list[str]:
     size, name = f"{rows:,}", SYSTEMS[module]
     if isinstance(result, str):
         return [size, name, result, *["–"] * (len(HEADER) - 3)]
     beyond = 1000 * result.beyond
-    most = BAR_RATIOS.get((question, rows))
+    most = BAR_RATIOS.get((query, rows))
     by_ratio = f" (≤ {most}: {'yes' if result.ratio <= most else 'NO'})" if most and module == "ours" else ""
     by_time = f" (≤ {BAR_MS}: {'yes' if beyond <= BAR_MS else 'NO'})" if not most and module == "ours" else ""
     return [
@@ -192,35 +192,35 @@ def cells(question: str, module: str, rows: int, result: Result | str) -> list[s
 
 
 def compare(
-    rows: int, *, questions: list[str], systems: list[str], options: argparse.Namespace
+    rows: int, *, queries: list[str], systems: list[str], options: argparse.Namespace
 ) -> Iterator[tuple[str, str, Result | str]]:
     """Every question to every system, on data of one size."""
-    tables = ["flat"] if questions == ["Q1"] else ["flat", "visits"]
+    tables = ["flat"] if queries == ["Q1"] else ["flat", "visits"]
     with tempfile.TemporaryDirectory() as name:
         # In a process of its own too: on Linux a child's peak memory starts at its parent's.
         subprocess.run([sys.executable, "-m", "benchmarks.peers.data", name, str(rows), *tables], check=True)
-        for question in questions:
-            with Runner(sys.executable, "plain", Path(name), question) as plain:
+        for query in queries:
+            with Runner(sys.executable, "plain", Path(name), query) as plain:
                 for module in systems:
-                    with Runner(python_of(module, options.peers), module, Path(name), question) as system:
-                        yield question, module, measure(plain, system, repeats=options.repeats)
+                    with Runner(python_of(module, options.peers), module, Path(name), query) as system:
+                        yield query, module, measure(plain, system, repeats=options.repeats)
 
 
 def main() -> None:
     options = arguments()
-    found: dict[str, list[list[str]]] = {question: [] for question in QUESTIONS}
+    found: dict[str, list[list[str]]] = {query: [] for query in QUERIES}
     ours_failed = False
-    jobs = [(rows, list(QUESTIONS), options.systems) for rows in options.rows]
+    jobs = [(rows, list(QUERIES), options.systems) for rows in options.rows]
     if options.largest:
         jobs.append((LARGEST, ["Q1"], ["ours"]))
-    for rows, questions, systems in jobs:
-        for question, module, result in compare(rows, questions=questions, systems=systems, options=options):
-            row = cells(question, module, rows, result)
-            print(question, *row, sep=" | ", file=sys.stderr)
-            found[question].append(row)
+    for rows, queries, systems in jobs:
+        for query, module, result in compare(rows, queries=queries, systems=systems, options=options):
+            row = cells(query, module, rows, result)
+            print(query, *row, sep=" | ", file=sys.stderr)
+            found[query].append(row)
             ours_failed |= module == "ours" and isinstance(result, str)
     body = f"{where()} {NOTES}\n\n" + "\n\n".join(
-        f"**{question}: {QUESTIONS[question]}**\n\n{table(HEADER, rows)}" for question, rows in found.items()
+        f"**{query}: {QUERIES[query]}**\n\n{table(HEADER, rows)}" for query, rows in found.items()
     )
     if ours_failed or options.dry_run:
         print(body)

@@ -23,7 +23,7 @@ from discreet.planning.effort import SAFETY, seconds_of
 from discreet.samples.clinic import CATALOG, clinic
 
 _PAIRS = '\n[tables.numbers]\npublic = true\ncolumns.number = { type = "integer" }\n'
-_QUESTIONS = (
+_QUERIES = (
     "SELECT COUNT(*) FROM visits",
     "SELECT COUNT(*) FROM visits WHERE cost > 100 AND ward = 'ER' AND date > DATE '2022-01-01'",
     "SELECT ward, COUNT(*), SUM(cost), AVG(cost) FROM visits GROUP BY ward",
@@ -59,12 +59,12 @@ def open_world() -> Curator:
 def main() -> None:
     with open_world() as curator:
         print("expected, taken (CPU seconds), ratio")
-        for sql in _QUESTIONS:
+        for sql in _QUERIES:
             plan = priced_plan(AskRequest(sql, epsilon=1), curator.context)
             expected, taken = seconds_of(plan) / SAFETY, []
             for _ in range(3):
                 began = time.process_time()
-                exact = [curator._engine.run(question) for question in plan.questions]  # noqa: SLF001
+                exact = [curator._engine.run(query) for query in plan.queries]  # noqa: SLF001
                 release(plan, exact, RandomBits())
                 taken.append(time.process_time() - began)
             print(f"{expected:8.3f} {min(taken):8.3f} {expected / min(taken):6.1f}  {sql}")

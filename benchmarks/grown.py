@@ -26,7 +26,7 @@ ANSWER = b"41,873"
 _BATCH = 20_000
 
 
-def grow(path: Path, *, questions: int) -> None:
+def grow(path: Path, *, queries: int) -> None:
     """Add so many questions of alice, each charged and answered; the path is new, or was grown before."""
     ledger = (Ledger.open if path.exists() else Ledger.new)(path, neighbours=Neighbours.ADD_REMOVE)
     ledger.open_account(open_filter(10**6))
@@ -35,7 +35,7 @@ def grow(path: Path, *, questions: int) -> None:
     assert head is not None
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("PRAGMA synchronous = OFF")
-    rows = _questions(head, questions, ledger.writer.seals)
+    rows = _queries(head, queries, ledger.writer.seals)
     while batch := list(islice(rows, _BATCH)):
         entries, keys, requests = zip(*batch, strict=True)
         connection.execute("BEGIN")
@@ -47,11 +47,11 @@ def grow(path: Path, *, questions: int) -> None:
         connection.executemany("INSERT INTO ledger_requests VALUES ('alice', ?, ?, ?)", requests)
         connection.execute("COMMIT")
     connection.close()
-    _charge_accounts(ledger, questions)
+    _charge_accounts(ledger, queries)
     ledger.close()
 
 
-def _questions(head: Entry, count: int, seals: Seals) -> Iterator[tuple[Any, Any, Any]]:
+def _queries(head: Entry, count: int, seals: Seals) -> Iterator[tuple[Any, Any, Any]]:
     """For each question: its two entries, its row, and the row of its request."""
     time, digest = datetime.now(UTC).isoformat(), hashlib.sha256(ANSWER).hexdigest()
     body = {
@@ -76,10 +76,10 @@ def _row(entry: Entry, seals: Seals) -> tuple[Any, ...]:
     return entry.seq, entry.time, entry.kind, canonical(entry.body), entry.previous, entry.hash, seals.of(entry)
 
 
-def _charge_accounts(ledger: Ledger, questions: int) -> None:
+def _charge_accounts(ledger: Ledger, queries: int) -> None:
     price = Charge.of([PRICE])
     assert price.pure is not None
-    more = Charge(price.pure * questions, price.rho * questions, price.delta * questions)
+    more = Charge(price.pure * queries, price.rho * queries, price.delta * queries)
     with ledger._store.transaction() as t:  # noqa: SLF001
         for account in load_all(t):
             save(t, replace(account, total=account.total + more))

@@ -70,7 +70,7 @@ def grown_row(path: Path, size: int) -> list[str]:
     with closing(Ledger.open(path)) as ledger:
         assert verify(ledger).sound  # and there is a checkpoint now
     whole = time.perf_counter() - start
-    grow(path, questions=SINCE)
+    grow(path, queries=SINCE)
     opening = milliseconds(lambda _: opened(path).close(), samples=5)
     with closing(opened(path)) as ledger:
         catalog = parse_catalog(CATALOG)
@@ -91,7 +91,7 @@ def charge_and_commit(ledger: Ledger, size: int) -> tuple[float, float]:
     store.migrate("floor", ["CREATE TABLE floor (n INTEGER)"])
 
     def charge(i: int) -> None:
-        ledger.reserve(Request(id=f"r{size}-{i}", question=f"q{size}-{i}", releases=PRICE, analyst="alice"))
+        ledger.reserve(Request(id=f"r{size}-{i}", query=f"q{size}-{i}", releases=PRICE, analyst="alice"))
 
     def commit(i: int) -> None:
         with store.transaction() as t:
@@ -135,7 +135,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "ledger.sqlite"
         for size in (*SIZES, LARGEST) if options.largest else SIZES:
-            grow(path, questions=size - written)
+            grow(path, queries=size - written)
             written = size
             rows.append(grown_row(path, size))
     header = [

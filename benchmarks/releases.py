@@ -22,7 +22,7 @@ import discreet
 from benchmarks.curator import Runner
 from benchmarks.report import table, where, write_section
 
-QUESTIONS = ("Q1", "Q2", "Q2p", "Q4")
+QUERIES = ("Q1", "Q2", "Q2p", "Q4")
 KEYS = 10**6
 CATALOG = """
 [source]
@@ -64,13 +64,13 @@ def releases(before: Path, rows: int, repeats: int) -> list[list[str]]:
     found = []
     with tempfile.TemporaryDirectory() as name:
         subprocess.run([sys.executable, "-m", "benchmarks.peers.data", name, str(rows), "flat", "visits"], check=True)
-        for question in QUESTIONS:
+        for query in QUERIES:
             folders = [Path(name) / side for side in ("before", "now")]
             for folder in folders:
                 folder.mkdir(exist_ok=True)
                 for file in Path(name).glob("*.parquet"):
                     (folder / file.name).exists() or (folder / file.name).symlink_to(file)
-            with Runner(sys.executable, "ours", folders[0], question, home=before) as old, Runner(sys.executable, "ours", folders[1], question) as new:  # fmt: skip
+            with Runner(sys.executable, "ours", folders[0], query, home=before) as old, Runner(sys.executable, "ours", folders[1], query) as new:  # fmt: skip
                 pairs = [
                     [side.do("ask", 1 + number / 1000)["seconds"] for side in (old, new)]
                     for number in range(repeats + 1)
@@ -78,7 +78,7 @@ def releases(before: Path, rows: int, repeats: int) -> list[list[str]]:
                 plans = [new.do("plan", 2 + number / 1000)["seconds"] for number in range(repeats)]
             ratio = statistics.median(now / then for then, now in pairs[1:])
             medians = [f"{1000 * statistics.median(column):.1f}" for column in zip(*pairs[1:], strict=True)]
-            found.append([question, f"{rows:,}", *medians, f"{ratio:.2f}×", f"{1000 * statistics.median(plans):.1f}"])
+            found.append([query, f"{rows:,}", *medians, f"{ratio:.2f}×", f"{1000 * statistics.median(plans):.1f}"])
     return found
 
 

@@ -44,7 +44,7 @@ ADULT = {
     "income>50K": 2,
 }
 LARGE = {"a": 16, "b": 16, "c": 16, "d": 16, "e": 8, "f": 8}
-DELTA, QUESTIONS, AT_ONCE, RUNS = 1e-9, 100_000, 1_000, 3
+DELTA, QUERIES, AT_ONCE, RUNS = 1e-9, 100_000, 1_000, 3
 UPDATES, REPLAYS, FEWER = 32, 3, 10_000
 """Of updates from uniform: without replays 32 and 64 of 4 to 128 alarms gave the least error, with replays 32 did."""
 CATALOG = """
@@ -95,8 +95,8 @@ class Replayed(Weights):
         super().__init__(domain, rows, 0.0)
         self._measured: list[tuple[Any, int]] = []
 
-    def learn(self, question: Any, counted: int) -> None:
-        self._measured.append((question, counted))
+    def learn(self, query: Any, counted: int) -> None:
+        self._measured.append((query, counted))
         for each, count in self._measured * REPLAYS:
             wanted, now = (self._odds(number) for number in (count, self.expected(each)))
             self._rate = abs(math.log(wanted / now))
@@ -110,11 +110,11 @@ class Replayed(Weights):
 class FromUniform:
     """A session that begins with even weights, and learns from so many alarms, which all of its price pays for."""
 
-    def begin(self, measurer: Any, budget: Any, questions: int) -> tuple[Any, Any]:
+    def begin(self, measurer: Any, budget: Any, queries: int) -> tuple[Any, Any]:
         noise = count_noise(budget, measurer.domain, whole_units(budget.amount * ROWS))
         rows = max(measurer.counted(Conjunction((), ()), noise), 1)
         amount = budget.amount * (1 - ROWS)
-        guard = terms(budget, measurer.domain, amount=amount, alarms=UPDATES, questions=questions)
+        guard = terms(budget, measurer.domain, amount=amount, alarms=UPDATES, queries=queries)
         return Replayed(measurer.domain, rows), guard
 
 
@@ -129,9 +129,9 @@ class InMemory:
         return self._course.left
 
     def answer_many(self, queries: Any) -> list[Any]:
-        questions = [self._reading.conjunction(query, most_cells=2**26) for query in queries]
-        self._course.ask([each for each in dict.fromkeys(questions) if each not in self._course.answers])
-        return [self._course.answers[question] for question in questions]
+        counts = [self._reading.conjunction(query, most_cells=2**26) for query in queries]
+        self._course.ask([each for each in dict.fromkeys(counts) if each not in self._course.answers])
+        return [self._course.answers[count] for count in counts]
 
 
 class Asker:
@@ -145,11 +145,9 @@ class Asker:
     def batch(self, count: int) -> list[dict[int, tuple[int, int]]]:
         return [self._near() if self._dense and at % 2 else self._any() for at in range(count)]
 
-    def learn(self, questions: list[dict[int, tuple[int, int]]], answers: list[Any]) -> None:
-        cells = [math.prod(last - first + 1 for first, last in question.values()) for question in questions]
-        told = [
-            (answer.count / size, question) for answer, size, question in zip(answers, cells, questions, strict=True)
-        ]
+    def learn(self, queries: list[dict[int, tuple[int, int]]], answers: list[Any]) -> None:
+        cells = [math.prod(last - first + 1 for first, last in query.values()) for query in queries]
+        told = [(answer.count / size, query) for answer, size, query in zip(answers, cells, queries, strict=True)]
         self._dense = sorted(self._dense + told, key=lambda each: -each[0])[:200]
 
     def _range(self, column: int) -> tuple[int, int]:
@@ -162,11 +160,11 @@ class Asker:
         return {column: self._range(column) for column in columns}
 
     def _near(self) -> dict[int, tuple[int, int]]:
-        question = dict(self._dense[int(self._generator.integers(len(self._dense)))][1])
+        query = dict(self._dense[int(self._generator.integers(len(self._dense)))][1])
         column = int(self._generator.integers(len(self._sizes)))
-        if column in question or len(question) < self._most:
-            question[column] = self._range(column)
-        return question
+        if column in query or len(query) < self._most:
+            query[column] = self._range(column)
+        return query
 
 
 def asked(session: Session | InMemory, exact: Any, asker: Asker, count: int) -> tuple[Any, float]:
@@ -175,19 +173,19 @@ def asked(session: Session | InMemory, exact: Any, asker: Asker, count: int) -> 
     axes = range(exact.ndim)
     marginals: dict[tuple[int, ...], Any] = {}
     while known - session.left < count:
-        questions = asker.batch(min(AT_ONCE, count - (known - session.left)))
+        queries = asker.batch(min(AT_ONCE, count - (known - session.left)))
         begun = time.process_time()
         answers = session.answer_many(
-            {f"c{column}": Between(*ends) for column, ends in question.items()} for question in questions
+            {f"c{column}": Between(*ends) for column, ends in query.items()} for query in queries
         )
         seconds += time.process_time() - begun
-        for question, answer in zip(questions, answers, strict=True):
-            columns = tuple(sorted(question))
+        for query, answer in zip(queries, answers, strict=True):
+            columns = tuple(sorted(query))
             if columns not in marginals:
                 marginals[columns] = exact.sum(axis=tuple(axis for axis in axes if axis not in columns))
-            box = tuple(slice(question[column][0], question[column][1] + 1) for column in columns)
+            box = tuple(slice(query[column][0], query[column][1] + 1) for column in columns)
             errors.append(abs(float(marginals[columns][box].sum()) - answer.count))
-        asker.learn(questions, answers)
+        asker.learn(queries, answers)
     return np.array(errors) / exact.sum(), seconds
 
 
@@ -201,7 +199,7 @@ def on_adult(folder: Path, seed: int, mode: str, count: int) -> list[float]:
     rows = adult(folder)
     with tempfile.TemporaryDirectory() as place, opened(Path(place), rows, ADULT) as curator:
         begun = time.process_time()
-        session = curator.session("people", epsilon=1, delta=DELTA, questions=QUESTIONS, mode=mode)
+        session = curator.session("people", epsilon=1, delta=DELTA, queries=QUERIES, mode=mode)
         fit = time.process_time() - begun
         errors, seconds = asked(session, histogram(rows, ADULT), Asker(ADULT, seed, 5), count)
         alarms = session.alarms_left
@@ -211,7 +209,7 @@ def on_adult(folder: Path, seed: int, mode: str, count: int) -> list[float]:
 def from_uniform(folder: Path, seed: int, count: int) -> list[float]:
     rows, budget = adult(folder), Adaptive(rho=rho_of_epsilon(1, delta=DELTA))
     domain = domain_of({f"c{at}": size for at, size in enumerate(ADULT.values())})
-    begun = course(rows, domain, mode=FromUniform(), budget=budget, questions=QUESTIONS)
+    begun = course(rows, domain, mode=FromUniform(), budget=budget, queries=QUERIES)
     errors, seconds = asked(InMemory(begun, domain), histogram(rows, ADULT), Asker(ADULT, seed, 5), count)
     return [float(errors.mean()), float(errors.max()), 1000 * seconds / count]
 
@@ -219,7 +217,7 @@ def from_uniform(folder: Path, seed: int, count: int) -> list[float]:
 def on_large(count: int) -> list[float]:
     rows = generated(200_000)
     with tempfile.TemporaryDirectory() as place, opened(Path(place), rows, LARGE) as curator:
-        session = curator.session("people", epsilon=1, delta=DELTA, questions=QUESTIONS, workload=2)
+        session = curator.session("people", epsilon=1, delta=DELTA, queries=QUERIES, workload=2)
         exact = histogram(rows, LARGE)
         asked(session, exact, Asker(LARGE, 0, 6), 2_000)  # its tables are counted once
         errors, seconds = asked(session, exact, Asker(LARGE, 1, 6), count)
@@ -230,7 +228,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--data", type=Path, required=True)
     folder = parser.parse_args().data
-    runs = [on_adult(folder, seed, "practical", QUESTIONS) for seed in range(RUNS)]
+    runs = [on_adult(folder, seed, "practical", QUERIES) for seed in range(RUNS)]
     print(runs)
     mean, worst = np.mean(runs, axis=0), np.max(runs, axis=0)
     textbook = on_adult(folder, 0, "textbook", 2_000)
@@ -238,9 +236,9 @@ def main() -> None:
     print(updates)
     updated, furthest = np.mean(updates, axis=0), np.max(updates, axis=0)
     large = on_large(5_000)
-    noise = math.sqrt(QUESTIONS / (2 * rho_of_epsilon(1, delta=DELTA)))
+    noise = math.sqrt(QUERIES / (2 * rho_of_epsilon(1, delta=DELTA)))
     people = len(adult(folder))
-    gaussian = [noise * math.sqrt(2 / math.pi) / people, noise * math.sqrt(2 * math.log(QUESTIONS)) / people]
+    gaussian = [noise * math.sqrt(2 / math.pi) / people, noise * math.sqrt(2 * math.log(QUERIES)) / people]
     lines = [
         ["Adult, practical", f"{mean[0]:.5f}", f"{worst[1]:.4f}", ".0008 / .012", f"{mean[3]:.2f}"],
         ["Adult, textbook (2,000 questions)", f"{textbook[0]:.4f}", f"{textbook[1]:.3f}", "", f"{textbook[3]:.2f}"],

@@ -26,8 +26,8 @@ def read_forever(curator, monkeypatch):
     engine = curator._engine
     honest = engine._groupings
 
-    def endless(question):
-        return [replace(grouping, integers=Statement(FOREVER, {}, ())) for grouping in honest(question)]
+    def endless(query):
+        return [replace(grouping, integers=Statement(FOREVER, {}, ())) for grouping in honest(query)]
 
     monkeypatch.setattr(engine, "_groupings", endless)
-    monkeypatch.setattr(engine, "bind", lambda question: None)
+    monkeypatch.setattr(engine, "bind", lambda query: None)

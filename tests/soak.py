@@ -78,7 +78,7 @@ KILLS = 200
 EXITS = 20
 EXAMPLES = 200
 INTERVALS = 2_500
-QUESTIONS = 100_000
+QUERIES = 100_000
 STATEMENTS = 20_000
 TEXTS = 50_000
 CROWDS = 10
@@ -435,9 +435,9 @@ def whole_demo() -> str:
 def heart() -> Iterator[tuple[str, str, Callable[[], str]]]:
     """What a question means, and what it costs: `python -m tests.soak heart` runs these alone."""
     yield (
-        f"heart: {QUESTIONS:,} random questions, engine and interpreter",
-        str(QUESTIONS),
-        lambda: soaking.questions(QUESTIONS, seed=QUESTIONS),
+        f"heart: {QUERIES:,} random questions, engine and interpreter",
+        str(QUERIES),
+        lambda: soaking.queries(QUERIES, seed=QUERIES),
     )
     yield (
         f"heart: facts, limits, ids and digests of {FACTS} worlds",

@@ -21,9 +21,9 @@ class Terminal:
         os.close(theirs)
         self.told = ""
 
-    def answer(self, question, text):
+    def answer(self, query, text):
         """Wait for a question and answer it."""
-        self.wait_for(re.escape(question))
+        self.wait_for(re.escape(query))
         os.write(self._mine, f"{text}\n".encode())
 
     def end(self):

@@ -28,7 +28,7 @@ def test_a_question_is_answered_with_intervals_that_cover_the_bounded_truth(cura
     exact = exact_groups(curator, WARDS)
     answer = curator.as_analyst("alice").ask(WARDS, epsilon=2)
     assert [row["ward"] for row in answer.rows] == ["ER", "ICU", "Surgery"]
-    measures = planned(curator, WARDS, epsilon=2).questions[0].measures
+    measures = planned(curator, WARDS, epsilon=2).queries[0].measures
     rows_at = next(i for i, measure in enumerate(measures) if measure.kind is Kind.ROWS)
     for row, interval in zip(answer.rows, answer.intervals(1 - 1e-9), strict=True):
         assert interval["ward"] is None
@@ -192,7 +192,7 @@ EXTREME_ROWS = {
     "largest id": (2**63 - 1, "ER", 1.0, "2024-01-01"),
     "nobody": (None, "ER", 1.0, "2024-01-01"),
 }
-QUESTIONS = [
+QUERIES = [
     WARDS,
     "SELECT SUM(cost * cost) FROM visits",
     "SELECT COUNT(*) FROM visits WHERE 1 / cost > 0 AND LENGTH(ward) > 2",
@@ -216,7 +216,7 @@ def behaviour(folder, row):
         'columns.cost = { type = "real", lower = 0, upper = 10000 }\ncolumns.date = { type = "date" }\n'
     )
     made, seen = open_curator(folder / "discreet.toml"), []
-    for sql in QUESTIONS:
+    for sql in QUERIES:
         try:
             answer = made.ask(sql, epsilon=50)
             ((noisy,),) = read_stored(answer.stored)

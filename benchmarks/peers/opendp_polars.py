@@ -19,21 +19,21 @@ COUNT_AND_SUM = (dp.len(), pl.col("cost").dp.sum((0.0, 100.0)))
 PEOPLE = (pl.col("uid").dp.n_unique(),)
 
 
-def bounded(query: dp.polars.LazyFrameQuery, question: str) -> dp.polars.LazyFrameQuery:
-    match question:
+def bounded(frame: dp.polars.LazyFrameQuery, query: str) -> dp.polars.LazyFrameQuery:
+    match query:
         case "Q1":
-            return query
+            return frame
         case "Q2p":
-            return query.truncate_per_group(10, by=["region"]).truncate_num_groups(3, by=["region"], keep="first")
+            return frame.truncate_per_group(10, by=["region"]).truncate_num_groups(3, by=["region"], keep="first")
         case _:
-            return query.truncate_per_group(10)
+            return frame.truncate_per_group(10)
 
 
-def prepare(folder: Path, question: str) -> dict[str, Action]:
-    flat = question == "Q1"
+def prepare(folder: Path, query: str) -> dict[str, Action]:
+    flat = query == "Q1"
     data = pl.read_parquet(folder / f"{'flat' if flat else 'visits'}.parquet")
     unit = dp.unit_of(contributions=1) if flat else dp.unit_of(contributions=1, identifier=pl.col("uid"))
-    measures = {"Q1": COUNT, "Q4": PEOPLE}.get(question, COUNT_AND_SUM)
+    measures = {"Q1": COUNT, "Q4": PEOPLE}.get(query, COUNT_AND_SUM)
 
     def ask(epsilon: float) -> list:
         context = dp.Context.compositor(
@@ -43,7 +43,7 @@ def prepare(folder: Path, question: str) -> dict[str, Action]:
             split_evenly_over=1,
             margins=[dp.polars.Margin(by=["region"], max_length=len(data), max_groups=len(REGIONS))],
         )
-        grouped = bounded(context.query(), question).group_by("region").agg(*measures)
+        grouped = bounded(context.query(), query).group_by("region").agg(*measures)
         return grouped.with_keys(pl.LazyFrame({"region": REGIONS})).release().collect().rows()
 
     return {"ask": ask}

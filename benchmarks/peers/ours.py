@@ -12,7 +12,7 @@ from discreet.api.requests.ask import AskRequest
 
 # Per-query bounding is said in the table, and its numbers in the question.
 BOUNDS = {"Q1": "max_rows = 1", "Q2": "max_rows = 10", "Q2p": 'bounding = "per-query"', "Q4": "max_rows = 10"}
-QUESTIONS = {
+QUERIES = {
     "Q1": "SELECT region, COUNT(*) FROM flat GROUP BY region",
     "Q2": "SELECT region, COUNT(*), SUM(cost) FROM visits GROUP BY region",
     "Q2p": (
@@ -44,15 +44,15 @@ columns.region = {{ type = "text", values = {regions} }}
 COST = "columns.cost = { type = 'real', lower = 0, upper = 100 }\n"
 
 
-def prepare(folder: Path, question: str) -> dict[str, Action]:
-    table = "flat" if question == "Q1" else "visits"
-    home = folder / question
+def prepare(folder: Path, query: str) -> dict[str, Action]:
+    table = "flat" if query == "Q1" else "visits"
+    home = folder / query
     home.mkdir()
-    catalog = CATALOG.format(table=table, bound=BOUNDS[question], regions=REGIONS, delta=DELTA)
+    catalog = CATALOG.format(table=table, bound=BOUNDS[query], regions=REGIONS, delta=DELTA)
     (home / "discreet.toml").write_text(catalog + (COST if table == "visits" else ""))
     said = "new_books" in signature(discreet.open).parameters  # the release before began books unasked
     curator = discreet.open(home / "discreet.toml", **({"new_books": True} if said else {}))
-    sql = QUESTIONS[question]
+    sql = QUERIES[query]
 
     def ask(epsilon: float) -> list:
         return [list(row.values()) for row in curator.ask(sql, epsilon=epsilon).rows]

@@ -9,7 +9,7 @@ import duckdb
 from benchmarks.peers.serve import Action, serve
 
 COUNT_AND_SUM = "SELECT region, COUNT(*), SUM(cost) FROM visits GROUP BY region"
-QUESTIONS = {
+QUERIES = {
     "Q1": "SELECT region, COUNT(*) FROM flat GROUP BY region",
     "Q2": COUNT_AND_SUM,
     "Q2p": COUNT_AND_SUM,
@@ -17,11 +17,11 @@ QUESTIONS = {
 }
 
 
-def prepare(folder: Path, question: str) -> dict[str, Action]:
-    table = "flat" if question == "Q1" else "visits"
+def prepare(folder: Path, query: str) -> dict[str, Action]:
+    table = "flat" if query == "Q1" else "visits"
     connection = duckdb.connect()
     connection.execute(f"CREATE TABLE {table} AS FROM '{folder / table}.parquet'")
-    return {"ask": lambda _: connection.execute(QUESTIONS[question]).fetchall()}
+    return {"ask": lambda _: connection.execute(QUERIES[query]).fetchall()}
 
 
 if __name__ == "__main__":

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import duckdb
 
-from benchmarks.peers.plain import QUESTIONS
+from benchmarks.peers.plain import QUERIES
 from benchmarks.peers.serve import Action, serve
 
 
-def prepare(folder: Path, question: str) -> dict[str, Action]:
-    table = "flat" if question == "Q1" else "visits"
-    connection = duckdb.connect(str(folder / f"plain {question}.duckdb"))
+def prepare(folder: Path, query: str) -> dict[str, Action]:
+    table = "flat" if query == "Q1" else "visits"
+    connection = duckdb.connect(str(folder / f"plain {query}.duckdb"))
     connection.execute(f"CREATE TABLE {table} AS FROM '{folder / table}.parquet'")
     connection.execute("CHECKPOINT")
-    return {"ask": lambda _: connection.execute(QUESTIONS[question]).fetchall()}
+    return {"ask": lambda _: connection.execute(QUERIES[query]).fetchall()}
 
 
 if __name__ == "__main__":

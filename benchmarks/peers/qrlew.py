@@ -15,7 +15,7 @@ import sqlalchemy
 
 from benchmarks.peers.serve import DELTA, REGIONS, Action, serve
 
-QUESTIONS = {
+QUERIES = {
     "Q1": "SELECT region, COUNT(*) AS n FROM flat GROUP BY region",
     "Q2": "SELECT region, COUNT(*) AS n, SUM(cost) AS s FROM visits GROUP BY region",
     "Q4": "SELECT region, COUNT(uid) AS n FROM (SELECT uid, region FROM visits GROUP BY uid, region) AS v GROUP BY region",
@@ -42,16 +42,16 @@ def declared(table: str) -> pyqrlew.Dataset:
     return dataset.with_constraint(None, table, "uid", dataset.CONSTRAINT_UNIQUE)
 
 
-def prepare(folder: Path, question: str) -> dict[str, Action] | None:
-    if question not in QUESTIONS:
+def prepare(folder: Path, query: str) -> dict[str, Action] | None:
+    if query not in QUERIES:
         return None
-    table, rows_a_person = ("flat", 1.0) if question == "Q1" else ("visits", 10.0)
+    table, rows_a_person = ("flat", 1.0) if query == "Q1" else ("visits", 10.0)
     connection = duckdb.connect()
     connection.execute(f"CREATE TABLE {table} AS FROM '{folder / table}.parquet'")
     dataset, dialect = declared(table), pyqrlew.Dialect.PostgreSql
 
     def ask(epsilon: float) -> list:
-        private = dataset.relation(QUESTIONS[question], dialect).rewrite_with_differential_privacy(
+        private = dataset.relation(QUERIES[query], dialect).rewrite_with_differential_privacy(
             dataset,
             [(table, [], "uid")],
             {"epsilon": epsilon, "delta": DELTA},

@@ -13,7 +13,7 @@ import snsql
 
 from benchmarks.peers.serve import DELTA, Action, serve
 
-QUESTIONS = {
+QUERIES = {
     "Q1": "SELECT region, COUNT(*) AS n FROM main.flat GROUP BY region",
     "Q2": "SELECT region, COUNT(*) AS n, SUM(cost) AS s FROM main.visits GROUP BY region",
     "Q4": "SELECT region, COUNT(DISTINCT uid) AS n FROM main.visits GROUP BY region",
@@ -41,17 +41,17 @@ def loaded(folder: Path, table: str) -> sqlite3.Connection:
     return connection
 
 
-def prepare(folder: Path, question: str) -> dict[str, Action] | None:
-    if question not in QUESTIONS:
+def prepare(folder: Path, query: str) -> dict[str, Action] | None:
+    if query not in QUERIES:
         return None
-    table = "flat" if question == "Q1" else "visits"
+    table = "flat" if query == "Q1" else "visits"
     connection = loaded(folder, table)
 
     def ask(epsilon: float) -> list:
         privacy = snsql.Privacy(epsilon=epsilon, delta=DELTA)
         metadata = {"": {"main": {table: TABLES[table]}}}
         reader = snsql.from_connection(connection, engine="sqlite", privacy=privacy, metadata=metadata)
-        return reader.execute(QUESTIONS[question])[1:]  # the first row is the header
+        return reader.execute(QUERIES[query])[1:]  # the first row is the header
 
     return {"ask": ask}
 

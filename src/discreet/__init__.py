@@ -78,7 +78,7 @@ def connect(url: str, *, key: str) -> RemoteCurator:
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """%load_ext discreet: a cell that begins with %%discreet is a question."""
+    """%load_ext discreet: a cell that begins with %%discreet is a query."""
     from discreet.integrations.notebook import register  # noqa: PLC0415
 
     register(shell)

@@ -35,7 +35,7 @@ def _told(error: DiscreetError, code: ExitCode) -> str:
 
 
 def _marked(error: DiscreetError) -> list[str]:
-    """The line of the question that is refused, with its place marked below it; as much of it as the terminal shows."""
+    """The line of the query that is refused, with its place marked below it; as much of it as the terminal shows."""
     if not isinstance(error, QueryRefused) or error.place is None or not error.asked:
         return []
     line = error.asked.split("\n")[error.place.line - 1].expandtabs(1)

@@ -18,7 +18,7 @@
     │   │   └── SourceUnsteady            source-unsteady
     │   ├── ScaleOutOfRange               scale-out-of-range
     │   └── UnboundedSensitivity          unbounded-sensitivity
-    ├── QueryRefused                      query-refused: the question cannot be answered as it stands
+    ├── QueryRefused                      query-refused: the query cannot be answered as it stands
     │   ├── UnparsableQuery               unparsable
     │   ├── NotAllowed                    not-allowed
     │   ├── UnknownName                   unknown-name
@@ -200,7 +200,7 @@ class UnboundedSensitivity(BadInput):
 
 
 class QueryRefused(DiscreetError):
-    """The question cannot be answered as it stands; nothing was charged and nothing was read.
+    """The query cannot be answered as it stands; nothing was charged and nothing was read.
 
     `place` is where in its text, `asked`, if that is known; `instead` are names of the catalog that a misspelt one may have meant.
     """
@@ -222,7 +222,7 @@ class UnparsableQuery(QueryRefused):
 
 
 class NotAllowed(QueryRefused):
-    """The question uses something that is not on the list of what is known to be safe."""
+    """The query uses something that is not on the list of what is known to be safe."""
 
     code = "not-allowed"
 
@@ -384,31 +384,31 @@ class EngineFailure(DiscreetError):
 
 
 class Cancelled(EngineFailure):
-    """Whoever asked took the question back while it was read. Its price was paid."""
+    """Whoever asked took the query back while it was read. Its price was paid."""
 
     code = "cancelled"
 
 
 class BudgetExceeded(DiscreetError):
-    """The question would bring an account above its cap; nothing was charged and nothing was read."""
+    """The query would bring an account above its cap; nothing was charged and nothing was read."""
 
     code = "budget-exceeded"
 
 
 class NotAnswered(DiscreetError):
-    """A question was looked up, not asked, and there is no answer of it that this analyst has paid for."""
+    """A query was looked up, not asked, and there is no answer of it that this analyst has paid for."""
 
     code = "not-answered"
 
 
 class UnknownSaved(DiscreetError):
-    """There is no saved question of that number for whoever looks for it."""
+    """There is no saved query of that number for whoever looks for it."""
 
     code = "unknown-saved"
 
 
 class RequestConflict(DiscreetError):
-    """A request id was used before, for another question."""
+    """A request id was used before, for another query."""
 
     code = "request-conflict"
 
@@ -438,7 +438,7 @@ class UnknownSession(DiscreetError):
 
 
 class SessionEnded(DiscreetError):
-    """A session has not as many questions left; what it has answered stays answered."""
+    """A session has not as many queries left; what it has answered stays answered."""
 
     code = "session-ended"
 

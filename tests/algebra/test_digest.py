@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import sqlglot
 
-from discreet.algebra.digest import FORMAT, canonical, question_tree, relation_tree
+from discreet.algebra.digest import FORMAT, canonical, query_tree, relation_tree
 from discreet.algebra.expressions import Literal, call
 from discreet.algebra.relations import How, Join, Keep
 from discreet.algebra.table_scan import scan
@@ -18,7 +18,7 @@ from tests.sql.fixtures import accepted
 from tests.sql.worlds import HAND_MADE, catalog_of, engine_of
 
 GOLDEN = Path(__file__).parent / "digests.json"
-QUESTIONS = [sql for _, sql, _ in accepted()][::5]
+QUERIES = [sql for _, sql, _ in accepted()][::5]
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def test_text_does_not_matter_where_the_meaning_is_the_same(catalog, engine):
 
 
 def test_what_a_question_measures_pays_or_reads_matters(catalog, engine):
-    questions = [
+    queries = [
         "SELECT COUNT(*) FROM visits a JOIN visits b ON a.person = b.person AND a.age < b.age",
         "SELECT COUNT(*) FROM visits a JOIN visits b ON a.person = b.person AND b.age < a.age",
         "SELECT COUNT(*) FROM visits WHERE zip = '1'",
@@ -80,12 +80,12 @@ def test_what_a_question_measures_pays_or_reads_matters(catalog, engine):
         "SELECT MEDIAN(cost) FROM visits",
         "SELECT QUANTILE_CONT(cost, 0.25) FROM visits",
     ]
-    digests = [_digest(sql, catalog, engine) for sql in questions]
+    digests = [_digest(sql, catalog, engine) for sql in queries]
     digests += [
-        _digest(questions[2], catalog, engine, epsilon=2),
-        _digest(questions[2], catalog, engine, mechanism="gaussian"),
+        _digest(queries[2], catalog, engine, epsilon=2),
+        _digest(queries[2], catalog, engine, mechanism="gaussian"),
     ]
-    digests.append(digest_of(planned(questions[2], catalog, engine), catalog, data_version=2))
+    digests.append(digest_of(planned(queries[2], catalog, engine), catalog, data_version=2))
     assert len(set(digests)) == len(digests)
 
 
@@ -95,13 +95,13 @@ def test_no_two_questions_of_the_fixtures_share_a_digest_unless_they_are_one(cat
         plan = planned(sql, catalog, engine)
         by_digest.setdefault(digest_of(plan, catalog, data_version=1), []).append(plan)
     for plans in by_digest.values():
-        assert all((plan.questions, plan.priced) == (plans[0].questions, plans[0].priced) for plan in plans)
+        assert all((plan.queries, plan.priced) == (plans[0].queries, plans[0].priced) for plan in plans)
 
 
 def test_the_printer_of_the_parser_has_no_part_in_it(catalog, engine, monkeypatch):
-    before = [_digest(sql, catalog, engine) for sql in QUESTIONS[:10] if "AS" in sql]
+    before = [_digest(sql, catalog, engine) for sql in QUERIES[:10] if "AS" in sql]
     monkeypatch.setattr(sqlglot.exp.Expression, "sql", lambda *_, **__: "x", raising=False)
-    assert [_digest(sql, catalog, engine) for sql in QUESTIONS[:10] if "AS" in sql] == before
+    assert [_digest(sql, catalog, engine) for sql in QUERIES[:10] if "AS" in sql] == before
 
 
 def test_nothing_is_converted_on_the_way():
@@ -128,4 +128,4 @@ def test_facts_that_decide_the_integers_are_in_it(catalog):
 
 def test_a_question_is_json(catalog, engine):
     plan = planned("SELECT zip, CORR(cost, age) FROM visits WHERE ok GROUP BY zip", catalog, engine)
-    assert json.loads(canonical(question_tree(plan.questions[0])))["sets"] == [[0]]
+    assert json.loads(canonical(query_tree(plan.queries[0])))["sets"] == [[0]]

@@ -8,7 +8,7 @@ import pytest
 from discreet.algebra.aggregates import Aggregate, Fold, Place, Window
 from discreet.algebra.expressions import Call, Field, Literal, call
 from discreet.algebra.grid_steps import Steps
-from discreet.algebra.query import Kind, Limits, Measure, Question
+from discreet.algebra.query import Kind, Limits, Measure, Query
 from discreet.algebra.registry import ENGINES, Effort, Function, Nulls, Signature, every_function, function
 from discreet.algebra.relations import Compute, How, Join, Keep, Mark, PerPerson, Stack, Windowed
 from discreet.algebra.table_scan import scan
@@ -112,7 +112,7 @@ def test_an_expression_belongs_to_the_relation_that_it_was_made_for():
         lambda: Join(VISITS, PEOPLE, How.INNER, ((PEOPLE.field(1), PEOPLE.field(1)),), None),
         lambda: dataclasses.replace(EVENTS, most=None),  # something bounds the rows of every person
         lambda: dataclasses.replace(EVENTS, most=0),
-        lambda: Question(rows=WARDS, keys=(), measures=(Measure(kind=Kind.ROWS),), limits=Limits(rows=1)),
+        lambda: Query(rows=WARDS, keys=(), measures=(Measure(kind=Kind.ROWS),), limits=Limits(rows=1)),
     ):
         with pytest.raises(ValueError):
             build()

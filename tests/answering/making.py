@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.algebra.grid_steps import Steps
-from discreet.algebra.query import Key, Kind, Limits, Measure, Question, quantile_of
+from discreet.algebra.query import Key, Kind, Limits, Measure, Query, quantile_of
 from discreet.algebra.relations import Scan
 from discreet.algebra.released_expressions import Apply, ColumnOf, Constant, Estimate, KeyOf, Over, Release
 from discreet.algebra.value_properties import Facts
@@ -61,10 +61,10 @@ MEDIAN_DAY = Measure(
 )
 
 
-def question(keys=(), measures=(COUNT,), sets=None, rows=1):
+def query(keys=(), measures=(COUNT,), sets=None, rows=1):
     """`keys` are (column's name, its values or None)."""
     made = tuple(Key(COLUMNS[name], None if values is None else tuple(values)) for name, values in keys)
-    return Question(
+    return Query(
         rows=ROWS,
         keys=made,
         measures=tuple(measures),
@@ -89,9 +89,9 @@ def mechanisms(measure, epsilon, *, gaussian=False):
 SELECTION = PartitionSelection(epsilon=1, delta=Fraction(1, 1000))
 
 
-def plan_of(questions, view, *, epsilon=1, gaussian=False, selection=SELECTION, **more):
+def plan_of(queries, view, *, epsilon=1, gaussian=False, selection=SELECTION, **more):
     """Every measure at the same epsilon."""
-    several = questions if isinstance(questions, Sequence) else (questions,)
+    several = queries if isinstance(queries, Sequence) else (queries,)
     priced = tuple(
         tuple(
             Priced(
@@ -103,7 +103,7 @@ def plan_of(questions, view, *, epsilon=1, gaussian=False, selection=SELECTION, 
         )
         for one in several
     )
-    return Plan(questions=tuple(several), priced=priced, view=view, **more)
+    return Plan(queries=tuple(several), priced=priced, view=view, **more)
 
 
 def exact_rows(keys, measures, people=None, histograms=None):
@@ -125,9 +125,9 @@ def _is_wide(values):
     return any(abs(value) >= 2**63 for value in np.array(values, object).reshape(-1))
 
 
-def shown(plan, *sets_of_questions):
+def shown(plan, *sets_of_queries):
     """The answer to a plan, over what left of each question."""
-    return Answer(plan, stored_form(list(sets_of_questions)), loss=Loss(1), replayed=False, receipt="")
+    return Answer(plan, stored_form(list(sets_of_queries)), loss=Loss(1), replayed=False, receipt="")
 
 
 def drawn(plan, exact, bits):
@@ -146,9 +146,9 @@ def measured(index=0):
     return Estimate("measure", (index,))
 
 
-def released(*columns, having=None, question=0):
+def released(*columns, having=None, query=0):
     """A Release whose columns are named c0, c1, …"""
-    return Release(question, tuple((f"c{at}", after) for at, after in enumerate(columns)), having)
+    return Release(query, tuple((f"c{at}", after) for at, after in enumerate(columns)), having)
 
 
 def texts(*values):

@@ -49,7 +49,7 @@ def opened(people=10, *, declared="rows_about = 100_000"):
     return open_curator(catalog=parse_catalog(CATALOG.format(declared=declared)), frames=tables)
 
 
-QUESTIONS = [
+QUERIES = [
     "SELECT COUNT(*) FROM t",
     "SELECT COUNT(*) FROM t WHERE x > 5",
     "SELECT COUNT(*) FROM t WHERE x > 5 AND w LIKE '%a%'",
@@ -67,25 +67,25 @@ QUESTIONS = [
 @pytest.fixture(scope="module")
 def expected():
     with opened() as curator:
-        yield {sql: seconds_of(planned(curator, sql, epsilon=1)) for sql in QUESTIONS}
+        yield {sql: seconds_of(planned(curator, sql, epsilon=1)) for sql in QUERIES}
 
 
 def test_nothing_of_it_comes_from_the_rows(expected):
     for people in (0, 2000):
         with opened(people) as curator:
-            assert {sql: seconds_of(planned(curator, sql, epsilon=1)) for sql in QUESTIONS} == expected
+            assert {sql: seconds_of(planned(curator, sql, epsilon=1)) for sql in QUERIES} == expected
 
 
 def test_it_grows_with_what_a_question_does(expected):
     count, *others = expected.values()
     assert all(count < seconds for seconds in others)
-    assert expected[QUESTIONS[1]] < expected[QUESTIONS[2]]
-    assert expected[QUESTIONS[-1]] > 100 * (count - 0.022)  # every row meets a thousand
+    assert expected[QUERIES[1]] < expected[QUERIES[2]]
+    assert expected[QUERIES[-1]] > 100 * (count - 0.022)  # every row meets a thousand
 
 
 def test_it_grows_with_the_declared_size_and_a_table_of_no_declared_size_has_a_million_rows(expected):
     with opened(declared="") as curator, opened(declared="rows_about = 1_000_000") as same:
-        for sql in QUESTIONS:
+        for sql in QUERIES:
             larger = seconds_of(planned(curator, sql, epsilon=1))
             assert larger == seconds_of(planned(same, sql, epsilon=1))
             assert larger > 2 * (expected[sql] - 0.03)
@@ -128,8 +128,8 @@ def test_a_person_all_of_whose_rows_meet_each_other_takes_no_longer_than_is_expe
 def taken(curator, plan):
     """Seconds of the processor that a plan is read in."""
     begun = time.process_time()
-    for question in plan.questions:
-        curator._engine.run(question)
+    for query in plan.queries:
+        curator._engine.run(query)
     return time.process_time() - begun
 
 
@@ -267,8 +267,8 @@ def test_more_distinct_counts_than_are_expected_well_are_refused_by_name(counted
 
 def rows_of_operators(curator, plan):
     """How many rows went through each operator of the engine, by its own count."""
-    for question in plan.questions:
-        for grouping in groupings(question, salt="s"):
+    for query in plan.queries:
+        for grouping in groupings(query, salt="s"):
             for statement in (grouping.integers, *grouping.histograms.values()):
                 text = f"EXPLAIN (ANALYZE, FORMAT json) {statement.sql}"
                 ((_, told),) = curator._engine._data.cursor().execute(text).fetchall()

@@ -25,7 +25,7 @@ from tests.answering.making import (
     measured,
     number,
     plan_of,
-    question,
+    query,
     released,
     texts,
 )
@@ -121,7 +121,7 @@ def cover_one_group(output, *, gaussian, times, bits):
     """The truth of each group is within its interval as often as the level says."""
     after, truth = OUTPUTS[output]
     measures = MEASURES if output == "median" else MEASURES[:-1]  # drawing quantiles takes time
-    plan = plan_of(question([("s", SIZES)], measures), released(KeyOf(0), after), epsilon=2, gaussian=gaussian)
+    plan = plan_of(query([("s", SIZES)], measures), released(KeyOf(0), after), epsilon=2, gaussian=gaussian)
     missed = dict.fromkeys(SIZES, 0)
     for _ in range(times):
         answer = drawn(plan, [[EXACT]], bits)
@@ -145,7 +145,7 @@ def test_every_answer_is_within_what_the_bounds_allow():
     ends = {"average": (0, 100), "std_samp": (0, 100 / math.sqrt(2)), "var_pop": (0, 2500), "quantile": (0, 100),
             "corr": (-1, 1), "covar_pop": (-2500, 2500)}  # fmt: skip
     view = released(*(Estimate(kind, measures) for kind, measures in kinds.items()))
-    plan = plan_of(question([("s", SIZES)], MEASURES), view, epsilon=Fraction(1, 20))
+    plan = plan_of(query([("s", SIZES)], MEASURES), view, epsilon=Fraction(1, 20))
     bits = SeededBits("finite")
     for _ in range(100):
         answer = drawn(plan, [[EXACT]], bits)
@@ -156,7 +156,7 @@ def test_every_answer_is_within_what_the_bounds_allow():
 
 
 def test_above_the_level_they_were_drawn_for_quantiles_have_the_columns_bounds():
-    plan = plan_of(question([("s", SIZES)], MEASURES), released(Estimate("quantile", (7,))))
+    plan = plan_of(query([("s", SIZES)], MEASURES), released(Estimate("quantile", (7,))))
     answer = drawn(plan, [[EXACT]], SeededBits("q"))
     assert answer.intervals(0.99)[0] == {"c0": (0.0, 100.0)}
     assert answer.intervals(0.95) != answer.intervals(0.99)
@@ -202,7 +202,7 @@ MADE = {
 
 
 def groups_plan(view, **more):
-    return plan_of(question([("i", range(GROUPS))]), view, epsilon=Fraction(1, 2), **more)
+    return plan_of(query([("i", range(GROUPS))]), view, epsilon=Fraction(1, 2), **more)
 
 
 def groups_exact():

@@ -81,7 +81,7 @@ class Noticed(threading.Event):
 class Reads:
     """Something to release whose reading takes `seconds`, whatever it was expected to take, and may fail."""
 
-    label, name, seconds, questions, edges_of = "reads", None, 0.3, (), None
+    label, name, seconds, queries, edges_of = "reads", None, 0.3, (), None
 
     def __init__(self, clock, seconds, *, fails=None, name="a"):
         self.clock, self.took, self.fails, self.digest = clock, seconds, fails, name

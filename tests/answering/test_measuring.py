@@ -98,11 +98,11 @@ def test_over_all_neighbours_a_guarded_question_moves_by_the_rows_of_a_person(mo
     counted = count_noise(Adaptive(rho=1), domain, Fraction(1, 10)).sensitivity
     products = ((((0, 0),), ((0, 0), (2, 2))), (((0, 1),), ((1, 2),)), (((0, 1),), ((0, 2),)))
     cells = (((0, 0), (4, 5)), ((1, 4),), ((0, 5),))
-    for question in (
+    for query in (
         *(Conjunction(("a", "b"), codes) for codes in products),
         *(Cells(("a", "b"), runs) for runs in cells),
     ):
-        furthest = max(abs(int(question.added_up(move))) for move in moves(most, relation))
+        furthest = max(abs(int(query.added_up(move))) for move in moves(most, relation))
         assert (GRID * furthest, furthest) == (watched, counted)
 
 
@@ -293,40 +293,40 @@ def test_a_guard_says_which_question_is_badly_answered_once():
 
 def test_a_guard_is_over_after_a_restart_and_the_next_one_is_paid_for():
     store = MemorySteps()
-    question, good = Conjunction(("a",), (((0, 1),),)), on_grid(np.array([5.0]))
+    query, good = Conjunction(("a",), (((0, 1),),)), on_grid(np.array([5.0]))
     measurer, watch = guarded(store, rows=[(0, 0)] * 5)
-    assert watch().first_above([question], good) is None
+    assert watch().first_above([query], good) is None
     spent = measurer.budget - measurer.left
     again, watch = guarded(store, rows=[(0, 0)] * 5)
     old = watch()
     assert not old.is_over  # what it said is stored
-    assert old.first_above([question], good) is None
+    assert old.first_above([query], good) is None
     assert old.is_over
-    assert watch().first_above([question], good) is None
+    assert watch().first_above([query], good) is None
     assert again.budget - again.left == 2 * spent
     assert not any('threshold":"' in body.decode(errors="ignore").partition("paid")[0] for body in store.steps)
 
 
 def test_of_two_processes_that_begin_one_guard_only_one_may_use_its_threshold():
     store = MemorySteps()
-    question, good = Conjunction(("a",), (((0, 1),),)), on_grid(np.array([5.0]))
+    query, good = Conjunction(("a",), (((0, 1),),)), on_grid(np.array([5.0]))
     _, watch = guarded(store, rows=[(0, 0)] * 5, bits=SeededBits(1))
     _, watch_elsewhere = guarded(store, rows=[(0, 0)] * 5, bits=SeededBits(2))
     first, second = watch(), watch_elsewhere()
-    assert first.first_above([question], good) is None
+    assert first.first_above([query], good) is None
     assert not second.is_over  # what the other said is stored
-    assert second.first_above([question], good) is None
+    assert second.first_above([query], good) is None
     assert second.is_over, "its threshold is another, and nobody paid for it"
     with pytest.raises(BadInput):
-        second.first_above([question], good)
+        second.first_above([query], good)
     with pytest.raises(RunChanged):  # the other process goes on with the run
-        first.first_above([question], good)
+        first.first_above([query], good)
 
 
 @pytest.mark.parametrize("is_asked_after", [False, True], ids=["before an answer", "and after it"])
 def test_a_run_with_guards_is_replayed_from_wherever_it_was_left(is_asked_after):
     """Killed after each of its steps, and each of those runs killed again: all outcomes that a method saw before are seen again."""
-    question, good = Conjunction(("a",), (((0, 1),),)), on_grid(np.array([5.0]))
+    query, good = Conjunction(("a",), (((0, 1),),)), on_grid(np.array([5.0]))
 
     def method(store):
         measurer, watch = guarded(store, rows=[(0, 0)] * 5)
@@ -335,7 +335,7 @@ def test_a_run_with_guards_is_replayed_from_wherever_it_was_left(is_asked_after)
             while guard.is_over:
                 guard = watch()
                 seen.append("over before")
-            seen.append(guard.first_above([question], good))
+            seen.append(guard.first_above([query], good))
             if is_asked_after and guard.is_over:
                 guard = watch()
                 seen.append("over after")

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from discreet.algebra.expressions import both, call
-from discreet.algebra.query import Kind, Limits, Measure, Question
+from discreet.algebra.query import Kind, Limits, Measure, Query
 from discreet.algebra.released_expressions import (
     Apply,
     ColumnOf,
@@ -40,7 +40,7 @@ from tests.answering.making import (
     noisy,
     number,
     plan_of,
-    question,
+    query,
     released,
     shown,
     texts,
@@ -88,7 +88,7 @@ def truths(people, most, ends=(LOW, HIGH)):
 
 
 def trials_plan(most, measures=MEASURES, columns=SHOWN, *, epsilon=1, trials=TRIALS):
-    asked = question([("i", range(trials))], measures, rows=most)
+    asked = query([("i", range(trials))], measures, rows=most)
     return plan_of(asked, released(*columns), epsilon=epsilon)
 
 
@@ -138,7 +138,7 @@ def test_a_mean_with_its_variance_covers_the_population_too(people, most, ends):
 
 def test_the_intervals_are_not_much_wider_than_a_normal_would_be():
     n, some = 40_000, 4_000
-    plan = plan_of(question(measures=MEASURES), released(*SHOWN), epsilon=1000)
+    plan = plan_of(query(measures=MEASURES), released(*SHOWN), epsilon=1000)
     (row,) = shown(plan, [noisy([], [n], [some], [0], [n], [some])]).population_intervals(0.95)
     halves = {name: (high - low) / 2 for name, (low, high) in row.items()}
     assert 1.96 * math.sqrt(n) < halves["c0"] < 1.6 * 1.96 * math.sqrt(n)  # Chernoff: 2.96 for 1.96
@@ -153,7 +153,7 @@ def test_a_small_variance_that_is_paid_for_makes_a_mean_more_exact(most):
     left = noisy([], [n], [0], [0], [2 * n])  # squares in fours: a deviation of 2.8 steps within 200
     halves = []
     for columns, measures in (((MEAN,), (COUNT, SOME, TOTAL, SUM)), ((MEAN,), (COUNT, SOME, TOTAL, SQUARES))):
-        plan = plan_of(question(measures=measures, rows=most), released(*columns), epsilon=1000)
+        plan = plan_of(query(measures=measures, rows=most), released(*columns), epsilon=1000)
         ((low, high),) = shown(plan, [left]).population_intervals(0.95)[0].values()
         halves.append((high - low) / 2 - 0.25)  # half a step of the grid is in any interval
     normal = 1.96 * math.sqrt(2) / math.sqrt(n / most)
@@ -167,7 +167,7 @@ def test_a_population_interval_contains_the_noise_interval(most):
     totals = [50, -3, -100, 90, 0, -4100, 7000, 10**6, -(10**11)]
     squares = [-2, 0, 2500, 5000, 0, 10**5, 10**5, 10**6, 25 * 10**11]
     for measures in ((*MEASURES, SUM), (*MEASURES, SQUARES)):
-        plan = plan_of(question([("i", range(len(counts)))], measures, rows=most), released(*SHOWN))
+        plan = plan_of(query([("i", range(len(counts)))], measures, rows=most), released(*SHOWN))
         answer = shown(plan, [noisy([pa.array(range(len(counts)))], counts, somes, totals, counts, somes, squares)])
         for level in (0.01, 0.5, 0.95, Fraction(999_999, 1_000_000)):
             for wide, narrow in zip(answer.population_intervals(level), answer.intervals(level), strict=True):
@@ -179,7 +179,7 @@ def test_more_sure_is_wider_and_more_rows_a_person_are_wider():
     left = noisy([], [500], [100], [-3000], [400], [90])
     found = []
     for most, level in ((1, 0.5), (1, 0.95), (3, 0.95), (30, 0.95)):
-        plan = plan_of(question(measures=MEASURES, rows=most), released(measured(0), SHARE, MEAN))
+        plan = plan_of(query(measures=MEASURES, rows=most), released(measured(0), SHARE, MEAN))
         found.append(shown(plan, [left]).population_intervals(level)[0])
     for name in ("c0", "c1", "c2"):
         widths = [row[name][1] - row[name][0] for row in found]
@@ -188,7 +188,7 @@ def test_more_sure_is_wider_and_more_rows_a_person_are_wider():
 
 def test_people_are_one_draw_each_whatever_their_rows():
     answers = [
-        shown(plan_of(question(measures=(PERSONS,), rows=most), released(measured(0))), [noisy([], [50])])
+        shown(plan_of(query(measures=(PERSONS,), rows=most), released(measured(0))), [noisy([], [50])])
         for most in (1, 10)
     ]
     assert answers[0].population_intervals(0.9) == answers[1].population_intervals(0.9)
@@ -196,8 +196,8 @@ def test_people_are_one_draw_each_whatever_their_rows():
 
 def test_a_limit_of_rows_in_a_group_is_the_limit_of_a_draw():
     def interval(limits, sets):
-        key = question([("i", [1])]).keys
-        asked = Question(rows=ROWS, keys=key, measures=(COUNT,), limits=limits, sets=sets)
+        key = query([("i", [1])]).keys
+        asked = Query(rows=ROWS, keys=key, measures=(COUNT,), limits=limits, sets=sets)
         answer = shown(plan_of(asked, released(measured(0))), [noisy([pa.array([1])] if s else [], [50]) for s in sets])
         return answer.population_intervals(0.9)[0]
 
@@ -207,13 +207,13 @@ def test_a_limit_of_rows_in_a_group_is_the_limit_of_a_draw():
 
 
 def test_where_there_may_be_nobody_a_mean_has_its_bounds_and_a_share_none():
-    plan = plan_of(question(measures=MEASURES), released(SHARE, MEAN))
+    plan = plan_of(query(measures=MEASURES), released(SHARE, MEAN))
     (row,) = shown(plan, [noisy([], [2], [1], [0], [1], [1])]).population_intervals(0.95)
     assert row == {"c0": (-math.inf, math.inf), "c1": (0.0, 100.0)}
 
 
 def test_with_very_many_people_a_mean_has_the_interval_of_its_noise():
-    plan = plan_of(question(measures=(COUNT, SOME, TOTAL), rows=3), released(MEAN), epsilon=Fraction(1, 10**12))
+    plan = plan_of(query(measures=(COUNT, SOME, TOTAL), rows=3), released(MEAN), epsilon=Fraction(1, 10**12))
     for n, near in ((10**14, 1e-1), (10**16, 1e-4)):
         answer = shown(plan, [noisy([], [n], [n // 2], [n // 3])])
         ((low, high),), ((least, most),) = (
@@ -224,9 +224,9 @@ def test_with_very_many_people_a_mean_has_the_interval_of_its_noise():
 
 
 def test_a_public_number_of_people_serves_a_mean_and_has_no_interval_itself():
-    asked = Question(rows=replace(ROWS, each_once=True), keys=(), measures=(COUNT, SOME, TOTAL), limits=Limits(rows=1))
+    asked = Query(rows=replace(ROWS, each_once=True), keys=(), measures=(COUNT, SOME, TOTAL), limits=Limits(rows=1))
     free = tuple(() if at == 0 else mechanisms(measure, 1) for at, measure in enumerate(asked.measures))
-    plan = Plan(questions=(asked,), priced=((Priced((), free),),), view=released(measured(0), MEAN))
+    plan = Plan(queries=(asked,), priced=((Priced((), free),),), view=released(measured(0), MEAN))
     (row,) = shown(plan, [noisy([], [500], [3], [100])]).population_intervals(0.9)
     assert row["c0"] is None
     assert row["c1"] is not None
@@ -243,7 +243,7 @@ def test_it_is_defined_for_counts_shares_and_means_only():
         column("*", number(-1), SHARE), column("*", number(2**900), SHARE), column("round", SHARE), number(3),
         number(None), Over("sum", (measured(0),), (), ()),
     )  # fmt: skip
-    plan = plan_of(question([("s", ["a", "b"])], measures), released(*columns))
+    plan = plan_of(query([("s", ["a", "b"])], measures), released(*columns))
     left = noisy([texts("a", "b")], *([[50, 60]] * 7), [[5, 4, 6], [5, 4, 6]])
     for row in shown(plan, [left]).population_intervals(0.9):
         assert set(row.values()) == {None}
@@ -261,7 +261,7 @@ def test_a_share_may_be_written_in_several_ways():
         column("/", measured(2), measured(0)), column("/", measured(3), measured(2)),
         column("/", measured(4), measured(1)), column("/", measured(4), measured(0)),
     )  # fmt: skip
-    plan = plan_of(question(measures=measures), released(*same, column("/", measured(3), measured(4))))
+    plan = plan_of(query(measures=measures), released(*same, column("/", measured(3), measured(4))))
     (row,) = shown(plan, [noisy([], [400], [100], [100], [25], [25])]).population_intervals(0.9)
     assert row["c0"] == pytest.approx(row["c1"])
     assert None not in [row[f"c{at}"] for at in range(len(same))]
@@ -270,7 +270,7 @@ def test_a_share_may_be_written_in_several_ways():
 
 def test_rows_that_are_chosen_and_sorted_keep_their_intervals():
     base = released(KeyOf(0), measured(0), measured(1), MEAN)
-    asked = question([("s", ["a", "b", "c"])], MEASURES)
+    asked = query([("s", ["a", "b", "c"])], MEASURES)
     left = noisy([texts("a", "b", "c")], [900, 100, 400], [90, 50, 40], [500, 0, -300], [1, 1, 1], [1, 1, 1])
     chosen = Select(
         base,
@@ -286,7 +286,7 @@ def test_rows_that_are_chosen_and_sorted_keep_their_intervals():
 
 def test_what_is_put_together_after_the_noise_has_none():
     base = released(measured(0), MEAN)
-    asked = question([("s", ["a", "b"])], MEASURES)
+    asked = query([("s", ["a", "b"])], MEASURES)
     left = noisy([texts("a", "b")], [900, 100], [90, 50], [500, 0], [1, 1], [1, 1])
     for view in (Folded(base, (), (("n", "sum", ColumnOf(0)),)), Pairs(base, base), Stacked((base, base))):
         selected = Select(view, (("n", ColumnOf(0)),))
@@ -296,7 +296,7 @@ def test_what_is_put_together_after_the_noise_has_none():
 
 
 def test_several_grouping_sets_have_their_intervals_below_each_other():
-    asked = question([("s", ["a", "b"])], MEASURES, sets=((0,), ()))
+    asked = query([("s", ["a", "b"])], MEASURES, sets=((0,), ()))
     parts = [[900, 100], [90, 50], [500, 0], [1, 1], [1, 1]]
     sets = [noisy([texts("a", "b")], *parts), noisy([], *([sum(part)] for part in parts))]
     rows = shown(plan_of(asked, released(measured(0), SHARE, MEAN)), sets).population_intervals(0.9)
@@ -305,7 +305,7 @@ def test_several_grouping_sets_have_their_intervals_below_each_other():
 
 
 def test_a_level_is_between_0_and_1():
-    answer = shown(plan_of(question(), released(measured(0))), [noisy([], [5])])
+    answer = shown(plan_of(query(), released(measured(0))), [noisy([], [5])])
     for level in (0, 1, -1, 2, math.nan):
         with pytest.raises(BadProbability):
             answer.population_intervals(level)

@@ -10,7 +10,7 @@ import pytest
 from discreet.algebra.released_expressions import KeyOf
 from discreet.errors import BadData
 from discreet.results.answer import read_stored, stored_form
-from tests.answering.making import measured, noisy, plan_of, question, released, shown, texts
+from tests.answering.making import measured, noisy, plan_of, query, released, shown, texts
 
 KEYS = [
     texts("", "é 漢 😀", 'quo"te\n', None),
@@ -62,7 +62,7 @@ def test_an_answer_of_format_1_is_still_read():
     assert grouping.keys[0].to_pylist() == ["ER", None]
     assert grouping.measures[0].tolist() == [[5], [2**70]]
     assert grouping.measures[1].tolist() == [[1, 2, 3], [4, 5, 6]]
-    plan = plan_of(question([("s", ["ER", None])]), released(KeyOf(0), measured()))
+    plan = plan_of(query([("s", ["ER", None])]), released(KeyOf(0), measured()))
     answer = shown(plan)
     object.__setattr__(
         answer, "stored", json.dumps({"sets": [{"keys": [["ER"], [None]], "measures": [[[5], [6]]]}]}).encode()
@@ -90,7 +90,7 @@ def test_another_format_is_not_guessed_at():
 
 
 def test_rows_show_dates_as_text_and_tables_as_dates():
-    plan = plan_of(question([("d", [date(2024, 2, 29)]), ("b", [True])]), released(KeyOf(0), KeyOf(1), measured()))
+    plan = plan_of(query([("d", [date(2024, 2, 29)]), ("b", [True])]), released(KeyOf(0), KeyOf(1), measured()))
     answer = shown(plan, [noisy([pa.array([date(2024, 2, 29)]), pa.array([True])], [12])])
     assert answer.rows == [{"c0": "2024-02-29", "c1": True, "c2": 12}]
     assert answer.columns == ["c0", "c1", "c2"]

@@ -39,7 +39,7 @@ from tests.answering.making import (
     noisy,
     number,
     plan_of,
-    question,
+    query,
     released,
     shown,
     texts,
@@ -54,7 +54,7 @@ def over(op, *args, partition=(), order=()):
 
 
 def answer_to(view, values=N, measures=(COUNT,), keys=(("s", WARDS),), **more):
-    plan = plan_of(question(keys, measures), view, **more)
+    plan = plan_of(query(keys, measures), view, **more)
     several = values if isinstance(values[0], list) else [values]
     return shown(plan, [noisy([texts(*WARDS)], *several)])
 
@@ -132,7 +132,7 @@ def test_ranks_leave_gaps_and_dense_ranks_do_not():
 
 def test_parts_of_a_window_are_apart():
     keys = [("s", ["a", "b"]), ("b", [False, True])]
-    plan = plan_of(question(keys), released(KeyOf(0), over("sum", measured(), partition=[KeyOf(0)])))
+    plan = plan_of(query(keys), released(KeyOf(0), over("sum", measured(), partition=[KeyOf(0)])))
     left = noisy([texts("a", "a", "b", "b"), pa.array([False, True, False, True])], [1, 2, 3, 4])
     assert column_of(shown(plan, [left]), "c1") == [3, 3, 7, 7]
 
@@ -173,7 +173,7 @@ def test_one_sample_is_read_by_every_reference():
     """SEMANTICS: WITH r AS (…) SELECT a.c - b.c FROM r a, r b is 0."""
     alone = released(measured())
     pairs = Select(Pairs(alone, alone), (("zero", column("-", ColumnOf(0), ColumnOf(1))),))
-    plan = plan_of(question(), pairs)
+    plan = plan_of(query(), pairs)
     assert shown(plan, [noisy([], [17])]).rows == [{"zero": 0}]
 
 
@@ -196,22 +196,22 @@ def test_a_join_of_large_tables_is_quick_and_all_their_pairs_are_refused():
         Pairs(big, big), (("d", column("-", ColumnOf(1), ColumnOf(3))),), column("=", ColumnOf(0), ColumnOf(2))
     )
     left = noisy([pa.array(np.arange(size))], np.arange(size))
-    one = question([("i", None)])
+    one = query([("i", None)])
     assert set(shown(plan_of(one, same), [left]).to_arrow().column("d").to_pylist()) == {0}
     with pytest.raises(TooLarge):
         len(shown(plan_of(one, Pairs(big, big)), [left]))
 
 
 def test_tables_below_each_other_keep_their_intervals_and_names():
-    total = released(Constant("all"), measured(), question=1)
-    plan = plan_of((question([("s", ["a"])]), question()), Stacked((BASE, total)), epsilon=1)
+    total = released(Constant("all"), measured(), query=1)
+    plan = plan_of((query([("s", ["a"])]), query()), Stacked((BASE, total)), epsilon=1)
     made = shown(plan, [noisy([texts("a")], [5])], [noisy([], [9])])
     assert made.rows == [{"c0": "a", "c1": 5}, {"c0": "all", "c1": 9}]
     assert made.intervals(0.9)[1]["c1"][1] > 9
 
 
 def test_grouping_sets_stand_below_each_other_and_grouping_tells_them_apart():
-    one = question([("s", ["a", "b"]), ("b", [True])], sets=((0, 1), (0,), ()))
+    one = query([("s", ["a", "b"]), ("b", [True])], sets=((0, 1), (0,), ()))
     plan = plan_of(one, released(KeyOf(0), KeyOf(1), Grouping(0), Grouping(1), measured()))
     sets = [noisy([texts("a", "b"), pa.array([True, True])], [1, 2]), noisy([texts("a", "b")], [3, 4]), noisy([], [5])]
     assert [tuple(row.values()) for row in shown(plan, sets).rows] == [
@@ -220,7 +220,7 @@ def test_grouping_sets_stand_below_each_other_and_grouping_tells_them_apart():
 
 
 def test_the_public_number_of_people_is_exact():
-    plan = plan_of(question(), released(Known(), column("/", measured(), Known())), people=200)
+    plan = plan_of(query(), released(Known(), column("/", measured(), Known())), people=200)
     made = shown(plan, [noisy([], [50])])
     assert made.rows == [{"c0": 200, "c1": 0.25}]
     assert made.intervals(0.9)[0]["c0"] is None
@@ -250,7 +250,7 @@ def test_values_of_several_types_are_sorted_and_grouped_without_an_error():
 
 
 def test_a_median_of_dates_is_a_date_with_an_interval_of_dates():
-    plan = plan_of(question([], [MEDIAN_DAY]), released(Estimate("quantile", (0,))))
+    plan = plan_of(query([], [MEDIAN_DAY]), released(Estimate("quantile", (0,))))
     answer = shown(plan, [noisy([], [[31, 30, 33]])])
     assert answer.rows == [{"c0": "2024-02-01"}]
     low, high = answer.intervals(0.9)[0]["c0"]
@@ -267,7 +267,7 @@ def test_a_median_of_dates_is_a_date_with_an_interval_of_dates():
 def test_dates_never_leave_the_calendar(first, last):
     steps = Steps(Fraction(1), first.toordinal(), last.toordinal())
     measure = replace(MEDIAN_DAY, steps=(steps,))
-    plan = plan_of(question([], [measure]), released(Estimate("quantile", (0,))))
+    plan = plan_of(query([], [measure]), released(Estimate("quantile", (0,))))
     candidates = len(plan.priced[0][0].mechanisms[0][0].candidates)
     for draws in ([0, 0, candidates - 1], [candidates - 1, 0, candidates - 1]):
         answer = shown(plan, [noisy([], [draws])])
@@ -308,7 +308,7 @@ def test_a_sum_of_big_integers_is_exact():
 )
 def test_what_is_not_known_is_refused_before_anything_is_charged(view):
     with pytest.raises(NotAllowed):
-        plan_of(question([("s", WARDS)]), view)
+        plan_of(query([("s", WARDS)]), view)
 
 
 @pytest.mark.parametrize(
@@ -323,7 +323,7 @@ def test_what_is_not_known_is_refused_before_anything_is_charged(view):
 )
 def test_a_view_of_what_is_not_there_cannot_be_made(view):
     with pytest.raises(ValueError):
-        plan_of(question([("s", WARDS)]), view)
+        plan_of(query([("s", WARDS)]), view)
 
 
 def test_crashes_of_before_are_answers_now():
@@ -355,7 +355,7 @@ def test_nothing_can_be_doubled_without_end():
     for _ in range(40):
         wide, rows = Pairs(wide, wide), Stacked((rows, rows))
     with pytest.raises(TooLarge):
-        plan_of(question([("s", WARDS)]), wide)
+        plan_of(query([("s", WARDS)]), wide)
     with pytest.raises(TooLarge):
         len(answer_to(rows))
 
@@ -364,7 +364,7 @@ def test_nothing_can_be_doubled_without_end():
 
 
 def test_the_width_of_counts_and_sums_is_known_beforehand():
-    one = question([("s", WARDS)], [COUNT, SUM, MEDIAN])
+    one = query([("s", WARDS)], [COUNT, SUM, MEDIAN])
     base = released(KeyOf(0), measured(0), measured(1), Estimate("quantile", (2,)), column("+", measured(), number(1)))
     view = Sorted(Select(base, tuple((f"x{at}", ColumnOf(at)) for at in range(5))), ((ColumnOf(1), True),), 2)
     plan = plan_of(one, view)
@@ -382,7 +382,7 @@ def test_the_width_of_counts_and_sums_is_known_beforehand():
 
 
 def test_a_plan_lists_what_it_charges():
-    one = question([("s", None)], [COUNT, MEDIAN], sets=((0,), ()))
+    one = query([("s", None)], [COUNT, MEDIAN], sets=((0,), ()))
     plan = plan_of(one, BASE)
     assert len(plan.releases) == 1 + 4 + 4
     assert plan.columns == ("c0", "c1")

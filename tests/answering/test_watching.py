@@ -184,10 +184,10 @@ def test_an_above_that_was_stored_first_stops_an_evaluation_under_way(curator):
     watched = watch(curator)
     honest = curator._engine.run
 
-    def overtaken(question, **details):
+    def overtaken(query, **details):
         curator.ledger.refresh()
         curator.ledger.evaluated(watched._key, version=2, above=True, analyst=None)
-        return honest(question, **details)
+        return honest(query, **details)
 
     curator._engine.run = overtaken
     with pytest.raises(NotAllowed, match="was above once"):
@@ -387,7 +387,7 @@ class _Counts:
     def one_limit(self, **_):
         return contextlib.nullcontext()
 
-    def run(self, question, **_):
+    def run(self, query, **_):
         return [ExactRows((), (np.array([self.count]),))]
 
 

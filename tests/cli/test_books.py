@@ -22,14 +22,12 @@ def books(tmp_path):
     ledger.open_account(open_filter(2), analyst="alice")
     ledger.open_account(open_filter(1, 1e-6), analyst="bob")
     count, mean = (Laplace(sensitivity=1, epsilon=0.5),), (Gaussian.for_rho(sensitivity=3, rho=0.01),)
-    for analyst, name, question, releases in (
+    for analyst, name, query, releases in (
         ("alice", "1", "SELECT COUNT(*) FROM visits", count),
         ("bob", "1", "SELECT AVG(cost) FROM visits", mean),
         ("alice", "2", "SELECT COUNT(*) FROM visits", count),
     ):
-        reservation = ledger.reserve(
-            Request(id=name, question=question, releases=releases, analyst=analyst, label=question)
-        )
+        reservation = ledger.reserve(Request(id=name, query=query, releases=releases, analyst=analyst, label=query))
         if reservation.answer is None:
             ledger.finish(reservation, b"42")
     yield path
@@ -50,10 +48,10 @@ def test_the_budget_as_json(books):
     facts = json.loads(run("budget", "--ledger", books, "--json"))
     assert [account["account"] for account in facts["accounts"]] == ["dataset", "alice", "bob"]
     assert facts["accounts"][1]["spent"] == {"epsilon": 0.5, "delta": 0.0}
-    paid_by = [question["paid_by"] for question in facts["questions"]]
+    paid_by = [query["paid_by"] for query in facts["queries"]]
     assert paid_by == [[], ["dataset", "bob"], ["dataset", "alice"]]
-    assert facts["asked"] == {"questions": 3, "free": 1}
-    assert [question["sql"] for question in facts["questions"]][1] == "SELECT AVG(cost) FROM visits"
+    assert facts["asked"] == {"queries": 3, "free": 1}
+    assert [query["sql"] for query in facts["queries"]][1] == "SELECT AVG(cost) FROM visits"
 
 
 def test_the_configuration_says_where_the_ledger_is(books):
@@ -94,7 +92,7 @@ def test_what_an_analyst_writes_is_shown_as_it_is(tmp_path):
     ledger.open_account(open_filter(5), analyst="[red]mallory")
     price = (Laplace(sensitivity=1, epsilon=0.5),)
     label = "[/x] mean of salary[dept]\x1b[2J"
-    ledger.reserve(Request(id="1", question="q", releases=price, analyst="[red]mallory", label=label))
+    ledger.reserve(Request(id="1", query="q", releases=price, analyst="[red]mallory", label=label))
     ledger.close()
     shown = run("budget", "--ledger", path)
     assert "[/x] mean of salary[dept]" in shown

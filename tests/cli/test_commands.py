@@ -83,7 +83,7 @@ def test_every_example_runs(folder):
 def _with_what_is_there(words, folder):
     """An example with a real receipt or key in the place of its capitals."""
     if "RECEIPT" in words:
-        charges = json.loads(run("budget", "--json", cwd=folder))["questions"]
+        charges = json.loads(run("budget", "--json", cwd=folder))["queries"]
         words[words.index("RECEIPT")] = charges[0]["receipt"]
     if "NUMBER" in words:
         keys = json.loads(run("key", "list", "--json", cwd=folder))
@@ -97,10 +97,10 @@ def _with_what_is_there(words, folder):
 
 def test_lines_fit_a_terminal_and_are_not_broken_in_a_pipe(folder, monkeypatch):
     run(*shlex.split(COMMANDS["init"].example)[1:], cwd=folder)
-    question = (
+    query = (
         "SELECT COUNT(*) AS visits, COUNT(DISTINCT patient_id) AS patients FROM visits WHERE cost > 12.5 OR ward = 'ER'"
     )
-    asked = ("ask", question, "--epsilon", "0.28436011245154963")
+    asked = ("ask", query, "--epsilon", "0.28436011245154963")
     monkeypatch.setattr(commands, "COLUMNS", "80")
     for words in (
         asked,
@@ -115,7 +115,7 @@ def test_lines_fit_a_terminal_and_are_not_broken_in_a_pipe(folder, monkeypatch):
         assert "± 0.00" not in shown
     unset = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
     piped = subprocess.check_output([sys.executable, "-m", "discreet", "budget"], text=True, env=unset, cwd=folder)
-    assert question in piped
+    assert query in piped
 
 
 def test_json_is_one_document_in_every_command_that_has_it(folder):

@@ -8,7 +8,7 @@ import pyarrow as pa
 from discreet.algebra.aggregates import Aggregate, Fold, Frame, Order, Place, Window
 from discreet.algebra.expressions import Literal
 from discreet.algebra.grid_steps import steps_for
-from discreet.algebra.query import Key, Kind, Limits, Measure, Question
+from discreet.algebra.query import Key, Kind, Limits, Measure, Query
 from discreet.algebra.table_scan import scan
 from discreet.catalog import Type, parse_catalog
 from discreet.engines import DuckEngine
@@ -92,8 +92,8 @@ def values(engine, relation):
     return sorted(rows, key=lambda row: [(value is None, "" if value is None else str(value)) for value in row])
 
 
-def question(relation, *, keys=(), measures=(ROWS,), sets=None, **limits):
-    return Question(
+def query(relation, *, keys=(), measures=(ROWS,), sets=None, **limits):
+    return Query(
         rows=relation,
         keys=tuple(keys),
         measures=tuple(measures),
@@ -110,7 +110,7 @@ def cells(exact):
 
 
 def asked(engine, *args, **kwargs):
-    made = question(*args, **kwargs)
+    made = query(*args, **kwargs)
     engine.bind(made)
     several = [cells(exact) for exact in engine.run(made)]
     return several[0] if len(several) == 1 else several

@@ -15,7 +15,7 @@ from discreet.engines.duckdb import duck_engine
 from discreet.engines.duckdb.watchdog import Watch
 from discreet.engines.sqlgen.kernel import Grouping, Statement
 from discreet.errors import Cancelled, EngineFailure, NotAllowed, TooLarge
-from tests.engines.small import COST, WARD, asked, cells, opened, question, scanned, text, whole
+from tests.engines.small import COST, WARD, asked, cells, opened, query, scanned, text, whole
 
 FOREVER = "SELECT count(*) FROM range(10000000000) AS a(x), range(100) AS b(y) WHERE x * y % 7 = 3"
 SENTENCE = "The engine could not answer. The price was paid. Tell the owner of the data."
@@ -41,11 +41,11 @@ def endless(monkeypatch):
 
 
 def visits():
-    return question(scanned("visits"), rows=4)
+    return query(scanned("visits"), rows=4)
 
 
 def events():
-    return question(scanned("events"), rows=4)
+    return query(scanned("events"), rows=4)
 
 
 def test_it_is_an_engine(engine):
@@ -203,7 +203,7 @@ def test_no_failure_depends_on_the_least_and_largest_values(engine):
 def test_few_groups_and_many_are_read_alike(engine, monkeypatch):
     rows = scanned("visits")
     for at in range(5):
-        few = question(
+        few = query(
             rows,
             keys=(Key(rows.field(at), ("A",) if at == WARD else (1,)),),
             measures=(Measure(kind=Kind.ROWS),),
@@ -221,7 +221,7 @@ def test_few_groups_and_many_are_read_alike(engine, monkeypatch):
 def test_groups_that_nobody_declared_may_be_many():
     many = opened(visits=[(number, number, f"ward {number}", 1.0, None) for number in range(5000)])
     rows = scanned("visits")
-    made = question(rows, keys=(Key(rows.field(WARD), ("ward 7", "A")),), rows=4)
+    made = query(rows, keys=(Key(rows.field(WARD), ("ward 7", "A")),), rows=4)
     for _ in range(2):
         (exact,) = many.run(made)
         assert len(exact) == 5000

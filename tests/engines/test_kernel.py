@@ -26,14 +26,14 @@ from tests.engines.small import (
     asked,
     cells,
     opened,
-    question,
+    query,
     scanned,
     text,
     total,
     whole,
 )
 from tests.reference.comparing import Bench, sizes_of
-from tests.reference.random_questions import Questions
+from tests.reference.random_queries import Queries
 from tests.reference.worlds import random_world
 
 
@@ -112,7 +112,7 @@ def test_histograms_belong_to_the_groups_beside_them(engine):
         q=Fraction(1, 2),
         where=call("ne", rows.field(WARD), text("B")),
     )
-    made = question(rows, keys=(Key(rows.field(WARD), None),), measures=(ROWS, median), rows=4)
+    made = query(rows, keys=(Key(rows.field(WARD), None),), measures=(ROWS, median), rows=4)
     (exact,) = engine.run(made)
     groups, bins, counts = exact.histograms[1]
     names = exact.keys[0].to_pylist()
@@ -131,7 +131,7 @@ def test_people_are_counted_by_the_places_of_declared_texts_whatever_their_order
     ) as given:
         rows = scanned("visits")
         median = Measure(kind=Kind.QUANTILE, values=(rows.field(COST),), steps=(Steps(Fraction(1, 2), 0, 8),), q=Fraction(1, 2))  # fmt: skip
-        made = question(rows, keys=(Key(rows.field(WARD), tuple(odd)),), measures=(PEOPLE, ROWS, median), rows=4)
+        made = query(rows, keys=(Key(rows.field(WARD), tuple(odd)),), measures=(PEOPLE, ROWS, median), rows=4)
         assert "ENUM" in groupings(made, salt="s")[0].integers.sql
         (exact,) = given.run(made)
         counted = {key: counts for (key,), counts in cells(exact).items() if key is not None}
@@ -182,7 +182,7 @@ def test_many_declared_values_go_beside_the_statement():
     many = (*(f"v{number}" for number in range(500)), None)
     engine = opened(events=[(1, "v7", 1), (1, "w", 2), (2, None, 3), (3, "v499", 4)])
     rows = scanned("events")
-    made = question(rows, keys=(Key(rows.field(1), many),), rows=1)
+    made = query(rows, keys=(Key(rows.field(1), many),), rows=1)
     (grouping,) = groupings(made, salt="s")
     assert "v499" not in grouping.integers.sql
     engine.bind(made)
@@ -276,8 +276,8 @@ def test_stored_steps_are_what_would_be_computed(engine):
         total(rows, COST),
         Measure(kind=Kind.TOTAL, values=(again.field(1),), steps=(Steps(Fraction(1, 2), 0, 8),), centres=(0,)),
     )
-    assert "s4" in groupings(question(rows, measures=(stored,), rows=4), salt="s")[0].integers.sql
-    assert "s4" not in groupings(question(again, measures=(computed,), rows=4), salt="s")[0].integers.sql
+    assert "s4" in groupings(query(rows, measures=(stored,), rows=4), salt="s")[0].integers.sql
+    assert "s4" not in groupings(query(again, measures=(computed,), rows=4), salt="s")[0].integers.sql
     assert asked(engine, rows, measures=(stored,), rows=4) == asked(engine, again, measures=(computed,), rows=4)
 
 
@@ -291,14 +291,14 @@ def test_stored_steps_are_clamped_all_the_same(engine):
 def test_the_statement_itself_compares_the_rank(most):
     rows = scanned("visits")
     tight = Scan(rows.table, rows.person, most, rows.unique, 0)
-    assert f"r <= {most}" in groupings(question(tight, rows=4), salt="s")[0].integers.sql
+    assert f"r <= {most}" in groupings(query(tight, rows=4), salt="s")[0].integers.sql
 
 
 def test_no_statement_holds_a_name_of_the_catalogs_columns_or_a_bare_text_of_the_analyst():
     rows = scanned("visits")
     attack = "x'; DROP TABLE visits; --"
     kept = Keep(rows, call("eq", rows.field(WARD), text(attack)))
-    made = question(
+    made = query(
         kept,
         keys=(Key(kept.field(WARD), ("A", attack)),),
         measures=(total(kept, COST),),
@@ -319,7 +319,7 @@ def test_rows_are_the_same_whatever_their_order_and_the_number_of_threads():
     from tests.engines.small import EVENTS, VISITS
 
     rows = scanned("visits")
-    made = question(
+    made = query(
         rows,
         keys=(Key(rows.field(WARD), None),),
         measures=(ROWS, total(rows, COST)),
@@ -339,7 +339,7 @@ def test_rows_are_the_same_whatever_their_order_and_the_number_of_threads():
 def test_random_questions_have_the_integers_of_the_reference(seed):
     world = random_world(seed, text_people=bool(seed))
     engine = DuckEngine(world.catalog, salt="salt", frames=world.frames())
-    bench, drawn = Bench(world, engine), Questions(seed, world.catalog, sizes_of(world))
+    bench, drawn = Bench(world, engine), Queries(seed, world.catalog, sizes_of(world))
     wrong = [found for found in (bench.wrong(drawn.draw()) for _ in range(40)) if found]
     engine.close()
     assert not wrong
@@ -349,7 +349,7 @@ def test_a_person_alone_counts_the_same_as_among_others(engine):
     from tests.engines.small import VISITS
 
     rows = scanned("visits")
-    made = question(rows, keys=(Key(rows.field(VISIT), None),), measures=(ROWS, total(rows, COST)), rows=2)
+    made = query(rows, keys=(Key(rows.field(VISIT), None),), measures=(ROWS, total(rows, COST)), rows=2)
     together = cells(engine.run(made)[0])
     apart: Counter[tuple] = Counter()
     for person in (1, 2, 3):

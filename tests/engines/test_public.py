@@ -178,9 +178,9 @@ def test_a_question_holds_its_public_relations_from_before_its_turn_until_its_an
         holding, events = curator._engine.holding, []
 
         @contextmanager
-        def watched(questions):
+        def watched(queries):
             events.append("held")
-            with holding(questions):
+            with holding(queries):
                 yield
             events.append("let go")
 
@@ -215,9 +215,9 @@ def test_who_waits_for_what_another_prepares_can_be_taken_back_and_has_the_secon
     first = threading.Thread(target=engine.largest_multiplicity, args=(wards, (0,)))
     first.start()
     assert started.wait(10)
-    question = threading.Event()
-    threading.Timer(0.1, question.set).start()
-    with pytest.raises(Cancelled), engine.one_limit(question):
+    query = threading.Event()
+    threading.Timer(0.1, query.set).start()
+    with pytest.raises(Cancelled), engine.one_limit(query):
         engine.largest_multiplicity(wards, (0,))
     monkeypatch.setattr(engine._watch, "_seconds", 0.1)
     with pytest.raises(TooLarge), engine.one_limit():
@@ -235,9 +235,9 @@ def test_what_takes_too_long_is_refused_by_name_and_can_be_taken_back(engine, mo
     with pytest.raises(TooLarge):
         tables.rows(CATALOG.tables["wards"])
     watch = Watch(seconds=60)
-    tables, question = PublicTables(engine._data, watch), threading.Event()
-    threading.Timer(0.2, watch.take_back, [question]).start()
+    tables, query = PublicTables(engine._data, watch), threading.Event()
+    threading.Timer(0.2, watch.take_back, [query]).start()
     started = time.monotonic()
-    with pytest.raises(Cancelled), watch.one_limit(question), tables._cursor() as cursor:
+    with pytest.raises(Cancelled), watch.one_limit(query), tables._cursor() as cursor:
         cursor.execute(SLOW)
     assert time.monotonic() - started < 10

@@ -22,7 +22,7 @@ from tests.engines.small import (
     WARD,
     asked,
     opened,
-    question,
+    query,
     scanned,
     text,
     values,
@@ -304,6 +304,6 @@ def test_light_conditions_are_left_to_the_engine():
 def test_a_statement_reads_only_the_columns_that_it_needs():
     rows = scanned("visits")
     kept = Keep(rows, call("eq", rows.field(WARD), text("A")))
-    (grouping,) = groupings(question(kept, rows=4), salt="s")
+    (grouping,) = groupings(query(kept, rows=4), salt="s")
     assert "c3" in grouping.integers.sql
     assert not [name for name in ("c1", "c2", "c4", "c5", "s4", "u2") if name in grouping.integers.sql]

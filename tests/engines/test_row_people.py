@@ -31,7 +31,7 @@ privacy_unit = "person"
 columns.person = { type = "integer" }
 columns.age = { type = "integer", lower = 0, upper = 100 }
 """
-QUESTIONS = [
+QUERIES = [
     "SELECT team, COUNT(*), SUM(pay) FROM staff GROUP BY team",
     "SELECT COUNT(*), SUM(floor) FROM staff JOIN teams ON staff.team = teams.team WHERE age > 30",
     "SELECT SUM(x) FROM (SELECT LEAST(age, 50) AS x FROM staff UNION ALL SELECT age FROM staff) AS twice",
@@ -51,8 +51,8 @@ def opened(folder, people, catalog=HEAD + STAFF):
 def integers(curator, sql):
     """The exact integers of a question, by group and measure."""
     totals = Counter()
-    for number, question in enumerate(planned(curator, sql, epsilon=1).questions):
-        for grouping, rows in enumerate(curator._engine.run(question)):
+    for number, query in enumerate(planned(curator, sql, epsilon=1).queries):
+        for grouping, rows in enumerate(curator._engine.run(query)):
             keys = list(zip(*(column.to_pylist() for column in rows.keys), strict=True)) if rows.keys else [()]
             for measure, values in enumerate(rows.measures):
                 for key, value in zip(keys, values, strict=True):
@@ -63,14 +63,14 @@ def integers(curator, sql):
 @pytest.mark.parametrize("limit", ["", "[limits]\nrows_per_person = 1\n"])
 def test_all_rows_together_are_the_sum_of_each_alone_in_any_order(limit, tmp_path):
     catalog = HEAD + limit + STAFF
-    alone = {sql: Counter() for sql in QUESTIONS}
+    alone = {sql: Counter() for sql in QUERIES}
     for row in PEOPLE[:8]:
         with opened(tmp_path, [row], catalog) as curator:
-            for sql in QUESTIONS:
+            for sql in QUERIES:
                 alone[sql].update(integers(curator, sql))
     for order in (1, 2):
         with opened(tmp_path, random.Random(order).sample(PEOPLE[:8], 8), catalog) as curator:
-            for sql in QUESTIONS:
+            for sql in QUERIES:
                 assert integers(curator, sql) == {place: total for place, total in alone[sql].items() if total}
     assert all(alone.values())
 

@@ -156,7 +156,7 @@ READERS = {
     "explain": lambda c: c.explain("SELECT COUNT(*) FROM friendships", epsilon=1),
     "synth": lambda c: c.synthesize("friendships", epsilon=0.1),
     "tabulate": lambda c: c.plan_tables("SELECT a FROM friendships", marginals(1), epsilon=0.1),
-    "session": lambda c: c.plan_session("friendships", questions=3, epsilon=0.1),
+    "session": lambda c: c.plan_session("friendships", queries=3, epsilon=0.1),
     "watch": lambda c: c.watch("SELECT COUNT(*) FROM friendships", threshold=5, epsilon=1),
     "bounds": lambda c: c.estimate_bounds("friendships", "a", epsilon=1),
 }

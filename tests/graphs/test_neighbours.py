@@ -56,7 +56,7 @@ def _without_noise(monkeypatch):
 
 def exact_numbers(curator, verb, price, **said):
     answer = curator.graph("friends").ask(verb, epsilon=price, **said)
-    return np.array(json.loads(answer.stored)["drawn"]), answer.question
+    return np.array(json.loads(answer.stored)["drawn"]), answer.query
 
 
 @pytest.mark.usefixtures("_without_noise")
@@ -68,11 +68,11 @@ def test_a_person_with_all_edges_moves_no_answer_by_more_than_its_noise_is_for(p
         if verb == "bound":
             continue
         taken = {name: value for name, value in bounds.items() if name in VERBS[verb].takes}
-        one, question = exact_numbers(pairs["node"][0], verb, most / 100, **said, **taken)
+        one, query = exact_numbers(pairs["node"][0], verb, most / 100, **said, **taken)
         other, _ = exact_numbers(pairs["node"][1], verb, most / 100, **said, **taken)
         moved[verb] = np.abs(one - other)
         if verb != "clustering":
-            assert moved[verb].sum() <= question.mechanisms[0].sensitivity, verb
+            assert moved[verb].sum() <= query.mechanisms[0].sensitivity, verb
     assert moved["clustering"][0] <= most + 1
     assert moved["clustering"][1:].sum() <= most + 1
     assert moved["edges"].sum() > 0
@@ -84,17 +84,17 @@ def test_an_edge_moves_no_answer_by_more_than_its_noise_is_for(pairs):
     for verb, said in SETTINGS.items():
         if verb == "bound":
             continue
-        (one, question), (other, _) = (exact_numbers(curator, verb, 0.01, **said) for curator in pairs["edge"])
+        (one, query), (other, _) = (exact_numbers(curator, verb, 0.01, **said) for curator in pairs["edge"])
         moved = np.abs(one - other)
         match verb:
             case "triangles" | "clustering":
-                ladder, width = question.mechanisms[:2]
+                ladder, width = query.mechanisms[:2]
                 local = max(one[1], other[1])
                 assert moved[0] <= local <= ladder.most
                 assert moved[1] <= width.sensitivity
                 assert moved[2:].sum() <= 2
             case _:
-                assert moved.sum() <= question.mechanisms[0].sensitivity
+                assert moved.sum() <= query.mechanisms[0].sensitivity
                 assert moved.sum() > 0
 
 
@@ -115,11 +115,11 @@ def test_an_audit_of_neighbours_that_differ_in_the_person_of_highest_degree_stay
     for curator in pairs["node"]:
         graph = curator.declared.graphs["friends"]
         networks.append(curator._engine.network(graph, attribute=None, taken_back=threading.Event()))
-    question = edge_count(privacy=Privacy.NODE, epsilon=1, max_degree=12)
+    query = edge_count(privacy=Privacy.NODE, epsilon=1, max_degree=12)
     counts = [len(network.projected(12).ends) for network in networks]
     assert abs(counts[0] - counts[1]) > 4
     bits, draws = SeededBits("audit"), 20_000
-    for mechanism, is_sound in ((question.mechanisms[0], True), (Laplace(sensitivity=1, epsilon=1), False)):
+    for mechanism, is_sound in ((query.mechanisms[0], True), (Laplace(sensitivity=1, epsilon=1), False)):
         sized = Laplace(sensitivity=mechanism.sensitivity, epsilon=1, size=draws)
         one, other = (sized.release(np.full(draws, count), bits) for count in counts)
         assert (epsilon_seen(one, other) <= 1) == is_sound

@@ -34,7 +34,7 @@ def leaves_a_code_out(tree):
     tree.partition = ((Split(1, (False, True)),),)
 
 
-def asks_too_few_questions(tree):
+def asks_too_few_queries(tree):
     tree.partition = (*tree.partition, tree.partition[0])
     tree.chances = np.ones((4, 2))
 
@@ -48,7 +48,7 @@ def leaves_an_entry_out(bayes):
     [
         (DecisionTree, counts_everybody_many_times),
         (DecisionTree, leaves_a_code_out),
-        (DecisionTree, asks_too_few_questions),
+        (DecisionTree, asks_too_few_queries),
         (NaiveBayes, leaves_an_entry_out),
     ],
 )

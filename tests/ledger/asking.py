@@ -20,7 +20,7 @@ PRICE = 0.01
 def a_request(number, *, analyst="alice", epsilon=PRICE, request_id=None):
     return Request(
         id=request_id or f"request-{number}",
-        question=f"question-{number}",
+        query=f"question-{number}",
         releases=(Laplace(sensitivity=1, epsilon=epsilon),),
         analyst=analyst,
     )

@@ -34,8 +34,8 @@ def seen_by_clients(written):
 
 def check_books(ledger, seen):
     """The spend covers every answer seen; every answer seen is the one stored; the chain is sound."""
-    questions = {number for number, _ in seen}
-    assert ledger.account().spent.epsilon >= len(questions) * PRICE * (1 - 1e-12)
+    queries = {number for number, _ in seen}
+    assert ledger.account().spent.epsilon >= len(queries) * PRICE * (1 - 1e-12)
     assert ledger.account("alice").spent.epsilon == ledger.account().spent.epsilon
     for number, answer in seen:
         assert ledger.reserve(a_request(number)).answer == answer

@@ -160,7 +160,7 @@ def test_every_kind_of_account_can_be_kept(where):
     ledger.open_account(open_filter(3, 1e-6))
     ledger.open_account(open_filter(2, 1e-6, kind="renyi"), analyst="alice")
     releases = (Gaussian.for_rho(sensitivity=4, rho=0.01), PartitionSelection(epsilon=0.1, delta=1e-8))
-    ask(ledger, Request(id="1", question="groups", releases=releases, analyst="alice"))
+    ask(ledger, Request(id="1", query="groups", releases=releases, analyst="alice"))
     assert ledger.account().total.pure is None
     assert ledger.account("alice").spent.delta > 1e-8
     assert [account.name for account in ledger.accounts()] == ["dataset", "analyst:alice"]
@@ -238,7 +238,7 @@ def test_the_charged_releases_convert_to_dp_accounting_events(where):
     ledger.open_account(open_filter(5, 1e-6), analyst="alice")
     for number in range(5):
         releases = (Laplace(sensitivity=4096, epsilon=0.3), Gaussian.for_rho(sensitivity=4096, rho=0.02))
-        ask(ledger, Request(id=str(number), question=str(number), releases=releases, analyst="alice"))
+        ask(ledger, Request(id=str(number), query=str(number), releases=releases, analyst="alice"))
     charged = [release for entry in ledger.history() if entry.kind == "charge" for release in entry.body["releases"]]
     accountant = dp_accounting.pld.PLDAccountant()
     for release in map(rebuild, charged):
@@ -257,7 +257,7 @@ def test_the_charged_releases_convert_to_dp_accounting_events(where):
     "broken",
     [
         {"id": ""},
-        {"question": ""},
+        {"query": ""},
         {"releases": ()},
         {"analyst": ""},
         {"id": "a\0b"},
@@ -268,7 +268,7 @@ def test_the_charged_releases_convert_to_dp_accounting_events(where):
     ],
 )
 def test_a_request_needs_everything(broken):
-    whole = {"id": "1", "question": "q", "releases": (Laplace(sensitivity=1, epsilon=1),), "analyst": "alice"}
+    whole = {"id": "1", "query": "q", "releases": (Laplace(sensitivity=1, epsilon=1),), "analyst": "alice"}
     with pytest.raises(BadInput):
         Request(**{**whole, **broken})
 
@@ -336,17 +336,17 @@ def test_what_is_left_would_be_granted_and_a_little_more_would_not(where):
     ledger = a_ledger(where, analysts=())
     ledger.open_account(open_filter(5, 1e-6))
     for releases in ((Gaussian.for_rho(sensitivity=1, rho=1e-4),), (Laplace(sensitivity=1, epsilon=0.05),) * 100):
-        ask(ledger, Request(id=str(len(releases)), question=str(len(releases)), releases=releases))
+        ask(ledger, Request(id=str(len(releases)), query=str(len(releases)), releases=releases))
         left = ledger.account().left
         with pytest.raises(BudgetExceeded):
-            ledger.reserve(Request(id="more", question="more", releases=(Laplace(sensitivity=1, epsilon=left + 0.01),)))
-    ledger.reserve(Request(id="fits", question="fits", releases=(Laplace(sensitivity=1, epsilon=left),)))
+            ledger.reserve(Request(id="more", query="more", releases=(Laplace(sensitivity=1, epsilon=left + 0.01),)))
+    ledger.reserve(Request(id="fits", query="fits", releases=(Laplace(sensitivity=1, epsilon=left),)))
 
 
 def test_an_account_that_holds_a_gaussian_cannot_become_pure(where):
     ledger = a_ledger(where, analysts=())
     ledger.open_account(open_filter(5, 1e-6))
-    ask(ledger, Request(id="1", question="1", releases=(Gaussian.for_rho(sensitivity=1, rho=0.1),)))
+    ask(ledger, Request(id="1", query="1", releases=(Gaussian.for_rho(sensitivity=1, rho=0.1),)))
     with pytest.raises(BadInput):
         ledger.open_account(open_filter(5))
 

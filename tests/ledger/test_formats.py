@@ -17,27 +17,27 @@ from tests.ledger.asking import a_ledger, ask, older_books, open_ledger
 VISITS, PATIENTS = "SELECT COUNT(*) FROM visits", "SELECT COUNT(*) FROM patients"
 
 
-def worded(label, *, question_format=1, analyst="alice", price=0.01):
+def worded(label, *, query_format=1, analyst="alice", price=0.01):
     """A question whose digest has the format in it, as a curator makes it."""
-    digest = hashlib.sha256(f"{question_format}:{label}".encode()).hexdigest()
+    digest = hashlib.sha256(f"{query_format}:{label}".encode()).hexdigest()
     return Request(
         id=os.urandom(8).hex(),
-        question=digest,
+        query=digest,
         releases=(Laplace(sensitivity=1, epsilon=price),),
         analyst=analyst,
         label=label,
-        format=question_format,
+        format=query_format,
     )
 
 
-def paid_earlier(ledger, label, *, question_format=2, data_version=1):
-    return ledger.paid_under_earlier_format(label, question_format=question_format, data_version=data_version)
+def paid_earlier(ledger, label, *, query_format=2, data_version=1):
+    return ledger.paid_under_earlier_format(label, query_format=query_format, data_version=data_version)
 
 
 def test_an_entry_names_the_format_of_its_question(where):
     ledger = a_ledger(where)
-    for question_format in (1, 2, 13):
-        ask(ledger, worded(VISITS, question_format=question_format))
+    for query_format in (1, 2, 13):
+        ask(ledger, worded(VISITS, query_format=query_format))
     assert [entry.body["format"] for entry in ledger.history() if entry.kind == "charge"] == [1, 2, 13]
     assert verify(ledger).sound
 
@@ -48,16 +48,16 @@ def test_the_same_words_in_an_earlier_format_are_found_whoever_paid(where):
     assert paid_earlier(ledger, VISITS)
     assert not paid_earlier(ledger, PATIENTS)
     assert not paid_earlier(ledger, VISITS + " ")
-    assert not paid_earlier(ledger, VISITS, question_format=1)
+    assert not paid_earlier(ledger, VISITS, query_format=1)
     assert not paid_earlier(ledger, "")
 
 
 def test_the_same_words_in_the_same_or_a_later_format_are_not(where):
     ledger = a_ledger(where)
-    for question_format in (2, 3, 21):
-        ask(ledger, worded(VISITS, question_format=question_format))
+    for query_format in (2, 3, 21):
+        ask(ledger, worded(VISITS, query_format=query_format))
     assert not paid_earlier(ledger, VISITS)
-    assert paid_earlier(ledger, VISITS, question_format=3)
+    assert paid_earlier(ledger, VISITS, query_format=3)
 
 
 def test_words_are_looked_for_in_their_data_version(where):
@@ -74,7 +74,7 @@ def test_words_are_looked_for_in_their_data_version(where):
 def test_words_that_look_like_an_entry_are_only_words(where, label):
     ledger = a_ledger(where)
     ask(ledger, worded(label))
-    ask(ledger, Request(id='"format":2,"label":', question="q", releases=worded(label).releases, label=VISITS))
+    ask(ledger, Request(id='"format":2,"label":', query="q", releases=worded(label).releases, label=VISITS))
     assert paid_earlier(ledger, label)
     assert paid_earlier(ledger, VISITS)
 
@@ -150,9 +150,9 @@ def test_older_books_go_on(old_books):
     assert ledger.neighbours() is Neighbours.ADD_REMOVE
     assert ledger.account().spent.epsilon == 0.75
     price = (Laplace(sensitivity=1, epsilon=0.25),)
-    paid = ledger.reserve(Request(id="request-2", question="question-2", releases=price, analyst="alice"))
+    paid = ledger.reserve(Request(id="request-2", query="question-2", releases=price, analyst="alice"))
     assert paid.answer == b'{"rows": [[873]]}'
-    ask(ledger, worded(VISITS, question_format=2))
+    ask(ledger, worded(VISITS, query_format=2))
     assert verify(ledger).sound
 
 

@@ -15,7 +15,7 @@ RELEASES = [
 
 def charge_all(books, name):
     for number, releases in enumerate(RELEASES):
-        books.reserve(Request(id=f"{name}{number}", question=f"{name}{number}", releases=releases))
+        books.reserve(Request(id=f"{name}{number}", query=f"{name}{number}", releases=releases))
 
 
 @pytest.fixture(params=["hybrid", "renyi"])

@@ -31,9 +31,9 @@ def race(where, *, requests):
                     with lock:
                         if not mine:
                             return
-                        question = mine.pop()
+                        query = mine.pop()
                     try:
-                        ask(ledger, a_request(question))
+                        ask(ledger, a_request(query))
                         write(b"g")
                     except BudgetExceeded:
                         write(b".")

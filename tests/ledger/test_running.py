@@ -270,7 +270,7 @@ def test_the_totals_of_the_card_and_the_bill_are_those_of_the_history(where):
         ask(ledger, a_request(number, request_id=os.urandom(4).hex()))
     ask(ledger, a_request(1, analyst="bob"))
     running = ledger.running()
-    assert {name: (asked.questions, asked.free) for name, asked in running.asked.items()} == {
+    assert {name: (asked.queries, asked.free) for name, asked in running.asked.items()} == {
         "alice": (5, 2),
         "bob": (1, 0),
     }

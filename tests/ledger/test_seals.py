@@ -71,8 +71,8 @@ class Editor:
     def remove(self, kind, about):
         self.write([e for e in self.entries() if e.kind != kind or about not in canonical(e.body)])
 
-    def forget_answer(self, question):
-        self.t.run("UPDATE ledger_questions SET answer = NULL WHERE question = ?", question)
+    def forget_answer(self, query):
+        self.t.run("UPDATE ledger_questions SET answer = NULL WHERE question = ?", query)
 
 
 KEY = a_request(0).key
@@ -172,7 +172,7 @@ def reorder(editor):
     editor.write([second, first, *rest])
 
 
-def forget_questions(editor):
+def forget_queries(editor):
     editor.write([e for e in editor.entries() if e.kind not in ("charge", "answer", "watch")])
     for table in ("questions", "paid", "requests"):
         editor.t.run(f"DELETE FROM ledger_{table}")
@@ -227,7 +227,7 @@ ATTACKS = {
     "an answer removed, hashed anew": (remove_answer, ask_again),
     "answers swapped": (swap_answers, ask_again),
     "entries reordered": (reorder, ask_new),
-    "all questions forgotten": (forget_questions, ask_again),
+    "all questions forgotten": (forget_queries, ask_again),
     "a lowered cap hidden from the catalog": (
         hide_cap, lambda ledger: ledger.open_account(open_filter(20 * CAP), by=CATALOG)
     ),

@@ -64,31 +64,31 @@ class Books(RuleBasedStateMachine):
         self.caps[analyst] = cap
         self.spent.setdefault(analyst, Fraction(0))
 
-    @rule(analyst=st.sampled_from([None, *ANALYSTS]), question=st.integers(0, 4), price=st.sampled_from(PRICES))
-    def ask(self, analyst, question, price):
-        self.send(analyst, f"id-{next(self.ids)}", question, price)
+    @rule(analyst=st.sampled_from([None, *ANALYSTS]), query=st.integers(0, 4), price=st.sampled_from(PRICES))
+    def ask(self, analyst, query, price):
+        self.send(analyst, f"id-{next(self.ids)}", query, price)
 
     @precondition(lambda self: self.requests)
     @rule(data=st.data())
     def retry(self, data):
-        (analyst, name), (question, price) = data.draw(st.sampled_from(sorted(self.requests.items(), key=repr)))
-        self.send(analyst, name, question, price)
+        (analyst, name), (query, price) = data.draw(st.sampled_from(sorted(self.requests.items(), key=repr)))
+        self.send(analyst, name, query, price)
 
     @precondition(lambda self: self.requests)
     @rule(data=st.data())
-    def reuse_an_id_for_another_question(self, data):
-        (analyst, name), (question, price) = data.draw(st.sampled_from(sorted(self.requests.items(), key=repr)))
+    def reuse_an_id_for_another_query(self, data):
+        (analyst, name), (query, price) = data.draw(st.sampled_from(sorted(self.requests.items(), key=repr)))
         if analyst not in self.frozen:
             try:
-                self.ledger.reserve(self.request(analyst, name, question + 100, price))
+                self.ledger.reserve(self.request(analyst, name, query + 100, price))
             except RequestConflict:
                 return
             raise AssertionError("another question was let in under an old id")
 
-    @rule(step=st.sampled_from(STEPS), question=st.integers(0, 4), price=st.sampled_from(PRICES))
-    def crash_and_restart(self, step, question, price):
+    @rule(step=st.sampled_from(STEPS), query=st.integers(0, 4), price=st.sampled_from(PRICES))
+    def crash_and_restart(self, step, query, price):
         self.crash_at = step
-        self.send(None, f"id-{next(self.ids)}", question, price)
+        self.send(None, f"id-{next(self.ids)}", query, price)
         self.crash_at = None
         self.ledger.close()
         self.other.close()
@@ -118,18 +118,16 @@ class Books(RuleBasedStateMachine):
         self.ledger.freeze(analyst, frozen=analyst not in self.frozen)
         self.frozen ^= {analyst}
 
-    def request(self, analyst, name, question, price):
-        return Request(
-            id=name, question=str(question), releases=(Laplace(sensitivity=1, epsilon=price),), analyst=analyst
-        )
+    def request(self, analyst, name, query, price):
+        return Request(id=name, query=str(query), releases=(Laplace(sensitivity=1, epsilon=price),), analyst=analyst)
 
-    def send(self, analyst, name, question, price):
+    def send(self, analyst, name, query, price):
         """One client's attempt, and what the model says must happen to it."""
-        key, known = (question, price), (analyst, name) in self.requests
+        key, known = (query, price), (analyst, name) in self.requests
         charged = [] if known else [who for who in dict.fromkeys((None, analyst)) if (who, key) not in self.paid]
         fits = all(self.spent.get(who, 0) + price <= self.caps.get(who, 0) for who in charged)
         try:
-            reservation = self.ledger.reserve(self.request(analyst, name, question, price))
+            reservation = self.ledger.reserve(self.request(analyst, name, query, price))
             self.settle(analyst, name, key, charged)
             answer = reservation.answer or self.ledger.finish(reservation, f"answer {next(self.ids)}".encode())
         except Crash:

@@ -20,7 +20,7 @@ PART = Gaussian.for_rho(sensitivity=1, rho=RHO / 4, size=3)
 def a_run(number=1, *, budget=None, name=None, analyst="alice"):
     return Request(
         id=f"run-{number}",
-        question=f"run-{number}",
+        query=f"run-{number}",
         releases=(budget or Adaptive(rho=RHO),),
         analyst=analyst,
         name=name,
@@ -85,7 +85,7 @@ def test_steps_come_in_order_and_only_of_runs(where):
     with pytest.raises(BadInput):
         ledger.step(run, 1, b"x", paid=PART)
     with pytest.raises(BadInput):
-        Request(id="two", question="two", releases=(Adaptive(rho=1), Adaptive(rho=1)))
+        Request(id="two", query="two", releases=(Adaptive(rho=1), Adaptive(rho=1)))
 
 
 def test_for_a_frozen_analyst_steps_are_stored_and_nothing_leaves(where):

@@ -24,9 +24,9 @@ def with_exact_number(rows, domain, *, bits):
 
 
 class _FreeCounts(Measuring):
-    def counted(self, question, mechanism):
-        asked = about("count", paid=None, question=described(question))
-        noisy = mechanism.release(np.array([self._exactly(question)]))
+    def counted(self, query, mechanism):
+        asked = about("count", paid=None, question=described(query))
+        noisy = mechanism.release(np.array([self._exactly(query)]))
         return int(self._run.look(asked, paid=None, drawn=lambda: noisy).outcome[0])
 
 

@@ -25,7 +25,7 @@ def _planned(case, sql, catalog, engine):
 def test_one_person_moves_no_question_further_than_it_pays_for(case):
     catalog, (one, other) = case.engines()
     answered = 0
-    for sql in case.questions:
+    for sql in case.queries:
         plan = _planned(case, sql, catalog, one)
         if plan is None:
             with pytest.raises(QueryRefused):  # and whoever else is there, the refusal is the same
@@ -76,12 +76,12 @@ def test_a_public_sum_does_not_follow_the_number_of_people():
     )
     values = [[0.1, 0.2, 0.3, 1e16, -1e16, 0.7][(number * 7919) % 6] for number in range(50)]
     public = table(k=([number % 7 for number in range(50)], pa.int64()), x=(values, pa.float64()))
-    questions = [
+    queries = [
         "SELECT k, s, COUNT(*) FROM (SELECT id, k, (SELECT SUM(p.x) FROM pub p WHERE p.k = t.k) AS s FROM t) GROUP BY k, s",
         "SELECT k, s, COUNT(*) FROM (SELECT id, k, (SELECT SUM(p.x) FROM pub p WHERE p.k <= t.k) AS s FROM t) GROUP BY k, s",
     ]
     answered = 0
-    for sql in questions:
+    for sql in queries:
         seen = set()
         for people in (52, 300, 1999, 2047, 5000):
             frame = table(

@@ -107,7 +107,7 @@ def test_all_values_of_a_public_key_are_shown():
     frames = {"t": table(id=([1, 2], pa.int64()), zip=([5, 149_999], pa.int64())), "z": table(zip=(zips, pa.int64()))}
     engine = DuckEngine(catalog, salt="fixed", frames=frames)
     plan = planned("SELECT z.zip, COUNT(*) FROM t JOIN z ON t.zip = z.zip GROUP BY z.zip", catalog, engine)
-    assert len(plan.questions[0].keys[0].values) == 150_000
+    assert len(plan.queries[0].keys[0].values) == 150_000
     engine.close()
 
 

@@ -20,7 +20,7 @@ class Case:
     catalog: str
     one: dict
     other: dict
-    questions: tuple[str, ...]
+    queries: tuple[str, ...]
     details: dict = field(default_factory=dict)
 
     def engines(self):

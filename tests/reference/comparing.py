@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from discreet.algebra.expressions import Call, Expression, Field, Literal
-from discreet.algebra.query import Key, Kind, Limits, Measure, Question
+from discreet.algebra.query import Key, Kind, Limits, Measure, Query
 from discreet.algebra.relations import Relation
 from discreet.catalog import Type
 from tests.reference.interpreter import Cell, Interpreter
-from tests.reference.random_questions import Questions
+from tests.reference.random_queries import Queries
 from tests.reference.snapshot import snapshot_of
 from tests.reference.worlds import World, random_world
 
@@ -58,14 +58,14 @@ def _whole(value: Any) -> int:
     return int(value)
 
 
-def differences(question: Question, expected: list[Cells], given: list[Cells]) -> list[str]:
+def differences(query: Query, expected: list[Cells], given: list[Cells]) -> list[str]:
     """Where two answers part; people are compared where the engine was to count them, and groups that are not declared are nobody's: the
     release drops them.
     """
     wrong = []
-    for numbers, ours, theirs in zip(question.sets, expected, given, strict=True):
-        private = any(question.keys[number].values is None for number in numbers)
-        declared = [question.keys[number].values for number in numbers]
+    for numbers, ours, theirs in zip(query.sets, expected, given, strict=True):
+        private = any(query.keys[number].values is None for number in numbers)
+        declared = [query.keys[number].values for number in numbers]
         for key in sorted({*ours, *theirs}, key=repr):
             if any(values is not None and value not in values for value, values in zip(key, declared, strict=True)):
                 continue
@@ -89,7 +89,7 @@ class Disagreement:
 
     seed: int
     number: int
-    question: Question
+    query: Query
     what: str
     least: str
 
@@ -104,74 +104,74 @@ class Bench:
         self.world, self.engine = world, engine
         self.oracle = Interpreter(snapshot_of(world.catalog, world.rows, salt=salt), salt=salt)
 
-    def wrong(self, question: Question) -> list[str]:
+    def wrong(self, query: Query) -> list[str]:
         """Where the two part on a question; a failure of the engine is one."""
-        expected = self.oracle.answer(question)
+        expected = self.oracle.answer(query)
         try:
-            given = from_exact_rows(self.engine.run(question, taken_back=None))
+            given = from_exact_rows(self.engine.run(query, taken_back=None))
         except Exception as error:  # noqa: BLE001  whatever it is, it must not happen
             cause = error.__cause__ or error.__context__ or error
             return [f"the engine failed: {type(error).__name__}: {cause}"]
-        return differences(question, expected, given)
+        return differences(query, expected, given)
 
-    def least(self, question: Question) -> str:
+    def least(self, query: Query) -> str:
         """The smallest relation or expression within a question whose values differ."""
-        for relation in relations_in(question.rows):
+        for relation in relations_in(query.rows):
             if relation.is_public:
                 continue
-            for expression in _expressions_over(relation, question):
+            for expression in _expressions_over(relation, query):
                 asked = _values_of(relation, expression)
                 if asked is not None and (wrong := self.wrong(asked)):
                     return f"{written(expression)} over {written(relation)}: {wrong[0][:500]}"
-        for measure in question.measures:
-            alone = Question(rows=question.rows, keys=(), measures=(measure,), limits=Limits(rows=10**7))
+        for measure in query.measures:
+            alone = Query(rows=query.rows, keys=(), measures=(measure,), limits=Limits(rows=10**7))
             if wrong := self.wrong(alone):
-                return f"{written(measure)} over {written(question.rows)}: {wrong[0][:500]}"
-        return self._shrunk(question)
+                return f"{written(measure)} over {written(query.rows)}: {wrong[0][:500]}"
+        return self._shrunk(query)
 
-    def _shrunk(self, question: Question) -> str:
+    def _shrunk(self, query: Query) -> str:
         """The question with whatever can be left out left out."""
         smaller = True
         while smaller:
             smaller = False
-            for candidate in _smaller(question):
+            for candidate in _smaller(query):
                 if self.wrong(candidate):
-                    question, smaller = candidate, True
+                    query, smaller = candidate, True
                     break
-        return f"{written(question)}: {self.wrong(question)[0][:500]}"
+        return f"{written(query)}: {self.wrong(query)[0][:500]}"
 
 
-def _smaller(question: Question) -> Iterator[Question]:
+def _smaller(query: Query) -> Iterator[Query]:
     """Questions with one part less, over the same or a lower relation."""
-    yield from _fewer_parts(question)
-    for at in range(len(question.keys)):
-        keys = question.keys[:at] + question.keys[at + 1 :]
-        yield replace(question, keys=keys, sets=(tuple(range(len(keys))),))
-    for at, measure in enumerate(question.measures):
+    yield from _fewer_parts(query)
+    for at in range(len(query.keys)):
+        keys = query.keys[:at] + query.keys[at + 1 :]
+        yield replace(query, keys=keys, sets=(tuple(range(len(keys))),))
+    for at, measure in enumerate(query.measures):
         if measure.where is not None:
             plain = replace(measure, where=None)
-            yield replace(question, measures=(*question.measures[:at], plain, *question.measures[at + 1 :]))
+            yield replace(query, measures=(*query.measures[:at], plain, *query.measures[at + 1 :]))
     rows = (Measure(kind=Kind.ROWS),)
-    for relation in relations_in(question.rows):
-        if relation is not question.rows and not relation.is_public and len(question.measures) == 1:
-            yield replace(question, rows=relation, keys=(), measures=rows, sets=((),))
-            yield replace(question, rows=relation, keys=(Key(relation.field(0), None),), measures=rows, sets=((0,),))
+    for relation in relations_in(query.rows):
+        if relation is not query.rows and not relation.is_public and len(query.measures) == 1:
+            yield replace(query, rows=relation, keys=(), measures=rows, sets=((),))
+            yield replace(query, rows=relation, keys=(Key(relation.field(0), None),), measures=rows, sets=((0,),))
 
 
-def _fewer_parts(question: Question) -> Iterator[Question]:
-    if len(question.sets) > 1:
-        yield from (replace(question, sets=(chosen,)) for chosen in question.sets)
-    if len(question.measures) > 1:
-        yield replace(question, measures=(Measure(kind=Kind.ROWS),))
-        yield from (replace(question, measures=(measure,)) for measure in question.measures)
-    if question.limits.groups is not None:
-        yield replace(question, limits=Limits(rows=question.limits.rows))
+def _fewer_parts(query: Query) -> Iterator[Query]:
+    if len(query.sets) > 1:
+        yield from (replace(query, sets=(chosen,)) for chosen in query.sets)
+    if len(query.measures) > 1:
+        yield replace(query, measures=(Measure(kind=Kind.ROWS),))
+        yield from (replace(query, measures=(measure,)) for measure in query.measures)
+    if query.limits.groups is not None:
+        yield replace(query, limits=Limits(rows=query.limits.rows))
 
 
-def _values_of(relation: Relation, expression: Expression) -> Question | None:
+def _values_of(relation: Relation, expression: Expression) -> Query | None:
     """All values of an expression with how often they stand, uncut."""
     try:
-        return Question(
+        return Query(
             rows=relation,
             keys=(Key(expression, None),),
             measures=(Measure(kind=Kind.ROWS),),
@@ -182,11 +182,11 @@ def _values_of(relation: Relation, expression: Expression) -> Question | None:
         return None
 
 
-def _expressions_over(relation: Relation, question: Question) -> Iterator[Expression]:
+def _expressions_over(relation: Relation, query: Query) -> Iterator[Expression]:
     """The columns of a relation; then, innermost first, whatever a node directly above it computes."""
     yield from (relation.field(at) for at in range(len(relation.columns)))
-    above = [part for part in relations_in(question.rows) if getattr(part, "rows", None) is relation]
-    nodes: list[Any] = [*above, question] if question.rows is relation else list(above)
+    above = [part for part in relations_in(query.rows) if getattr(part, "rows", None) is relation]
+    nodes: list[Any] = [*above, query] if query.rows is relation else list(above)
     for node in nodes:
         for found in _outermost(node):
             yield from _innermost_first(found)
@@ -268,11 +268,11 @@ def compare(seed: int, count: int, *, per_world: int = 150, stop: int = 20) -> l
         place = seed * 1_000_003 + start
         world = world_of(place, start // per_world)
         engine = DuckEngine(world.catalog, salt=SALT, frames=world.frames())
-        bench, questions = Bench(world, engine), Questions(place, world.catalog, sizes_of(world))
+        bench, queries = Bench(world, engine), Queries(place, world.catalog, sizes_of(world))
         for number in range(min(per_world, count - start)):
-            question = questions.draw()
-            if wrong := bench.wrong(question):
-                found.append(Disagreement(place, number, question, wrong[0][:500], bench.least(question)))
+            query = queries.draw()
+            if wrong := bench.wrong(query):
+                found.append(Disagreement(place, number, query, wrong[0][:500], bench.least(query)))
                 if len(found) >= stop:
                     return found
         engine.close()

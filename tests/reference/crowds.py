@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from discreet.algebra.query import Kind, Question
+from discreet.algebra.query import Kind, Query
 from discreet.catalog import Catalog, Table, Type
 from discreet.engines import DuckEngine
 from discreet.engines.duckdb import snapshot
@@ -113,11 +113,11 @@ def opened(made: Crowd, *, threads: int, spills_to: str | None = None, memory: s
         engine.close()
 
 
-def answered(engine: DuckEngine, question: Question) -> list[Cells]:
-    return from_exact_rows(engine.run(question))
+def answered(engine: DuckEngine, query: Query) -> list[Cells]:
+    return from_exact_rows(engine.run(query))
 
 
-def not_summed(question: Question, together: list[Cells], parts: Sequence[list[Cells]]) -> list[str]:
+def not_summed(query: Query, together: list[Cells], parts: Sequence[list[Cells]]) -> list[str]:
     """Cells that are not the sum of what each part of the people has; distinct values lie between the largest and the sum."""
     wrong = []
     for number, cells in enumerate(together):
@@ -127,15 +127,15 @@ def not_summed(question: Question, together: list[Cells], parts: Sequence[list[C
             continue
         for key, cell in cells.items():
             values = list(zip(*(part[key] for part in own if key in part), strict=True))
-            fits = [_fits(question, place, total, values[place]) for place, total in enumerate(cell)]
+            fits = [_fits(query, place, total, values[place]) for place, total in enumerate(cell)]
             if not all(fits):
                 wrong.append(f"set {number}, group {key!r}: {cell} of {values}")
     return wrong
 
 
-def _fits(question: Question, place: int, total: Any, values: Sequence[Any]) -> bool:
+def _fits(query: Query, place: int, total: Any, values: Sequence[Any]) -> bool:
     if total is None:
         return True
-    if place < len(question.measures) and question.measures[place].kind is Kind.DISTINCT:
+    if place < len(query.measures) and query.measures[place].kind is Kind.DISTINCT:
         return max(values) <= total <= sum(values)
     return bool(total == (sum(values, Counter()) if isinstance(total, Counter) else sum(values)))

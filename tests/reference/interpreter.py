@@ -15,7 +15,7 @@ from datetime import date, datetime
 from typing import Any
 
 from discreet.algebra.expressions import Call, Expression, Field, Literal
-from discreet.algebra.query import Bins, Kind, Measure, Question
+from discreet.algebra.query import Bins, Kind, Measure, Query
 from discreet.algebra.relations import Compute, How, Join, Keep, Mark, PerPerson, Relation, Scan, Stack, Windowed
 from discreet.catalog import Type
 from tests.reference import text_functions
@@ -191,34 +191,34 @@ class Interpreter:
             ]
         return stacked
 
-    def contribution(self, question: Question, person: Any) -> Part:
+    def contribution(self, query: Query, person: Any) -> Part:
         """What one person adds to each cell of each grouping set; cells in which they have no row are absent."""
-        rows = [(row, self._keys(question, row)) for row in self.rows_of(question.rows, person)]
-        if question.is_cut or any(len(numbers) < len(question.keys) for numbers in question.sets):
-            rows = [(row, keys) for row, keys in rows if _are_declared(question, keys)]
-        if question.is_cut:
-            rows = self._cut(question, rows)
+        rows = [(row, self._keys(query, row)) for row in self.rows_of(query.rows, person)]
+        if query.is_cut or any(len(numbers) < len(query.keys) for numbers in query.sets):
+            rows = [(row, keys) for row, keys in rows if _are_declared(query, keys)]
+        if query.is_cut:
+            rows = self._cut(query, rows)
         parts: Part = []
-        for numbers in question.sets:
+        for numbers in query.sets:
             groups: dict[Key, list[Row]] = {}
             for row, keys in rows:
                 groups.setdefault(tuple(keys[number] for number in numbers), []).append(row)
             parts.append(
                 {
-                    key: [self._measured(measure, members) for measure in question.measures]
+                    key: [self._measured(measure, members) for measure in query.measures]
                     for key, members in groups.items()
                 }
             )
         return parts
 
-    def _keys(self, question: Question, row: Row) -> Key:
-        return tuple(self.value(key.expression, row.values) for key in question.keys)
+    def _keys(self, query: Query, row: Row) -> Key:
+        return tuple(self.value(key.expression, row.values) for key in query.keys)
 
-    def _cut(self, question: Question, rows: list[tuple[Row, Key]]) -> list[tuple[Row, Key]]:
+    def _cut(self, query: Query, rows: list[tuple[Row, Key]]) -> list[tuple[Row, Key]]:
         """The rows that count: the first ones, or the first of the first groups."""
-        whole = all(kind is Type.INTEGER for kind in question.rows.shape.ids)
+        whole = all(kind is Type.INTEGER for kind in query.rows.shape.ids)
         ordered = sorted(rows, key=lambda pair: ("" if whole else self.salted(pair[0].ids), all_in_order(pair[0].ids)))
-        limits = question.limits
+        limits = query.limits
         if limits.groups is not None:
             most = math.inf if limits.rows_per_group is None else limits.rows_per_group
             numbers: dict[Key, int] = {}
@@ -258,17 +258,17 @@ class Interpreter:
             return Counter(_bin(bins, whole) for (whole,) in steps)
         return sum(_added(measure, whole) for whole in steps)
 
-    def answer(self, question: Question) -> list[dict[Key, Cell]]:
+    def answer(self, query: Query) -> list[dict[Key, Cell]]:
         """All people together: for each set the cells, each with its measures and, last, how many people it has."""
-        totals: Part = [{} if numbers else {(): self._empty(question)} for numbers in question.sets]
+        totals: Part = [{} if numbers else {(): self._empty(query)} for numbers in query.sets]
         for person in self.snapshot.persons:
-            for total, part in zip(totals, self.contribution(question, person), strict=True):
+            for total, part in zip(totals, self.contribution(query, person), strict=True):
                 for key, cell in part.items():
-                    total[key] = _both(total.get(key) or self._empty(question), [*cell, 1])
+                    total[key] = _both(total.get(key) or self._empty(query), [*cell, 1])
         return [{key: _counted(cell) for key, cell in total.items()} for total in totals]
 
-    def _empty(self, question: Question) -> Cell:
-        return [*(self._measured(measure, []) for measure in question.measures), 0]
+    def _empty(self, query: Query) -> Cell:
+        return [*(self._measured(measure, []) for measure in query.measures), 0]
 
 
 def _nulls(relation: Relation) -> Row:
@@ -280,11 +280,11 @@ def _beside(a: Row, b: Row) -> Row:
     return Row(a.ids + b.ids, a.values + b.values, a.nth + b.nth)
 
 
-def _are_declared(question: Question, keys: Key) -> bool:
+def _are_declared(query: Query, keys: Key) -> bool:
     """Whether every key is a group: one of its values; for private keys anything but NULL."""
     return all(
         value is not None if key.values is None else value in key.values
-        for key, value in zip(question.keys, keys, strict=True)
+        for key, value in zip(query.keys, keys, strict=True)
     )
 
 

@@ -10,7 +10,7 @@ from itertools import combinations
 from typing import Any
 
 from discreet.algebra.expressions import Expression
-from discreet.algebra.query import Kind, Measure, Question
+from discreet.algebra.query import Kind, Measure, Query
 from discreet.algebra.relations import Relation
 from discreet.algebra.value_properties import Facts
 from discreet.catalog import Type
@@ -91,23 +91,23 @@ def broken_expressions(oracle: Interpreter, relation: Relation, expression: Expr
                 yield f"{written(expression)} is {value!r}, {wrong} {expression.facts}, for {row.values}"
 
 
-def broken_limits(oracle: Interpreter, question: Question) -> Iterator[str]:
+def broken_limits(oracle: Interpreter, query: Query) -> Iterator[str]:
     """People who count for more than the limits say, alone or in exchange for another."""
-    parts = {person: oracle.contribution(question, person) for person in oracle.snapshot.persons}
+    parts = {person: oracle.contribution(query, person) for person in oracle.snapshot.persons}
     for person, part in parts.items():
-        for numbers, cells in zip(question.sets, part, strict=True):
-            yield from (f"{person} {wrong}: {written(question)}" for wrong in _too_much(question, numbers, cells))
+        for numbers, cells in zip(query.sets, part, strict=True):
+            yield from (f"{person} {wrong}: {written(query)}" for wrong in _too_much(query, numbers, cells))
     for a, b in combinations(parts, 2):
-        yield from (f"{a} for {b}: {wrong}: {written(question)}" for wrong in _too_far(question, parts[a], parts[b]))
+        yield from (f"{a} for {b}: {wrong}: {written(query)}" for wrong in _too_far(query, parts[a], parts[b]))
 
 
-def _groups(question: Question) -> int:
-    limits = question.limits
+def _groups(query: Query) -> int:
+    limits = query.limits
     return limits.rows if limits.groups is None else min(limits.rows, limits.groups)
 
 
-def _in_group(question: Question, numbers: tuple[int, ...]) -> int:
-    limits, whole = question.limits, len(numbers) == len(question.keys)
+def _in_group(query: Query, numbers: tuple[int, ...]) -> int:
+    limits, whole = query.limits, len(numbers) == len(query.keys)
     return min(limits.rows, limits.rows_per_group or limits.rows) if whole else limits.rows
 
 
@@ -115,36 +115,36 @@ def _size(value: Any) -> int:
     return len(value) if isinstance(value, set) else sum(value.values()) if isinstance(value, Counter) else abs(value)
 
 
-def _too_much(question: Question, numbers: tuple[int, ...], cells: dict[Any, list[Any]]) -> Iterator[str]:
+def _too_much(query: Query, numbers: tuple[int, ...], cells: dict[Any, list[Any]]) -> Iterator[str]:
     """Per measure: at most the limit's rows in all and in a cell, each at most the measure's largest."""
-    if len(cells) > _groups(question):
+    if len(cells) > _groups(query):
         yield f"is in {len(cells)} groups"
-    for place, measure in enumerate(question.measures):
+    for place, measure in enumerate(query.measures):
         sizes, largest = [_size(cell[place]) for cell in cells.values()], measure.largest
-        if sum(sizes) > question.limits.rows * largest:
+        if sum(sizes) > query.limits.rows * largest:
             yield f"adds {sum(sizes)} to measure {place} in all"
-        if max(sizes, default=0) > _in_group(question, numbers) * largest:
+        if max(sizes, default=0) > _in_group(query, numbers) * largest:
             yield f"adds {max(sizes)} to measure {place} in a group"
         if measure.kind is Kind.PEOPLE and max(sizes, default=0) > 1:
             yield "is more than one"
         low, high = measure.ends
         if any(
             isinstance(cell[place], int)
-            and not question.limits.rows * min(low, 0) <= cell[place] <= question.limits.rows * max(high, 0)
+            and not query.limits.rows * min(low, 0) <= cell[place] <= query.limits.rows * max(high, 0)
             for cell in cells.values()
         ):
             yield f"lies outside of the ends of measure {place}"
 
 
-def _too_far(question: Question, a: Part, b: Part) -> Iterator[str]:
+def _too_far(query: Query, a: Part, b: Part) -> Iterator[str]:
     """Replace-one: 2 L1 over all cells; without keys the width of one cell; sqrt 2 L2 where nothing is negative."""
-    rows = question.limits.rows
-    for numbers, ours, theirs in zip(question.sets, a, b, strict=True):
-        for place, measure in enumerate(question.measures):
+    rows = query.limits.rows
+    for numbers, ours, theirs in zip(query.sets, a, b, strict=True):
+        for place, measure in enumerate(query.measures):
             if measure.kind in (Kind.DISTINCT, Kind.QUANTILE):
                 continue
             apart = [
-                ours.get(key, _nothing(question))[place] - theirs.get(key, _nothing(question))[place]
+                ours.get(key, _nothing(query))[place] - theirs.get(key, _nothing(query))[place]
                 for key in {*ours, *theirs}
             ]
             if sum(map(abs, apart)) > 2 * rows * measure.largest:
@@ -155,8 +155,8 @@ def _too_far(question: Question, a: Part, b: Part) -> Iterator[str]:
                 yield f"measure {place} moves by more than sqrt 2 of its length"
 
 
-def _nothing(question: Question) -> list[int]:
-    return [0] * len(question.measures)
+def _nothing(query: Query) -> list[int]:
+    return [0] * len(query.measures)
 
 
 def _width(measure: Measure, rows: int) -> int:

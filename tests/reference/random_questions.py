@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from discreet.algebra.expressions import Expression
-from discreet.algebra.query import Key, Kind, Limits, Measure, Question
+from discreet.algebra.query import Key, Kind, Limits, Measure, Query
 from discreet.algebra.relations import Relation
 from discreet.algebra.value_properties import every_value
 from discreet.catalog import Catalog, Type
@@ -18,7 +18,7 @@ from tests.reference.worlds import EXTREMES
 _TYPES = list(Type)
 
 
-class Questions:
+class Queries:
     """Draws questions over a catalog; `sizes` are the rows of its public tables."""
 
     def __init__(
@@ -28,7 +28,7 @@ class Questions:
         self.expressions = Expressions(self.rng, without=without)
         self.relations = Relations(self.rng, catalog, sizes, self.expressions)
 
-    def draw(self) -> Question:
+    def draw(self) -> Query:
         """One question; shallow ones are as many as deep ones."""
         while True:
             rows = self.relations.draw(self.rng.choice([0, 0, 1, 1, 1, 2, 2, 3]))
@@ -37,12 +37,12 @@ class Questions:
             except REFUSALS:
                 continue
 
-    def _about(self, rows: Relation) -> Question:
+    def _about(self, rows: Relation) -> Query:
         keys = tuple(self._key(rows) for _ in range(self.rng.choice([0, 1, 1, 2])))
         measures = tuple(self.measure(rows) for _ in range(self.rng.randint(1, 4)))
         every = tuple(range(len(keys)))
         sets = self.rng.choice([*[(every,)] * 6, (every, ()), ((), *((key,) for key in every))])
-        return Question(rows=rows, keys=keys, measures=measures, limits=self._limits(rows), sets=sets)
+        return Query(rows=rows, keys=keys, measures=measures, limits=self._limits(rows), sets=sets)
 
     def _limits(self, rows: Relation) -> Limits:
         most = self.rng.choice([1, 2, 3, 5, rows.shape.most_rows, rows.shape.most_rows + 1])

@@ -14,7 +14,7 @@ from tests.reference.comparing import compare, written
 from tests.reference.crowds import crowd
 from tests.reference.random_sql import Texts
 from tests.reference.test_apart import hold_digests, not_told_apart
-from tests.reference.test_large import fixture_questions, hold_together, random_questions
+from tests.reference.test_large import fixture_queries, hold_together, random_queries
 from tests.reference.test_promises import beyond_limits, broken_facts
 from tests.reference.test_random_sql_is_read import hold_to_the_interpreter
 from tests.reference.test_read_as_duckdb import hold_against_duckdb
@@ -31,11 +31,11 @@ def _say(text: str) -> None:
     sys.stdout.flush()
 
 
-def questions(count: int, *, seed: int) -> str:
+def queries(count: int, *, seed: int) -> str:
     """Engine and interpreter give the same integers."""
     for piece in range(count // PIECE):
         found = compare(seed + piece, PIECE, stop=1)
-        assert not found, f"{found[0]}\n{written(found[0].question)}"
+        assert not found, f"{found[0]}\n{written(found[0].query)}"
         _say(f"{(piece + 1) * PIECE:,} of {count:,} questions")
     return "the same integers, every time"
 
@@ -116,8 +116,8 @@ def crowds(count: int, *, seed: int) -> str:
     for piece in range(count):
         for catalog in (parse_catalog(INTEGER_PEOPLE), catalog_of()):
             made = crowd(catalog, seed + piece)
-            random_ones = random_questions(made, seed + piece, 200)
-            drawn = fixture_questions(catalog, seed, 1_000) if "remarks" not in catalog.tables else random_ones
+            random_ones = random_queries(made, seed + piece, 200)
+            drawn = fixture_queries(catalog, seed, 1_000) if "remarks" not in catalog.tables else random_ones
             wrong, number = hold_together(made, drawn, seed=seed + piece)
             assert not wrong, f"seed {seed + piece}: {wrong[0]}"
             asked += number

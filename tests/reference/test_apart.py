@@ -7,7 +7,7 @@ from enum import Enum
 import pytest
 
 from discreet.algebra.aggregates import Aggregate, Fold
-from discreet.algebra.digest import canonical, question_tree
+from discreet.algebra.digest import canonical, query_tree
 from discreet.algebra.expressions import Field, Literal
 from discreet.algebra.relations import Compute, How, Join, PerPerson, Stack, Windowed
 from discreet.catalog import Type
@@ -16,7 +16,7 @@ from discreet.errors import DiscreetError
 from tests.reference.comparing import SALT, relations_in, sizes_of, world_of, written
 from tests.reference.interpreter import Interpreter
 from tests.reference.mutants.noticing import changed_by_what_is_read, repeated, table
-from tests.reference.random_questions import Questions
+from tests.reference.random_queries import Queries
 from tests.reference.snapshot import snapshot_of
 from tests.reference.worlds import EXTREMES, random_world
 
@@ -50,9 +50,9 @@ def not_told_apart(seeds, each):
     for seed in seeds:
         world = sparse(world_of(9_000 + seed, seed), seed, share=0.4 + 0.5 * (seed % 2))
         engine = DuckEngine(world.catalog, salt=SALT, frames=world.frames())
-        questions = Questions(9_000 + seed, world.catalog, sizes_of(world))
+        queries = Queries(9_000 + seed, world.catalog, sizes_of(world))
         for _ in range(each):
-            for relation in relations_in(questions.draw().rows):
+            for relation in relations_in(queries.draw().rows):
                 found += [*repeated(engine, relation), *changed_by_what_is_read(engine, relation)]
                 seen.add((type(relation), getattr(relation, "how", None), relation.is_public))
         engine.close()
@@ -142,14 +142,14 @@ def _changed_tuple(parts, rng):
     return None if part is None else (*parts[:at], part, *parts[at + 1 :])
 
 
-def variants(question, rng):
+def variants(query, rng):
     """Questions that differ in one thing."""
     for _ in range(VARIANTS):
         try:
-            variant = changed(question, rng)
+            variant = changed(query, rng)
         except (DiscreetError, ValueError, TypeError, IndexError):  # what cannot be built cannot be asked
             continue
-        if variant is not None and variant != question:
+        if variant is not None and variant != query:
             yield variant
 
 
@@ -159,13 +159,13 @@ def hold_digests(starts, per_world):
     for number, start in enumerate(starts):
         world, rng = world_of(7_000 + start, number), random.Random(start)
         oracle = Interpreter(snapshot_of(world.catalog, world.rows, salt=SALT), salt=SALT)
-        drawn, known = Questions(7_000 + start, world.catalog, sizes_of(world)), {}
+        drawn, known = Queries(7_000 + start, world.catalog, sizes_of(world)), {}
         for _ in range(per_world):
-            question = drawn.draw()
-            several = list(variants(question, rng))
+            query = drawn.draw()
+            several = list(variants(query, rng))
             varied += len(several)
-            for asked in (question, *several):
-                first = known.setdefault(canonical(question_tree(asked)), asked)
+            for asked in (query, *several):
+                first = known.setdefault(canonical(query_tree(asked)), asked)
                 if first != asked:
                     assert oracle.answer(first) == oracle.answer(asked), f"{written(first)}\n{written(asked)}"
     return varied

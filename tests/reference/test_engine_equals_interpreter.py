@@ -12,7 +12,7 @@ from discreet.algebra.query import Kind
 from discreet.engines import DuckEngine
 from tests.reference.comparing import SALT, Bench, compare, differences, from_exact_rows, sizes_of, written
 from tests.reference.folds import steps_of
-from tests.reference.random_questions import Questions
+from tests.reference.random_queries import Queries
 from tests.reference.snapshot import read_snapshot, snapshot_of, stored_steps
 from tests.reference.worlds import random_world
 
@@ -53,17 +53,17 @@ def test_all_people_together_are_the_sum_of_each_alone():
         world = random_world(500 + seed, people=2, text_people=bool(seed % 2), is_listed=seed % 3 == 2)
         everybody = DuckEngine(world.catalog, salt=SALT, frames=world.frames())
         alone = [DuckEngine(world.catalog, salt=SALT, frames=world.only(person).frames()) for person in world.persons]
-        questions = Questions(500 + seed, world.catalog, sizes_of(world))
+        queries = Queries(500 + seed, world.catalog, sizes_of(world))
         for _ in range(25):
-            question = questions.draw()
-            together = from_exact_rows(everybody.run(question))
-            parts = [from_exact_rows(engine.run(question)) for engine in alone]
-            assert _not_summed(question, together, parts) == [], written(question)
+            query = queries.draw()
+            together = from_exact_rows(everybody.run(query))
+            parts = [from_exact_rows(engine.run(query)) for engine in alone]
+            assert _not_summed(query, together, parts) == [], written(query)
         for engine in (everybody, *alone):
             engine.close()
 
 
-def _not_summed(question, together, parts):
+def _not_summed(query, together, parts):
     """Cells whose measures are not the sums of the people's own."""
     wrong = []
     for number, cells in enumerate(together):
@@ -75,7 +75,7 @@ def _not_summed(question, together, parts):
             each = [part[key] for part in own if key in part]
             for place, total in enumerate(cell):
                 values = [person[place] for person in each]
-                if place < len(question.measures) and question.measures[place].kind is Kind.DISTINCT:
+                if place < len(query.measures) and query.measures[place].kind is Kind.DISTINCT:
                     fits = max(values, default=0) <= total <= sum(values)
                 elif isinstance(total, Counter):
                     fits = total == sum(values, Counter())
@@ -89,14 +89,14 @@ def _not_summed(question, together, parts):
 def test_the_order_of_raw_rows_changes_nothing():
     for seed in range(3):
         world = random_world(700 + seed)
-        questions = Questions(700 + seed, world.catalog, sizes_of(world))
-        drawn = [questions.draw() for _ in range(30)]
+        queries = Queries(700 + seed, world.catalog, sizes_of(world))
+        drawn = [queries.draw() for _ in range(30)]
         engines = [
             DuckEngine(frames.catalog, salt=SALT, frames=frames.frames()) for frames in (world, world.shuffled(seed))
         ]
-        for question in drawn:
-            first, second = (from_exact_rows(engine.run(question)) for engine in engines)
-            assert first == second, written(question)
+        for query in drawn:
+            first, second = (from_exact_rows(engine.run(query)) for engine in engines)
+            assert first == second, written(query)
         for engine in engines:
             engine.close()
 
@@ -105,8 +105,8 @@ def test_a_wrong_number_is_found_and_brought_back_to_the_smallest_part():
     """The bench itself: an engine that miscounts one measure is noticed."""
     world = random_world(3)
     bench = Bench(world, None)
-    question = Questions(3, world.catalog, sizes_of(world)).draw()
-    expected = bench.oracle.answer(question)
+    query = Queries(3, world.catalog, sizes_of(world)).draw()
+    expected = bench.oracle.answer(query)
     off = [
         {
             key: [*(part + Counter([0]) if isinstance(part, Counter) else part + 1 for part in cell[:-1]), cell[-1]]
@@ -114,5 +114,5 @@ def test_a_wrong_number_is_found_and_brought_back_to_the_smallest_part():
         }
         for cells in expected
     ]
-    assert differences(question, expected, expected) == []
-    assert all(not cells for cells in expected) or differences(question, expected, off) != []
+    assert differences(query, expected, expected) == []
+    assert all(not cells for cells in expected) or differences(query, expected, off) != []

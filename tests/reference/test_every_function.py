@@ -8,7 +8,7 @@ from itertools import islice
 import pytest
 
 from discreet.algebra.expressions import Literal, call
-from discreet.algebra.query import Key, Kind, Limits, Measure, Question
+from discreet.algebra.query import Key, Kind, Limits, Measure, Query
 from discreet.algebra.registry import every_function
 from discreet.algebra.table_scan import scan
 from discreet.catalog import Type, parse_catalog
@@ -108,13 +108,13 @@ def test_a_function_gives_the_same_on_the_engine_and_by_its_meaning(record):
     assert drawn, "no arguments were found that it takes"
     for start in range(0, len(drawn), TOGETHER):
         keys = (Key(rows.field(0), None), *(Key(expression, None) for expression in drawn[start : start + TOGETHER]))
-        question = Question(
+        query = Query(
             rows=rows,
             keys=keys,
             measures=(Measure(kind=Kind.ROWS),),
             limits=Limits(rows=1),
             sets=(tuple(range(len(keys))),),
         )
-        assert bench().wrong(question)[:3] == [], bench().least(question)
+        assert bench().wrong(query)[:3] == [], bench().least(query)
     broken = [wrong for expression in drawn for wrong in broken_expressions(bench().oracle, rows, expression)]
     assert broken[:3] == []

@@ -3,7 +3,7 @@
 import pytest
 
 from discreet.algebra.expressions import Literal, call
-from discreet.algebra.query import Key, Kind, Limits, Measure, Question
+from discreet.algebra.query import Key, Kind, Limits, Measure, Query
 from discreet.algebra.relations import Keep
 from discreet.algebra.table_scan import scan
 from discreet.catalog import Type
@@ -27,21 +27,21 @@ def benches():
         bench.engine.close()
 
 
-def wrong(benches, question_of):
-    return [found for bench in benches for found in bench.wrong(question_of(bench.world.catalog))]
+def wrong(benches, query_of):
+    return [found for bench in benches for found in bench.wrong(query_of(bench.world.catalog))]
 
 
 def test_a_column_twice_in_greatest_with_limited_groups(benches):
     """DuckDB 2.0.0: "Duplicate named argument" while a CTE that is not materialized is copied."""
 
-    def question(catalog):
+    def query(catalog):
         rows = scan(catalog.tables["events"], catalog)
         key = Key(call("greatest", text("a"), rows.field(1), rows.field(1)), None)
-        return Question(
+        return Query(
             rows=rows, keys=(key,), measures=ROWS, limits=Limits(rows=2, groups=2, rows_per_group=1), sets=((0,),)
         )
 
-    assert wrong(benches, question) == []
+    assert wrong(benches, query) == []
 
 
 CONDITIONS = {
@@ -63,19 +63,19 @@ LABELS = {
 def test_a_case_of_one_constant_in_a_condition(benches, label, condition):
     """DuckDB 2.0.0: such a filter becomes `column IS NOT NULL`."""
 
-    def question(catalog):
+    def query(catalog):
         rows = scan(catalog.tables["notes"], catalog)
         kept = Keep(rows, CONDITIONS[condition](LABELS[label](rows.field(1))))
-        return Question(rows=kept, keys=(Key(rows.field(1), None),), measures=ROWS, limits=Limits(rows=3), sets=((0,),))
+        return Query(rows=kept, keys=(Key(rows.field(1), None),), measures=ROWS, limits=Limits(rows=3), sets=((0,),))
 
-    assert wrong(benches, question) == []
+    assert wrong(benches, query) == []
 
 
 @pytest.mark.parametrize("label", LABELS)
 def test_a_case_of_one_constant_as_a_declared_key_before_a_cut(benches, label):
-    def question(catalog):
+    def query(catalog):
         rows = scan(catalog.tables["notes"], catalog)
         keys = (Key(rows.field(0), None), Key(LABELS[label](rows.field(1)), ("n1",)))
-        return Question(rows=rows, keys=keys, measures=ROWS, limits=Limits(rows=1), sets=((0, 1),))
+        return Query(rows=rows, keys=keys, measures=ROWS, limits=Limits(rows=1), sets=((0, 1),))
 
-    assert wrong(benches, question) == []
+    assert wrong(benches, query) == []

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from discreet.algebra.aggregates import Aggregate, Fold, Frame, Order, Place, Window
-from discreet.algebra.query import Key, Kind, Limits, Measure, Question
+from discreet.algebra.query import Key, Kind, Limits, Measure, Query
 from discreet.algebra.relations import How, Join, PerPerson, Scan, Windowed
 from discreet.algebra.table_scan import scan
 from discreet.errors import DiscreetError
 from tests.reference.comparing import written
 from tests.reference.crowds import PEOPLE, answered, crowd, not_summed, opened
-from tests.reference.random_questions import Questions
+from tests.reference.random_queries import Queries
 from tests.reference.worlds import INTEGER_PEOPLE, parse_catalog
 from tests.sql.checking import planned
 from tests.sql.fixtures import accepted
@@ -23,7 +23,7 @@ RANDOM, FIXTURES = 50, 50
 """Questions of each kind; `make soak` asks all fixtures of ten crowds."""
 
 
-def hold_together(made, questions_of, *, seed):
+def hold_together(made, queries_of, *, seed):
     """What differs, of the questions that `questions_of` an engine gives; and how many these are."""
     first = np.random.default_rng(seed).random(PEOPLE) < 0.5
     with ExitStack() as stack:
@@ -31,46 +31,46 @@ def hold_together(made, questions_of, *, seed):
         crowded = stack.enter_context(opened(made.shuffled(seed), threads=8))
         halves = [stack.enter_context(opened(made.only(half), threads=2)) for half in (first, ~first)]
         wrong, count = [], 0
-        for question in questions_of(alone):
+        for query in queries_of(alone):
             count += 1
-            together, again = answered(alone, question), answered(crowded, question)
+            together, again = answered(alone, query), answered(crowded, query)
             if together != again:
-                wrong.append(f"threads or order: {written(question)}")
-            parts = [answered(half, question) for half in halves]
-            wrong += [f"{fault}: {written(question)}" for fault in not_summed(question, together, parts)[:1]]
+                wrong.append(f"threads or order: {written(query)}")
+            parts = [answered(half, query) for half in halves]
+            wrong += [f"{fault}: {written(query)}" for fault in not_summed(query, together, parts)[:1]]
     return wrong, count
 
 
-def random_questions(made, seed, count):
-    drawn = Questions(seed, made.catalog, {name: len(frame) for name, frame in made.frames.items()})
+def random_queries(made, seed, count):
+    drawn = Queries(seed, made.catalog, {name: len(frame) for name, frame in made.frames.items()})
     return lambda _: (drawn.draw() for _ in range(count))
 
 
-def fixture_questions(catalog, seed, count):
+def fixture_queries(catalog, seed, count):
     """Questions of fixtures, in another order for each seed; public tables of another size may refuse some."""
     texts = sorted({sql for _, sql, _ in accepted()})
     random.Random(seed).shuffle(texts)
 
-    def questions(engine):
+    def queries(engine):
         for sql in texts[:count]:
             try:
-                yield from planned(sql, catalog, engine).questions
+                yield from planned(sql, catalog, engine).queries
             except DiscreetError:
                 continue
 
-    return questions
+    return queries
 
 
 @pytest.mark.slow
 def test_halves_of_a_crowd_add_up_whatever_the_order_and_threads():
     made = crowd(parse_catalog(INTEGER_PEOPLE), 1)
-    assert hold_together(made, random_questions(made, 1, RANDOM), seed=1) == ([], RANDOM)
+    assert hold_together(made, random_queries(made, 1, RANDOM), seed=1) == ([], RANDOM)
 
 
 @pytest.mark.slow
 def test_halves_of_a_crowd_add_up_in_the_questions_of_fixtures():
     made = crowd(catalog_of(), 2)
-    wrong, count = hold_together(made, fixture_questions(made.catalog, 2, FIXTURES), seed=2)
+    wrong, count = hold_together(made, fixture_queries(made.catalog, 2, FIXTURES), seed=2)
     assert wrong == []
     assert count > 30
 
@@ -116,11 +116,11 @@ def grouped_pairs(catalog):
 def test_what_does_not_fit_the_memory_is_the_same(parts, memory, tmp_path):
     made = crowd(parse_catalog(INTEGER_PEOPLE), 1)
     rows, keys, limits = parts(made.catalog)
-    question = Question(
+    query = Query(
         rows=rows, keys=tuple(Key(key, None) for key in keys), measures=(Measure(kind=Kind.ROWS),), limits=limits,
         sets=(tuple(range(len(keys))),),
     )  # fmt: skip
     spilled = tmp_path / "spilled"
     with opened(made, threads=1) as roomy, opened(made, threads=2, spills_to=str(spilled), memory=memory) as narrow:
-        assert answered(narrow, question) == answered(roomy, question)
+        assert answered(narrow, query) == answered(roomy, query)
         assert spilled.exists()  # it is made where memory runs out, and nowhere else

@@ -7,7 +7,7 @@ import pytest
 
 from discreet.algebra.query import Kind, Limits
 from discreet.errors import DiscreetError
-from discreet.sql.reader.queries import read_question
+from discreet.sql.reader.queries import read_query
 from tests.reference.comparing import Bench
 from tests.reference.promises import broken_limits, broken_relations
 from tests.reference.random_sql import Texts
@@ -43,7 +43,7 @@ def readings(texts, engine, count):
     for _ in range(count):
         text = texts.statement()
         try:
-            yield text, read_question(text, CATALOG, engine)
+            yield text, read_query(text, CATALOG, engine)
         except DiscreetError:
             continue
 
@@ -53,9 +53,9 @@ def hold_to_the_interpreter(world, seed, count):
     bench, read = bench_of(world), 0
     for text, reading in readings(Texts(seed), bench.engine, count):
         read += 1
-        for question in reading.questions:
-            assert bench.wrong(question) == [], text
-            assert [*broken_relations(bench.oracle, question.rows), *broken_limits(bench.oracle, question)] == [], text
+        for query in reading.queries:
+            assert bench.wrong(query) == [], text
+            assert [*broken_relations(bench.oracle, query.rows), *broken_limits(bench.oracle, query)] == [], text
     bench.engine.close()
     return read
 
@@ -73,30 +73,30 @@ def test_a_count_is_what_plain_duckdb_counts():
         plain.register(name, frame)
     for text, reading in readings(Counts(23, traps=0.0), bench.engine, 300):
         noted = any("Public rows" in note for note in reading.notes)
-        if noted or any(word in text for word in OTHERWISE) or len(reading.questions) != 1:
+        if noted or any(word in text for word in OTHERWISE) or len(reading.queries) != 1:
             continue
-        (question,) = reading.questions
-        place = [measure.kind for measure in question.measures].index(Kind.ROWS)
-        (cells,) = bench.oracle.answer(replace(question, limits=Limits(rows=10**6)))
+        (query,) = reading.queries
+        place = [measure.kind for measure in query.measures].index(Kind.ROWS)
+        (cells,) = bench.oracle.answer(replace(query, limits=Limits(rows=10**6)))
         try:
             counted = {tuple(row[:-1]): row[-1] for row in plain.execute(text).fetchall()}
         except duckdb.Error:
             continue
         ours = {key: cell[place] for key, cell in cells.items()}
-        assert _declared(question, ours) == _declared(question, counted), text
+        assert _declared(query, ours) == _declared(query, counted), text
         compared += 1
     bench.engine.close()
     assert compared > 90
 
 
-def _declared(question, counts):
+def _declared(query, counts):
     """The groups that an answer may show."""
-    shown = [(key, count) for key, count in counts.items() if count or not question.keys]
+    shown = [(key, count) for key, count in counts.items() if count or not query.keys]
     return {
         key: count
         for key, count in shown
         if all(
             part is not None if own.values is None else part in own.values
-            for own, part in zip(question.keys, key, strict=True)
+            for own, part in zip(query.keys, key, strict=True)
         )
     }

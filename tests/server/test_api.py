@@ -109,17 +109,17 @@ def test_only_the_owner_makes_keys_and_caps(server):
     made = httpx.post(f"{server.url}/v1/keys", json={"name": "bob", "cap": {"epsilon": 0.05}}, headers=owner)
     assert made.status_code == 201
     bob = made.json()["key"]
-    question = {"sql": "SELECT COUNT(*) FROM patients WHERE age > 60", "epsilon": 0.1}
-    assert server.ask(question, key=bob).json()["error"]["code"] == "budget-exceeded"
+    query = {"sql": "SELECT COUNT(*) FROM patients WHERE age > 60", "epsilon": 0.1}
+    assert server.ask(query, key=bob).json()["error"]["code"] == "budget-exceeded"
     assert (
         httpx.put(f"{server.url}/v1/analysts/bob", json={"epsilon": 1, "delta": 1e-6}, headers=owner).status_code == 204
     )
-    assert server.ask(question, key=bob).status_code == 200
+    assert server.ask(query, key=bob).status_code == 200
     assert httpx.put(f"{server.url}/v1/analysts/bob/frozen?frozen=true", headers=owner).status_code == 204
-    assert server.ask(question, key=bob).status_code == 403
+    assert server.ask(query, key=bob).status_code == 403
     number = bob.split("_")[1]
     assert httpx.delete(f"{server.url}/v1/keys/{number}", headers=owner).status_code == 204
-    assert server.ask(question, key=bob).status_code == 401
+    assert server.ask(query, key=bob).status_code == 401
     assert all(bob.split("_")[2] not in str(key) for key in server.get("/v1/keys", key=server.owner).json()["keys"])
 
 
@@ -190,7 +190,7 @@ def test_an_analyst_sees_their_own_questions_and_account_and_the_owner_all_of_th
     assert server.ask(hers, key=carol).status_code == 200
 
     def seen(key):
-        return {question["sql"] for question in server.get("/v1/history", key=key).json()["questions"]}
+        return {query["sql"] for query in server.get("/v1/history", key=key).json()["queries"]}
 
     def accounts(key):
         return {account["account"] for account in server.get("/v1/budget", key=key).json()["accounts"]}

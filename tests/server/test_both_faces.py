@@ -48,7 +48,7 @@ def face(request, served):
 
 
 @pytest.fixture
-def question():
+def query():
     """One that was never asked."""
     return f"SELECT ward, COUNT(*) AS n, AVG(cost) AS m FROM visits WHERE cost <> {next(NUMBERS)} GROUP BY ward"
 
@@ -57,8 +57,8 @@ def spent(face):
     return {account.account: account.spent.epsilon for account in face.budget()}
 
 
-def test_an_answer_has_values_intervals_and_a_price(face, question):
-    answer = face.ask(question, epsilon=0.5)
+def test_an_answer_has_values_intervals_and_a_price(face, query):
+    answer = face.ask(query, epsilon=0.5)
     assert isinstance(answer, Shown)
     assert answer.columns == ["ward", "n", "m"]
     assert [row["ward"] for row in answer.rows] == ["ER", "ICU", "Surgery"]
@@ -73,8 +73,8 @@ def test_an_answer_has_values_intervals_and_a_price(face, question):
     assert answer.half_widths(0.5)[0]["n"] < answer.half_widths(0.99)[0]["n"]
 
 
-def test_an_answer_shows_itself_and_becomes_a_table(face, question):
-    answer = face.ask(question, epsilon=0.5)
+def test_an_answer_shows_itself_and_becomes_a_table(face, query):
+    answer = face.ask(query, epsilon=0.5)
     columns = ["ward", "n", "n_low", "n_high", "m", "m_low", "m_high"]
     assert answer.to_arrow().column_names == list(answer.to_pandas().columns) == answer.to_polars().columns == columns
     assert "paid ε 0.5" in repr(answer)
@@ -83,38 +83,38 @@ def test_an_answer_shows_itself_and_becomes_a_table(face, question):
     assert answer.plot().svg.startswith("<svg")
 
 
-def test_the_same_question_is_free_and_has_the_same_answer(face, question):
-    first, before = face.ask(question, epsilon=0.3), spent(face)
-    again = face.ask(question.lower(), epsilon=0.3)
+def test_the_same_question_is_free_and_has_the_same_answer(face, query):
+    first, before = face.ask(query, epsilon=0.3), spent(face)
+    again = face.ask(query.lower(), epsilon=0.3)
     assert again.replayed
     assert (again.rows, again.receipt) == (first.rows, first.receipt)
     assert spent(face) == before
 
 
-def test_a_price_is_told_before_it_is_paid_and_then_paid(face, question):
+def test_a_price_is_told_before_it_is_paid_and_then_paid(face, query):
     before = spent(face)
-    told = face.explain(question, epsilon=0.25)
+    told = face.explain(query, epsilon=0.25)
     assert spent(face) == before
     assert (told.loss.epsilon, told.asked_before, told.columns) == (0.25, False, ("ward", "n", "m"))
-    answer = face.ask(question, epsilon=0.25)
+    answer = face.ask(query, epsilon=0.25)
     assert told.half_widths["n"] == answer.half_widths(0.95)[0]["n"]
     assert all(0 < total - before[name] <= 0.25 + 1e-9 for name, total in spent(face).items())
-    assert face.explain(question, epsilon=0.25).asked_before
+    assert face.explain(query, epsilon=0.25).asked_before
 
 
-def test_accuracy_can_be_asked_for_instead(face, question):
-    counted = question.replace(", AVG(cost) AS m", "")
+def test_accuracy_can_be_asked_for_instead(face, query):
+    counted = query.replace(", AVG(cost) AS m", "")
     told = face.explain(counted, within=500, confidence=0.9)
     answer = face.ask(counted, within=500, confidence=0.9)
     assert answer.loss == told.loss
     assert answer.half_widths(0.9)[0]["n"] <= 500
 
 
-def test_what_was_asked_is_in_the_history_newest_first(face, question):
-    face.ask(question, epsilon=0.1)
+def test_what_was_asked_is_in_the_history_newest_first(face, query):
+    face.ask(query, epsilon=0.1)
     newest, *_ = face.history(limit=1)
     assert (newest.sql, newest.epsilon, newest.replayed, newest.analyst) == (
-        question,
+        query,
         pytest.approx(0.1),
         False,
         "alice",
@@ -123,8 +123,8 @@ def test_what_was_asked_is_in_the_history_newest_first(face, question):
     assert all(past.number < newest.number for past in face.history(before=newest.number))
 
 
-def test_the_catalog_and_the_card_are_for_everybody(face, question):
-    answer = face.ask(question, epsilon=0.1)
+def test_the_catalog_and_the_card_are_for_everybody(face, query):
+    answer = face.ask(query, epsilon=0.1)
     assert {table["name"] for table in face.catalog().tables} == {"patients", "visits", "wards"}
     card = face.card()
     assert card.releases[0].receipt == answer.receipt
@@ -132,7 +132,7 @@ def test_the_catalog_and_the_card_are_for_everybody(face, question):
     assert card.spent.epsilon == pytest.approx(spent(face)["dataset"])
 
 
-def test_a_question_can_be_built_and_have_parameters(face, question):
+def test_a_question_can_be_built_and_have_parameters(face, query):
     built = face.table("visits").where("ward = :w AND date > :d").count("n")
     details = {"epsilon": 0.1, "parameters": {"w": "ER", "d": date(2021, 5, 6)}}
     assert face.ask(built, **details).rows == face.ask(str(built), **details).rows
@@ -140,12 +140,12 @@ def test_a_question_can_be_built_and_have_parameters(face, question):
     assert list(placed.rows[0]) == ["n"]
 
 
-def test_a_request_is_paid_for_once_and_its_name_is_good_for_one_question(face, question):
-    first, before = face.ask(question, epsilon=0.1, request_id=question), spent(face)
-    assert face.ask(question, epsilon=0.1, request_id=question).rows == first.rows
+def test_a_request_is_paid_for_once_and_its_name_is_good_for_one_question(face, query):
+    first, before = face.ask(query, epsilon=0.1, request_id=query), spent(face)
+    assert face.ask(query, epsilon=0.1, request_id=query).rows == first.rows
     assert spent(face) == before
     with pytest.raises(DiscreetError) as caught:
-        face.ask(question.replace("COUNT(*)", "SUM(cost)"), epsilon=0.1, request_id=question)
+        face.ask(query.replace("COUNT(*)", "SUM(cost)"), epsilon=0.1, request_id=query)
     assert caught.value.code == "request-conflict"
 
 
@@ -155,30 +155,30 @@ FAR = 10**9
 """So far from any count that noise never reaches it."""
 
 
-def counted(question):
-    return question.replace("ward, ", "").replace(", AVG(cost) AS m", "").replace(" GROUP BY ward", "")
+def counted(query):
+    return query.replace("ward, ", "").replace(", AVG(cost) AS m", "").replace(" GROUP BY ward", "")
 
 
-def test_a_watch_is_paid_once_and_says_one_bit_for_a_data_version(face, question):
+def test_a_watch_is_paid_once_and_says_one_bit_for_a_data_version(face, query):
     before = spent(face)
-    watch = face.watch(counted(question), threshold=FAR, epsilon=0.25)
+    watch = face.watch(counted(query), threshold=FAR, epsilon=0.25)
     paid = spent(face)
     assert all(0 < paid[name] - before[name] <= 0.25 + 1e-9 for name in before)
     assert (watch.answers, watch.ended) == ({}, None)
     assert watch.evaluate() is watch.evaluate() is False
-    again = face.watch(counted(question), threshold=FAR, epsilon=0.25)
+    again = face.watch(counted(query), threshold=FAR, epsilon=0.25)
     assert again.receipt == watch.receipt
     assert again.answers == watch.answers == {face.catalog().version: False}
-    assert face.watch(counted(question), threshold=FAR + 1, epsilon=0.25).receipt != watch.receipt
+    assert face.watch(counted(query), threshold=FAR + 1, epsilon=0.25).receipt != watch.receipt
     newest, joined, first, *_ = face.history()
     assert [release.replayed for release in (newest, joined, first)] == [False, True, False]
-    assert first.sql == f"watch for {FAR}: {counted(question)}"
+    assert first.sql == f"watch for {FAR}: {counted(query)}"
     assert first.mechanisms == ("AboveThreshold",)
 
 
-def test_a_watch_ends_with_the_first_above_and_the_next_run_is_paid_anew(face, question):
+def test_a_watch_ends_with_the_first_above_and_the_next_run_is_paid_anew(face, query):
     sql, details = (
-        f"{counted(question)} AND ward = :w",
+        f"{counted(query)} AND ward = :w",
         {"threshold": -FAR - 0.5, "epsilon": 0.1, "parameters": {"w": "ER"}},
     )
     watch = face.watch(sql, **details)
@@ -236,7 +236,7 @@ def test_a_refusal_has_its_code_and_a_next_step_and_costs_nothing(face, method, 
 
 
 @pytest.mark.parametrize("level", [0, 1, 1.5, "much"])
-def test_a_level_that_is_none_is_refused(face, question, level):
+def test_a_level_that_is_none_is_refused(face, query, level):
     with pytest.raises(DiscreetError) as caught:
-        face.ask(question, epsilon=0.01).intervals(level)
+        face.ask(query, epsilon=0.01).intervals(level)
     assert caught.value.code == "bad-probability"

@@ -77,7 +77,7 @@ def test_a_question_is_paid_for_where_it_is_asked(several):
     assert first.status_code == 200
     assert spent(several.clinic) != before["clinic"]
     assert spent(several.shop) == before[NAMES[1]]
-    assert several.shop.get("/v1/history").json()["questions"] == []
+    assert several.shop.get("/v1/history").json()["queries"] == []
     second = several.shop.ask(body, **name)
     assert second.headers.get("discreet-replayed") != "true"
     assert second.json()["receipt"] != first.json()["receipt"]

@@ -150,13 +150,13 @@ def test_the_price_of_one_statement_is_an_execution_option(server, engine):
     import sqlalchemy as sa
 
     free = sa.create_engine(f"discreet://:{server.alice}@127.0.0.1:{server.port}/")
-    question = sa.text("SELECT COUNT(*) AS n FROM visits WHERE cost > 17")
+    query = sa.text("SELECT COUNT(*) AS n FROM visits WHERE cost > 17")
     with free.connect() as held:
         with pytest.raises(sa.exc.ProgrammingError, match="epsilon"):
-            held.execute(question)
+            held.execute(query)
         held.rollback()
-        wide = held.execute(question, execution_options={"epsilon": 0.01}).one()
-        near = held.execute(question, execution_options={"epsilon": 0.1}).one()
+        wide = held.execute(query, execution_options={"epsilon": 0.01}).one()
+        near = held.execute(query, execution_options={"epsilon": 0.1}).one()
     assert wide.n_high - wide.n_low == pytest.approx(10 * (near.n_high - near.n_low), rel=0.02)
     free.dispose()
 

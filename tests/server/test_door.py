@@ -367,8 +367,8 @@ def test_large_answers_and_slow_readers_of_them_keep_nobody_waiting(served, anal
 
 def test_nonsense_is_one_sentence_and_no_traceback(served, analyst):
     for parameter in ("1" + "0" * 400, "1e999", "-1" + "0" * 30, "NaN", "[" * 50_000):
-        question = {"sql": "SELECT COUNT(*) FROM patients WHERE age > ?", "epsilon": 0.1, "parameters": ["HERE"]}
-        body = json.dumps(question).replace('"HERE"', parameter)
+        query = {"sql": "SELECT COUNT(*) FROM patients WHERE age > ?", "epsilon": 0.1, "parameters": ["HERE"]}
+        body = json.dumps(query).replace('"HERE"', parameter)
         headers = {"Authorization": f"Bearer {served.alice}", "Content-Type": "application/json"}
         response = httpx.post(f"{served.url}/v1/ask", content=body, headers=headers)
         assert response.status_code == 422

@@ -68,7 +68,7 @@ FILES = {
 
 @pytest.mark.parametrize("name", FILES)
 def test_two_commands_lead_from_a_file_to_an_answer_on_the_page(browser, tmp_path, name):
-    write, init, second_question, look = FILES[name]
+    write, init, second_query, look = FILES[name]
     write(tmp_path)
     newcomer = Newcomer(browser, tmp_path)
     newcomer.types("init", *init, "--epsilon", "5", "--yes")
@@ -77,7 +77,7 @@ def test_two_commands_lead_from_a_file_to_an_answer_on_the_page(browser, tmp_pat
         page = newcomer.opens(link, **look)
         ask_what_is_there(page)
         expect(page.locator("#told")).to_be_empty()
-        page.fill("#sql", second_question)
+        page.fill("#sql", second_query)
         expect(page.locator("#answer-old")).to_be_visible()
         ask_what_is_there(page)
         for tab in ("ask", "budget", "publish", "transparency", "collect", "books", "owner"):

@@ -27,7 +27,7 @@ from tests.opening import begin_books, open_curator
 from tests.server.conftest import InProcess, Server, client_of
 
 PROXY, HEADER = "127.0.0.9", "X-User"
-QUESTION = {"sql": "SELECT COUNT(*) AS n FROM visits", "epsilon": 0.1}
+QUERY = {"sql": "SELECT COUNT(*) AS n FROM visits", "epsilon": 0.1}
 WATCH = {"sql": "SELECT COUNT(*) FROM visits", "threshold": 10**9, "epsilon": 0.1}
 TASK = Task.frequency("colours", domain=["red", "blue"], epsilon=2.0)
 ELSEWHERE = "203.0.113.5"
@@ -180,13 +180,13 @@ def touched(monkeypatch):
 def requests_of(number, message):
     """Every route, with something that it can do."""
     bodies = {
-        "POST /v1/ask": QUESTION,
-        "POST /v1/explain": QUESTION,
-        "POST /v1/recall": QUESTION,
+        "POST /v1/ask": QUERY,
+        "POST /v1/explain": QUERY,
+        "POST /v1/recall": QUERY,
         "POST /v1/watch": WATCH,
         "POST /v1/watch/look": WATCH,
         "POST /v1/watch/recall": WATCH,
-        "POST /v1/saved": {"name": "n", "question": QUESTION},
+        "POST /v1/saved": {"name": "n", "query": QUERY},
         "POST /v1/keys": {"name": "eve"},
         "PUT /v1/users/{name}": {"role": "analyst"},
         "PUT /v1/analysts/{name}": {"epsilon": 1},
@@ -206,7 +206,7 @@ def test_no_route_and_nothing_before_it_reaches_a_database_from_the_event_loop(d
     with client_of(door.app) as client:
         client.headers.update(door.key)
         assert client.post("/v1/tasks", json={"spec": dict(TASK.spec)}).status_code == 201
-        saved = client.post("/v1/saved", json={"name": "shared", "question": QUESTION, "shared": True}).json()
+        saved = client.post("/v1/saved", json={"name": "shared", "query": QUERY, "shared": True}).json()
         for route, method, path, given in requests_of(saved["number"], Client(TASK).report("red")):
             for headers in ({}, {"Authorization": "Bearer dk_1_2"}, {"Cookie": "discreet_session=x"}):
                 assert client.request(method, path, **given, headers=headers).status_code < 500, route

@@ -95,7 +95,7 @@ def both(server):
         yield near, far
 
 
-QUESTIONS = {
+QUERIES = {
     "groups": (WARDS, {"epsilon": 0.05}),
     "a date and an integer": (
         "SELECT DATE_TRUNC('year', date) AS y, MEDIAN(date) AS d, COUNT(DISTINCT patient_id) AS n FROM visits GROUP BY 1",
@@ -114,10 +114,10 @@ QUESTIONS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", QUESTIONS)
+@pytest.mark.parametrize("name", QUERIES)
 def test_the_same_question_has_the_same_explanation_and_the_same_answer_near_and_far(name, both):
     near, far = both
-    sql, details = QUESTIONS[name]
+    sql, details = QUERIES[name]
     assert far.explain(sql, **details) == near.as_analyst("alice").explain(sql, **details)
     first, remote = far.ask(sql, **details), far.ask(sql, **details)
     at_hand = near.as_analyst("alice").ask(sql, **details)

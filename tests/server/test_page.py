@@ -138,7 +138,7 @@ def test_an_answer_is_drawn_whole_and_asked_again_it_is_free_and_says_so_before(
 def test_a_link_and_a_saved_question_show_a_stored_answer_without_asking_and_files_are_plain(page, served):
     sign_in(page, served.alice)
     ask(page, WARDS, slider="-1")
-    asked = len(served.get("/v1/history").json()["questions"])
+    asked = len(served.get("/v1/history").json()["queries"])
     link = page.url
     assert "GROUP BY ward" in unquote_plus(link)
     page.click("#tab-download")
@@ -167,7 +167,7 @@ def test_a_link_and_a_saved_question_show_a_stored_answer_without_asking_and_fil
     page.click("#sign-in-form button")
     expect(page.locator("#saved-title")).to_contain_text("by ward, shared by alice")
     expect(page.locator("#answer-cost")).to_contain_text("alice’s answer")
-    assert len(served.get("/v1/history").json()["questions"]) == asked
+    assert len(served.get("/v1/history").json()["queries"]) == asked
 
 
 def test_what_is_beyond_the_budget_says_so_before_it_is_asked_and_the_budget_page_shows_why(page, served):

@@ -19,9 +19,9 @@ from discreet.server.auth.keys import KeyBook
 from discreet.server.auth.rate_limit import Guard
 from discreet.server.auth.roles import Holder
 from discreet.server.http.http_app import create_app
-from discreet.server.jobs import running_queries as questions_module
+from discreet.server.jobs import running_queries as queries_module
 from discreet.server.jobs.current_curator import Current
-from discreet.server.jobs.running_queries import Questions, outcome_of
+from discreet.server.jobs.running_queries import Queries, outcome_of
 from discreet.server.jobs.time_budget import Hours
 from tests.inside import read_forever
 from tests.opening import CAP, open_curator
@@ -107,14 +107,14 @@ def test_what_is_taken_back_counts_among_the_questions_at_once_until_its_class_e
     """The caller is told at once. The question goes on, as its seconds do, until its answer would have left, and is stored then."""
     holder, asked = Holder("key 1", "alice", "analyst"), AskRequest("SELECT COUNT(*) FROM visits", epsilon=0.1)
     guard, hours = Guard(rate=1000, at_once=1), Hours(unit=0.8, longest=10, a_minute=60)
-    questions, paid = Questions(Current(curator), guard=guard, hours=hours), threading.Event()
+    queries, paid = Queries(Current(curator), guard=guard, hours=hours), threading.Event()
 
     async def free_after():
         call = Call(request_id="x", on_step=lambda step: paid.set() if step == "paid" else None)
         began = time.monotonic()
-        task = asyncio.ensure_future(questions.ask(outcome_of(asked), holder=holder, call=call, then=len))
+        task = asyncio.ensure_future(queries.ask(outcome_of(asked), holder=holder, call=call, then=len))
         await anyio.to_thread.run_sync(paid.wait, 30)
-        questions.take_back(holder, "x")
+        queries.take_back(holder, "x")
         with pytest.raises(Cancelled):
             await task
         told = time.monotonic() - began
@@ -213,7 +213,7 @@ def scenario_of(curator, scenario, **options):
             transport = httpx.ASGITransport(app=app)
             async with httpx.AsyncClient(transport=transport, base_url="http://in-process", headers=headers) as client:
                 await scenario(
-                    client, app.state.service.questions, {"sql": "SELECT COUNT(*) FROM visits", "epsilon": 0.1}
+                    client, app.state.service.queries, {"sql": "SELECT COUNT(*) FROM visits", "epsilon": 0.1}
                 )
 
         anyio.run(whole)
@@ -222,7 +222,7 @@ def scenario_of(curator, scenario, **options):
 def test_who_takes_a_question_back_is_told_at_once_while_it_still_stops(curator, late):
     """Else the time from taking back to the refusal would tell whether it was still being read."""
 
-    async def scenario(client, _questions, body):
+    async def scenario(client, _queries, body):
         codes = []
 
         async def ask(name):
@@ -242,9 +242,9 @@ def test_who_takes_a_question_back_is_told_at_once_while_it_still_stops(curator,
 
 
 def test_more_questions_than_there_are_threads_are_refused(curator, late, monkeypatch):
-    monkeypatch.setattr(questions_module, "_THREADS", 1)
+    monkeypatch.setattr(queries_module, "_THREADS", 1)
 
-    async def scenario(client, _questions, body):
+    async def scenario(client, _queries, body):
         async with anyio.create_task_group() as group:
             group.start_soon(lambda: client.post("/v1/ask", json=body))
             assert await anyio.to_thread.run_sync(lambda: late.begun.acquire(timeout=30))
@@ -256,9 +256,9 @@ def test_more_questions_than_there_are_threads_are_refused(curator, late, monkey
 
 
 def test_explaining_and_asking_are_on_one_clock(curator):
-    async def scenario(client, questions, body):
+    async def scenario(client, queries, body):
         assert (await client.post("/v1/explain", json=body)).status_code == 200
-        questions._hours.settle("alice", 100)
+        queries._hours.settle("alice", 100)
         for route in ("explain", "ask"):
             refused = await client.post(f"/v1/{route}", json=body)
             assert refused.json()["error"]["code"] == "too-many"
@@ -272,7 +272,7 @@ def test_a_server_that_stops_takes_back_what_is_under_way(curator, monkeypatch):
     reading = ReadsUntilTakenBack()
     monkeypatch.setattr(ask_operation, "run", reading)
 
-    async def scenario(client, _questions, body):
+    async def scenario(client, _queries, body):
         async with anyio.create_task_group() as group:
             group.start_soon(lambda: client.post("/v1/ask", json=body))
             assert await anyio.to_thread.run_sync(reading.begun.wait, 30)
@@ -290,13 +290,13 @@ def test_a_server_that_stops_stops_what_was_taken_back_too(curator, monkeypatch)
         while not curator._pipeline._places._held:
             time.sleep(0.01)
 
-    async def scenario(client, questions, body):
+    async def scenario(client, queries, body):
         headers = {"Idempotency-Key": "hers"}
         async with anyio.create_task_group() as group:
             group.start_soon(lambda: client.post("/v1/ask", json=body, headers=headers))
             await anyio.to_thread.run_sync(until_it_is_read)
             await client.delete("/v1/ask/hers")
-        assert questions._abandoned
+        assert queries._abandoned
 
     scenario_of(curator, scenario)  # ends with the event loop
     assert time.monotonic() - began < 30

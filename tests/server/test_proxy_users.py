@@ -13,7 +13,7 @@ from tests.server.conftest import Server, client_of
 
 PROXY, ELSEWHERE, HEADER = "10.0.0.5", "10.0.0.6", "X-Forwarded-User"
 PAGE = {"X-Discreet-Page": "1"}
-QUESTION = {"sql": "SELECT COUNT(*) AS n FROM visits", "epsilon": 0.1}
+QUERY = {"sql": "SELECT COUNT(*) AS n FROM visits", "epsilon": 0.1}
 
 
 @pytest.fixture(scope="module")
@@ -38,10 +38,10 @@ def test_the_proxys_user_comes_in_with_the_role_that_the_ledger_gives(served):
         alice = {HEADER: "alice", "X-Forwarded-For": "192.0.2.7", **PAGE}
         known = client.get("/session", headers=alice).json()
         assert (known["name"], known["role"], known["signs_out"]) == ("alice", "analyst", False)
-        assert client.post("/v1/ask", json=QUESTION, headers=alice).status_code == 200
+        assert client.post("/v1/ask", json=QUERY, headers=alice).status_code == 200
         assert code_of(client.get("/v1/keys", headers=alice)) == "forbidden"
         book.set_user("alice", "steward")
-        assert code_of(client.post("/v1/ask", json=QUESTION, headers=alice)) == "forbidden"
+        assert code_of(client.post("/v1/ask", json=QUERY, headers=alice)) == "forbidden"
         client.put("/v1/analysts/bob", json={"epsilon": 1}, headers=alice)
         assert book._ledger.history(last=1)[0].body["by"] == "user alice"
         book.set_user("alice", "analyst")
@@ -101,7 +101,7 @@ def test_a_header_that_came_twice_or_is_no_text_names_nobody(served):
 def test_a_form_of_another_site_cannot_ask_for_the_proxys_user(served):
     app, _ = served
     with client_of(app, address=PROXY) as client:
-        assert code_of(client.post("/v1/explain", json=QUESTION, headers={HEADER: "alice"})) == "no-access"
+        assert code_of(client.post("/v1/explain", json=QUERY, headers={HEADER: "alice"})) == "no-access"
 
 
 def test_a_key_is_looked_at_before_the_proxys_user(served):

@@ -198,14 +198,14 @@ def test_the_owner_looks_at_real_numbers_that_are_marked_in_every_picture_and_go
 
 def test_a_model_is_shown_by_its_kind(browser, served):
     model = {"kind": "NaiveBayes", "features": [{"category": "ward"}], "target": "is_dear"}
-    question = {
+    query = {
         "source": "SELECT ward, cost > 500 AS is_dear FROM visits",
         "rho": 0.01,
         "model": model,
         "name": "model",
     }
     paid = {"Authorization": f"Bearer {served.alice}"}
-    assert httpx.post(f"{served.url}/v1/learn", json=question, headers=paid, timeout=PATIENCE).status_code == 200
+    assert httpx.post(f"{served.url}/v1/learn", json=query, headers=paid, timeout=PATIENCE).status_code == 200
     with opened(browser, served, served.alice) as page:
         page.click("#publish-list a:text-is('model')")
         expect(page.locator("#release-facts")).to_contain_text("NaiveBayes, 1 noisy look")

@@ -16,8 +16,8 @@ from discreet.sessions.query_json import query_facts, read_query
 from tests.opening import CAP, begin_books, open_curator
 from tests.server.conftest import client_of
 
-OPENED = {"source": "SELECT sex, age FROM patients", "rho": 0.02, "questions": 20}
-WOMEN = {"questions": [{"sex": "F"}, {"sex": "F", "age": {"from": 30}}, {}]}
+OPENED = {"source": "SELECT sex, age FROM patients", "rho": 0.02, "queries": 20}
+WOMEN = {"queries": [{"sex": "F"}, {"sex": "F", "age": {"from": 30}}, {}]}
 
 
 class Door:
@@ -61,7 +61,7 @@ def door(tmp_path_factory):
 def test_a_dry_run_says_what_it_would_cost_and_promise_and_spends_nothing(door):
     before = door.spent()
     plan = door.send("alice", "/v1/sessions", {**OPENED, "dry": True}).json()
-    assert (plan["questions"], plan["alarms"], plan["rho"], plan["asked_before"]) == (20, 4, 0.02, False)
+    assert (plan["queries"], plan["alarms"], plan["rho"], plan["asked_before"]) == (20, 4, 0.02, False)
     assert plan["within"] > 0
     assert set(plan["charged"]) == {"dataset", "alice"}
     assert door.spent() == before
@@ -91,7 +91,7 @@ def test_what_is_refused_is_refused_by_name_and_not_paid_for(door):
     before = door.spent()
     for change, code in (
         ({"mode": "none"}, "bad-input"),
-        ({"questions": 0}, "bad-input"),
+        ({"queries": 0}, "bad-input"),
         ({"release": "none"}, "not-answered"),
         ({"epsilon": 1.0}, "bad-input"),
         ({"rho": 1e4}, "budget-exceeded"),
@@ -101,7 +101,7 @@ def test_what_is_refused_is_refused_by_name_and_not_paid_for(door):
         assert door.code("alice", "/v1/sessions", {**OPENED, **change})[1] == code, change
     assert door.spent() == before
     path = f"/v1/sessions/{door.send('alice', '/v1/sessions', OPENED).json()['id']}/answers"
-    for questions, code in (
+    for queries, code in (
         ([], "bad-input"),
         ([{"sex": "X"}], "bad-input"),
         ([{"none": 1}], "unknown-name"),
@@ -115,7 +115,7 @@ def test_what_is_refused_is_refused_by_name_and_not_paid_for(door):
         ([{}] * (MOST_AT_ONCE + 1), "bad-input"),
         ([{"age": {"from": age}} for age in range(40, 62)], "session-ended"),
     ):
-        assert door.code("alice", path, {"questions": questions})[1] == code, questions[:1]
+        assert door.code("alice", path, {"queries": queries})[1] == code, queries[:1]
 
 
 def test_far_it_is_as_near_and_goes_on_where_the_server_has_let_go_of_it(door):
@@ -155,7 +155,7 @@ def test_of_many_sessions_the_first_are_let_go_of(door):
 
 def test_after_a_change_of_data_a_session_is_not_opened_again_by_itself(door):
     far = door.far("alice")
-    session = far.session("SELECT sex FROM patients", rho=0.01, questions=9)
+    session = far.session("SELECT sex FROM patients", rho=0.01, queries=9)
     session.answer({"sex": "F"})
     pq.write_table(clinic(patients=310, visits=400, seed=1)["patients"], door.folder / "patients.parquet")
     assert door.send("owner", "/v1/refresh", None).json()["version"] == 2
@@ -166,7 +166,7 @@ def test_after_a_change_of_data_a_session_is_not_opened_again_by_itself(door):
     assert door.spent() == bill
 
 
-WOMEN_ONLY = {"questions": [{"sex": "F"}]}
+WOMEN_ONLY = {"queries": [{"sex": "F"}]}
 
 
 def test_questions_come_back_from_json_as_they_were():

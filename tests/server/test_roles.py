@@ -139,17 +139,17 @@ def test_a_steward_begins_a_data_version_which_is_served_at_once(tmp_path):
     assert door.send("steward", "GET", "/v1/serving").json()["data_version"] == 2
     entry = door.curator.ledger.history(last=2)[0]  # the last says what it is read from
     assert (entry.kind, entry.body["by"]) == ("refresh", f"key {door.keys['steward'].split('_')[1]}")
-    question = {"sql": "SELECT COUNT(*) AS n FROM patients", "epsilon": 0.1}
-    assert door.send("owner", "POST", "/v1/ask", json=question).status_code == 200
+    query = {"sql": "SELECT COUNT(*) AS n FROM patients", "epsilon": 0.1}
+    assert door.send("owner", "POST", "/v1/ask", json=query).status_code == 200
     assert door.client.get("/healthz").json() == {"status": "ok", "data_version": 2}
     door.close()
 
 
 def test_an_auditor_sees_all_accounts_and_questions_and_a_steward_only_accounts(door):
     door.send("owner", "PUT", "/v1/analysts/the analyst", json={"epsilon": 1})
-    question = {"sql": "SELECT COUNT(*) AS n FROM visits", "epsilon": 0.1}
-    assert door.send("analyst", "POST", "/v1/ask", json=question).status_code == 200
-    assert question["sql"] in str(door.send("auditor", "GET", "/v1/history").json())
+    query = {"sql": "SELECT COUNT(*) AS n FROM visits", "epsilon": 0.1}
+    assert door.send("analyst", "POST", "/v1/ask", json=query).status_code == 200
+    assert query["sql"] in str(door.send("auditor", "GET", "/v1/history").json())
     for role in ("auditor", "steward"):
         accounts = door.send(role, "GET", "/v1/budget").json()["accounts"]
         assert {"dataset", "alice", "the analyst"} <= {account["account"] for account in accounts}

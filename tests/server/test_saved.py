@@ -13,7 +13,7 @@ from discreet.samples import write_clinic
 from discreet.server.auth.keys import KeyBook
 from discreet.server.auth.roles import Holder
 from discreet.server.http.http_app import create_app
-from discreet.server.jobs.saved_store import PAGE, SavedQuestions
+from discreet.server.jobs.saved_store import PAGE, SavedQueries
 from discreet.store import open_store
 from tests.opening import CAP, begin_books
 from tests.server.conftest import client_of
@@ -49,7 +49,7 @@ def spent(clinic):
 
 def test_a_shared_answer_is_seen_free_by_colleagues_and_leaves_no_trace_in_the_books(clinic):
     answer = clinic("alice", "POST", "/v1/ask", WARDS).json()
-    number = clinic("alice", "POST", "/v1/saved", {"name": "wards", "question": WARDS, "shared": True}).json()["number"]
+    number = clinic("alice", "POST", "/v1/saved", {"name": "wards", "query": WARDS, "shared": True}).json()["number"]
     before, entries = spent(clinic), clinic.curator.ledger.running().head
     seen = clinic("bob", "GET", f"/v1/saved/{number}/answer").json()
     assert (seen["rows"], seen["intervals"]) == (answer["rows"], answer["intervals"])
@@ -63,7 +63,7 @@ def test_a_shared_answer_is_seen_free_by_colleagues_and_leaves_no_trace_in_the_b
 
 def test_what_is_not_shared_looks_like_nothing_even_to_who_is_called_like_the_owner(clinic):
     clinic("olga", "POST", "/v1/ask", WARDS)
-    number = clinic("olga", "POST", "/v1/saved", {"name": "mine", "question": WARDS}).json()["number"]
+    number = clinic("olga", "POST", "/v1/saved", {"name": "mine", "query": WARDS}).json()["number"]
     assert clinic("olga", "GET", f"/v1/saved/{number}/answer").status_code == 200
     for who in ("alice", "named-olga"):
         assert clinic(who, "GET", f"/v1/saved/{number}").json()["error"]["code"] == "unknown-saved"
@@ -73,7 +73,7 @@ def test_what_is_not_shared_looks_like_nothing_even_to_who_is_called_like_the_ow
 
 def test_saving_a_question_that_one_has_not_paid_for_shows_nothing(clinic):
     clinic("alice", "POST", "/v1/ask", WARDS)
-    number = clinic("bob", "POST", "/v1/saved", {"name": "hers", "question": WARDS, "shared": True}).json()["number"]
+    number = clinic("bob", "POST", "/v1/saved", {"name": "hers", "query": WARDS, "shared": True}).json()["number"]
     for path, method, body in [(f"/v1/saved/{number}/answer", "GET", None), ("/v1/recall", "POST", WARDS)]:
         refused = clinic("bob", method, path, body)
         assert (refused.status_code, refused.json()["error"]["code"]) == (404, "not-answered")
@@ -83,31 +83,31 @@ def test_saving_a_question_that_one_has_not_paid_for_shows_nothing(clinic):
 
 def test_a_frozen_author_shows_nothing_more(clinic):
     clinic("alice", "POST", "/v1/ask", WARDS)
-    number = clinic("alice", "POST", "/v1/saved", {"name": "wards", "question": WARDS, "shared": True}).json()["number"]
+    number = clinic("alice", "POST", "/v1/saved", {"name": "wards", "query": WARDS, "shared": True}).json()["number"]
     clinic.curator.ledger.freeze("alice")
     assert clinic("bob", "GET", f"/v1/saved/{number}/answer").json()["error"]["code"] == "account-frozen"
 
 
 def test_a_name_is_one_question(clinic):
-    first = clinic("alice", "POST", "/v1/saved", {"name": "wards", "question": WARDS}).json()
-    again = clinic("alice", "POST", "/v1/saved", {"name": "wards", "question": {**WARDS, "epsilon": 1}}).json()
+    first = clinic("alice", "POST", "/v1/saved", {"name": "wards", "query": WARDS}).json()
+    again = clinic("alice", "POST", "/v1/saved", {"name": "wards", "query": {**WARDS, "epsilon": 1}}).json()
     assert again["number"] == first["number"]
     assert len(clinic("alice", "GET", "/v1/saved").json()["saved"]) == 1
-    assert clinic("alice", "GET", f"/v1/saved/{first['number']}").json()["question"]["epsilon"] == 1
+    assert clinic("alice", "GET", f"/v1/saved/{first['number']}").json()["query"]["epsilon"] == 1
 
 
 def test_an_analyst_has_so_many_and_takes_no_room_from_others():
     saved, alice, bob = (
-        SavedQuestions(open_store(":memory:")),
+        SavedQueries(open_store(":memory:")),
         Holder("key 1", "alice", "analyst"),
         Holder("key 2", "bob", "analyst"),
     )
     for number in range(200):
-        saved.save(alice, name=f"question {number}", question=WARDS, shared=False)
+        saved.save(alice, name=f"question {number}", query=WARDS, shared=False)
     with pytest.raises(BadInput, match="no room"):
-        saved.save(alice, name="one more", question=WARDS, shared=False)
-    saved.save(alice, name="question 7", question=WARDS, shared=True)  # in the place of another
-    saved.save(bob, name="one more", question=WARDS, shared=False)
+        saved.save(alice, name="one more", query=WARDS, shared=False)
+    saved.save(alice, name="question 7", query=WARDS, shared=True)  # in the place of another
+    saved.save(bob, name="one more", query=WARDS, shared=False)
     pages = [saved.seen_by(alice)]
     while len(pages[-1]) == PAGE:
         pages.append(saved.seen_by(alice, after=pages[-1][-1].number))
@@ -121,12 +121,12 @@ def test_a_list_has_names_and_no_texts_and_says_where_it_goes_on(clinic, monkeyp
     monkeypatch.setattr("discreet.server.jobs.saved_store.PAGE", 2)
     monkeypatch.setattr("discreet.server.routes.saved_queries.PAGE", 2)
     for name in ("one", "two", "three"):
-        clinic("alice", "POST", "/v1/saved", {"name": name, "question": WARDS, "shared": True})
+        clinic("alice", "POST", "/v1/saved", {"name": name, "query": WARDS, "shared": True})
     first = clinic("bob", "GET", "/v1/saved").json()
     rest = clinic("bob", "GET", f"/v1/saved?after={first['next']}").json()
     assert sorted(each["name"] for each in first["saved"] + rest["saved"]) == ["one", "three", "two"]
     assert rest["next"] is None
-    assert "question" not in first["saved"][0]
+    assert "query" not in first["saved"][0]
     assert clinic("bob", "GET", "/v1/saved?after=none").status_code == 404
 
 
@@ -136,11 +136,11 @@ HALF_A_PAIR = b'"\xed\xa0\x80"'
 
 @pytest.mark.parametrize("given", [HALF_A_PAIR, b"[[1]]", b"[" * 300 + b"]" * 300, b'{"a": 1}', b'{"date": 1}', b"{}"])
 def test_a_parameter_that_is_none_is_refused_at_every_door_and_kept_nowhere(clinic, given):
-    question = (
+    query = (
         b'{"sql": "SELECT COUNT(*) AS n FROM visits WHERE ward = :w", "epsilon": 0.1, "parameters": {"w": %s}}' % given
     )
-    saved = b'{"name": "x", "shared": true, "question": %s}' % question
-    bodies = {"ask": question, "explain": question, "recall": question, "saved": saved}
+    saved = b'{"name": "x", "shared": true, "query": %s}' % query
+    bodies = {"ask": query, "explain": query, "recall": query, "saved": saved}
     for path, body in bodies.items():
         refused = clinic("alice", "POST", f"/v1/{path}", content=body)
         assert (refused.status_code, refused.json()["error"]["code"]) == (422, "bad-input"), path
@@ -149,17 +149,17 @@ def test_a_parameter_that_is_none_is_refused_at_every_door_and_kept_nowhere(clin
 
 def test_parameters_that_can_be_used_are_kept_as_they_are(clinic):
     given = {"w": "a", "n": None, "b": True, "i": 2**63, "f": 0.5, "d": {"date": "2024-12-31"}}
-    body = {"name": "x", "question": {**WARDS, "parameters": given}}
+    body = {"name": "x", "query": {**WARDS, "parameters": given}}
     number = clinic("alice", "POST", "/v1/saved", body).json()["number"]
-    kept = clinic("alice", "GET", f"/v1/saved/{number}").json()["question"]["parameters"]
+    kept = clinic("alice", "GET", f"/v1/saved/{number}").json()["query"]["parameters"]
     assert (kept, [type(value) for value in kept.values()]) == (given, [type(value) for value in given.values()])
 
 
 def test_a_question_that_was_saved_in_a_form_of_before_spoils_no_list_and_can_be_deleted(clinic):
-    number = clinic("alice", "POST", "/v1/saved", {"name": "old", "question": WARDS, "shared": True}).json()["number"]
-    question = json.dumps({**WARDS, "parameters": ["\ud800", [[[]]]]})
+    number = clinic("alice", "POST", "/v1/saved", {"name": "old", "query": WARDS, "shared": True}).json()["number"]
+    query = json.dumps({**WARDS, "parameters": ["\ud800", [[[]]]]})
     with clinic.curator.ledger._store.transaction() as t:
-        t.run("UPDATE saved_questions SET question = ? WHERE number = ?", question, number)
+        t.run("UPDATE saved_questions SET question = ? WHERE number = ?", query, number)
     assert [each["name"] for each in clinic("bob", "GET", "/v1/saved").json()["saved"]] == ["old"]
     for path in (f"/v1/saved/{number}", f"/v1/saved/{number}/answer"):
         assert clinic("bob", "GET", path).json()["error"]["code"] == "unknown-saved"
@@ -168,7 +168,7 @@ def test_a_question_that_was_saved_in_a_form_of_before_spoils_no_list_and_can_be
 
 def test_the_owner_recalls_what_the_owner_asked_and_nothing_that_others_paid_for(clinic):
     clinic("bob", "POST", "/v1/ask", WARDS)
-    number = clinic("olga", "POST", "/v1/saved", {"name": "w", "question": WARDS, "shared": True}).json()["number"]
+    number = clinic("olga", "POST", "/v1/saved", {"name": "w", "query": WARDS, "shared": True}).json()["number"]
 
     def seen():
         recalled, shown = (
@@ -184,7 +184,7 @@ def test_the_owner_recalls_what_the_owner_asked_and_nothing_that_others_paid_for
 
 def test_who_looks_at_a_shared_question_waits_at_a_desk_of_their_own_and_not_at_its_authors(clinic):
     clinic("alice", "POST", "/v1/ask", WARDS)
-    number = clinic("alice", "POST", "/v1/saved", {"name": "wards", "question": WARDS, "shared": True}).json()["number"]
+    number = clinic("alice", "POST", "/v1/saved", {"name": "wards", "query": WARDS, "shared": True}).json()["number"]
     with ThreadPoolExecutor() as threads:
 
         def look(who):

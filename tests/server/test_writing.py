@@ -21,7 +21,7 @@ from discreet.server.http.serializers import Form
 from discreet.server.http.streaming import Writing
 from discreet.server.http.telemetry import Telemetry
 from discreet.server.http.thread_pools import Shares
-from discreet.server.jobs.running_queries import Questions
+from discreet.server.jobs.running_queries import Queries
 from discreet.server.jobs.time_budget import Hours
 from tests.server.conftest import Server
 from tests.server.test_door import LARGE, heads
@@ -135,12 +135,12 @@ def test_who_waits_when_the_server_stops_hears_json():
 
 def test_a_question_that_found_no_thread_is_not_under_way():
     hours = Hours(unit=0.001, longest=1, a_minute=60)
-    questions = Questions(None, guard=Guard(rate=10, at_once=2), hours=hours)
-    questions._at_work = 2**20
+    queries = Queries(None, guard=Guard(rate=10, at_once=2), hours=hours)
+    queries._at_work = 2**20
     alice = SimpleNamespace(name="alice", id="1", asks_as="alice")
     with pytest.raises(TooMany, match="Too many questions"):
-        asyncio.run(questions.ask(None, holder=alice, call=Call(request_id="key"), then=None))
-    assert len(questions) == 0
+        asyncio.run(queries.ask(None, holder=alice, call=Call(request_id="key"), then=None))
+    assert len(queries) == 0
 
 
 def test_who_does_not_read_a_long_answer_keeps_nobody_from_theirs(tmp_path):

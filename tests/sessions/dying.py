@@ -14,7 +14,7 @@ from discreet.sessions import Between
 from tests.dying import die_at, one_after_another
 
 EARLY = "early "
-OPENED = {"rho": 0.05, "questions": 300, "alarms": 8, "analyst": "alice"}
+OPENED = {"rho": 0.05, "queries": 300, "alarms": 8, "analyst": "alice"}
 BATCHES = [
     [{"ward": ward, "age": Between(first, first + more)} for first in range(6)] for ward in "ABC" for more in (0, 3)
 ]

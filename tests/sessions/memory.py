@@ -32,7 +32,7 @@ def course(
     *,
     store=None,
     alarms=2,
-    questions=100,
+    queries=100,
     total=0.0,
     bits=SYSTEM_BITS,
     run=Run,
@@ -43,4 +43,4 @@ def course(
     """A session that begins with the belief that rows are spread evenly, or with none; or as a mode says."""
     measurer = made(rows, domain, budget=budget, bits=bits, store=store or MemorySteps(), run=run)
     begun = mode or Given(Flat(domain, total), alarms)
-    return Course(Underway(measurer, measurer._run, ExitStack()), begun, budget, questions)
+    return Course(Underway(measurer, measurer._run, ExitStack()), begun, budget, queries)

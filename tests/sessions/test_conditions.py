@@ -87,7 +87,7 @@ def conditions(curator):
 
 
 def asked(conditions, text):
-    return conditions.question(text, most_cells=2**22)
+    return conditions.query(text, most_cells=2**22)
 
 
 class Oracle:
@@ -156,15 +156,15 @@ def condition(chance, names, depth):
     return f"({condition(chance, names, depth - 1)} {word} {condition(chance, names, depth - 1)})"
 
 
-def mask_of(question, columns):
+def mask_of(query, columns):
     """The question over some columns, as true and false by codes."""
     shape = {name: max(CODES[name]) + 1 for name in columns}
-    axes = [shape[name] if name in question.columns else 1 for name in columns]
-    if isinstance(question, Cells):
-        mask = question.mask(tuple(axes))
+    axes = [shape[name] if name in query.columns else 1 for name in columns]
+    if isinstance(query, Cells):
+        mask = query.mask(tuple(axes))
     else:
         mask = np.ones(axes, bool)
-        for name, runs in zip(question.columns, question.codes, strict=True):
+        for name, runs in zip(query.columns, query.codes, strict=True):
             counts = [any(first <= code <= last for first, last in runs) for code in range(shape[name])]
             mask = mask & np.array(counts).reshape([-1 if other == name else 1 for other in columns])
     return np.broadcast_to(mask, [shape[name] for name in columns])
@@ -186,10 +186,10 @@ def test_a_condition_counts_just_the_cells_that_duckdb_says_it_is_true_for(condi
                 asked(conditions, text)
             outcomes["cut"] += 1
         else:
-            question = asked(conditions, text)
-            assert (mask_of(question, names) == every).all(), text
-            assert rebuilt(described(question)) == question
-            outcomes["cells" if isinstance(question, Cells) else "counts"] += 1
+            query = asked(conditions, text)
+            assert (mask_of(query, names) == every).all(), text
+            assert rebuilt(described(query)) == query
+            outcomes["cells" if isinstance(query, Cells) else "counts"] += 1
     assert min(outcomes.values()) > 8, outcomes
 
 
@@ -252,7 +252,7 @@ def test_a_refusal_says_where_it_is_and_what_to_do(conditions):
 
 def test_more_than_can_be_tried_or_stored_is_refused(conditions, monkeypatch):
     with pytest.raises(TooLarge):
-        conditions.question("age >= 3 AND sex = 'F'", most_cells=8)
+        conditions.query("age >= 3 AND sex = 'F'", most_cells=8)
     for limit in ("MOST_POINTS", "MOST_CELLS", "MOST_RUNS"):
         with monkeypatch.context() as patched:
             patched.setattr(f"discreet.sessions.sql_conditions.{limit}", 3)
@@ -261,7 +261,7 @@ def test_more_than_can_be_tried_or_stored_is_refused(conditions, monkeypatch):
 
 
 def test_a_session_answers_conditions_and_columns_alike(curator):
-    with curator.session(SOURCE, rho=1, questions=20, bins=BINS) as session:
+    with curator.session(SOURCE, rho=1, queries=20, bins=BINS) as session:
         by_column, in_sql, other = session.answer_many(
             [{"age": Between(3, 7)}, "age BETWEEN 3 AND 7", "age < 6 OR ill"]
         )
@@ -288,7 +288,7 @@ def test_a_condition_is_read_without_a_look_at_rows(monkeypatch):
 
 def test_all_conditions_of_a_call_have_one_place_and_the_seconds_of_one_question_and_each_is_tried_once(monkeypatch):
     with open_curator(catalog=parse_catalog(CATALOG), frames={"visits": visits(300)}) as curator:
-        session = curator.session(SOURCE, rho=0.1, questions=10, bins=BINS, workload=1)
+        session = curator.session(SOURCE, rho=0.1, queries=10, bins=BINS, workload=1)
         tried, places = [], []
         truths, held = curator._engine.truths, curator.context.planning_slots.held
         monkeypatch.setattr(curator._engine, "truths", lambda *args: tried.append(args) or truths(*args))

@@ -62,24 +62,21 @@ def law(mechanism, values, *, redrawn=False):
     return np.array([*firsts, (chance * below[-1]).sum()])
 
 
-def values_of(rows, domain, questions, estimates):
+def values_of(rows, domain, queries, estimates):
     measurer = measuring(rows, domain)
-    return [
-        abs(GRID * measurer._exactly(question) - estimate)
-        for question, estimate in zip(questions, estimates, strict=True)
-    ]
+    return [abs(GRID * measurer._exactly(query) - estimate) for query, estimate in zip(queries, estimates, strict=True)]
 
 
 def furthest(domain, mechanism, *, redrawn=False):
     """The largest log ratio that any outcome has on any neighbours, for a hypothesis below, about and above the data."""
     most, pairs = domain.rows_per_person, neighbours(domain.rows_per_person, domain.neighbours)
-    questions = ASKED * 3
+    queries = ASKED * 3
     ratios = []
     for level in (0, most * 3 * GRID):
 
         @cache
         def law_of(rows, level=level):
-            values = values_of(rows, domain, questions, [level] * len(questions))
+            values = values_of(rows, domain, queries, [level] * len(queries))
             return np.log(law(mechanism, values, redrawn=redrawn))
 
         ratios += [np.abs(law_of(tuple(one)) - law_of(tuple(other))).max() for one, other in pairs]
@@ -147,12 +144,12 @@ def test_weights_learn_of_cells_as_of_the_same_conjunction():
     either, both = Weights(domain, 100, 0.5), Weights(domain, 100, 0.5)
     either.learn(Conjunction(("b", "c"), (((1, 2),), ((0, 0),))), 90)
     both.learn(Cells(("b", "c"), ((2, 2), (4, 4))), 90)
-    for question in (
+    for query in (
         Conjunction(("a",), (((0, 0),),)),
         Cells(("b", "c"), ((0, 0), (3, 4))),
         Cells(("a", "c"), ((0, 2),)),
     ):
-        assert both.expected(question) == either.expected(question)
+        assert both.expected(query) == either.expected(query)
     assert both.expected(Cells(("b", "c"), ((2, 2), (4, 4)))) > 100 / 3
 
 
@@ -162,7 +159,7 @@ ROWS = [(0, 0)] * 3000 + [(1, 1)] * 500
 def test_what_the_guard_finds_is_measured_and_what_comes_after_the_last_alarm_says_so():
     session = course(ROWS, domain_of(*SIZES), alarms=2)
     session.ask(ASKED)
-    told = [session.answers[question] for question in ASKED]
+    told = [session.answers[query] for query in ASKED]
     assert [answer.how for answer in told] == [
         "measured",
         "estimated",
@@ -179,8 +176,8 @@ def test_what_the_guard_finds_is_measured_and_what_comes_after_the_last_alarm_sa
 
 
 def ask_one_by_one(session):
-    for question in ASKED:
-        session.ask([question])
+    for query in ASKED:
+        session.ask([query])
 
 
 def nothing_is_shown_before_it_is_stored(run):
@@ -237,8 +234,8 @@ def test_killed_after_each_of_its_steps_a_session_goes_on_with_all_that_it_said(
 
     def go(store):
         session = course(ROWS, domain_of(*SIZES), store=store, alarms=3, bits=SeededBits(len(store.steps)))
-        session.ask([question for question in ASKED[:3] if question not in session.answers])
-        session.ask([question for question in ASKED[3:] if question not in session.answers])
+        session.ask([query for query in ASKED[:3] if query not in session.answers])
+        session.ask([query for query in ASKED[3:] if query not in session.answers])
         return session
 
     whole = MemorySteps()
@@ -253,7 +250,7 @@ def test_killed_after_each_of_its_steps_a_session_goes_on_with_all_that_it_said(
             kinds = [Step.decoded(body).kind for body in twice.steps]
             assert twice.steps[:later] == once.steps[:later]
             assert kinds.count("watch") <= 3
-            settled = {question: answer for question, answer in before.answers.items() if answer.how != "measured"}
+            settled = {query: answer for query, answer in before.answers.items() if answer.how != "measured"}
             assert settled.items() <= after.answers.items()
             assert set(after.answers) == set(ASKED)
 

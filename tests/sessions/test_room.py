@@ -36,7 +36,7 @@ def test_no_more_are_open_than_may_be_however_many_are_opened_at_once():
         curator.limit_sessions(each=2, most=3)
 
         def opening(name, analyst):
-            return lambda: curator.session(ROWS, rho=0.01, questions=5, name=name, analyst=analyst, workload=1)
+            return lambda: curator.session(ROWS, rho=0.01, queries=5, name=name, analyst=analyst, workload=1)
 
         said = all_at_once(*(opening(str(number), analyst) for number in range(4) for analyst in ("alice", None)))
         opened = [session for session in said if not isinstance(session, TooMany) and session.is_open]
@@ -47,7 +47,7 @@ def test_no_more_are_open_than_may_be_however_many_are_opened_at_once():
 
 def test_one_session_that_is_opened_many_times_at_once_is_one():
     with a_curator() as curator:
-        said = all_at_once(*[lambda: curator.session(ROWS, rho=0.01, questions=5, workload=1)] * 6)
+        said = all_at_once(*[lambda: curator.session(ROWS, rho=0.01, queries=5, workload=1)] * 6)
         assert len(set(map(id, said))) == 1
         assert said[0].is_open
 
@@ -56,8 +56,8 @@ def test_a_place_is_given_back_where_opening_is_refused():
     with a_curator() as curator:
         curator.limit_sessions(each=1, most=1)
         with pytest.raises(BudgetExceeded):
-            curator.session(ROWS, rho=1000, questions=5, workload=1)
-        assert curator.session(ROWS, rho=0.01, questions=5, workload=1).is_open
+            curator.session(ROWS, rho=1000, queries=5, workload=1)
+        assert curator.session(ROWS, rho=0.01, queries=5, workload=1).is_open
 
 
 def test_weights_keep_no_more_tables_than_there_is_room_for(monkeypatch):
@@ -65,6 +65,6 @@ def test_weights_keep_no_more_tables_than_there_is_room_for(monkeypatch):
     names = "abcdefg"
     weights = session_models.Weights(domain_of(dict.fromkeys(names, 2)), 128.0, 0.1)
     for columns in itertools.combinations(names, 5):
-        question = session_models.Conjunction(columns, (((0, 0),),) * 5)
-        assert weights.expected(question) == 4
+        query = session_models.Conjunction(columns, (((0, 0),),) * 5)
+        assert weights.expected(query) == 4
         assert sum(table.size for table in weights._tables._kept.values()) <= 100

@@ -44,7 +44,7 @@ def steps_of(curator):
 
 def test_one_charge_pays_for_many_questions_and_the_same_question_has_the_same_answer():
     with a_curator() as curator:
-        session = curator.session(ROWS, epsilon=1, delta=1e-9, questions=200, analyst="alice")
+        session = curator.session(ROWS, epsilon=1, delta=1e-9, queries=200, analyst="alice")
         spent, begun = curator.budget(), steps_of(curator)
         told = session.answer_many(ALL)
         assert steps_of(curator) <= begun + 2, "165 questions are one step, after the one that begins the guard"
@@ -54,8 +54,8 @@ def test_one_charge_pays_for_many_questions_and_the_same_question_has_the_same_a
         session.close()
         with pytest.raises(UnknownSession):
             session.answer(ALL[0])
-        assert repr(session) == f"Session(id={session.id!r}, questions=200, closed)"
-        again = curator.session(ROWS, epsilon=1, delta=1e-9, questions=200, analyst="alice")
+        assert repr(session) == f"Session(id={session.id!r}, queries=200, closed)"
+        again = curator.session(ROWS, epsilon=1, delta=1e-9, queries=200, analyst="alice")
         assert again.id == session.id
         assert again.answer_many(ALL) == told
         assert again.left == 200 - 165
@@ -65,7 +65,7 @@ def test_one_charge_pays_for_many_questions_and_the_same_question_has_the_same_a
 
 def test_answers_are_near_and_say_how_far_off_they_can_be():
     with a_curator(WIDE.replace("epsilon = 10", "epsilon = 200")) as curator:
-        session = curator.session(ROWS, rho=20, questions=200)
+        session = curator.session(ROWS, rho=20, queries=200)
         exact = {query["ward"]: sum("ABC"[n % 3] == query["ward"] for n in range(1200)) for query in ALL}
         for ward, count in exact.items():
             answer = session.answer({"ward": ward})
@@ -75,7 +75,7 @@ def test_answers_are_near_and_say_how_far_off_they_can_be():
 
 def test_a_session_ends_with_its_questions_and_says_so():
     with a_curator() as curator:
-        details = {"rho": 0.05, "questions": 2, "analyst": "alice"}
+        details = {"rho": 0.05, "queries": 2, "analyst": "alice"}
         session = curator.session(ROWS, **details)
         told = session.answer_many([{"ward": "A"}, {"ward": "B"}])
         with pytest.raises(SessionEnded, match="0 questions left"):
@@ -98,12 +98,12 @@ def test_a_session_ends_with_its_questions_and_says_so():
 
 def test_a_session_is_gone_on_with_by_nobody_but_who_opened_it():
     with a_curator() as curator:
-        session = curator.session(ROWS, rho=0.05, questions=5, analyst="alice")
+        session = curator.session(ROWS, rho=0.05, queries=5, analyst="alice")
         assert curator.open_session(session.id, analyst="alice") is session
         for wrong, analyst in ((session.id, None), (session.id, "bob"), ("0" * 32, "alice")):
             with pytest.raises(UnknownSession):
                 curator.open_session(wrong, analyst=analyst)
-        assert curator.session(ROWS, rho=0.05, questions=5).id != session.id
+        assert curator.session(ROWS, rho=0.05, queries=5).id != session.id
 
 
 def test_a_release_can_be_the_hypothesis_and_the_guard_finds_what_it_gets_wrong(tmp_path):
@@ -115,20 +115,20 @@ def test_a_release_can_be_the_hypothesis_and_the_guard_finds_what_it_gets_wrong(
         elsewhere.synthesize(ROWS, rho=20, workload=2, name="theirs").save(tmp_path / "theirs.discreet")
     theirs = SyntheticRelease.load(tmp_path / "theirs.discreet")
     with a_curator(rich) as curator:
-        session = curator.session(ROWS, rho=400, questions=50, release=theirs, alarms=2)
+        session = curator.session(ROWS, rho=400, queries=50, release=theirs, alarms=2)
         right, wrong = session.answer({"ward": "B"}), session.answer({"ward": "A"})
         assert (right.how, wrong.how) == ("estimated", "measured")
         assert abs(wrong.count - 400) <= wrong.within < 10
         assert session.alarms_left == 1
         mine = curator.as_analyst("alice").synthesize(ROWS, rho=1, workload=1, name="mine", method="independent")
         assert mine.total > 0
-        named = curator.session(ROWS, rho=1, questions=5, release="mine", analyst="alice")
+        named = curator.session(ROWS, rho=1, queries=5, release="mine", analyst="alice")
         assert named.left == 5
         with pytest.raises(NotAnswered):
-            curator.session(ROWS, rho=1, questions=5, release="mine", analyst="bob")
+            curator.session(ROWS, rho=1, queries=5, release="mine", analyst="bob")
         one = curator.synthesize("SELECT ward FROM visits", rho=1, workload=1)
         with pytest.raises(UnknownName, match="sex"):
-            curator.session(ROWS, rho=1, questions=5, release=one)
+            curator.session(ROWS, rho=1, queries=5, release=one)
         assert verify(curator.ledger).sound
 
 
@@ -142,7 +142,7 @@ def test_the_textbook_keeps_its_theorem():
     rows = frame(200_000).slice(0, 60_000)
     with open_curator(catalog=people, frames={"visits": rows}) as curator:
         session = curator.session(
-            "SELECT sex, ward FROM visits WHERE ward = 'A'", rho=2000, questions=40, mode="textbook"
+            "SELECT sex, ward FROM visits WHERE ward = 'A'", rho=2000, queries=40, mode="textbook"
         )
         assert session.within < 20_000, "less than there are rows"
         queries = [{"ward": "A"}, {"ward": ["B", "C"]}, {"sex": "F", "ward": "A"}, {"sex": "M"}, {"sex": "F"}, {}]
@@ -151,21 +151,19 @@ def test_the_textbook_keeps_its_theorem():
         assert {answer.how for answer in told} >= {"measured"}
         assert all(abs(answer.count - count) <= answer.within for answer, count in zip(told, exact, strict=True))
         session.close()
-        again = curator.session(
-            "SELECT sex, ward FROM visits WHERE ward = 'A'", rho=2000, questions=40, mode="textbook"
-        )
+        again = curator.session("SELECT sex, ward FROM visits WHERE ward = 'A'", rho=2000, queries=40, mode="textbook")
         assert again.answer_many(queries) == told
 
 
 def test_a_frozen_analyst_hears_nothing_again():
     with a_curator() as curator:
-        session = curator.session(ROWS, rho=0.05, questions=5, analyst="alice")
+        session = curator.session(ROWS, rho=0.05, queries=5, analyst="alice")
         told = session.answer({"ward": "A"})
         curator.ledger.freeze("alice")
         with pytest.raises(AccountFrozen):
             session.answer({"ward": "A"})
         with pytest.raises(AccountFrozen):
-            curator.session(ROWS, rho=0.05, questions=5, analyst="alice")
+            curator.session(ROWS, rho=0.05, queries=5, analyst="alice")
         curator.ledger.freeze("alice", frozen=False)
         assert session.answer({"ward": "A"}) == told
 
@@ -176,7 +174,7 @@ def test_a_full_house_lets_go_of_ones_own_or_of_what_is_not_used_and_else_refuse
         curator.limit_sessions(each=2, most=3)
 
         def opened(name, analyst):
-            return curator.session(ROWS, rho=0.01, questions=5, name=name, analyst=analyst, workload=1)
+            return curator.session(ROWS, rho=0.01, queries=5, name=name, analyst=analyst, workload=1)
 
         theirs = [opened(name, "alice") for name in ("a", "b")]
         mine = [opened("m0", None)]
@@ -199,31 +197,31 @@ def test_every_restart_takes_an_alarm_away_and_after_the_last_answers_say_so(tex
     with a_curator(text) as curator:
         said = []
         for age in range(6):
-            session = curator.session(ROWS, questions=10, **price)
+            session = curator.session(ROWS, queries=10, **price)
             said.append(session.answer({"age": age}).how)
             session.close()
         assert said == ["estimated"] * 4 + ["unguarded"] * 2
-        assert curator.session(ROWS, questions=10, **price).alarms_left == 0
+        assert curator.session(ROWS, queries=10, **price).alarms_left == 0
         assert verify(curator.ledger).sound
 
 
 REFUSED = [
-    ({"questions": 0}, BadInput),
-    ({"questions": 10**9}, BadInput),
-    ({"questions": 5, "mode": "magic"}, BadInput),
-    ({"questions": 5, "alarms": 0}, BadInput),
-    ({"questions": 5, "mode": "textbook", "alarms": 3}, BadInput),
-    ({"questions": 5, "workload": 4}, BadInput),
-    ({"questions": 5, "name": "x" * 201}, BadInput),
-    ({"questions": 5, "epsilon": 1}, BadInput),
-    ({"questions": 5, "rho": None, "epsilon": 1}, NeedsDelta),
-    ({"questions": 5, "rho": None}, BadInput),
-    ({"questions": 5, "rho": 1e-20}, ScaleOutOfRange),
-    ({"questions": 5, "rho": 1e-22, "mode": "textbook"}, ScaleOutOfRange),
-    ({"questions": 5, "rho": 1000}, BudgetExceeded),
-    ({"questions": 5, "source": "visits"}, NeedsValues),
-    ({"questions": 5, "release": "nothing"}, NotAnswered),
-    ({"questions": 5, "bins": {"nothing": 4}}, UnknownName),
+    ({"queries": 0}, BadInput),
+    ({"queries": 10**9}, BadInput),
+    ({"queries": 5, "mode": "magic"}, BadInput),
+    ({"queries": 5, "alarms": 0}, BadInput),
+    ({"queries": 5, "mode": "textbook", "alarms": 3}, BadInput),
+    ({"queries": 5, "workload": 4}, BadInput),
+    ({"queries": 5, "name": "x" * 201}, BadInput),
+    ({"queries": 5, "epsilon": 1}, BadInput),
+    ({"queries": 5, "rho": None, "epsilon": 1}, NeedsDelta),
+    ({"queries": 5, "rho": None}, BadInput),
+    ({"queries": 5, "rho": 1e-20}, ScaleOutOfRange),
+    ({"queries": 5, "rho": 1e-22, "mode": "textbook"}, ScaleOutOfRange),
+    ({"queries": 5, "rho": 1000}, BudgetExceeded),
+    ({"queries": 5, "source": "visits"}, NeedsValues),
+    ({"queries": 5, "release": "nothing"}, NotAnswered),
+    ({"queries": 5, "bins": {"nothing": 4}}, UnknownName),
 ]  # fmt: skip
 
 
@@ -235,20 +233,20 @@ def test_what_cannot_be_is_refused_before_any_charge():
             with pytest.raises(error):
                 curator.session(**{"source": ROWS, "rho": 0.1, "analyst": "alice", **asked})
         with pytest.raises(TooLarge):
-            curator.session(wide, rho=0.1, questions=5, mode="textbook", bins=dict.fromkeys("xyzw", 256))
+            curator.session(wide, rho=0.1, queries=5, mode="textbook", bins=dict.fromkeys("xyzw", 256))
         assert curator.budget() == spent
 
 
 def test_what_it_would_cost_and_promise_is_said_without_spending_or_reading(monkeypatch):
     with a_curator() as curator:
         monkeypatch.setattr(curator._engine, "tables", None)
-        plan = curator.plan_session(ROWS, rho=0.05, questions=100, analyst="alice")
-        assert (plan.cells, plan.questions, plan.alarms, plan.asked_before) == (60, 100, 4, False)
+        plan = curator.plan_session(ROWS, rho=0.05, queries=100, analyst="alice")
+        assert (plan.cells, plan.queries, plan.alarms, plan.asked_before) == (60, 100, 4, False)
         assert plan.charged == {"dataset": True, "alice": True}
-        assert curator.plan_session(ROWS, rho=0.05, questions=100, mode="textbook").within is None
+        assert curator.plan_session(ROWS, rho=0.05, queries=100, mode="textbook").within is None
         monkeypatch.undo()
-        assert curator.session(ROWS, rho=0.05, questions=100, analyst="alice").within == plan.within
-        assert curator.plan_session(ROWS, rho=0.05, questions=100, analyst="alice").asked_before
+        assert curator.session(ROWS, rho=0.05, queries=100, analyst="alice").within == plan.within
+        assert curator.plan_session(ROWS, rho=0.05, queries=100, analyst="alice").asked_before
 
 
 @pytest.mark.parametrize(
@@ -266,7 +264,7 @@ def test_what_it_would_cost_and_promise_is_said_without_spending_or_reading(monk
 )
 def test_a_question_that_means_nothing_is_refused_and_not_counted(query):
     with a_curator() as curator:
-        session = curator.session(ROWS, rho=0.05, questions=5)
+        session = curator.session(ROWS, rho=0.05, queries=5)
         with pytest.raises(BadInput):
             session.answer(query)
         with pytest.raises(UnknownName):
@@ -277,7 +275,7 @@ def test_a_question_that_means_nothing_is_refused_and_not_counted(query):
 def test_ranges_are_of_whole_bins():
     with a_curator() as curator:
         rows = "SELECT age * 10 AS months, age / 2.0 AS half, DATE '2020-01-01' + INTERVAL (age) DAY AS day FROM visits"
-        session = curator.session(rows, rho=0.05, questions=20, bins={"months": 7, "half": 3, "day": 5})
+        session = curator.session(rows, rho=0.05, queries=20, bins={"months": 7, "half": 3, "day": 5})
         bins = {column.name: column.labels for column in session.domain.columns}
         assert bins["months"][0].is_whole
         last = -(-bins["months"][0].upper // 1) - 1  # of whole numbers below its end
@@ -291,7 +289,7 @@ def test_ranges_are_of_whole_bins():
 
 def test_an_account_without_delta_takes_an_epsilon_alone():
     with a_curator(WIDE.replace("delta = 1e-6", "")) as curator:
-        session = curator.session(ROWS, epsilon=1, questions=20, analyst="alice")
+        session = curator.session(ROWS, epsilon=1, queries=20, analyst="alice")
         assert session.answer({"ward": "A"}).how == "estimated"
         assert curator.budget()[0].spent.epsilon == 1
         assert verify(curator.ledger).sound
@@ -300,7 +298,7 @@ def test_an_account_without_delta_takes_an_epsilon_alone():
 @pytest.mark.parametrize("count", [0, 1, 2])
 def test_nobody_and_one_person_are_treated_as_anybody(count):
     with a_curator(count=count) as curator:
-        assert len(curator.session(ROWS, rho=0.01, questions=200).answer_many(ALL)) == 165
+        assert len(curator.session(ROWS, rho=0.01, queries=200).answer_many(ALL)) == 165
 
 
 def test_how_long_an_answer_is_expected_to_take_hangs_on_questions_alone():
@@ -313,7 +311,7 @@ def test_how_long_an_answer_is_expected_to_take_hangs_on_questions_alone():
                 heard.append(seconds)
                 return Call().leaving(seconds)
 
-            session = curator.session(ROWS, rho=0.01, questions=200, asking=Call(leaving=leaving))
+            session = curator.session(ROWS, rho=0.01, queries=200, asking=Call(leaving=leaving))
             session.answer_many(ALL[:50], call=Call(leaving=leaving))
             session.answer_many(ALL, call=Call(leaving=leaving))
             told.append(heard)
@@ -324,7 +322,7 @@ def test_how_long_an_answer_is_expected_to_take_hangs_on_questions_alone():
 def test_a_planted_string_is_in_no_answer_step_log_or_error(caplog):
     caplog.set_level(logging.DEBUG)
     with a_curator(planted=range(0, 1200, 7)) as curator:
-        session = curator.session(ROWS, rho=0.05, questions=300, analyst="alice")
+        session = curator.session(ROWS, rho=0.05, queries=300, analyst="alice")
         told = session.answer_many(ALL)
         with pytest.raises(BadInput) as refused:
             session.answer({"ward": "planted"})
@@ -339,7 +337,7 @@ def test_a_planted_string_is_in_no_answer_step_log_or_error(caplog):
 
 def test_two_curators_with_one_session_go_on_in_turn(tmp_path):
     place = prepared(tmp_path)
-    details = {"rho": 0.05, "questions": 300, "alarms": 8, "analyst": "alice"}
+    details = {"rho": 0.05, "queries": 300, "alarms": 8, "analyst": "alice"}
     with open_curator(place) as one, open_curator(place) as other:
         first, second = one.session("visits", **details), other.session("visits", **details)
         told = first.answer_many(ALL[:5])
@@ -383,7 +381,7 @@ def test_a_process_killed_in_a_session_leaves_what_it_said_and_one_charge(tmp_pa
 def test_a_hypothesis_begins_with_tables_that_were_paid_for_before():
     with a_curator() as curator:
         curator.as_analyst("alice").synthesize("SELECT ward, sex, age FROM visits", rho=0.05, workload=2, name="before")
-        wanted = {"rho": 0.05, "questions": 10, "analyst": "alice", "reuse": True}
+        wanted = {"rho": 0.05, "queries": 10, "analyst": "alice", "reuse": True}
         rows = "SELECT ward, sex, age FROM visits"
         assert curator.plan_session(rows, **wanted).reused == ("before",)
         with curator.session(rows, **wanted) as session:

@@ -14,7 +14,7 @@ from discreet.algebra.query import Kind
 from discreet.algebra.relations import Compute, Join, Keep, Mark, PerPerson, Scan, Stack, Windowed
 from discreet.core.exact import exact
 from discreet.mechanisms import Gaussian, Quantile
-from discreet.planning.query_planning import plan_question
+from discreet.planning.query_planning import plan_query
 
 SLACK = Fraction(1, 10**9)
 """The losses of quantiles are computed in floating point."""
@@ -22,15 +22,15 @@ SLACK = Fraction(1, 10**9)
 
 def planned(sql, catalog, engine, **details):
     """The plan of a question, bound by the engine."""
-    plan = plan_question(sql, catalog, engine, **{"epsilon": 1, **details})
-    for question in plan.questions:
-        engine.bind(question)
+    plan = plan_query(sql, catalog, engine, **{"epsilon": 1, **details})
+    for query in plan.queries:
+        engine.bind(query)
     return plan
 
 
 def run(plan, engine):
     """The exact rows of every question and set."""
-    return [engine.run(question) for question in plan.questions]
+    return [engine.run(query) for query in plan.queries]
 
 
 def groups(rows):
@@ -97,18 +97,18 @@ def _apart(a, b):
 def loss_between(plan, whole, without):
     """The privacy loss of all measures together between two exact results, and the furthest that any measure moved."""
     total, furthest = Fraction(0), 0
-    for question, sets, mine, theirs in zip(plan.questions, plan.priced, whole, without, strict=True):
+    for query, sets, mine, theirs in zip(plan.queries, plan.priced, whole, without, strict=True):
         for priced, a, b in zip(sets, mine, theirs, strict=True):
             for index, mechanisms in enumerate(priced.mechanisms):
-                loss, moves = _measure_loss(question, mechanisms, index, a, b)
+                loss, moves = _measure_loss(query, mechanisms, index, a, b)
                 total, furthest = total + loss, max(furthest, moves)
             if priced.selection is not None:
                 total += _selection_loss(priced, a, b)
     return total, furthest
 
 
-def _measure_loss(question, mechanisms, index, a, b):
-    if question.measures[index].kind is Kind.QUANTILE:
+def _measure_loss(query, mechanisms, index, a, b):
+    if query.measures[index].kind is Kind.QUANTILE:
         losses = [quantile_loss(mechanism, a, b, index) for mechanism in mechanisms]
         assert all(loss <= exact(m.epsilon) + SLACK for (loss, _), m in zip(losses, mechanisms, strict=True)), "a quantile loses more than its epsilon"  # fmt: skip
         return sum(loss for loss, _ in losses), losses[0][1]
@@ -204,20 +204,20 @@ def shape_of(plan):
     """What makes two plans the same kind of plan: literals and limits aside."""
     return tuple(
         (
-            shape(question.rows),
-            question.is_cut,
-            tuple(_calls(key.expression) for key in question.keys),
-            tuple((m.kind, tuple(map(_calls, m.values)), _calls(m.where), m.q) for m in question.measures),
-            question.sets,
+            shape(query.rows),
+            query.is_cut,
+            tuple(_calls(key.expression) for key in query.keys),
+            tuple((m.kind, tuple(map(_calls, m.values)), _calls(m.where), m.q) for m in query.measures),
+            query.sets,
             tuple(type(m).__name__ for p in sets for several in p.mechanisms for m in several),
         )
-        for question, sets in zip(plan.questions, plan.priced, strict=True)
+        for query, sets in zip(plan.queries, plan.priced, strict=True)
     ), _view(plan.view)
 
 
 def _view(view):
     if isinstance(view, released_expressions.Release):
-        return ("release", view.question, tuple(_ops(part) for _, part in view.columns), _ops(view.having))
+        return ("release", view.query, tuple(_ops(part) for _, part in view.columns), _ops(view.having))
     if isinstance(view, released_expressions.Pairs):
         return ("pairs", _view(view.left), _view(view.right))
     if isinstance(view, released_expressions.Stacked):
@@ -247,24 +247,20 @@ def _ops(part):
 
 def summary(plan):
     """A plan on one line, as the fixtures have it."""
-    return " || ".join(_summary(question, sets) for question, sets in zip(plan.questions, plan.priced, strict=True))
+    return " || ".join(_summary(query, sets) for query, sets in zip(plan.queries, plan.priced, strict=True))
 
 
-def _summary(question, sets):
-    values = ", ".join(f"[{'?' if key.values is None else len(key.values)}]" for key in question.keys)
-    limits = question.limits
+def _summary(query, sets):
+    values = ", ".join(f"[{'?' if key.values is None else len(key.values)}]" for key in query.keys)
+    limits = query.limits
     cut = (
-        ""
-        if not question.is_cut
-        else " cut"
-        if limits.groups is None
-        else f" cut {limits.groups}x{limits.rows_per_group}"
+        "" if not query.is_cut else " cut" if limits.groups is None else f" cut {limits.groups}x{limits.rows_per_group}"
     )
     lines = []
     for priced in sets:
         parts = [
             f"{measure.kind.value} {_sensitivity(mechanisms)}"
-            for measure, mechanisms in zip(question.measures, priced.mechanisms, strict=True)
+            for measure, mechanisms in zip(query.measures, priced.mechanisms, strict=True)
         ]
         parts += [f"select x{priced.selections}"] if priced.selection else []
         lines.append(("" if len(sets) == 1 else f"({','.join(map(str, priced.keys))}) ") + ", ".join(parts))
@@ -278,6 +274,6 @@ def _sensitivity(mechanisms):
     return exact(first.rows if isinstance(first, Quantile) else first.sensitivity)
 
 
-def every_key(question, keys):
+def every_key(query, keys):
     """The cross product of declared values."""
-    return list(itertools.product(*(question.keys[index].values or () for index in keys)))
+    return list(itertools.product(*(query.keys[index].values or () for index in keys)))

@@ -15,21 +15,21 @@ from tests.sql.checking import every_key, groups, people
 def without_noise(plan, exact):
     """Every group that is declared, or in the data; a quantile is its first candidate."""
     noisy = [
-        [_noisy(question, priced, rows) for priced, rows in zip(sets, results, strict=True)]
-        for question, sets, results in zip(plan.questions, plan.priced, exact, strict=True)
+        [_noisy(query, priced, rows) for priced, rows in zip(sets, results, strict=True)]
+        for query, sets, results in zip(plan.queries, plan.priced, exact, strict=True)
     ]
     return Answer(plan, stored_form(noisy), loss=Loss(1), replayed=False, receipt="")
 
 
-def _noisy(question, priced, rows):
+def _noisy(query, priced, rows):
     by_key = groups(rows)
-    keys = sorted(people(rows), key=repr) if priced.selection else every_key(question, priced.keys)
+    keys = sorted(people(rows), key=repr) if priced.selection else every_key(query, priced.keys)
     arrays = tuple(
-        pa.array([key[at] for key in keys], ARROW[question.keys[index].expression.facts.type])
+        pa.array([key[at] for key in keys], ARROW[query.keys[index].expression.facts.type])
         for at, index in enumerate(priced.keys)
     )
     measures = []
-    for index, measure in enumerate(question.measures):
+    for index, measure in enumerate(query.measures):
         draws = 3 if measure.kind is Kind.QUANTILE else 1
         values = [[0 if draws == 3 or key not in by_key else by_key[key][index]] * draws for key in keys]
         measures.append(np.array(values, np.int64).reshape(len(keys), draws))

@@ -16,7 +16,7 @@ from tests.sql.fixtures import accepted
 from tests.sql.worlds import WORLDS, catalog_of, engine_of, neighbours_of
 
 ACCEPTED = list(accepted())
-QUESTIONS = [sql for _, sql, _ in ACCEPTED]
+QUERIES = [sql for _, sql, _ in ACCEPTED]
 NAMED_FEATURES = {
     "count", "count_distinct", "sum", "avg", "variance", "quantiles", "after", "case", "filter", "keys", "rollup", "ctes",
     "per_person", "subqueries", "joins_public", "joins_people", "union_all", "windows", "functions", "options", "per_query",
@@ -55,15 +55,15 @@ def furthest_in(world, sql, expected, catalog):
 
 def test_the_fixtures_cover_every_feature_with_plans_of_different_shapes(worlds, catalog):
     engine, _ = worlds["hand-made"]
-    shapes = Counter(shape_of(planned(sql, catalog, engine)) for sql in QUESTIONS)
-    assert len(set(QUESTIONS)) == len(QUESTIONS)
+    shapes = Counter(shape_of(planned(sql, catalog, engine)) for sql in QUERIES)
+    assert len(set(QUERIES)) == len(QUERIES)
     assert len(shapes) >= 238  # some texts mean the same: a CTE of everything, a join turned round
     features = Counter(feature for feature, _, _ in ACCEPTED)
     assert set(features) == NAMED_FEATURES
     assert min(features.values()) >= 8
 
 
-@pytest.mark.parametrize("sql", QUESTIONS)
+@pytest.mark.parametrize("sql", QUERIES)
 def test_a_price_is_the_epsilon_that_was_asked_for(sql, worlds, catalog):
     engine, _ = worlds["hand-made"]
     plan = planned(sql, catalog, engine, epsilon=0.7)
@@ -72,7 +72,7 @@ def test_a_price_is_the_epsilon_that_was_asked_for(sql, worlds, catalog):
         assert cost.rho <= 0.7**2 / 2 * (1 + 1e-9)
     else:
         assert float(cost.exact_pure_epsilon) == pytest.approx(0.7)
-    private = any(key.values is None for question in plan.questions for key in question.keys)
+    private = any(key.values is None for query in plan.queries for key in query.keys)
     aside = 0 if not private else 1e-5 if "1e-5" in sql else 5e-6
     assert exact(cost.delta) == exact(aside)
 
@@ -82,7 +82,7 @@ def test_replacing_one_person_by_another_moves_no_question_further_than_it_pays_
     catalog = catalog_of(relation=("[source]", 'neighbours = "replace-one"\n[source]'))
     world = WORLDS["hand-made"]
     engines = [engine_of(world.without(person), catalog) for person in (1, 3, 4, 7)]
-    for sql in QUESTIONS:
+    for sql in QUERIES:
         plan = planned(sql, catalog, engines[0])
         check_any_two(plan, engines)
 

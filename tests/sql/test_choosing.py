@@ -21,8 +21,8 @@ COMPETING = [
 
 
 def _scores(plan, rows):
-    (question,) = plan.questions
-    return {key: values[question.choose.measure] for key, values in groups(rows[0][0]).items()}
+    (query,) = plan.queries
+    return {key: values[query.choose.measure] for key, values in groups(rows[0][0]).items()}
 
 
 @pytest.fixture(scope="module", params=["add-remove", "replace-one"])

@@ -11,7 +11,7 @@ from discreet.errors import QueryRefused
 from tests.sql.checking import planned, run
 
 HERE = Path(__file__).parent
-QUESTIONS = [line for line in (HERE / "everyday.sql").read_text().splitlines() if line and not line.startswith("--")]
+QUERIES = [line for line in (HERE / "everyday.sql").read_text().splitlines() if line and not line.startswith("--")]
 REFUSED = {"AVG(c_acctbal) FROM customers WHERE c_acctbal > 0": "joins-people", "REGEXP_EXTRACT": "not-allowed"}
 _ARROW = {Type.INTEGER: pa.int64(), Type.REAL: pa.float64(), Type.TEXT: pa.string(), Type.DATE: pa.date32(), Type.BOOLEAN: pa.bool_()}  # fmt: skip
 
@@ -32,7 +32,7 @@ def shop():
     engine.close()
 
 
-@pytest.mark.parametrize("sql", QUESTIONS)
+@pytest.mark.parametrize("sql", QUERIES)
 def test_an_everyday_question_is_answered_or_refused_by_name(sql, shop):
     catalog, engine = shop
     expected = next((code for part, code in REFUSED.items() if part in sql), None)
@@ -48,5 +48,5 @@ def test_an_everyday_question_is_answered_or_refused_by_name(sql, shop):
 
 
 def test_at_least_55_of_60_are_answered():
-    assert len(QUESTIONS) == 60
-    assert sum(not any(part in sql for part in REFUSED) for sql in QUESTIONS) >= 55
+    assert len(QUERIES) == 60
+    assert sum(not any(part in sql for part in REFUSED) for sql in QUERIES) >= 55

@@ -46,7 +46,7 @@ EXTREMES = {
 
 
 @cache
-def questions():
+def queries():
     """Five hundred: every accepted one, some refused ones, and many at random."""
     writer = Writer(5)
     known = [sql for _, sql, _ in accepted()] + [sql for _, sql in refused()][::4]
@@ -77,7 +77,7 @@ def behaviour(extremes, asked):
                 if part.selection is None
             ]
             assert len(answer.half_widths(0.9)) == len(answer.rows)
-            seen.append(("answered", answer.columns, declared, [len(question.measures) for question in plan.questions]))
+            seen.append(("answered", answer.columns, declared, [len(query.measures) for query in plan.queries]))
         except DiscreetError as error:
             seen.append((error.code, str(error)))
     engine.close()
@@ -86,13 +86,13 @@ def behaviour(extremes, asked):
 
 @cache
 def without():
-    return behaviour([], questions())
+    return behaviour([], queries())
 
 
 def change_nothing(*names, every=1, first=0):
     """With these rows and without any, every so-many-th question is seen to go alike."""
     chosen = slice(first % every, None, every)
-    seen, usual = behaviour([EXTREMES[name] for name in names], questions()[chosen]), without()[chosen]
+    seen, usual = behaviour([EXTREMES[name] for name in names], queries()[chosen]), without()[chosen]
     assert sum(part[0] == "answered" for part in seen) > len(seen) // 2
     assert not any(part[0] == "engine-failure" for part in seen)
     assert seen == usual
@@ -106,5 +106,5 @@ def test_an_extreme_row_changes_nothing_that_is_seen_from_outside(name):
 
 @pytest.mark.slow
 def test_all_extreme_rows_together_change_nothing_whatever_is_asked():
-    assert len(questions()) == 500
+    assert len(queries()) == 500
     change_nothing(*EXTREMES)

@@ -64,15 +64,15 @@ def test_a_table_is_all_its_columns_but_the_person():
 
 
 def test_rows_of_a_person_are_bounded_as_in_every_question():
-    assert planned("people").question.limits.rows == 1
-    assert planned("SELECT ward FROM visits").question.limits.rows == 5
+    assert planned("people").query.limits.rows == 1
+    assert planned("SELECT ward FROM visits").query.limits.rows == 5
     few = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (max_rows_contributed = 2) ward FROM visits"
-    assert planned(few).question.limits.rows == 2
+    assert planned(few).query.limits.rows == 2
     once = "SELECT person, COUNT(*) > 3 AS often FROM visits GROUP BY person"
-    assert planned(once).question.limits.rows == 1
+    assert planned(once).query.limits.rows == 1
     assert names(once) == ["often"]
     joined = "SELECT p.sex, v.ward FROM visits v JOIN people p ON p.person = v.person"
-    assert planned(joined).question.limits.rows == 5
+    assert planned(joined).query.limits.rows == 5
 
 
 @pytest.mark.parametrize(

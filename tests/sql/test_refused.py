@@ -4,7 +4,7 @@ import pytest
 from sqlglot import exp
 
 from discreet.errors import DiscreetError
-from discreet.planning.query_planning import plan_question
+from discreet.planning.query_planning import plan_query
 from discreet.sql.reader.query_text import read_text, written
 from tests.sql.checking import planned
 from tests.sql.fixtures import refused
@@ -53,7 +53,7 @@ def test_undeclared_groups_need_a_delta(engine):
 
 def test_a_question_without_an_epsilon_is_refused(engine, catalog):
     with pytest.raises(DiscreetError) as caught:
-        plan_question("SELECT COUNT(*) FROM visits", catalog, engine)
+        plan_query("SELECT COUNT(*) FROM visits", catalog, engine)
     assert caught.value.code == "bad-epsilon"
 
 

@@ -94,7 +94,7 @@ def make_releases(curator) -> bytes:
     curator.ledger.publish("rows", analyst="alice")
     patients = "SELECT age, sex, smokes FROM patients"
     curator.learn(LogisticRegression(target="smokes", features=["age", "sex"]), patients, name="smokers", **price)
-    session = curator.session(patients, questions=20, workload=1, bins={"age": 5}, alarms=2, **price)
+    session = curator.session(patients, queries=20, workload=1, bins={"age": 5}, alarms=2, **price)
     session.answer({"sex": "F", "age": Between(20, 39)})
     session.answer("smokes AND sex = 'M'")
     return rows.as_bytes()
@@ -196,7 +196,7 @@ def rewrite_answer(stored: bytes) -> bytes:
 
 def _unfinished() -> Request:
     return Request(
-        id="unfinished", question="0" * 64, releases=(Adaptive(rho=0.001),), analyst="alice", label="a run", format=2
+        id="unfinished", query="0" * 64, releases=(Adaptive(rho=0.001),), analyst="alice", label="a run", format=2
     )
 
 

@@ -147,7 +147,7 @@ def test_a_transcript_that_does_not_say_of_which_rows_it_is_can_be_read_and_is_n
         del head["facts"]["rows"]
         old = json.dumps({**head, "transcript": 1}).encode() + b"\n" + rest
         assert SyntheticRelease(old).total == made.total
-        asked = Request(id="old", question="old", releases=(Adaptive(rho=0.01),), analyst="bob", name="old")
+        asked = Request(id="old", query="old", releases=(Adaptive(rho=0.01),), analyst="bob", name="old")
         curator.ledger.finish(curator.ledger.reserve(asked), old)
         assert curator.as_analyst("bob").releases() == ["old"]
         assert curator.as_analyst("bob").plan_synthesis(ROWS, **PRICE, reuse=True).reused == ()

@@ -1,4 +1,4 @@
-"""Charges: what questions cost, in whole units of 10**-24, so that sums are exact.
+"""Charges: what queries cost, in whole units of 10**-24, so that sums are exact.
 
 Ten charges of 0.1 fit a cap of 1 exactly, and an eleventh does not. Adding one up takes three additions of integers,
 whatever was charged before; Rényi divergences are worked out for those accounts only that read them.
@@ -26,7 +26,7 @@ PRICES = 2
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """What one question costs, or many together: sums that every kind of account can read, in units.
+    """What one query costs, or many together: sums that every kind of account can read, in units.
 
     `pure` is None once anything without a pure epsilon is among them. `renyi` is None where no divergence was worked out.
     """

@@ -1,6 +1,6 @@
 """Privacy filters: whether one more release fits, when every release may depend on the answers before it.
 
-An analyst chooses the next question after seeing the last answer, so an account cannot use theorems about fixed lists.
+An analyst chooses the next query after seeing the last answer, so an account cannot use theorems about fixed lists.
 Each filter here is proved valid for adaptive parameters in `docs/explanation/proofs/accounting.md`. A filter sees only totals, so a
 decision takes the same time however long the history is.
 """

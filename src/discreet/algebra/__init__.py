@@ -1,4 +1,4 @@
-"""What a question means: typed relations and expressions that cannot mix two people."""
+"""What a query means: typed relations and expressions that cannot mix two people."""
 
 from discreet.algebra import functions
 

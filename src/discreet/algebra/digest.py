@@ -1,4 +1,4 @@
-"""Canonical serialisation: a question as JSON that depends on its meaning alone, not on text, parser, engine or Python version.
+"""Canonical serialisation: a query as JSON that depends on its meaning alone, not on text, parser, engine or Python version.
 
 Columns are places in the tree, constants [type, text] (reals in hexadecimal), functions names with versions; what is charged for depends
 on the facts of the tables as well, so they stand in the scans. Format 2; format 1 hashed engine text.
@@ -15,7 +15,7 @@ from typing import TypeAlias
 from discreet.algebra.aggregates import Aggregate, Frame, Order, Place, Window
 from discreet.algebra.expressions import Call, Expression, Field, Literal
 from discreet.algebra.grid_steps import Steps
-from discreet.algebra.query import Key, Limits, Measure, Question
+from discreet.algebra.query import Key, Limits, Measure, Query
 from discreet.algebra.relations import Compute, Join, Keep, Mark, PerPerson, Relation, Scan, Stack, Windowed
 from discreet.algebra.value_properties import Value
 from discreet.catalog import Column, Table
@@ -34,17 +34,17 @@ def canonical(parts: Json) -> str:
     return json.dumps(parts, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
-def question_tree(question: Question) -> Json:
-    """A question as JSON."""
+def query_tree(query: Query) -> Json:
+    """A query as JSON."""
     tree: dict[str, Json] = {
-        "rows": relation_tree(question.rows),
-        "keys": [_key(key) for key in question.keys],
-        "measures": [_measure(measure) for measure in question.measures],
-        "limits": _limits(question.limits),
-        "sets": [list(keys) for keys in question.sets],
+        "rows": relation_tree(query.rows),
+        "keys": [_key(key) for key in query.keys],
+        "measures": [_measure(measure) for measure in query.measures],
+        "limits": _limits(query.limits),
+        "sets": [list(keys) for keys in query.sets],
     }
-    if question.choose is not None:
-        tree["choose"] = [question.choose.measure, question.choose.count]
+    if query.choose is not None:
+        tree["choose"] = [query.choose.measure, query.choose.count]
     return tree
 
 

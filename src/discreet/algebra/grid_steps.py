@@ -34,7 +34,7 @@ def nearest(value: Fraction) -> int:
 def steps_for(facts: Facts, stored: Fraction | None = None, *, name: str | None = None) -> Steps:
     """The grid of a bounded value: the stored one of its column, whole numbers and days by ones, or a 2**-20th of the range.
 
-    `name` is how the question calls the value, for the refusal of one without bounds.
+    `name` is how the query calls the value, for the refusal of one without bounds.
     """
     low, high = facts.low, facts.high
     if facts.type is Type.BOOLEAN:

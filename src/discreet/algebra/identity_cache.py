@@ -1,4 +1,4 @@
-"""What was worked out about questions, remembered while they are: to compare two by their meaning would take as long as to work it out again."""
+"""What was worked out about queries, remembered while they are: to compare two by their meaning would take as long as to work it out again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A question: rows of people, the keys they are grouped by, what is measured of them, and how much of one person counts."""
+"""A query: rows of people, the keys they are grouped by, what is measured of them, and how much of one person counts."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ class Choose:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class Query:
     """Rows, keys, measures, limits, and the sets of keys (by number) that are grouped by together.
 
     With `choose` the groups compete, and only the winners leave.

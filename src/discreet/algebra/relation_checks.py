@@ -24,7 +24,7 @@ def check_reads(rows: Relation, *expressions: Expression) -> None:
 
 
 def out_of_place() -> ValueError:
-    """A mistake of the reader, not of a question."""
+    """A mistake of the reader, not of a query."""
     return ValueError("an expression does not belong to the relation that it is put on")
 
 

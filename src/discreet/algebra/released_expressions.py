@@ -1,6 +1,6 @@
 """What is computed after the noise: expressions over noisy numbers, and tables made of released tables.
 
-Nothing here sees data: a `Release` names a question, everything above it is arithmetic on what left.
+Nothing here sees data: a `Release` names a query, everything above it is arithmetic on what left.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from discreet.algebra.value_properties import Value
 
 @dataclass(frozen=True, slots=True)
 class KeyOf:
-    """The value of a key of the question."""
+    """The value of a key of the query."""
 
     key: int
 
@@ -44,7 +44,7 @@ class Estimate:
 class Known:
     """The number of people, exact and free, where it is public."""
 
-    question: int = 0
+    query: int = 0
 
 
 # Over columns of a table
@@ -101,9 +101,9 @@ def parts_of(after: After) -> Iterator[After]:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """One row for each group of a question (by its number in the plan); columns are expressions over keys and noisy measures."""
+    """One row for each group of a query (by its number in the plan); columns are expressions over keys and noisy measures."""
 
-    question: int
+    query: int
     columns: tuple[tuple[str, After], ...]
     having: After | None = None
 

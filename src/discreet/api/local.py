@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self
 from discreet.api.base import Api
 from discreet.api.context import Context
 from discreet.api.operations import ask
-from discreet.api.operations.bounds_estimate import bins_question, ends_of, to_be_bounded
+from discreet.api.operations.bounds_estimate import bins_query, ends_of, to_be_bounded
 from discreet.api.operations.comparison import ComparesReal
 from discreet.api.operations.models import LearnsModels
 from discreet.api.operations.networks import AnswersGraphs
@@ -98,7 +98,7 @@ class LocalApi(Api):
         """
         context = self.context
         kind = to_be_bounded(context.catalog, table, column).type
-        request = AskRequest(bins_question(table, column), epsilon=epsilon)
+        request = AskRequest(bins_query(table, column), epsilon=epsilon)
         answer = ask.run(request, context, label=f"bounds of {table}.{column}, estimated")
         return Estimate(ends_of(answer, kind), answer)
 

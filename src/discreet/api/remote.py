@@ -124,10 +124,10 @@ class RemoteCurator(Api, TablesFace, LearningFace, GraphsFace, SessionsFace):
         return read_facts(TablesPlan, checked(self.server.send("POST", "/v1/tabulate", json=body)))
 
     def session(
-        self, source: str | Table, *, questions: int, request_id: str | None = None, **wanted: Unpack[SessionOptions]
+        self, source: str | Table, *, queries: int, request_id: str | None = None, **wanted: Unpack[SessionOptions]
     ) -> RemoteSession:
-        """Many questions about counts of rows, chosen one by another's answer, for one price that is paid now. A release is named."""
-        body = _session_body(source, questions, wanted)
+        """Many queries about counts of rows, chosen one by another's answer, for one price that is paid now. A release is named."""
+        body = _session_body(source, queries, wanted)
         headers = named(request_id)
 
         def send(path: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -137,9 +137,9 @@ class RemoteCurator(Api, TablesFace, LearningFace, GraphsFace, SessionsFace):
 
         return RemoteSession(send, body)
 
-    def plan_session(self, source: str | Table, *, questions: int, **wanted: Unpack[SessionOptions]) -> SessionPlan:
+    def plan_session(self, source: str | Table, *, queries: int, **wanted: Unpack[SessionOptions]) -> SessionPlan:
         """What `session` would cost and promise, or its refusal. Spends nothing."""
-        body = {**_session_body(source, questions, wanted), "dry": True}
+        body = {**_session_body(source, queries, wanted), "dry": True}
         return read_facts(SessionPlan, checked(self.server.send("POST", "/v1/sessions", json=body)))
 
     def learn(
@@ -269,7 +269,7 @@ _READERS: dict[type[Request[Any, Any]], Callable[[Caller, Any], Any]] = {
     WatchRequest: _watch,
     SynthesizeRequest: _release_as(SyntheticRelease),
     BudgetRequest: _got(lambda facts: [read_facts(Balance, each) for each in facts["accounts"]]),
-    HistoryRequest: _got(lambda facts: [read_facts(PastRelease, each) for each in facts["questions"]]),
+    HistoryRequest: _got(lambda facts: [read_facts(PastRelease, each) for each in facts["queries"]]),
     CatalogRequest: _got(lambda facts: read_facts(CatalogFacts, facts)),
     CardRequest: _got(lambda facts: read_facts(Card, facts)),
     ReleasesRequest: _got(lambda facts: facts["releases"]),
@@ -281,13 +281,13 @@ _PLANS: dict[type[Request[Any, Any]], type[Any]] = {AskRequest: Explanation, Syn
 """What the plan of each request is."""
 
 
-def _session_body(source: str | Table, questions: int, wanted: SessionOptions) -> dict[str, Any]:
+def _session_body(source: str | Table, queries: int, wanted: SessionOptions) -> dict[str, Any]:
     """What was said about a session; a server knows releases by their names."""
     if isinstance(wanted.get("release"), RunRelease):
         raise BadInput(
             "A server knows releases by their names.", next_step="Give the name of one that you have paid for."
         )
-    return run_body(source, {**wanted, "questions": questions, "name": wanted.get("name") or None})
+    return run_body(source, {**wanted, "queries": queries, "name": wanted.get("name") or None})
 
 
 def _queries(workload: Workload | None) -> list[dict[str, Any]] | None:

@@ -20,13 +20,13 @@ from discreet.results.answer_base import Ends, Interval, Shown
 from discreet.results.answer_json import read_array, read_ends, read_half_widths, read_intervals, read_type
 from discreet.results.models import WatchFacts, read_facts
 from discreet.results.watch_base import WatchFace
-from discreet.sessions.count_queries import Query
+from discreet.sessions.count_queries import SessionQuery
 from discreet.sessions.query_json import query_facts
 from discreet.sessions.session_base import SessionFace, SessionFacts
 from discreet.sessions.session_terms import SessionAnswer
 
 _AT_ONCE = 1_000
-"""Questions of one request."""
+"""Queries of one request."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -180,19 +180,19 @@ class RemoteSession(SessionFace):
         """How far it had got when it was last heard of."""
         return self._facts
 
-    def answer_many(self, queries: Iterable[Query]) -> list[SessionAnswer]:
-        """The same for many questions, some thousands in a request."""
+    def answer_many(self, queries: Iterable[SessionQuery]) -> list[SessionAnswer]:
+        """The same for many queries, some thousands in a request."""
         facts, told = [query_facts(query) for query in queries], []
         for start in range(0, len(facts), _AT_ONCE):
             told += self._asked(facts[start : start + _AT_ONCE])
         return told
 
-    def _asked(self, questions: list[dict[str, Any] | str]) -> list[SessionAnswer]:
+    def _asked(self, queries: list[dict[str, Any] | str]) -> list[SessionAnswer]:
         try:
-            said = self._send(f"/v1/sessions/{self.id}/answers", {"questions": questions})
+            said = self._send(f"/v1/sessions/{self.id}/answers", {"queries": queries})
         except UnknownSession:
             self._facts = self._opened()
-            said = self._send(f"/v1/sessions/{self.id}/answers", {"questions": questions})
+            said = self._send(f"/v1/sessions/{self.id}/answers", {"queries": queries})
         self._facts = read_facts(SessionFacts, said)
         return [SessionAnswer(**answer) for answer in said["answers"]]
 

@@ -1,4 +1,4 @@
-"""The text of a first catalog: what is known as facts, what is not as comments that say what to fill in and which questions need it."""
+"""The text of a first catalog: what is known as facts, what is not as comments that say what to fill in and which queries need it."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ LARGEST_STEP = 2**52
 ROWS_ABOUT = 10**6
 """What a protected table is taken to have where its owner declares nothing."""
 CHOSEN_FROM = 1_000
-"""Rows of a person that a question chooses from, where it bounds them itself: nobody's further rows may be heard in the time."""
+"""Rows of a person that a query chooses from, where it bounds them itself: nobody's further rows may be heard in the time."""
 
 
 class Type(Enum):
@@ -117,7 +117,7 @@ class Table:
     max_rows: int = 1
     path: str | None = None
     is_bounded_once: bool = True
-    """Whether rows are cut to max_rows when the snapshot is made, or by each question after its WHERE: of those that the snapshot keeps."""
+    """Whether rows are cut to max_rows when the snapshot is made, or by each query after its WHERE: of those that the snapshot keeps."""
     rows_about: int = ROWS_ABOUT
     """How large the table is, roughly, as the owner declares it and nobody counts it: answers leave when a table of this size would be read."""
     lists_people: bool = False
@@ -129,7 +129,7 @@ class Table:
 
     @property
     def rows_kept(self) -> int:
-        """How many rows of a person the snapshot keeps: those that count, or those that each question chooses from."""
+        """How many rows of a person the snapshot keeps: those that count, or those that each query chooses from."""
         return self.max_rows if self.is_bounded_once else max(self.max_rows, CHOSEN_FROM)
 
     @property
@@ -198,16 +198,16 @@ class Catalog:
     collector: Mapping[str, int] = field(default_factory=dict)
     """How much they take."""
     rows_per_person: int | None = None
-    """The most rows of one person in any question; joins that could give more are cut."""
+    """The most rows of one person in any query; joins that could give more are cut."""
     memory: str = "4GB"
     seconds: int = 60
-    """What the engine may use for one question."""
+    """What the engine may use for one query."""
     sha256: str = field(default="", compare=False)
     """Of the file that it was read from; empty where there was none."""
 
     @property
     def edge_tables(self) -> dict[str, Table]:
-        """The tables of edges by name: none of `tables`, so that no question reaches them."""
+        """The tables of edges by name: none of `tables`, so that no query reaches them."""
         return {graph.edges.name: graph.edges for graph in self.graphs.values()}
 
     @property
@@ -217,5 +217,5 @@ class Catalog:
 
 
 def default_delta(catalog: Catalog) -> Fraction | None:
-    """What selecting groups costs unless a question says otherwise: a hundredth of what the account has for it."""
+    """What selecting groups costs unless a query says otherwise: a hundredth of what the account has for it."""
     return exact(catalog.cap.cap.delta) / 200 if catalog.cap.cap.delta else None

@@ -39,5 +39,5 @@ def in_utc(value: datetime) -> datetime | None:
 
 
 def timestamp_text(value: datetime) -> str:
-    """A timestamp as questions and answers write it: a fraction of a second without zeros at its end."""
+    """A timestamp as queries and answers write it: a fraction of a second without zeros at its end."""
     return value.isoformat(sep=" ").rstrip("0") if value.microsecond else value.isoformat(sep=" ")

@@ -272,7 +272,7 @@ class _Reader:
         return bool(lists)
 
     def edges(self, name: str, facts: Any) -> Table:
-        """A table of edges of a graph: nobody's one, and no table of questions."""
+        """A table of edges of a graph: nobody's one, and no table of queries."""
         path = f"tables.{name}"
         section = self.section({name: facts}, name, allowed=_TABLE_KEYS, path=path)
         check_edge_keys(path, section, self.wrong)

@@ -20,7 +20,7 @@ class _Waiter:
 class Places:
     """`most` places in all, `each` of them for one who asks, and `long` of them for what takes long.
 
-    When a place is free it goes to the next who asks, round and round, and not to the one who has waited longest: a hundred questions of one
+    When a place is free it goes to the next who asks, round and round, and not to the one who has waited longest: a hundred queries of one
     analyst are one turn each time round.
     """
 
@@ -33,7 +33,7 @@ class Places:
 
     @contextmanager
     def held(self, who: str | None, *, taken_back: threading.Event, is_long: bool = False) -> Iterator[None]:
-        """While it lasts, a place is `who`'s; who takes the question back meanwhile goes through without one, to find that out."""
+        """While it lasts, a place is `who`'s; who takes the query back meanwhile goes through without one, to find that out."""
         waiter = _Waiter(who, is_long, taken_back)
         with self._lock:
             self._waiting.setdefault(who, []).append(waiter)
@@ -46,12 +46,12 @@ class Places:
         finally:
             self._leave(waiter)
 
-    def take_back(self, question: threading.Event) -> None:
-        """A question that waits need not wait any longer."""
-        question.set()
+    def take_back(self, query: threading.Event) -> None:
+        """A query that waits need not wait any longer."""
+        query.set()
         with self._lock:
             for waiter in [waiter for queue in self._waiting.values() for waiter in queue]:
-                if waiter.taken_back is question:
+                if waiter.taken_back is query:
                     waiter.called.set()
 
     def _leave(self, waiter: _Waiter) -> None:

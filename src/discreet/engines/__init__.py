@@ -1,4 +1,4 @@
-"""A question to exact integers: the protocol of engines, and DuckDB behind it."""
+"""A query to exact integers: the protocol of engines, and DuckDB behind it."""
 
 from discreet.concurrency.fair_semaphore import Places
 from discreet.engines.duckdb.duck_engine import DuckEngine

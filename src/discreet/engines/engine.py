@@ -1,4 +1,4 @@
-"""What an engine is: it looks things up in public tables, and turns questions into exact integers."""
+"""What an engine is: it looks things up in public tables, and turns queries into exact integers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.algebra.expressions import Expression
-from discreet.algebra.query import Question
+from discreet.algebra.query import Query
 from discreet.algebra.value_properties import Value
 from discreet.catalog import Network, Type
 from discreet.engines.exact_rows import ExactRows
@@ -24,27 +24,27 @@ Points: TypeAlias = tuple[Type, Sequence[Value | None]]
 
 
 class Engine(PublicFacts, Protocol):
-    """A place where data is. It never sees a question's text, only its checked tree."""
+    """A place where data is. It never sees a query's text, only its checked tree."""
 
-    def bind(self, question: Question) -> None:
+    def bind(self, query: Query) -> None:
         """Refuse, before any charge, what the engine would refuse; no protected row is read."""
 
-    def run(self, question: Question, *, taken_back: threading.Event | None = None) -> list[ExactRows]:
+    def run(self, query: Query, *, taken_back: threading.Event | None = None) -> list[ExactRows]:
         """The exact integers of each grouping set. Called after the charge; a failure is one fixed sentence."""
 
-    def bind_rows(self, question: Question) -> None:
+    def bind_rows(self, query: Query) -> None:
         """The same of rows that are to be coded; no protected row is read."""
 
     def tables(
-        self, rows: Question, *, taken_back: threading.Event, sharing: int = 1
+        self, rows: Query, *, taken_back: threading.Event, sharing: int = 1
     ) -> AbstractContextManager[ExactTables]:
         """Exact tables over the keys of `rows`, by their number, as long as it lasts. Called after the charge.
 
-        `taken_back` ends it; each statement has the seconds of a question, so many times where `sharing` read at the same time.
+        `taken_back` ends it; each statement has the seconds of a query, so many times where `sharing` read at the same time.
         """
 
     def parted_tables(
-        self, rows: Question, *, taken_back: threading.Event, sharing: int = 1
+        self, rows: Query, *, taken_back: threading.Event, sharing: int = 1
     ) -> AbstractContextManager[PartedTables]:
         """The same of all rows, of most of them, and of the others. For the owner of the data: nothing of it may leave."""
 
@@ -62,16 +62,16 @@ class Engine(PublicFacts, Protocol):
         No row is read.
         """
 
-    def take_back(self, question: threading.Event) -> None:
-        """Stop reading for a question, now or when its turn comes; no other question is disturbed."""
+    def take_back(self, query: threading.Event) -> None:
+        """Stop reading for a query, now or when its turn comes; no other query is disturbed."""
 
-    def holding(self, questions: Sequence[Question]) -> AbstractContextManager[None]:
-        """While it lasts, what these questions read of public relations is there. Ended when the answer leaves."""
+    def holding(self, queries: Sequence[Query]) -> AbstractContextManager[None]:
+        """While it lasts, what these queries read of public relations is there. Ended when the answer leaves."""
 
-    def one_limit(self, question: threading.Event | None = None, *, sharing: int = 1) -> AbstractContextManager[float]:
-        """While it lasts, everything that this thread reads together has the seconds of one question; when they end, by the monotonic clock.
+    def one_limit(self, query: threading.Event | None = None, *, sharing: int = 1) -> AbstractContextManager[float]:
+        """While it lasts, everything that this thread reads together has the seconds of one query; when they end, by the monotonic clock.
 
-        Whoever takes `question` back ends it. So many times the seconds where `sharing` questions read at the same time.
+        Whoever takes `query` back ends it. So many times the seconds where `sharing` queries read at the same time.
         """
 
     def close(self) -> None:

@@ -14,7 +14,7 @@ from discreet.core.loss import Loss
 from discreet.core.number_format import CONFIDENCE
 from discreet.engines.graphs.exact_graphs import ExactGraph
 from discreet.graphs.edge_counts import CUT
-from discreet.graphs.network_query import Drawn, GraphQuestion, answered
+from discreet.graphs.network_query import Drawn, GraphQuery, answered
 from discreet.graphs.protected_graph import Graph, Privacy, read_graph, read_max_degree, read_privacy
 from discreet.mechanisms import Laplace
 from discreet.mechanisms.statistics.bounded import Account
@@ -125,7 +125,7 @@ class Degrees:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DegreeCounts(GraphQuestion[Degrees]):
+class DegreeCounts(GraphQuery[Degrees]):
     """How many nodes have a degree of at most 0, 1, ..., `max_degree`.
 
     Args:
@@ -163,7 +163,7 @@ class DegreeCounts(GraphQuestion[Degrees]):
 
 
 def degree_counts(*, privacy: Privacy, epsilon: Number, max_degree: int | None, size: int | None) -> DegreeCounts:
-    """The question, checked.
+    """The query, checked.
 
     Args:
         privacy: What is protected.
@@ -196,8 +196,8 @@ def degrees(
         account: What pays for it; nothing is drawn unless it does.
     """
     kind, whole = read_privacy(privacy), read_graph(graph).exact
-    question = degree_counts(privacy=kind, epsilon=epsilon, max_degree=max_degree, size=whole.size)
-    return answered(whole, question, account)
+    query = degree_counts(privacy=kind, epsilon=epsilon, max_degree=max_degree, size=whole.size)
+    return answered(whole, query, account)
 
 
 def _error_of_all(mechanism: Laplace, confidence: Number) -> int:

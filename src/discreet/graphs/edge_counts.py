@@ -14,7 +14,7 @@ from discreet.core.loss import Loss
 from discreet.core.number_format import CONFIDENCE
 from discreet.engines.graphs.exact_graphs import ExactGraph
 from discreet.errors import BadInput
-from discreet.graphs.network_query import Drawn, GraphQuestion, answered
+from discreet.graphs.network_query import Drawn, GraphQuery, answered
 from discreet.graphs.protected_graph import Graph, GraphStatistic, Privacy, read_graph, read_max_degree, read_privacy
 from discreet.mechanisms import GeneralizedExponential, Laplace
 from discreet.mechanisms.statistics.bounded import Account
@@ -27,7 +27,7 @@ DEGREES = tuple(2**power for power in range(17))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EdgeCount(GraphQuestion[GraphStatistic]):
+class EdgeCount(GraphQuery[GraphStatistic]):
     """How many edges there are; with node privacy, of those that bounding degrees leaves.
 
     Args:
@@ -59,7 +59,7 @@ class EdgeCount(GraphQuestion[GraphStatistic]):
 
 
 def edge_count(*, privacy: Privacy, epsilon: Number, max_degree: int | None) -> EdgeCount:
-    """The question, checked.
+    """The query, checked.
 
     Args:
         privacy: What is protected.
@@ -87,8 +87,8 @@ def edges(
         max_degree: With node privacy: the most edges of a person that count, from public knowledge.
         account: What pays for it; nothing is drawn unless it does.
     """
-    question = edge_count(privacy=read_privacy(privacy), epsilon=epsilon, max_degree=max_degree)
-    return answered(read_graph(graph).exact, question, account)
+    query = edge_count(privacy=read_privacy(privacy), epsilon=epsilon, max_degree=max_degree)
+    return answered(read_graph(graph).exact, query, account)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -107,7 +107,7 @@ class FoundBound:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DegreeBound(GraphQuestion[FoundBound]):
+class DegreeBound(GraphQuery[FoundBound]):
     """One of 1, 2, 4, ..., 65,536, by how many edges each keeps less the noise that it costs.
 
     Args:
@@ -137,7 +137,7 @@ class DegreeBound(GraphQuestion[FoundBound]):
 
 
 def degree_bound(*, privacy: Privacy, epsilon: Number, then: Number | None) -> DegreeBound:
-    """The question, checked.
+    """The query, checked.
 
     Args:
         privacy: What is protected.
@@ -161,8 +161,8 @@ def find_max_degree(graph: Graph, *, epsilon: Number, then: Number, account: Acc
         then: The epsilon of the answer that it is for: a wider bound has more noise there.
         account: What pays for it; nothing is drawn unless it does.
     """
-    question = degree_bound(privacy=Privacy.NODE, epsilon=epsilon, then=then)
-    return answered(read_graph(graph).exact, question, account).max_degree
+    query = degree_bound(privacy=Privacy.NODE, epsilon=epsilon, then=then)
+    return answered(read_graph(graph).exact, query, account).max_degree
 
 
 def with_error(mechanism: Laplace, noisy: int, loss: Loss) -> Statistic:

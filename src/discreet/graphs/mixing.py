@@ -17,7 +17,7 @@ from discreet.core.number_format import CONFIDENCE
 from discreet.engines.graphs.exact_graphs import ExactGraph
 from discreet.errors import BadInput, TooLarge
 from discreet.graphs.edge_counts import CUT
-from discreet.graphs.network_query import Drawn, GraphQuestion, answered
+from discreet.graphs.network_query import Drawn, GraphQuery, answered
 from discreet.graphs.protected_graph import Graph, Privacy, read_graph, read_max_degree, read_privacy
 from discreet.mechanisms import Laplace
 from discreet.mechanisms.statistics.bounded import Account
@@ -97,7 +97,7 @@ class Mixing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GroupEdges(GraphQuestion[Mixing]):
+class GroupEdges(GraphQuery[Mixing]):
     """How many edges there are between each two groups of nodes.
 
     Args:
@@ -137,7 +137,7 @@ class GroupEdges(GraphQuestion[Mixing]):
 
 
 def group_edges(*, privacy: Privacy, epsilon: Number, groups: Sequence[Hashable], max_degree: int | None) -> GroupEdges:
-    """The question, checked.
+    """The query, checked.
 
     Args:
         privacy: What is protected.
@@ -149,12 +149,12 @@ def group_edges(*, privacy: Privacy, epsilon: Number, groups: Sequence[Hashable]
     if len(values) < 2 or len(set(values)) < len(values):
         raise BadInput("Two or more different groups are needed.", next_step='Give groups=["red", "blue"].')
     most = None if privacy is Privacy.EDGE else read_max_degree(max_degree, privacy=privacy)
-    question = GroupEdges(privacy=privacy, epsilon=read_epsilon(epsilon), groups=values, max_degree=most)
-    if question.cells > MOST_CELLS:
+    query = GroupEdges(privacy=privacy, epsilon=read_epsilon(epsilon), groups=values, max_degree=most)
+    if query.cells > MOST_CELLS:
         raise TooLarge(
             f"So many groups have more than {MOST_CELLS:,} pairs.", next_step="Take an attribute with fewer values."
         )
-    return question
+    return query
 
 
 def assortativity(
@@ -180,8 +180,8 @@ def assortativity(
         account: What pays for it; nothing is drawn unless it does.
     """
     kind, whole = read_privacy(privacy), read_graph(graph)
-    question = group_edges(privacy=kind, epsilon=epsilon, groups=groups, max_degree=max_degree)
-    return answered(_grouped(whole, question.groups), question, account)
+    query = group_edges(privacy=kind, epsilon=epsilon, groups=groups, max_degree=max_degree)
+    return answered(_grouped(whole, query.groups), query, account)
 
 
 def _grouped(graph: Graph, values: tuple[Hashable, ...]) -> ExactGraph:

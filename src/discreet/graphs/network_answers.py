@@ -15,7 +15,7 @@ from discreet.errors import BadRelease
 from discreet.graphs.degrees import Degrees
 from discreet.graphs.edge_counts import FoundBound
 from discreet.graphs.mixing import Mixing
-from discreet.graphs.network_query import Drawn, GraphQuestion, rebuilt
+from discreet.graphs.network_query import Drawn, GraphQuery, rebuilt
 from discreet.graphs.network_verbs import PROTECTS, VERBS, Outcome
 from discreet.graphs.protected_graph import GraphStatistic, Privacy
 from discreet.graphs.rumours import Rumour
@@ -34,14 +34,14 @@ def answer_of(facts: Mapping[str, Any], *, replayed: bool) -> GraphAnswer:
     )
 
 
-def encoded(question: GraphQuestion[Any], drawn: Drawn) -> bytes:
+def encoded(query: GraphQuery[Any], drawn: Drawn) -> bytes:
     """What the books keep of an answer.
 
     Args:
-        question: What was asked.
+        query: What was asked.
         drawn: Noisy whole numbers.
     """
-    return json.dumps({"question": question.described, "drawn": [int(number) for number in drawn]}).encode()
+    return json.dumps({"question": query.described, "drawn": [int(number) for number in drawn]}).encode()
 
 
 @dataclass(frozen=True, repr=False)
@@ -65,14 +65,14 @@ class GraphAnswer:
     replayed: bool
 
     @cached_property
-    def question(self) -> GraphQuestion[Any]:
+    def query(self) -> GraphQuery[Any]:
         """What was drawn from, and with which noise."""
         return rebuilt(self._kept["question"])
 
     @cached_property
     def outcome(self) -> Outcome:
         """What is told: a number with its ±, degrees, edges between groups, or how far a rumour goes."""
-        return VERBS[self.verb].tells(self.question.told(self._kept["drawn"]), self.settings)
+        return VERBS[self.verb].tells(self.query.told(self._kept["drawn"]), self.settings)
 
     @cached_property
     def _kept(self) -> dict[str, Any]:
@@ -84,7 +84,7 @@ class GraphAnswer:
     @property
     def privacy(self) -> Privacy:
         """What is protected."""
-        return self.question.privacy
+        return self.query.privacy
 
     @property
     def protects(self) -> str:
@@ -94,12 +94,12 @@ class GraphAnswer:
     @property
     def loss(self) -> Loss:
         """What it cost, about what is protected."""
-        return Loss(rounded_up(self.question.epsilon))
+        return Loss(rounded_up(self.query.epsilon))
 
     @property
     def bias(self) -> str:
         """What the ± does not cover."""
-        told = self.question.told(self._kept["drawn"])
+        told = self.query.told(self._kept["drawn"])
         return str(told.bias)
 
     @property

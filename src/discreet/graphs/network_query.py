@@ -1,4 +1,4 @@
-"""A question about a network: public through and through; what it costs, what it draws from exact numbers, and what is told of that."""
+"""A query about a network: public through and through; what it costs, what it draws from exact numbers, and what is told of that."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ Drawn = Sequence[int]
 _bits = SYSTEM_BITS
 
 
-class GraphQuestion(ABC, Generic[Told]):
-    """One release about a network, as a frozen dataclass of public facts. Two with the same description are the same question."""
+class GraphQuery(ABC, Generic[Told]):
+    """One release about a network, as a frozen dataclass of public facts. Two with the same description are the same query."""
 
-    kinds: ClassVar[dict[str, type[GraphQuestion[Any]]]] = {}
+    kinds: ClassVar[dict[str, type[GraphQuery[Any]]]] = {}
     privacy: Privacy
     epsilon: Fraction
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        GraphQuestion.kinds[cls.__name__] = cls
+        GraphQuery.kinds[cls.__name__] = cls
 
     @property
     @abstractmethod
@@ -71,14 +71,14 @@ class GraphQuestion(ABC, Generic[Told]):
         return {"kind": type(self).__name__, **parts}
 
 
-def rebuilt(described: Mapping[str, Any]) -> GraphQuestion[Any]:
-    """The question that was described.
+def rebuilt(described: Mapping[str, Any]) -> GraphQuery[Any]:
+    """The query that was described.
 
     Args:
         described: By `described`.
     """
     parts = {name: _read(name, value) for name, value in described.items() if name != "kind"}
-    return GraphQuestion.kinds[described["kind"]](**parts)
+    return GraphQuery.kinds[described["kind"]](**parts)
 
 
 def _plain(value: Any) -> Any:
@@ -97,14 +97,14 @@ def _read(name: str, value: Any) -> Any:
     return Privacy(value) if name == "privacy" else value
 
 
-def answered(network: ExactGraph, question: GraphQuestion[Told], account: Account | None) -> Told:
+def answered(network: ExactGraph, query: GraphQuery[Told], account: Account | None) -> Told:
     """Pay, draw and tell, for whoever has the network at hand.
 
     Args:
         network: As whole numbers.
-        question: What is asked.
+        query: What is asked.
         account: What pays for it; nothing is drawn unless it does.
     """
-    question.check()
-    pay(account, list(question.mechanisms))
-    return question.told(question.drawn(network, _bits))
+    query.check()
+    pay(account, list(query.mechanisms))
+    return query.told(query.drawn(network, _bits))

@@ -1,4 +1,4 @@
-"""A question about a network as the pipeline releases it: read in the engine, drawn there, and stored as noisy whole numbers."""
+"""A query about a network as the pipeline releases it: read in the engine, drawn there, and stored as noisy whole numbers."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from discreet.algebra.digest import Json, digest
-from discreet.algebra.query import Question
+from discreet.algebra.query import Query
 from discreet.catalog import Network, Table
 from discreet.graphs.degrees import DegreeCounts
 from discreet.graphs.edge_counts import DEGREES, DegreeBound
 from discreet.graphs.mixing import GroupEdges
 from discreet.graphs.network_answers import encoded
-from discreet.graphs.network_query import GraphQuestion
+from discreet.graphs.network_query import GraphQuery
 from discreet.graphs.protected_graph import Privacy
 from discreet.graphs.triangles import ClosedPaths, TriangleLadder, TriangleProgram
 from discreet.measurement.runs import time_for
@@ -40,7 +40,7 @@ class NetworkRelease:
     Args:
         graph: The network.
         nodes: The table of its nodes.
-        question: What is asked.
+        query: What is asked.
         attribute: The column of its nodes that groups them, where it asks for groups.
         version: Of the data.
         label: How the books call it.
@@ -49,7 +49,7 @@ class NetworkRelease:
 
     graph: Network
     nodes: Table
-    question: GraphQuestion[Any]
+    query: GraphQuery[Any]
     attribute: str | None
     version: int
     label: str
@@ -58,21 +58,21 @@ class NetworkRelease:
 
     @property
     def releases(self) -> tuple[Mechanism, ...]:
-        return self.question.mechanisms
+        return self.query.mechanisms
 
     @property
-    def questions(self) -> tuple[Question, ...]:
+    def queries(self) -> tuple[Query, ...]:
         """No relation of the algebra is read."""
         return ()
 
     @property
     def edges_of(self) -> str | None:
-        return self.graph.edges.name if self.question.privacy is Privacy.EDGE else None
+        return self.graph.edges.name if self.query.privacy is Privacy.EDGE else None
 
     @property
     def digest(self) -> str:
         """Of what is asked, and of every public fact that the numbers hang on."""
-        graph, asked = self.graph, dict[str, Json](self.question.described)
+        graph, asked = self.graph, dict[str, Json](self.query.described)
         network: dict[str, Json] = {
             "name": graph.name,
             "nodes": [graph.nodes, graph.key],
@@ -86,32 +86,30 @@ class NetworkRelease:
     def seconds(self) -> float:
         """From declared sizes alone, doubled for safety, with room for one person in as many triangles as there are edges."""
         edges = float(self.graph.edges.rows_about)
-        nanoseconds = (
-            _CHARGE + (edges + self.nodes_about) * _READ + _work(self.question, edges, float(self.nodes_about))
-        )
+        nanoseconds = _CHARGE + (edges + self.nodes_about) * _READ + _work(self.query, edges, float(self.nodes_about))
         return SAFETY * nanoseconds / 1e9
 
     def made(self, desk: Desk) -> bytes:
         """Noisy numbers; whatever is exact ends here."""
         until = time.monotonic() + time_for(self.seconds)
         network = desk.engine.network(self.graph, attribute=self.attribute, taken_back=desk.stopped, sharing=PLACES)
-        return encoded(self.question, self.question.drawn(network, desk.bits, until=until))
+        return encoded(self.query, self.query.drawn(network, desk.bits, until=until))
 
 
-def _work(question: GraphQuestion[Any], edges: float, nodes: float) -> float:
-    """What a question computes on a network of so many edges, in nanoseconds; triangles of the crowd and of one person are as many as edges, each."""
-    match question:
+def _work(query: GraphQuery[Any], edges: float, nodes: float) -> float:
+    """What a query computes on a network of so many edges, in nanoseconds; triangles of the crowd and of one person are as many as edges, each."""
+    match query:
         case TriangleLadder():
             return edges * _SHARED + nodes * min(nodes * _CELL, _SORTED)
         case TriangleProgram():
-            return edges * _LISTED + 2 * edges * _WEIGHED * (_SEARCHED if question.per_node is None else 1)
+            return edges * _LISTED + 2 * edges * _WEIGHED * (_SEARCHED if query.per_node is None else 1)
         case ClosedPaths():
-            return _work(question.closed, edges, nodes) + _work(question.spread, edges, nodes)
+            return _work(query.closed, edges, nodes) + _work(query.spread, edges, nodes)
         case DegreeBound():
             return len(DEGREES) * edges * _KEPT
         case DegreeCounts():
-            return edges * _KEPT + question.max_degree * _DRAWN
+            return edges * _KEPT + query.max_degree * _DRAWN
         case GroupEdges():
-            return 2 * edges * _KEPT + question.cells * _DRAWN
+            return 2 * edges * _KEPT + query.cells * _DRAWN
         case _:
             return 2 * edges * _KEPT

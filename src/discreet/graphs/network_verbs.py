@@ -1,4 +1,4 @@
-"""What can be asked of a network in a catalog: verbs, what each takes, the question that it is, and what is made of the numbers that were drawn."""
+"""What can be asked of a network in a catalog: verbs, what each takes, the query that it is, and what is made of the numbers that were drawn."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from discreet.errors import BadInput, TooLarge
 from discreet.graphs.degrees import DegreeCounts, Degrees, degree_counts
 from discreet.graphs.edge_counts import FoundBound, degree_bound, edge_count
 from discreet.graphs.mixing import Mixing, group_edges
-from discreet.graphs.network_query import GraphQuestion
+from discreet.graphs.network_query import GraphQuery
 from discreet.graphs.protected_graph import GraphStatistic, Privacy
 from discreet.graphs.rumours import Rumour, read_transmission, rumour
 from discreet.graphs.triangles import closed_paths, triangle_count
@@ -36,8 +36,8 @@ class NetworkFacts:
         name: What the catalog calls it.
         privacy: What is protected in it.
         size: How many nodes there are, where that is public.
-        max_degree: The most edges of a person that count, unless a question says otherwise.
-        per_node: The most triangles of a person that count, unless a question says otherwise.
+        max_degree: The most edges of a person that count, unless a query says otherwise.
+        per_node: The most triangles of a person that count, unless a query says otherwise.
         attributes: The declared values of columns of its nodes, as JSON has them.
     """
 
@@ -51,10 +51,10 @@ class NetworkFacts:
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """One of them: what it takes beside its price, the question that it asks, and what it tells of the answer."""
+    """One of them: what it takes beside its price, the query that it asks, and what it tells of the answer."""
 
     takes: tuple[str, ...]
-    asks: Callable[[NetworkFacts, Number, Mapping[str, Any]], GraphQuestion[Any]]
+    asks: Callable[[NetworkFacts, Number, Mapping[str, Any]], GraphQuery[Any]]
     tells: Callable[[Any, Mapping[str, Any]], Outcome]
     summary: str
 
@@ -64,7 +64,7 @@ class Verb:
         return self.tells is _itself
 
 
-def _edges(facts: NetworkFacts, epsilon: Number, given: Mapping[str, Any]) -> GraphQuestion[Any]:
+def _edges(facts: NetworkFacts, epsilon: Number, given: Mapping[str, Any]) -> GraphQuery[Any]:
     return edge_count(privacy=facts.privacy, epsilon=epsilon, max_degree=_degree(facts, given))
 
 
@@ -72,12 +72,12 @@ def _degrees(facts: NetworkFacts, epsilon: Number, given: Mapping[str, Any]) -> 
     return degree_counts(privacy=facts.privacy, epsilon=epsilon, max_degree=_degree(facts, given), size=facts.size)
 
 
-def _triangles(facts: NetworkFacts, epsilon: Number, given: Mapping[str, Any]) -> GraphQuestion[Any]:
+def _triangles(facts: NetworkFacts, epsilon: Number, given: Mapping[str, Any]) -> GraphQuery[Any]:
     bound = given.get("per_node", facts.per_node)
     return triangle_count(privacy=facts.privacy, epsilon=epsilon, per_node=bound, size=facts.size)
 
 
-def _clustering(facts: NetworkFacts, epsilon: Number, given: Mapping[str, Any]) -> GraphQuestion[Any]:
+def _clustering(facts: NetworkFacts, epsilon: Number, given: Mapping[str, Any]) -> GraphQuery[Any]:
     return closed_paths(
         privacy=facts.privacy,
         epsilon=epsilon,
@@ -87,7 +87,7 @@ def _clustering(facts: NetworkFacts, epsilon: Number, given: Mapping[str, Any]) 
     )
 
 
-def _assortativity(facts: NetworkFacts, epsilon: Number, given: Mapping[str, Any]) -> GraphQuestion[Any]:
+def _assortativity(facts: NetworkFacts, epsilon: Number, given: Mapping[str, Any]) -> GraphQuery[Any]:
     groups = facts.attributes.get(str(given.get("attribute")))
     if groups is None:
         known = ", ".join(facts.attributes) or "none has any"
@@ -98,18 +98,18 @@ def _assortativity(facts: NetworkFacts, epsilon: Number, given: Mapping[str, Any
     return group_edges(privacy=facts.privacy, epsilon=epsilon, groups=groups, max_degree=_degree(facts, given))
 
 
-def _bound(facts: NetworkFacts, epsilon: Number, given: Mapping[str, Any]) -> GraphQuestion[Any]:
+def _bound(facts: NetworkFacts, epsilon: Number, given: Mapping[str, Any]) -> GraphQuery[Any]:
     return degree_bound(privacy=facts.privacy, epsilon=epsilon, then=given.get("then"))
 
 
-def _stars(facts: NetworkFacts, epsilon: Number, given: Mapping[str, Any]) -> GraphQuestion[Any]:
-    rays, question = read_count(given.get("k"), name="k", most=100), _degrees(facts, epsilon, given)
-    if math.comb(question.max_degree, rays) > _MOST_STARS:
+def _stars(facts: NetworkFacts, epsilon: Number, given: Mapping[str, Any]) -> GraphQuery[Any]:
+    rays, query = read_count(given.get("k"), name="k", most=100), _degrees(facts, epsilon, given)
+    if math.comb(query.max_degree, rays) > _MOST_STARS:
         raise TooLarge("So many stars are no number that can be told.", next_step="Give a smaller k or max_degree.")
-    return question
+    return query
 
 
-def _rumour(facts: NetworkFacts, epsilon: Number, given: Mapping[str, Any]) -> GraphQuestion[Any]:
+def _rumour(facts: NetworkFacts, epsilon: Number, given: Mapping[str, Any]) -> GraphQuery[Any]:
     read_transmission(given.get("transmission"))
     return _degrees(facts, epsilon, given)
 
@@ -172,7 +172,7 @@ def read_verb(verb: object, given: Mapping[str, Any]) -> tuple[Verb, dict[str, A
 
 
 def read_price(epsilon: Number | None) -> Number:
-    """The price of a question about a network: there is no default.
+    """The price of a query about a network: there is no default.
 
     Args:
         epsilon: What was said.

@@ -16,7 +16,7 @@ from discreet.engines.graphs.exact_graphs import ExactGraph
 from discreet.engines.graphs.triangle_program import ROUNDING, bounded_triangles
 from discreet.graphs.degrees import DegreeCounts, Degrees, degree_counts
 from discreet.graphs.edge_counts import with_error
-from discreet.graphs.network_query import Drawn, GraphQuestion, answered
+from discreet.graphs.network_query import Drawn, GraphQuery, answered
 from discreet.graphs.protected_graph import Graph, GraphStatistic, Privacy, read_graph, read_privacy
 from discreet.mechanisms import GeneralizedExponential, Ladder, Laplace, Mechanism, PureAdaptive
 from discreet.mechanisms.adaptive_budget import Meter
@@ -35,7 +35,7 @@ _CUT = "triangles beyond per_node of a person are left out, so it is too low rat
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TriangleLadder(GraphQuestion[GraphStatistic]):
+class TriangleLadder(GraphQuery[GraphStatistic]):
     """How many triangles there are, private for an edge: the ladder, and the local sensitivity with noise of its own, for the ± from the true one would tell it.
 
     Args:
@@ -75,7 +75,7 @@ class TriangleLadder(GraphQuestion[GraphStatistic]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TriangleProgram(GraphQuestion[GraphStatistic]):
+class TriangleProgram(GraphQuery[GraphStatistic]):
     """How many triangles there are of which nobody is in more than `per_node`, private for a person.
 
     Args:
@@ -139,7 +139,7 @@ class TriangleProgram(GraphQuestion[GraphStatistic]):
 def triangle_count(
     *, privacy: Privacy, epsilon: Number, per_node: int | None, size: int | None
 ) -> TriangleLadder | TriangleProgram:
-    """The question, checked.
+    """The query, checked.
 
     Args:
         privacy: What is protected.
@@ -176,12 +176,12 @@ def triangles(
         account: What pays for it; nothing is drawn unless it does.
     """
     kind, whole = read_privacy(privacy), read_graph(graph).exact
-    question = triangle_count(privacy=kind, epsilon=epsilon, per_node=per_node, size=whole.size)
-    return answered(whole, question, account)
+    query = triangle_count(privacy=kind, epsilon=epsilon, per_node=per_node, size=whole.size)
+    return answered(whole, query, account)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClosedPaths(GraphQuestion[GraphStatistic]):
+class ClosedPaths(GraphQuery[GraphStatistic]):
     """The share of paths of two edges whose ends are connected, from triangles and degrees.
 
     Args:
@@ -200,12 +200,12 @@ class ClosedPaths(GraphQuestion[GraphStatistic]):
 
     @property
     def closed(self) -> TriangleLadder | TriangleProgram:
-        """The question about triangles."""
+        """The query about triangles."""
         return triangle_count(privacy=self.privacy, epsilon=self.epsilon / 2, per_node=self.per_node, size=self.size)
 
     @property
     def spread(self) -> DegreeCounts:
-        """The question about degrees."""
+        """The query about degrees."""
         return degree_counts(privacy=self.privacy, epsilon=self.epsilon / 2, max_degree=self.max_degree, size=self.size)
 
     def check(self) -> None:
@@ -229,7 +229,7 @@ class ClosedPaths(GraphQuestion[GraphStatistic]):
 def closed_paths(
     *, privacy: Privacy, epsilon: Number, max_degree: int | None, per_node: int | None, size: int | None
 ) -> ClosedPaths:
-    """The question, checked.
+    """The query, checked.
 
     Args:
         privacy: What is protected.
@@ -269,8 +269,8 @@ def clustering(
         account: What pays for it; nothing is drawn unless it does.
     """
     kind, whole = read_privacy(privacy), read_graph(graph).exact
-    question = closed_paths(privacy=kind, epsilon=epsilon, max_degree=max_degree, per_node=per_node, size=whole.size)
-    return answered(whole, question, account)
+    query = closed_paths(privacy=kind, epsilon=epsilon, max_degree=max_degree, per_node=per_node, size=whole.size)
+    return answered(whole, query, account)
 
 
 def _share(closed: GraphStatistic, spread: Degrees, epsilon: Fraction) -> Statistic:

@@ -65,11 +65,11 @@ class InternalError(DatabaseError):
 
 
 class ProgrammingError(DatabaseError):
-    """The question cannot be answered as it stands."""
+    """The query cannot be answered as it stands."""
 
 
 class NotSupportedError(DatabaseError):
-    """Nothing is written here, and one statement is one question."""
+    """Nothing is written here, and one statement is one query."""
 
 
 def connect(
@@ -96,7 +96,7 @@ def connect(
 
 
 class Connection:
-    """Asks for one key. There are no transactions: a question that is paid for is paid for."""
+    """Asks for one key. There are no transactions: a query that is paid for is paid for."""
 
     def __init__(self, curator: RemoteCurator, *, epsilon: Number | None, delta: Number | None, level: Number) -> None:
         self.curator, self.epsilon, self.delta, self.level = curator, epsilon, delta, level
@@ -136,7 +136,7 @@ class Cursor:
         self._rows: Iterator[tuple[Any, ...]] | None = None
 
     def execute(self, operation: str, parameters: Mapping[str, Any] | Sequence[Any] = ()) -> Self:
-        """Ask one question.
+        """Ask one query.
 
         Args:
             operation: One SELECT; `/* epsilon=0.5 */` before it says what it may cost.
@@ -156,7 +156,7 @@ class Cursor:
         return self
 
     def executemany(self, operation: str, parameters: Sequence[Any]) -> None:  # noqa: ARG002  PEP 249's signature
-        """Refused: one statement is one question.
+        """Refused: one statement is one query.
 
         Args:
             operation: One statement.

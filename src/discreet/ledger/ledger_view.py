@@ -1,4 +1,4 @@
-"""The books as they can be looked at: accounts, questions, the chain. Nothing here changes them."""
+"""The books as they can be looked at: accounts, queries, the chain. Nothing here changes them."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Books:
     # Data versions
 
     def data_version(self) -> int:
-        """The number of the data that questions are asked of: 1, and one more for each refresh."""
+        """The number of the data that queries are asked of: 1, and one more for each refresh."""
         return self.running().version
 
     def data_day(self) -> date:
@@ -76,15 +76,15 @@ class Books:
         begun = self.running().begun
         return self._clock.now().date() if begun is None else datetime.fromisoformat(begun).date()
 
-    # Questions and watches
+    # Queries and watches
 
     def is_paid(self, request: Request) -> bool:
-        """Whether a question would cost its asker nothing: it is answered, and they have paid for it."""
+        """Whether a query would cost its asker nothing: it is answered, and they have paid for it."""
         with self._store.reading() as t:
             return stored_queries.is_free(t, request.key, request.analyst, edges=request.edges)
 
     def would_charge(self, request: Request) -> dict[str, bool]:
-        """The accounts that have not paid for a question yet, each with whether its cap allows it now. Charges nothing."""
+        """The accounts that have not paid for a query yet, each with whether its cap allows it now. Charges nothing."""
         with self.writer.reading() as draft:
             standing = stored_queries.standing(draft, request.key, request.analyst)
             unpaid = stored_queries.unpaid_accounts(draft, standing, edges=request.edges)
@@ -103,28 +103,26 @@ class Books:
                 return None
             return Reservation(request, stored_queries.receipt_of(draft, standing), (), answer)
 
-    def paid_under_earlier_format(self, label: str, *, question_format: int, data_version: int) -> bool:
-        """Whether anybody paid for a question of these very words, about this data, before digests had this format.
+    def paid_under_earlier_format(self, label: str, *, query_format: int, data_version: int) -> bool:
+        """Whether anybody paid for a query of these very words, about this data, before digests had this format.
 
         Its answer is stored, but under a digest that is not made any more, so it is not replayed. Nothing is written
         under an earlier format any more, so what was written is read once, and only where there is any.
         """
-        known = (question_format, data_version)
+        known = (query_format, data_version)
         if known not in self._paid_before:
             running = self.running()
-            if running.version == data_version and min(running.formats, default=question_format) >= question_format:
+            if running.version == data_version and min(running.formats, default=query_format) >= query_format:
                 return False
             with self._store.reading() as t:
-                self._paid_before[known] = formats.paid_before(
-                    t, question_format=question_format, data_version=data_version
-                )
+                self._paid_before[known] = formats.paid_before(t, query_format=query_format, data_version=data_version)
         return bool(label) and formats.digest_of(label) in self._paid_before[known]
 
-    def watched(self, question: str, *, analyst: str | None) -> Watched:
+    def watched(self, query: str, *, analyst: str | None) -> Watched:
         """What is known of a watch, by the key that it was paid under."""
         with self.writer.reading() as draft:
             draft.check_open(analyst)
-            return watch_rows.watched(draft, question)
+            return watch_rows.watched(draft, query)
 
     def check_open(self, analyst: str | None) -> None:
         """Refuse an analyst whose account is frozen: nothing is replayed for them."""
@@ -142,7 +140,7 @@ class Books:
         with self.writer.reading() as draft:
             draft.check_open(analyst)
             named = release_names.given(draft, analyst).items()
-            stored = {name for name, question in named if stored_queries.is_free(draft.t, question, analyst)}
+            stored = {name for name, query in named if stored_queries.is_free(draft.t, query, analyst)}
             return sorted(stored | release_names.published(draft).keys())
 
     def listed_releases(self, *, analyst: str | None) -> list[release_names.Listed]:
@@ -152,15 +150,15 @@ class Books:
             return [
                 each
                 for each in release_names.listed(draft, analyst)
-                if each.is_published or stored_queries.is_free(draft.t, each.question, analyst)
+                if each.is_published or stored_queries.is_free(draft.t, each.query, analyst)
             ]
 
     def named_answer(self, name: str, *, analyst: str | None) -> bytes:
         """What was stored under a name that an analyst gave; for the owner their own, or else that of the first analyst by name. Else what is published."""
         with self.writer.reading() as draft:
             draft.check_open(analyst)
-            question = release_names.given(draft, analyst).get(name)
-            known = None if question is None else stored_queries.standing(draft, question, analyst)
+            query = release_names.given(draft, analyst).get(name)
+            known = None if query is None else stored_queries.standing(draft, query, analyst)
             is_theirs = known is not None and not (analyst and stored_queries.unpaid_accounts(draft, known))
             answer = stored_queries.stored_answer(draft, known) if known is not None and is_theirs else None
             return _published_answer(draft, name) if answer is None else answer
@@ -177,12 +175,12 @@ class Books:
                 if stored_queries.is_free(draft.t, key, None if key in published else analyst)
             }
 
-    def seen_answer(self, question: str, *, analyst: str | None) -> bytes:
+    def seen_answer(self, query: str, *, analyst: str | None) -> bytes:
         """What was stored for the key of a finished release, if the analyst has paid for it, it is published, or they are the owner."""
         with self.writer.reading() as draft:
             draft.check_open(analyst)
-            payer = None if question in release_names.published(draft).values() else analyst
-            known = stored_queries.standing(draft, question, payer)
+            payer = None if query in release_names.published(draft).values() else analyst
+            known = stored_queries.standing(draft, query, payer)
             is_theirs = payer is None or not stored_queries.unpaid_accounts(draft, known)
             answer = stored_queries.stored_answer(draft, known) if is_theirs else None
             return _needed(answer)
@@ -275,8 +273,8 @@ def _entry(draft: Draft, seq: int) -> Entry:
 
 
 def _published_answer(draft: Draft, name: str) -> bytes:
-    question = release_names.published(draft).get(name)
-    known = None if question is None else stored_queries.standing(draft, question, None)
+    query = release_names.published(draft).get(name)
+    known = None if query is None else stored_queries.standing(draft, query, None)
     return _needed(None if known is None else stored_queries.stored_answer(draft, known))
 
 

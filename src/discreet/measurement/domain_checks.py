@@ -10,18 +10,18 @@ from discreet.measurement.domain import Domain
 
 
 def check_splits(domain: Domain, splits: Iterable[Split]) -> None:
-    """Refuse questions that do not say of every code of their column where it goes.
+    """Refuse queries that do not say of every code of their column where it goes.
 
     Args:
         domain: What is public about the rows.
-        splits: The questions.
+        splits: The queries.
     """
     if not all(_is_of(domain, split.column, split.is_second) for split in splits):
         raise BadInput("A split says of every code of a column where it goes.", next_step="Learn it from such rows.")
 
 
 def check_partition(domain: Domain, partition: Partition) -> None:
-    """Refuse levels that do not ask one question in each part.
+    """Refuse levels that do not ask one query in each part.
 
     Args:
         domain: What is public about the rows.

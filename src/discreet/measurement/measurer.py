@@ -94,7 +94,7 @@ Look: TypeAlias = Measured | Chosen | SmallDatabase
 
 @dataclass(frozen=True, slots=True)
 class Conjunction:
-    """A question about counts: how many rows have, in each of some columns, one of some codes. One row moves it by at most 1.
+    """A query about counts: how many rows have, in each of some columns, one of some codes. One row moves it by at most 1.
 
     `codes` has for each column its codes that count, as runs of neighbours: the first and the last of each, in order.
     """
@@ -113,7 +113,7 @@ class Conjunction:
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """A question about counts that is no conjunction: how many rows are in some cells of a table. A row is in one cell, and moves it by at most 1.
+    """A query about counts that is no conjunction: how many rows are in some cells of a table. A row is in one cell, and moves it by at most 1.
 
     `runs` are the cells that count, numbered with the last column fastest, as runs of neighbours: the first and the last of each, in order.
     """
@@ -134,11 +134,11 @@ class Cells:
         return np.cumsum(steps[:-1], dtype=np.int8).astype(np.bool_).reshape(shape)
 
 
-CountQuestion: TypeAlias = Conjunction | Cells
+CountQuery: TypeAlias = Conjunction | Cells
 
 
 class Guard(Protocol):
-    """One run of the sparse vector: it says which question is badly answered, once. Its noisy threshold is in memory only.
+    """One run of the sparse vector: it says which query is badly answered, once. Its noisy threshold is in memory only.
 
     After its positive, and after a restart, it is over: `watch` begins another, and pays. So may be the next, if there was a restart after it:
     `while guard.is_over: guard = measurer.watch(mechanism)`.
@@ -148,8 +148,8 @@ class Guard(Protocol):
     def is_over(self) -> bool:
         """Whether it has given its positive, or ended by a restart, which is stored as a step where it is first asked."""
 
-    def first_above(self, questions: Sequence[CountQuestion], estimates: Counts) -> int | None:
-        """Of questions in order, the first whose exact value is further from its estimate (times GRID) than the noisy threshold allows.
+    def first_above(self, queries: Sequence[CountQuery], estimates: Counts) -> int | None:
+        """Of queries in order, the first whose exact value is further from its estimate (times GRID) than the noisy threshold allows.
 
         None: all are below. What comes after the first was not looked at. One step for all that were.
         """
@@ -194,7 +194,7 @@ class Measurer(TableMeasurer, Protocol):
     def combined(self, columns: Columns, combination: Combination, mechanism: Gaussian | Laplace) -> Counts:
         """What is kept of whole-number combinations of a table's counts with noise, whose sensitivity is for them."""
 
-    def counted(self, question: CountQuestion, mechanism: Gaussian | Laplace) -> int:
+    def counted(self, query: CountQuery, mechanism: Gaussian | Laplace) -> int:
         """How many rows a conjunction counts, with noise."""
 
     def invariant(self, columns: Columns, combination: Combination) -> Counts:

@@ -13,11 +13,11 @@ from discreet.core.exact import Number, exact, read_count
 from discreet.core.loss import Neighbours
 from discreet.errors import BadData, BadInput
 from discreet.measurement.domain import Columns, Domain
-from discreet.measurement.measurer import GRID, CountQuestion, Counts, Groups, Look, Measured, SmallDatabase
+from discreet.measurement.measurer import GRID, CountQuery, Counts, Groups, Look, Measured, SmallDatabase
 from discreet.measurement.replay import Run
 from discreet.measurement.run_budget import table_noise, whole_units
 from discreet.measurement.small_databases import cells_at, largest_differences, length_of, sequences
-from discreet.measurement.sparse_vector import Guarding, check_question, described
+from discreet.measurement.sparse_vector import Guarding, check_query, described
 from discreet.measurement.transcript import about, looks_in
 from discreet.mechanisms import AboveThreshold, Exponential, Gaussian, Laplace, PureAdaptive
 from discreet.mechanisms.additive.combinations import Combination
@@ -124,17 +124,17 @@ class Measuring:
 
     # One count
 
-    def _exactly(self, question: CountQuestion) -> int:
-        return int(question.added_up(self._exact(question.columns)))
+    def _exactly(self, query: CountQuery) -> int:
+        return int(query.added_up(self._exact(query.columns)))
 
-    def counted(self, question: CountQuestion, mechanism: Gaussian | Laplace) -> int:
-        check_question(question, self.domain)
+    def counted(self, query: CountQuery, mechanism: Gaussian | Laplace) -> int:
+        check_query(query, self.domain)
         if exact(mechanism.sensitivity) < self.domain.count or mechanism.size != 1:
             raise BadInput("This noise is not for a count.", next_step="Make it with `count_noise`.")
-        asked = about("count", paid=mechanism, question=described(question))
+        asked = about("count", paid=mechanism, question=described(query))
 
         def drawn() -> Counts:
-            return np.asarray(self._run.meter.draw(mechanism, np.array([self._exactly(question)], np.int64)))
+            return np.asarray(self._run.meter.draw(mechanism, np.array([self._exactly(query)], np.int64)))
 
         return int(self._run.look(asked, paid=mechanism, drawn=drawn).outcome[0])
 

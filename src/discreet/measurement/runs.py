@@ -9,15 +9,15 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any
 
-from discreet.algebra.digest import Json, digest, question_tree
-from discreet.algebra.query import Question
+from discreet.algebra.digest import Json, digest, query_tree
+from discreet.algebra.query import Query
 from discreet.core.loss import Neighbours
 from discreet.ledger.charges.release_json import describe
 from discreet.measurement.domain import Bin, Column, Domain, described
 from discreet.measurement.feature_vectors import SumMeasurer
-from discreet.measurement.measurer import CountQuestion, Counts, Measurer
+from discreet.measurement.measurer import CountQuery, Counts, Measurer
 from discreet.measurement.replay import FreeLook, Run
-from discreet.measurement.sparse_vector import described as described_question
+from discreet.measurement.sparse_vector import described as described_query
 from discreet.measurement.summing import Summing
 from discreet.measurement.transcript import Earlier, Step, Transcript, about, reusing
 from discreet.mechanisms import Mechanism
@@ -40,7 +40,7 @@ def time_for(seconds: float) -> float:
 
 def domain_of(rows: PeoplesRows, neighbours: Neighbours) -> Domain:
     """What is public about rows that are counted in tables."""
-    return Domain(tuple(map(_column, rows.columns)), rows.question.limits.rows, neighbours)
+    return Domain(tuple(map(_column, rows.columns)), rows.query.limits.rows, neighbours)
 
 
 def _column(coded: CodedColumn) -> Column:
@@ -63,7 +63,7 @@ def digest_of_rows(rows: PeoplesRows, domain: Domain, version: int) -> str:
     """What makes two tables be of the same rows: relation, bounding, codes and data version. A row that has no code in any column counts in none of
     its tables, so other columns are other rows.
     """
-    return digest({"version": version, "domain": described(domain), "tables": question_tree(rows.question)})
+    return digest({"version": version, "domain": described(domain), "tables": query_tree(rows.query)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +119,8 @@ class TableRun:
         return None
 
     @property
-    def questions(self) -> tuple[Question, ...]:
-        return (self.rows.question,) if self.invariant is None else (self.rows.question, self.invariant.rows.question)
+    def queries(self) -> tuple[Query, ...]:
+        return (self.rows.query,) if self.invariant is None else (self.rows.query, self.invariant.rows.query)
 
     @property
     def digest(self) -> str:
@@ -133,23 +133,23 @@ class TableRun:
         facts: dict[str, Json] = {
             "version": self.version,
             "domain": domain,
-            "tables": question_tree(self.rows.question),
+            "tables": query_tree(self.rows.query),
             "purpose": purpose,
             "budget": budget,
         }
         if self.invariant is not None:
-            facts["invariant"] = question_tree(self.invariant.rows.question)
+            facts["invariant"] = query_tree(self.invariant.rows.query)
         return digest(facts)
 
     @property
     def seconds(self) -> float:
-        return seconds_of_tables(self.rows.question, looks=self.looks, computing=self.computing)
+        return seconds_of_tables(self.rows.query, looks=self.looks, computing=self.computing)
 
     def made(self, desk: Desk) -> bytes:
         """The transcript: steps of before, and those that were still to be drawn."""
         until = time.monotonic() + time_for(self.seconds)
         run = self._begun(Run(Meter(self.budget, desk.bits), desk.steps, invariant=self._free_look(desk), until=until))
-        with desk.engine.tables(self.rows.question, taken_back=desk.stopped, sharing=PLACES) as tables:
+        with desk.engine.tables(self.rows.query, taken_back=desk.stopped, sharing=PLACES) as tables:
             self.measure(Summing(self.domain, tables, run))
         facts = {
             "purpose": self.purpose,
@@ -169,7 +169,7 @@ class TableRun:
             return None
 
         def counts() -> Counts:
-            with desk.engine.tables(declared.rows.question, taken_back=desk.stopped, sharing=PLACES) as tables:
+            with desk.engine.tables(declared.rows.query, taken_back=desk.stopped, sharing=PLACES) as tables:
                 return tables.table((0,))
 
         return FreeLook(declared.asked, counts)
@@ -179,7 +179,7 @@ class TableRun:
         run = self._begun(Run(Meter(self.budget, desk.bits), desk.steps))
         with ExitStack() as held:
             tables = held.enter_context(
-                desk.engine.tables(self.rows.question, taken_back=threading.Event(), sharing=PLACES)
+                desk.engine.tables(self.rows.query, taken_back=threading.Event(), sharing=PLACES)
             )
             return Underway(Summing(self.domain, tables, run), run, held.pop_all())
 
@@ -209,9 +209,9 @@ class Underway:
         """The step that was stored last."""
         return self._run.steps[-1]
 
-    def told(self, questions: Sequence[CountQuestion], estimates: Counts) -> None:
+    def told(self, queries: Sequence[CountQuery], estimates: Counts) -> None:
         """Store answers that nothing was looked at for."""
-        asked = about("told", paid=None, questions=[described_question(question) for question in questions])
+        asked = about("told", paid=None, questions=[described_query(query) for query in queries])
         self._run.look(asked, paid=None, drawn=lambda: estimates)
 
     def close(self) -> None:

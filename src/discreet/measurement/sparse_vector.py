@@ -1,4 +1,4 @@
-"""The sparse vector over counts of rows: which of many questions a hypothesis answers badly."""
+"""The sparse vector over counts of rows: which of many queries a hypothesis answers badly."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import numpy as np
 
 from discreet.errors import BadData, BadInput
 from discreet.measurement.domain import MOST_COUNTED, Domain
-from discreet.measurement.measurer import GRID, Cells, Conjunction, CountQuestion, Counts
+from discreet.measurement.measurer import GRID, Cells, Conjunction, CountQuery, Counts
 from discreet.measurement.replay import Run
 from discreet.measurement.transcript import about
 from discreet.mechanisms.choice.above_threshold import Watch
 
-Exactly: TypeAlias = Callable[[CountQuestion], int]
-"""How many rows a question counts."""
+Exactly: TypeAlias = Callable[[CountQuery], int]
+"""How many rows a query counts."""
 _LARGEST = 2**50
 """Of an estimate, times GRID."""
 
@@ -43,24 +43,24 @@ class Guarding:
             self._is_over = self._run.is_next(about("ended", paid=None, watch=self._number))
         return self._is_over
 
-    def first_above(self, questions: Sequence[CountQuestion], estimates: Counts) -> int | None:
+    def first_above(self, queries: Sequence[CountQuery], estimates: Counts) -> int | None:
         is_whole = isinstance(estimates, np.ndarray) and estimates.dtype == np.int64
-        if not is_whole or estimates.shape != (len(questions),) or (np.abs(estimates) > _LARGEST).any():
+        if not is_whole or estimates.shape != (len(queries),) or (np.abs(estimates) > _LARGEST).any():
             raise BadData("Estimates are an int64 array, one a question.", next_step="Make them with `on_grid`.")
-        for question in questions:
-            check_question(question, self._domain)
+        for query in queries:
+            check_query(query, self._domain)
         if self.is_over:
             raise _over()
 
         def drawn() -> Counts:
             if (watch := self._watch) is None:
                 raise _over()
-            for at, question in enumerate(questions):
-                if watch.is_above(abs(GRID * self._exactly(question) - int(estimates[at]))):
+            for at, query in enumerate(queries):
+                if watch.is_above(abs(GRID * self._exactly(query) - int(estimates[at]))):
                     return np.array([at, *estimates])
             return np.array([-1, *estimates])
 
-        listed = [described(question) for question in questions]
+        listed = [described(query) for query in queries]
         asked = about("guard", paid=None, watch=self._number, questions=listed)
         first = int(self._run.look(asked, paid=None, drawn=drawn).outcome[0])
         self._is_over = first >= 0
@@ -71,13 +71,13 @@ def _over() -> BadInput:
     return BadInput("This guard is over.", next_step="Begin another with `watch`.")
 
 
-def check_question(question: CountQuestion, domain: Domain) -> None:
-    """Refuse what is no question over a domain: a row that counted twice would move it by more than 1."""
-    shape = domain.shape(domain.check(question.columns, most=MOST_COUNTED))
-    if isinstance(question, Cells):
-        fits = _are_runs(question.runs, math.prod(shape))
+def check_query(query: CountQuery, domain: Domain) -> None:
+    """Refuse what is no query over a domain: a row that counted twice would move it by more than 1."""
+    shape = domain.shape(domain.check(query.columns, most=MOST_COUNTED))
+    if isinstance(query, Cells):
+        fits = _are_runs(query.runs, math.prod(shape))
     else:
-        fits = len(question.codes) == len(shape) and all(map(_are_runs, question.codes, shape))
+        fits = len(query.codes) == len(shape) and all(map(_are_runs, query.codes, shape))
     if not fits:
         raise BadInput(
             "A question has cells, or codes of each of its columns, as runs in order that do not meet.",
@@ -94,15 +94,15 @@ def _are_runs(runs: tuple[tuple[int, int], ...], size: int) -> bool:
     return in_order and apart and ends[0] >= 0 and ends[-1] < size
 
 
-def described(question: CountQuestion) -> list[object]:
-    """A question as JSON has it."""
-    if isinstance(question, Cells):
-        return [list(question.columns), {"cells": [list(run) for run in question.runs]}]
-    return [list(question.columns), [[list(run) for run in runs] for runs in question.codes]]
+def described(query: CountQuery) -> list[object]:
+    """A query as JSON has it."""
+    if isinstance(query, Cells):
+        return [list(query.columns), {"cells": [list(run) for run in query.runs]}]
+    return [list(query.columns), [[list(run) for run in runs] for runs in query.codes]]
 
 
-def rebuilt(described: Sequence[Any]) -> CountQuestion:
-    """The question that was described."""
+def rebuilt(described: Sequence[Any]) -> CountQuery:
+    """The query that was described."""
     columns, codes = tuple(map(str, described[0])), described[1]
     if isinstance(codes, Mapping):
         return Cells(columns, _runs(codes["cells"]))

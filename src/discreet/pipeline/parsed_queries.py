@@ -10,7 +10,7 @@ from datetime import date
 from discreet.catalog import Catalog
 from discreet.engines import Engine
 from discreet.pipeline.pipeline import cancelled
-from discreet.sql.reader.queries import Reading, read_question
+from discreet.sql.reader.queries import Reading, read_query
 from discreet.sql.reader.query_text import Parameters
 
 _MOST = 512
@@ -25,7 +25,7 @@ class Readings:
         self._lock = threading.Lock()
 
     def read(self, sql: str, parameters: Parameters, *, taken_back: threading.Event) -> Reading:
-        """The meaning of a text, or a refusal by name; looked for no further than until the question is taken back."""
+        """The meaning of a text, or a refusal by name; looked for no further than until the query is taken back."""
         _check_wanted(taken_back)
         key = repr((sql, dict(parameters) if isinstance(parameters, Mapping) else tuple(parameters)))
         with self._lock:
@@ -33,10 +33,10 @@ class Readings:
             if known is not None:
                 self._known.move_to_end(key)
                 return known
-        reading = read_question(sql, self._catalog, self._engine, parameters=parameters, today=self._today)
-        for question in reading.questions:
+        reading = read_query(sql, self._catalog, self._engine, parameters=parameters, today=self._today)
+        for query in reading.queries:
             _check_wanted(taken_back)
-            self._engine.bind(question)
+            self._engine.bind(query)
         with self._lock:
             self._known[key] = reading
             while len(self._known) > _MOST:

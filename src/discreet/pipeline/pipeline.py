@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from discreet.algebra.digest import FORMAT
-from discreet.algebra.query import Question
+from discreet.algebra.query import Query
 from discreet.engines import Engine, Places
 from discreet.errors import (
     AccountFrozen,
@@ -45,11 +45,11 @@ from discreet.results.answer import stored_form
 
 _LOG = logging.getLogger("discreet")
 PLACES, PLACES_EACH, PLACES_LONG = 8, 2, 6
-"""Questions that are read at the same time, on a cursor each; they share the memory of the engine. So many are the most for one analyst, and
+"""Queries that are read at the same time, on a cursor each; they share the memory of the engine. So many are the most for one analyst, and
 for what takes long.
 """
 LONG = 1.0
-"""Seconds: a question that is expected to take longer is long."""
+"""Seconds: a query that is expected to take longer is long."""
 
 
 _OF_THE_BOOKS = (AccountFrozen, LedgerDamaged, OutOfTime, RunChanged, StoreUnavailable, UnknownAccount)
@@ -60,7 +60,7 @@ class Readable(Protocol):
     """Something that is read: what of, for how long, and how noise turns it into bytes that may leave."""
 
     @property
-    def questions(self) -> Sequence[Question]:
+    def queries(self) -> Sequence[Query]:
         """What is read."""
 
     @property
@@ -107,7 +107,7 @@ class Desk:
 
 @dataclass(frozen=True, slots=True)
 class SqlRelease:
-    """A planned SQL question."""
+    """A planned SQL query."""
 
     plan: Plan
     digest: str
@@ -123,8 +123,8 @@ class SqlRelease:
         return self.plan.releases
 
     @property
-    def questions(self) -> Sequence[Question]:
-        return self.plan.questions
+    def queries(self) -> Sequence[Query]:
+        return self.plan.queries
 
     @property
     def name(self) -> str | None:
@@ -136,7 +136,7 @@ class SqlRelease:
 
     def made(self, desk: Desk) -> bytes:
         with desk.engine.one_limit(sharing=PLACES):
-            exact = [desk.engine.run(question, taken_back=desk.stopped) for question in self.plan.questions]
+            exact = [desk.engine.run(query, taken_back=desk.stopped) for query in self.plan.queries]
             drawn = release(self.plan, exact, desk.bits)
         self._drawn.append((stored_form(drawn), drawn))
         return self._drawn[-1][0]
@@ -148,20 +148,20 @@ class SqlRelease:
 
 @dataclass(frozen=True, slots=True)
 class CellAbove:
-    """Whether the one number of a question, with fresh noise, reaches a noisy threshold that was drawn before."""
+    """Whether the one number of a query, with fresh noise, reaches a noisy threshold that was drawn before."""
 
-    question: Question
+    query: Query
     mechanism: AboveThreshold
     threshold: int = field(repr=False)
     seconds: float
 
     @property
-    def questions(self) -> Sequence[Question]:
-        return (self.question,)
+    def queries(self) -> Sequence[Query]:
+        return (self.query,)
 
     def made(self, desk: Desk) -> bytes:
         with desk.engine.one_limit(sharing=PLACES):
-            (rows,) = desk.engine.run(self.question, taken_back=desk.stopped)
+            (rows,) = desk.engine.run(self.query, taken_back=desk.stopped)
         return json.dumps(above(rows, self.mechanism, self.threshold, desk.bits)).encode()
 
 
@@ -259,11 +259,11 @@ class Pipeline:
         return None if found is None or found.answer is None else Paid(found.answer, found)
 
     def take_back(self, call: Call) -> None:
-        """Plan no further for a question that somebody else is asking. What is charged is read all the same."""
+        """Plan no further for a query that somebody else is asking. What is charged is read all the same."""
         self._engine.take_back(call.taken_back)
 
     def stop(self, call: Call) -> None:
-        """Stop reading for a question at once, because the curator goes away; its price stays paid, and nothing is stored."""
+        """Stop reading for a query at once, because the curator goes away; its price stays paid, and nothing is stored."""
         self._places.take_back(call.stopped)
         self._engine.take_back(call.stopped)
 
@@ -318,7 +318,7 @@ class Pipeline:
     def _held(self, wanted: Readable, call: Call) -> Iterator[None]:
         with ExitStack() as held:
             with self._engine.one_limit(call.stopped, sharing=PLACES):
-                held.enter_context(self._engine.holding(wanted.questions))
+                held.enter_context(self._engine.holding(wanted.queries))
             yield
 
     def _made(self, wanted: Readable, desk: Desk) -> bytes | Exception:
@@ -339,7 +339,7 @@ def _set_out(wanted: Readable, call: Call) -> Departure:
 
 
 def cancelled() -> Cancelled:
-    """The refusal of a question that was taken back, the same whenever that was."""
+    """The refusal of a query that was taken back, the same whenever that was."""
     return Cancelled(
         "The question was taken back.", next_step="Ask again: if its price was paid, it costs nothing more."
     )
@@ -348,7 +348,7 @@ def cancelled() -> Cancelled:
 def _request(wanted: Releasable, analyst: str | None, request_id: str | None = None) -> Request:
     return Request(
         id=request_id or os.urandom(16).hex(),
-        question=wanted.digest,
+        query=wanted.digest,
         releases=wanted.releases,
         analyst=analyst,
         label=wanted.label,

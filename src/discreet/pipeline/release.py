@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from discreet.algebra.query import Key, Question
+from discreet.algebra.query import Key, Query
 from discreet.mechanisms import (
     AboveThreshold,
     Gaussian,
@@ -37,10 +37,10 @@ _INT64 = np.iinfo(np.int64)
 
 
 def release(plan: Plan, exact: Sequence[Sequence[ExactRows]], bits: RandomBits) -> list[list[Noisy]]:
-    """For each grouping set of each question, draw the groups, if they are private, and the noise of every measure."""
+    """For each grouping set of each query, draw the groups, if they are private, and the noise of every measure."""
     return [
-        [_grouping(question, priced, rows, bits) for priced, rows in zip(sets, results, strict=True)]
-        for question, sets, results in zip(plan.questions, plan.priced, exact, strict=True)
+        [_grouping(query, priced, rows, bits) for priced, rows in zip(sets, results, strict=True)]
+        for query, sets, results in zip(plan.queries, plan.priced, exact, strict=True)
     ]
 
 
@@ -50,8 +50,8 @@ def above(exact: ExactRows, mechanism: AboveThreshold, threshold: int, bits: Ran
     return mechanism.is_above(int(count), threshold, bits)
 
 
-def _grouping(question: Question, priced: Priced, exact: ExactRows, bits: RandomBits) -> Noisy:
-    keys = [question.keys[index] for index in priced.keys]
+def _grouping(query: Query, priced: Priced, exact: ExactRows, bits: RandomBits) -> Noisy:
+    keys = [query.keys[index] for index in priced.keys]
     found = [_typed(array, key) for array, key in zip(exact.keys, keys, strict=True)]
     size = len(found[0]) if found else 1
     if priced.selection is None:
@@ -62,16 +62,16 @@ def _grouping(question: Question, priced: Priced, exact: ExactRows, bits: Random
         groups = int(np.count_nonzero(places >= 0))
     measures: list[NDArray[Any]] = []
     for index, mechanisms in enumerate(priced.mechanisms):
-        if question.choose is not None and index == question.choose.measure and not mechanisms:
+        if query.choose is not None and index == query.choose.measure and not mechanisms:
             measures.append(np.zeros((groups, 1), np.int64))  # what groups compete by never leaves
         elif mechanisms and isinstance(mechanisms[0], Quantile):
             measures.append(_chosen(mechanisms, exact.histograms[index], places, groups, bits))
         else:
-            wide = question.measures[index].largest * question.limits.rows * _PEOPLE >= 2**63
+            wide = query.measures[index].largest * query.limits.rows * _PEOPLE >= 2**63
             measures.append(_added(mechanisms, _fitting(exact.measures[index], wide=wide), places, groups, bits))
-    if question.choose is None:
+    if query.choose is None:
         return Noisy(tuple(shown), tuple(measures))
-    winners = _winners(priced.choices, exact.measures[question.choose.measure], places, groups, bits)
+    winners = _winners(priced.choices, exact.measures[query.choose.measure], places, groups, bits)
     return Noisy(tuple(key.take(pa.array(winners)) for key in shown), tuple(values[winners] for values in measures))
 
 

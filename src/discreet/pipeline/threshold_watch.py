@@ -13,8 +13,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.algebra.digest import FORMAT, Json, canonical, digest, question_tree
-from discreet.algebra.query import Kind, Measure, Question
+from discreet.algebra.digest import FORMAT, Json, canonical, digest, query_tree
+from discreet.algebra.query import Kind, Measure, Query
 from discreet.algebra.released_expressions import Estimate, Release
 from discreet.core.exact import Number, exact, read_count
 from discreet.core.loss import Neighbours
@@ -48,7 +48,7 @@ class Watchable:
     `run` tells watches of the same count apart: after one has ended, the next is another, and paid for.
     """
 
-    question: Question
+    query: Query
     mechanism: AboveThreshold
     neighbours: Neighbours
     run: int
@@ -68,7 +68,7 @@ class Watchable:
             {
                 "watch": self.run,
                 "neighbours": self.neighbours.value,
-                "questions": [question_tree(self.question)],
+                "questions": [query_tree(self.query)],
                 "mechanism": mechanism,
             }
         )
@@ -76,10 +76,10 @@ class Watchable:
     @property
     def key(self) -> str:
         """What the books know it by."""
-        return Request(id="watch", question=self.digest, releases=self.releases, format=FORMAT).key
+        return Request(id="watch", query=self.digest, releases=self.releases, format=FORMAT).key
 
     @property
-    def questions(self) -> tuple[Question, ...]:
+    def queries(self) -> tuple[Query, ...]:
         """Nothing is read to begin."""
         return ()
 
@@ -105,12 +105,12 @@ class Watchable:
 
     def look(self, stored: bytes) -> CellAbove:
         """One look at the count, against the threshold that was stored."""
-        return CellAbove(self.question, self.mechanism, int(json.loads(stored)["threshold"]), self.look_seconds)
+        return CellAbove(self.query, self.mechanism, int(json.loads(stored)["threshold"]), self.look_seconds)
 
 
 def watchable(plan: Plan, *, threshold: Number, neighbours: Neighbours, run: int, label: str) -> Watchable:
-    """The watch of a planned question, or a refusal by name; nothing is read or charged."""
-    question, measure = _one_cell(plan)
+    """The watch of a planned query, or a refusal by name; nothing is read or charged."""
+    query, measure = _one_cell(plan)
     price = plan.releases[0]
     if not isinstance(price, Laplace):
         raise NotAllowed("A watch has a mechanism of its own.", next_step="Leave mechanism out of OPTIONS.")
@@ -121,20 +121,20 @@ def watchable(plan: Plan, *, threshold: Number, neighbours: Neighbours, run: int
     if abs(least) >= _FURTHEST:
         raise BadInput("The threshold lies beyond every count.", next_step="Give a smaller threshold.")
     mechanism = AboveThreshold(
-        epsilon=price.epsilon, sensitivity=norms(question, measure, (), neighbours).l1, threshold=least
+        epsilon=price.epsilon, sensitivity=norms(query, measure, (), neighbours).l1, threshold=least
     )
     which = read_count(run, name="run")
     label = f"watch for {threshold}: {label}"[:_LONGEST_LABEL]
-    return Watchable(question, mechanism, neighbours, which, label, seconds_of(plan))
+    return Watchable(query, mechanism, neighbours, which, label, seconds_of(plan))
 
 
-def _one_cell(plan: Plan) -> tuple[Question, Measure]:
-    """The only measure of the only question, shown as it is: the threshold is in its unit."""
+def _one_cell(plan: Plan) -> tuple[Query, Measure]:
+    """The only measure of the only query, shown as it is: the threshold is in its unit."""
     plain = Release(0, tuple((name, Estimate("measure", (0,))) for name in plan.columns))
-    cells = [(question, measure) for question in plan.questions for measure in question.measures]
-    question, measure = cells[0]
-    alone = len(cells) == len(plan.columns) == 1 and not question.keys and question.sets == ((),)
-    if not alone or question.choose is not None or plan.view != plain:
+    cells = [(query, measure) for query in plan.queries for measure in query.measures]
+    query, measure = cells[0]
+    alone = len(cells) == len(plan.columns) == 1 and not query.keys and query.sets == ((),)
+    if not alone or query.choose is not None or plan.view != plain:
         raise NotAllowed(
             "A watch is of one number, without groups and without arithmetic.",
             next_step="Watch SELECT COUNT(*), COUNT(x), COUNT(DISTINCT person) or SUM(x), with WHERE.",
@@ -146,7 +146,7 @@ def _one_cell(plan: Plan) -> tuple[Question, Measure]:
         )
     if not plan.releases:
         raise NotAllowed("That number is public.", next_step="Ask for it as often as you like: it is free.")
-    return question, measure
+    return query, measure
 
 
 class Watch(WatchFace):

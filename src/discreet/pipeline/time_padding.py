@@ -19,7 +19,7 @@ def class_of(seconds: float, *, unit: float, most: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Departure:
-    """The times at which one answer may leave, by the clock `now`: a class after its question arrived, and doublings of that.
+    """The times at which one answer may leave, by the clock `now`: a class after its query arrived, and doublings of that.
 
     `reading` is how many seconds its place among the readings is kept, from when it was taken. Whoever waits for a place waits for such an
     end and not for the end of a reading, which nobody may know; so they leave in a class that others' readings do not choose either.

@@ -43,13 +43,13 @@ class AnswerLimit:
     names: int = 0
 
     def check(self, plan: Plan) -> None:
-        """Refuse a question whose answer is certain to have more cells, or whose groups and texts, all as long as they may be, are more bytes."""
+        """Refuse a query whose answer is certain to have more cells, or whose groups and texts, all as long as they may be, are more bytes."""
         if self.cells is not None and _rows(plan, plan.view) * len(plan.columns) > self.cells:
             raise too_many_cells(self.cells, paid=False)
         row = sum(_longest(plan, plan.view, {})) + self.names * sum(map(_bytes, plan.columns))
         if row > _LONGEST_ROW:
             raise _too_long("A row of this answer", _LONGEST_ROW)
-        if row * most_rows(plan.view, plan.questions) > self.size:
+        if row * most_rows(plan.view, plan.queries) > self.size:
             raise _too_long("This answer", self.size)
 
 
@@ -75,10 +75,10 @@ def _too_long(what: str, most: int) -> TooLarge:
 def _rows(plan: Plan, view: View) -> int:
     """The rows that a table has at least, whatever is measured."""
     match view:
-        case Release(question=number, having=None):
-            keys = plan.questions[number].keys
+        case Release(query=number, having=None):
+            keys = plan.queries[number].keys
             sets = [[keys[at].values for at in priced.keys] for priced in plan.priced[number]]
-            if plan.questions[number].choose is not None:
+            if plan.queries[number].choose is not None:
                 return 0
             return sum(math.prod(len(values or ()) for values in product) for product in sets)
         case Select(table=table, where=None):
@@ -106,8 +106,8 @@ def _longest(plan: Plan, view: View, known: dict[int, list[int]]) -> list[int]:
 
 def _longest_cells(plan: Plan, view: View, known: dict[int, list[int]]) -> list[int]:
     match view:
-        case Release(question=number, columns=columns):
-            keys = [_longest_key(key) for key in plan.questions[number].keys]
+        case Release(query=number, columns=columns):
+            keys = [_longest_key(key) for key in plan.queries[number].keys]
             return [
                 _cell(after, lambda leaf: keys[leaf.key] if isinstance(leaf, KeyOf) else _NUMBER)
                 for _, after in columns

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from discreet.algebra.aggregates import Aggregate, Fold
 from discreet.algebra.expressions import Call, Expression
 from discreet.algebra.identity_cache import Remembering
-from discreet.algebra.query import Kind, Measure, Question
+from discreet.algebra.query import Kind, Measure, Query
 from discreet.algebra.relations import Compute, Join, Keep, Mark, PerPerson, Relation, Scan, Stack, Windowed
 from discreet.catalog import Type
 from discreet.planning.pricing import SELECTED_GROUPS
@@ -22,7 +22,7 @@ from discreet.postprocessing.plan import Plan
 SAFETY = 2
 """An answer is given so many times the seconds that it is expected to take."""
 _CHARGE, _STATEMENT, _OPERATOR = 8e6, 3e6, 1e6
-"""For a question that is charged, for each of its statements, and for each join, group and window of one, however little it reads."""
+"""For a query that is charged, for each of its statements, and for each join, group and window of one, however little it reads."""
 _ROW, _CALL, _TEXT, _LETTER, _GROUPED = 4.0, 5.0, 60.0, 1.5, 20.0
 """For a row that is read, that something is computed of, that a text is looked at in, for each letter of it, for a row that is added up."""
 _AGGREGATE, _BESIDE, _DISTINCT = 0.25e6, 2.5e3, 50e3
@@ -40,60 +40,60 @@ _DRAW, _CELL = 150.0, 1000.0
 
 
 CHARGE = SAFETY * _CHARGE / 1e9
-"""Seconds of what a question is expected to take that pass before it is read."""
+"""Seconds of what a query is expected to take that pass before it is read."""
 
 
 def seconds_of(plan: Plan) -> float:
     """What the charge, the reading and the noise of a plan take on tables of the declared sizes, doubled for safety; with room for one
     person all of whose rows are as dear as rows can be, so that nobody's rows decide when an answer leaves.
     """
-    return (SAFETY * _CHARGE + sum(map(_nanoseconds_of, plan.questions))) / 1e9
+    return (SAFETY * _CHARGE + sum(map(_nanoseconds_of, plan.queries))) / 1e9
 
 
-def seconds_of_tables(question: Question, *, looks: int, computing: float) -> float:
+def seconds_of_tables(query: Query, *, looks: int, computing: float) -> float:
     """The same of a run over tables of these rows: they are coded once, and counted for each look; `computing` are the seconds between looks."""
-    rows, reading = _relation(question.rows)
-    coded = reading + rows * (_PERSONAL if question.is_cut else 0) + rows * _GROUPED * len(question.keys)
+    rows, reading = _relation(query.rows)
+    coded = reading + rows * (_PERSONAL if query.is_cut else 0) + rows * _GROUPED * len(query.keys)
     looking = looks * (_STATEMENT + rows * _GROUPED)
-    return (SAFETY * (_CHARGE + coded + looking + computing * 1e9) + of_one_person(question)) / 1e9
+    return (SAFETY * (_CHARGE + coded + looking + computing * 1e9) + of_one_person(query)) / 1e9
 
 
-def declared_rows(question: Question) -> int:
+def declared_rows(query: Query) -> int:
     """How many rows it reads, roughly and at most, by the sizes that the owner declares."""
-    return round(_relation(question.rows)[0])
+    return round(_relation(query.rows)[0])
 
 
-def seconds_of_counts(question: Question, *, tables: int, counts: int, cells: float, steps: int) -> float:
+def seconds_of_counts(query: Query, *, tables: int, counts: int, cells: float, steps: int) -> float:
     """The same of single counts of these rows, which are coded already: `tables` are counted anew, `cells` are those of all tables that
     counts are taken from, one after another, and `steps` are stored.
     """
-    rows, _ = _relation(question.rows)
+    rows, _ = _relation(query.rows)
     reading = tables * (_STATEMENT + rows * _GROUPED)
     return SAFETY * (steps * _CHARGE + reading + counts * _COUNTED + cells * _COUNTED_CELL) / 1e9
 
 
-def _nanoseconds(question: Question) -> float:
-    return SAFETY * _question(question) + of_one_person(question)
+def _nanoseconds(query: Query) -> float:
+    return SAFETY * _query(query) + of_one_person(query)
 
 
 _nanoseconds_of = Remembering(_nanoseconds)
 
 
-def _question(question: Question) -> float:
-    rows, reading = _relation(question.rows)
-    reading += rows * sum(_calls(key.expression) for key in question.keys)
-    if question.is_cut:
+def _query(query: Query) -> float:
+    rows, reading = _relation(query.rows)
+    reading += rows * sum(_calls(key.expression) for key in query.keys)
+    if query.is_cut:
         reading += _OPERATOR + rows * _PERSONAL
-    return sum(_grouping(question, keys, rows, reading) for keys in question.sets)
+    return sum(_grouping(query, keys, rows, reading) for keys in query.sets)
 
 
-def _grouping(question: Question, keys: tuple[int, ...], rows: float, reading: float) -> float:
+def _grouping(query: Query, keys: tuple[int, ...], rows: float, reading: float) -> float:
     """One statement for the integers and one for each histogram; each reads everything anew."""
-    groups = question.groups_in(keys)
+    groups = query.groups_in(keys)
     cells = min(rows, SELECTED_GROUPS) if groups is None else groups
     nanoseconds = _STATEMENT + reading + rows * (_PERSONAL if groups is None else _GROUPED)
-    nanoseconds += _together(len(question.measures), sum(measure.is_distinct for measure in question.measures))
-    for measure in question.measures:
+    nanoseconds += _together(len(query.measures), sum(measure.is_distinct for measure in query.measures))
+    for measure in query.measures:
         nanoseconds += rows * (_GROUPED + sum(map(_calls, measure.parts)))
         if measure.is_distinct:
             nanoseconds += rows * _PERSONAL

@@ -23,18 +23,18 @@ _WORDS = {
 
 
 def key_names(plan: Plan) -> Mapping[tuple[int, int], str]:
-    """(question, key) and its name: that of the column that shows it, of the column it is, or its number."""
+    """(query, key) and its name: that of the column that shows it, of the column it is, or its number."""
     shown = dict(_shown_keys(plan.view))
     return {
-        (number, at): shown.get((number, at)) or _plain(key.expression, question.rows) or f"key {at + 1}"
-        for number, question in enumerate(plan.questions)
-        for at, key in enumerate(question.keys)
+        (number, at): shown.get((number, at)) or _plain(key.expression, query.rows) or f"key {at + 1}"
+        for number, query in enumerate(plan.queries)
+        for at, key in enumerate(query.keys)
     }
 
 
 def _shown_keys(view: View) -> Iterator[tuple[tuple[int, int], str]]:
     if isinstance(view, Release):
-        yield from (((view.question, after.key), name) for name, after in view.columns if isinstance(after, KeyOf))
+        yield from (((view.query, after.key), name) for name, after in view.columns if isinstance(after, KeyOf))
     elif isinstance(view, Pairs):
         yield from _shown_keys(view.left)
         yield from _shown_keys(view.right)

@@ -1,4 +1,4 @@
-"""What each measure costs: one epsilon for the whole question, shared over everything that is measured."""
+"""What each measure costs: one epsilon for the whole query, shared over everything that is measured."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from discreet.algebra.query import MOST_GROUPS, Kind, Measure, Question, quantile_of
+from discreet.algebra.query import MOST_GROUPS, Kind, Measure, Query, quantile_of
 from discreet.core.exact import root_above
 from discreet.core.loss import Neighbours
 from discreet.errors import NeedsDelta, NotAllowed, TooLarge
@@ -33,7 +33,7 @@ class Norms:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What the whole question costs, and over how many things it is shared."""
+    """What the whole query costs, and over how many things it is shared."""
 
     epsilon: Fraction
     shares: int
@@ -50,44 +50,42 @@ class Price:
 
 
 def priced(
-    questions: Sequence[Question], *, epsilon: Fraction, delta: Fraction | None, mechanism: str, neighbours: Neighbours
+    queries: Sequence[Query], *, epsilon: Fraction, delta: Fraction | None, mechanism: str, neighbours: Neighbours
 ) -> tuple[tuple[Priced, ...], ...]:
-    """The mechanisms of every set of every question. Laplace costs epsilon in all; Gaussian rho = epsilon**2 / 2.
+    """The mechanisms of every set of every query. Laplace costs epsilon in all; Gaussian rho = epsilon**2 / 2.
 
     `delta` is what selecting groups may cost in all; None where no group is selected.
     """
     if mechanism not in MECHANISMS:
         raise NotAllowed("That mechanism is not known.", next_step="Use laplace, gaussian or choose.")
-    every_set = [(question, keys) for question in questions for keys in question.sets]
-    selecting = [is_selected(question, keys) for question, keys in every_set]
-    paid = sum(_shares(question) for question, _ in every_set)
+    every_set = [(query, keys) for query in queries for keys in query.sets]
+    selecting = [is_selected(query, keys) for query, keys in every_set]
+    paid = sum(_shares(query) for query, _ in every_set)
     price = Price(epsilon, paid + sum(selecting), mechanism == "gaussian", neighbours)
     _check_work(every_set)
     per_set = iter(
-        _with_selection(_measuring(question, keys, price), question, price, delta, sum(selecting))
-        for question, keys in every_set
+        _with_selection(_measuring(query, keys, price), query, price, delta, sum(selecting))
+        for query, keys in every_set
     )
-    return tuple(tuple(next(per_set) for _ in question.sets) for question in questions)
+    return tuple(tuple(next(per_set) for _ in query.sets) for query in queries)
 
 
-def _shares(question: Question) -> int:
+def _shares(query: Query) -> int:
     """How many things are paid for in one grouping: measures, and a choice for each winner in place of what they compete by."""
-    measures = [index for index, measure in enumerate(question.measures) if not question.counts_everybody(measure)]
-    if question.choose is None:
+    measures = [index for index, measure in enumerate(query.measures) if not query.counts_everybody(measure)]
+    if query.choose is None:
         return len(measures)
-    return len([index for index in measures if index != question.choose.measure]) + question.choose.count
+    return len([index for index in measures if index != query.choose.measure]) + query.choose.count
 
 
-def is_selected(question: Question, keys: tuple[int, ...]) -> bool:
+def is_selected(query: Query, keys: tuple[int, ...]) -> bool:
     """Whether the groups of a set are private."""
-    return any(question.keys[index].values is None for index in keys)
+    return any(query.keys[index].values is None for index in keys)
 
 
-def selection_delta(
-    questions: Sequence[Question], *, given: Fraction | None, usual: Fraction | None
-) -> Fraction | None:
+def selection_delta(queries: Sequence[Query], *, given: Fraction | None, usual: Fraction | None) -> Fraction | None:
     """What selecting groups may cost: as said, or as usual; None where nothing is selected."""
-    if not any(is_selected(question, keys) for question in questions for keys in question.sets):
+    if not any(is_selected(query, keys) for query in queries for keys in query.sets):
         return None
     if given is None and usual is None:
         raise NeedsDelta(
@@ -97,30 +95,30 @@ def selection_delta(
     return usual if given is None else given
 
 
-def groups_per_person(question: Question, keys: tuple[int, ...]) -> int:
+def groups_per_person(query: Query, keys: tuple[int, ...]) -> int:
     """How many groups of a set one person can be in: as many as their rows, their limit, or the groups there are."""
     if not keys:
         return 1
-    limits = [question.limits.rows, question.limits.groups, question.groups_in(keys)]
+    limits = [query.limits.rows, query.limits.groups, query.groups_in(keys)]
     return max(1, min(limit for limit in limits if limit is not None))
 
 
-def norms(question: Question, measure: Measure, keys: tuple[int, ...], neighbours: Neighbours) -> Norms:
+def norms(query: Query, measure: Measure, keys: tuple[int, ...], neighbours: Neighbours) -> Norms:
     """How far one person moves a measure (ALGEBRA, "Sensitivity"): by counting rows, groups and what a row can add."""
-    limits, largest = question.limits, measure.largest
+    limits, largest = query.limits, measure.largest
     if measure.kind is Kind.PEOPLE:
-        groups = groups_per_person(question, keys)
+        groups = groups_per_person(query, keys)
         alone = Norms(groups, groups)
-    elif limits.groups is not None and limits.rows_per_group is not None and len(keys) == len(question.keys):
+    elif limits.groups is not None and limits.rows_per_group is not None and len(keys) == len(query.keys):
         in_all = min(limits.rows, limits.groups * limits.rows_per_group)
         squared = min(limits.groups * limits.rows_per_group**2, in_all**2)
         alone = Norms(in_all * largest, squared * largest**2)
     else:
         alone = Norms(limits.rows * largest, limits.rows**2 * largest**2)
-    return alone if neighbours is Neighbours.ADD_REMOVE else _replaced(question, measure, keys, alone)
+    return alone if neighbours is Neighbours.ADD_REMOVE else _replaced(query, measure, keys, alone)
 
 
-def _replaced(question: Question, measure: Measure, keys: tuple[int, ...], alone: Norms) -> Norms:
+def _replaced(query: Query, measure: Measure, keys: tuple[int, ...], alone: Norms) -> Norms:
     """One person for another: what one takes away and the other brings.
 
     In one cell that is the width of what a person can add; over several cells twice the L1 norm, and in L2 the square root of two where
@@ -128,41 +126,41 @@ def _replaced(question: Question, measure: Measure, keys: tuple[int, ...], alone
     """
     if not keys:
         low, high = measure.ends
-        rows = 1 if measure.kind is Kind.PEOPLE else question.limits.rows
+        rows = 1 if measure.kind is Kind.PEOPLE else query.limits.rows
         width = rows * (max(high, 0) - min(low, 0))
         return Norms(max(width, 1), max(width, 1) ** 2)
     factor = 2 if measure.is_one_signed else 4
     return Norms(2 * alone.l1, factor * alone.l2_squared)
 
 
-def _measuring(question: Question, keys: tuple[int, ...], price: Price) -> Priced:
+def _measuring(query: Query, keys: tuple[int, ...], price: Price) -> Priced:
     """The mechanisms of every measure in one grouping."""
-    groups = question.groups_in(keys)
+    groups = query.groups_in(keys)
     if groups is not None and groups > MOST_GROUPS:
         raise TooLarge("There would be more than a million groups.", next_step="Group by fewer columns.")
     size = 2 if groups is None else groups  # any number but one: how many will be selected is not known yet
     mechanisms: list[tuple[Mechanism, ...]] = []
-    for index, measure in enumerate(question.measures):
-        if question.counts_everybody(measure) or (question.choose is not None and index == question.choose.measure):
+    for index, measure in enumerate(query.measures):
+        if query.counts_everybody(measure) or (query.choose is not None and index == query.choose.measure):
             mechanisms.append(())
             continue
         if measure.kind is Kind.QUANTILE:
-            mechanisms.append(_quantiles(question, measure, keys, price))
+            mechanisms.append(_quantiles(query, measure, keys, price))
             continue
-        norm = norms(question, measure, keys, price.neighbours)
+        norm = norms(query, measure, keys, price.neighbours)
         if norm.l1 * _PEOPLE >= 2**126:
             raise TooLarge("The sum could overflow.", next_step="Ask the owner for narrower bounds or a coarser grid.")
         mechanisms.append((_adding(norm, price, size),))
-    return Priced(keys, tuple(mechanisms), choices=_choices(question, size, price))
+    return Priced(keys, tuple(mechanisms), choices=_choices(query, size, price))
 
 
-def _choices(question: Question, groups: int, price: Price) -> tuple[PermuteAndFlip, ...]:
+def _choices(query: Query, groups: int, price: Price) -> tuple[PermuteAndFlip, ...]:
     """One choice for each winner, among those that are left. A person moves the score of any one group by so much at most,
     however many groups they are in; and, where people only come or go, all scores in one direction.
     """
-    if question.choose is None:
+    if query.choose is None:
         return ()
-    measure, limits = question.measures[question.choose.measure], question.limits
+    measure, limits = query.measures[query.choose.measure], query.limits
     rows = 1 if measure.kind is Kind.PEOPLE else min(limits.rows, limits.rows_per_group or limits.rows)
     moves = rows * measure.largest
     if moves * _PEOPLE >= 2**62:
@@ -170,7 +168,7 @@ def _choices(question: Question, groups: int, price: Price) -> tuple[PermuteAndF
     monotone = price.neighbours is Neighbours.ADD_REMOVE and measure.is_one_signed
     return tuple(
         PermuteAndFlip(sensitivity=moves, epsilon=price.share, size=groups - taken, monotone=monotone)
-        for taken in range(question.choose.count)
+        for taken in range(query.choose.count)
     )
 
 
@@ -180,13 +178,13 @@ def _adding(norm: Norms, price: Price, size: int) -> Mechanism:
     return Laplace(sensitivity=norm.l1, epsilon=price.share, size=size)
 
 
-def _quantiles(question: Question, measure: Measure, keys: tuple[int, ...], price: Price) -> tuple[Mechanism, ...]:
+def _quantiles(query: Query, measure: Measure, keys: tuple[int, ...], price: Price) -> tuple[Mechanism, ...]:
     """The quantile, and two draws that aim so far beside it that they rarely land on the wrong side."""
     third = _root_below(8 * price.rho_share / 3)  # an exponential mechanism of epsilon costs rho = epsilon**2 / 8
     parts = [third] * 3 if price.gaussian else [price.share / 2, price.share / 4, price.share / 4]
     middle, *ends = (
         quantile_of(
-            measure, epsilon=part, rows=question.limits.rows, neighbours=price.neighbours, grouped=bool(keys)
+            measure, epsilon=part, rows=query.limits.rows, neighbours=price.neighbours, grouped=bool(keys)
         )
         for part in parts
     )  # fmt: skip
@@ -196,26 +194,24 @@ def _quantiles(question: Question, measure: Measure, keys: tuple[int, ...], pric
     return middle, low, high
 
 
-def _with_selection(
-    measured: Priced, question: Question, price: Price, delta: Fraction | None, selecting: int
-) -> Priced:
+def _with_selection(measured: Priced, query: Query, price: Price, delta: Fraction | None, selecting: int) -> Priced:
     """Each key is kept by its own selection; a person is in at most so many groups, and pays for each."""
-    if not is_selected(question, measured.keys):
+    if not is_selected(query, measured.keys):
         return measured
-    assert delta is not None  # noqa: S101  a question without one was refused
-    times = groups_per_person(question, measured.keys) * (1 if price.neighbours is Neighbours.ADD_REMOVE else 2)
+    assert delta is not None  # noqa: S101  a query without one was refused
+    times = groups_per_person(query, measured.keys) * (1 if price.neighbours is Neighbours.ADD_REMOVE else 2)
     each = _root_below(2 * price.rho_share / times) if price.gaussian else price.share / times
     selection = PartitionSelection(epsilon=each, delta=delta / selecting / times)
     return replace(measured, selection=selection, selections=times)
 
 
-def _check_work(every_set: Sequence[tuple[Question, tuple[int, ...]]]) -> None:
+def _check_work(every_set: Sequence[tuple[Query, tuple[int, ...]]]) -> None:
     """Noise and choices take time in proportion to cells: refused before anything is charged."""
     work = 0
-    for question, keys in every_set:
-        groups = question.groups_in(keys)
+    for query, keys in every_set:
+        groups = query.groups_in(keys)
         cells = SELECTED_GROUPS if groups is None else groups
-        work += cells * sum(_draws(measure) for measure in question.measures)
+        work += cells * sum(_draws(measure) for measure in query.measures)
     if work > _MOST_WORK:
         raise TooLarge("The answer would take too long to draw.", next_step="Ask for fewer groups or fewer quantiles.")
 

@@ -1,4 +1,4 @@
-"""Text to plan: what a question means, and at what price."""
+"""Text to plan: what a query means, and at what price."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import date
 from fractions import Fraction
 from typing import Any
 
-from discreet.algebra.digest import Json, digest, question_tree
+from discreet.algebra.digest import Json, digest, query_tree
 from discreet.algebra.identity_cache import Remembering
 from discreet.catalog import Catalog, default_delta
 from discreet.core.exact import Number, read_delta, read_epsilon
@@ -17,11 +17,11 @@ from discreet.planning.pricing import priced, selection_delta
 from discreet.planning.winner_selection import as_choice
 from discreet.postprocessing.plan import Plan
 from discreet.sql.reader.public_lookup import PublicFacts
-from discreet.sql.reader.queries import Reading, read_question
+from discreet.sql.reader.queries import Reading, read_query
 from discreet.sql.reader.query_text import Parameters
 
 
-def plan_question(
+def plan_query(
     sql: str,
     catalog: Catalog,
     facts: PublicFacts,
@@ -32,12 +32,12 @@ def plan_question(
     parameters: Parameters = (),
     today: date | None = None,
 ) -> Plan:
-    """The plan of a question, or a refusal by name. Reads the catalog and public tables, nothing else.
+    """The plan of a query, or a refusal by name. Reads the catalog and public tables, nothing else.
 
-    `epsilon` is the price of the whole question, `delta` what selecting groups may cost of it, `mechanism` laplace or gaussian;
+    `epsilon` is the price of the whole query, `delta` what selecting groups may cost of it, `mechanism` laplace or gaussian;
     each may stand in OPTIONS instead. `parameters` stand for ? and :name, `today` for CURRENT_DATE.
     """
-    reading = read_question(sql, catalog, facts, parameters=parameters, today=today)
+    reading = read_query(sql, catalog, facts, parameters=parameters, today=today)
     return at_price(reading, catalog, epsilon=epsilon, delta=delta, mechanism=mechanism)
 
 
@@ -53,12 +53,12 @@ def at_price(
     total = read_epsilon(_said_once(epsilon, options.epsilon, "epsilon"))
     given = _said_once(delta, options.delta, "delta")
     aside = selection_delta(
-        reading.questions, given=None if given is None else read_delta(given), usual=default_delta(catalog)
+        reading.queries, given=None if given is None else read_delta(given), usual=default_delta(catalog)
     )
     return Plan(
-        questions=reading.questions,
+        queries=reading.queries,
         priced=priced(
-            reading.questions,
+            reading.queries,
             epsilon=total,
             delta=aside,
             mechanism=drawn_by,
@@ -69,15 +69,15 @@ def at_price(
     )
 
 
-_tree_of = Remembering(question_tree)
+_tree_of = Remembering(query_tree)
 
 
 def digest_of(plan: Plan, catalog: Catalog, *, data_version: int) -> str:
-    """The canonical question: equal where the same is measured at the same price on the same data.
+    """The canonical query: equal where the same is measured at the same price on the same data.
 
     What is computed afterwards is no part of it: names, arithmetic, HAVING and ORDER BY read the same stored numbers.
     """
-    measured: list[Json] = [_tree_of(question) for question in plan.questions]
+    measured: list[Json] = [_tree_of(query) for query in plan.queries]
     prices: list[Json] = [[_price(part) for part in parts] for parts in plan.priced]
     parts: Mapping[str, Json] = {
         "version": data_version,

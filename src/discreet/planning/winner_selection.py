@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from discreet.algebra.query import Choose, Kind, Question
+from discreet.algebra.query import Choose, Kind, Query
 from discreet.algebra.released_expressions import After, ColumnOf, Estimate, Release, Select, Sorted, View, parts_of
 from discreet.errors import NotAllowed
 from discreet.sql.reader.queries import Reading
@@ -18,24 +18,22 @@ def as_choice(reading: Reading) -> Reading:
     """The same reading with its groups competing for the places that LIMIT has; refused where that is not what it says."""
     view, shown = _sorted(reading.view)
     release = view.table
-    if len(reading.questions) != 1 or not isinstance(release, Release) or release.having is not None:
+    if len(reading.queries) != 1 or not isinstance(release, Release) or release.having is not None:
         raise _no_competition()
-    question = reading.questions[release.question]
-    measure = _score(view, release, question)
+    query = reading.queries[release.query]
+    measure = _score(view, release, query)
     columns = tuple(release.columns[at] for at in shown)
     beside = {number for _, after in columns for number in _measures(after)}
-    kept = [index for index in range(len(question.measures)) if index in beside or index == measure]
+    kept = [index for index in range(len(query.measures)) if index in beside or index == measure]
     renumbered = {index: at for at, index in enumerate(kept)}
     # A number beside the winners is one more measure, paid for by itself, the score's own among them.
-    measures = [question.measures[index] for index in kept]
+    measures = [query.measures[index] for index in kept]
     if measure in beside:
-        measures.append(question.measures[measure])
+        measures.append(query.measures[measure])
         renumbered[measure] = len(measures) - 1
-    competing = replace(
-        question, measures=tuple(measures), choose=Choose(kept.index(measure), _places(view.limit, question))
-    )
+    competing = replace(query, measures=tuple(measures), choose=Choose(kept.index(measure), _places(view.limit, query)))
     made = Release(0, tuple((name, _with(after, renumbered)) for name, after in columns))
-    return replace(reading, questions=(competing,), view=made)
+    return replace(reading, queries=(competing,), view=made)
 
 
 def _sorted(view: View) -> tuple[Sorted, list[int]]:
@@ -48,23 +46,23 @@ def _sorted(view: View) -> tuple[Sorted, list[int]]:
     raise _no_competition()
 
 
-def _score(view: Sorted, release: Release, question: Question) -> int:
+def _score(view: Sorted, release: Release, query: Query) -> int:
     """The measure that groups compete by: a count or a total that nobody can lower."""
     if len(view.order) != 1 or view.limit is None:
         raise _no_competition()
     (key, falling) = view.order[0]
     after = release.columns[key.at][1] if isinstance(key, ColumnOf) else key
-    private = any(key.values is None for key in question.keys)
-    if not falling or private or len(question.sets) != 1 or not question.keys or not isinstance(after, Estimate):
+    private = any(key.values is None for key in query.keys)
+    if not falling or private or len(query.sets) != 1 or not query.keys or not isinstance(after, Estimate):
         raise _no_competition()
-    measure = question.measures[after.measures[0]]
+    measure = query.measures[after.measures[0]]
     if after.kind != "measure" or measure.kind not in _SCORES or not measure.is_one_signed:
         raise _no_competition()
     return after.measures[0]
 
 
-def _places(limit: int | None, question: Question) -> int:
-    groups = question.groups_in(question.sets[0]) or 0
+def _places(limit: int | None, query: Query) -> int:
+    groups = query.groups_in(query.sets[0]) or 0
     count = min(limit or 0, groups)
     if not 1 <= count <= MOST_WINNERS:
         raise NotAllowed("Groups compete for 1 to 100 places.", next_step="Write LIMIT 1.")

@@ -1,4 +1,4 @@
-"""What one person can add to the time of a question: all rows that they can have, each as dear as rows can be.
+"""What one person can add to the time of a query: all rows that they can have, each as dear as rows can be.
 
 By the declared bounds only. Times are the most that anything was seen to take, times four (`algebra/registry.py`, Effort), so that nobody's
 rows decide in which class an answer leaves, how long its place is kept, or whether its reading ends in time.
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from discreet.algebra.aggregates import Window
 from discreet.algebra.expressions import Expression, fields_of
-from discreet.algebra.query import Kind, Measure, Question
+from discreet.algebra.query import Kind, Measure, Query
 from discreet.algebra.relation_shape import MOST_ROWS
 from discreet.algebra.relations import Compute, Join, Keep, Mark, PerPerson, Relation, Scan, Stack, Windowed
 from discreet.planning.call_sizes import in_condition, in_expression, rows_tried
@@ -26,20 +26,20 @@ _LETTER, _CARRIED = 20.0, 4.0
 """For a letter of a text that is sorted, grouped or compared, and of one that a join or UNION ALL carries along."""
 
 
-def of_one_person(question: Question) -> float:
+def of_one_person(query: Query) -> float:
     """Nanoseconds: the rows are read anew for each statement, those of histograms among them."""
-    rows, keys = question.rows.shape.most_rows, [key.expression for key in question.keys]
-    parts = [*keys, *(part for measure in question.measures for part in measure.parts)]
-    grouped = _SORTED if keys or question.is_cut else 0.0
-    reading = _relation(question.rows, _read(parts)) + rows * (_PAIR + grouped + _sorting(keys))
-    by_person = question.is_cut + any(key.values is None for key in question.keys)
-    reading += by_person * (_BEGUN + rows * _owner(question.rows))
-    if question.drops_undeclared:  # a condition on each key, which mentions it twice
-        reading += rows_tried(question.rows) * sum(2 * in_condition(key, question.rows) for key in keys)
-    histograms = sum(measure.kind is Kind.QUANTILE for measure in question.measures)
-    measured = rows * sum(_measure(measure, question.rows) for measure in question.measures)
-    measured += _BEGUN * max(0, len(question.measures) - 1)
-    return len(question.sets) * ((1 + histograms) * reading + measured)
+    rows, keys = query.rows.shape.most_rows, [key.expression for key in query.keys]
+    parts = [*keys, *(part for measure in query.measures for part in measure.parts)]
+    grouped = _SORTED if keys or query.is_cut else 0.0
+    reading = _relation(query.rows, _read(parts)) + rows * (_PAIR + grouped + _sorting(keys))
+    by_person = query.is_cut + any(key.values is None for key in query.keys)
+    reading += by_person * (_BEGUN + rows * _owner(query.rows))
+    if query.drops_undeclared:  # a condition on each key, which mentions it twice
+        reading += rows_tried(query.rows) * sum(2 * in_condition(key, query.rows) for key in keys)
+    histograms = sum(measure.kind is Kind.QUANTILE for measure in query.measures)
+    measured = rows * sum(_measure(measure, query.rows) for measure in query.measures)
+    measured += _BEGUN * max(0, len(query.measures) - 1)
+    return len(query.sets) * ((1 + histograms) * reading + measured)
 
 
 def _measure(measure: Measure, rows: Relation) -> float:

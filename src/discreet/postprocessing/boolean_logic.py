@@ -96,7 +96,7 @@ def negation(column: Column) -> Column:
 
 
 def _settled(args: Sequence[Column]) -> bool:
-    """NULL AND x is NULL or not by what x is; without NULLs there is no such question."""
+    """NULL AND x is NULL or not by what x is; without NULLs there is no such query."""
     return all(arg.steady for arg in args) and (not joint_events(args) or all(arg.valid.all() for arg in args))
 
 

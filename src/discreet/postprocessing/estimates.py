@@ -20,7 +20,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.algebra.query import Kind, Measure, Question
+from discreet.algebra.query import Kind, Measure, Query
 from discreet.algebra.released_expressions import Estimate
 from discreet.catalog import Type
 from discreet.mechanisms import Mechanism, Quantile
@@ -37,10 +37,10 @@ _EPOCH = 719_163
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """The groups of one grouping set: what was measured, how, and what left. `number` is the question's."""
+    """The groups of one grouping set: what was measured, how, and what left. `number` is the query's."""
 
     number: int
-    question: Question
+    query: Query
     priced: Priced
     noisy: Noisy
 
@@ -48,7 +48,7 @@ class Cells:
         return self.noisy.groups
 
     def measure(self, index: int) -> Measure:
-        return self.question.measures[index]
+        return self.query.measures[index]
 
     def draws(self, index: int, draw: int = 0) -> Values:
         return self.noisy.measures[index][:, draw]
@@ -77,7 +77,7 @@ Read: TypeAlias = tuple[Values, Mask, Callable[[Fraction], Sides]]
 
 
 def estimated(estimate: Estimate, sets: Sequence[Cells]) -> Column:
-    """The column of an estimate over all grouping sets of a question, one below the other."""
+    """The column of an estimate over all grouping sets of a query, one below the other."""
     with np.errstate(all="ignore"):
         parts = [_READ[estimate.kind](cells, estimate) for cells in sets]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from discreet.algebra.query import Question
+from discreet.algebra.query import Query
 from discreet.algebra.released_expressions import (
     After,
     Apply,
@@ -57,18 +57,18 @@ def names_of(view: View) -> tuple[str, ...]:
             return names_of(view.table)
 
 
-def check_view(view: View, questions: Sequence[Question]) -> None:
+def check_view(view: View, queries: Sequence[Query]) -> None:
     """Refuse a table with an operator, a column or a measure that is not known, or with too many columns."""
-    _checked(view, questions, {}, 0)
-    most_rows(view, questions)
+    _checked(view, queries, {}, 0)
+    most_rows(view, queries)
 
 
-def most_rows(view: View, questions: Sequence[Question]) -> int:
+def most_rows(view: View, queries: Sequence[Query]) -> int:
     """How many rows a table can have, where groups are public; a refusal where it is too large."""
-    return _check_sizes(view, questions, {})
+    return _check_sizes(view, queries, {})
 
 
-def _check_sizes(view: View, questions: Sequence[Question], known: dict[int, int], *, is_matched: bool = False) -> int:
+def _check_sizes(view: View, queries: Sequence[Query], known: dict[int, int], *, is_matched: bool = False) -> int:
     """How many rows a table can have, where groups are public; too large a one is refused before it is paid for.
 
     Where groups are private, as many are reckoned with as are usual, and the table is looked at once more when it is made. Pairs that a
@@ -77,10 +77,10 @@ def _check_sizes(view: View, questions: Sequence[Question], known: dict[int, int
     if id(view) in known:
         return known[id(view)]
     matched = isinstance(view, Select) and any(equalities(view.where))
-    below = [_check_sizes(table, questions, known, is_matched=matched) for table in _below(view)]
+    below = [_check_sizes(table, queries, known, is_matched=matched) for table in _below(view)]
     match view:
         case Release():
-            counts = [questions[view.question].groups_in(keys) for keys in questions[view.question].sets]
+            counts = [queries[view.query].groups_in(keys) for keys in queries[view.query].sets]
             rows = sum(_USUAL_GROUPS if count is None else count for count in counts)
         case Pairs():
             rows = max(below) if is_matched else math.prod(below)
@@ -93,13 +93,13 @@ def _check_sizes(view: View, questions: Sequence[Question], known: dict[int, int
     return rows
 
 
-def _checked(view: View, questions: Sequence[Question], widths: dict[int, int], depth: int) -> int:
+def _checked(view: View, queries: Sequence[Query], widths: dict[int, int], depth: int) -> int:
     """The number of columns; a table that stands many times is looked at once."""
     if id(view) in widths:
         return widths[id(view)]
     if depth > _DEEPEST:
         raise TooLarge("The question is nested too deeply.", next_step="Say it in fewer levels.")
-    below = [_checked(table, questions, widths, depth + 1) for table in _below(view)]
+    below = [_checked(table, queries, widths, depth + 1) for table in _below(view)]
     if isinstance(view, Stacked) and len(set(below)) != 1:
         raise NotAllowed(
             "Tables below each other need the same number of columns.", next_step="Select the same columns."
@@ -110,7 +110,7 @@ def _checked(view: View, questions: Sequence[Question], widths: dict[int, int], 
         for part in parts_of(after):
             _check_part(part)
             if isinstance(view, Release):
-                _check_released(part, questions[view.question])
+                _check_released(part, queries[view.query])
             else:
                 _check_column(part, below[0])
     widths[id(view)] = (
@@ -174,13 +174,13 @@ def _check_column(part: After, width: int) -> None:
         raise ValueError(message)
 
 
-def _check_released(part: After, question: Question) -> None:
+def _check_released(part: After, query: Query) -> None:
     match part:
         case KeyOf() | Grouping():
-            known = 0 <= part.key < len(question.keys)
+            known = 0 <= part.key < len(query.keys)
         case Estimate():
             least, most = ESTIMATES.get(part.kind, (1, 0))
-            known = least <= len(part.measures) <= most and all(0 <= m < len(question.measures) for m in part.measures)
+            known = least <= len(part.measures) <= most and all(0 <= m < len(query.measures) for m in part.measures)
         case ColumnOf():
             known = False
         case Known() | Constant() | Apply() | Over():

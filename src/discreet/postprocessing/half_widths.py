@@ -1,4 +1,4 @@
-"""How wide ± will be, before a question is asked: known for counts and sums, whose noise does not depend on data."""
+"""How wide ± will be, before a query is asked: known for counts and sums, whose noise does not depend on data."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _width(plan: Plan, at: int, confidence: Number) -> Fraction | None:
                 next_step="Ask for its sum and count within some error, or give an epsilon.",
             )
         (index,) = after.measures
-        measure = plan.questions[number].measures[index]
+        measure = plan.queries[number].measures[index]
         step = measure.steps[0].step if measure.kind is Kind.TOTAL else Fraction(1)
         for priced in plan.priced[number]:
             widths += [exact(mechanism.error(confidence)) * step for mechanism in priced.mechanisms[index][:1]]
@@ -60,10 +60,10 @@ def _width(plan: Plan, at: int, confidence: Number) -> Fraction | None:
 
 
 def _origins(view: View, at: int) -> Iterator[tuple[int, After | None]]:
-    """What a column shows of which question; None for something computed from released rows."""
+    """What a column shows of which query; None for something computed from released rows."""
     match view:
         case Release():
-            yield view.question, view.columns[at][1]
+            yield view.query, view.columns[at][1]
         case Select():
             yield from _seen_through(view.table, view.columns[at][1])
         case Sorted():

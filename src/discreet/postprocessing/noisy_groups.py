@@ -34,4 +34,4 @@ class Noisy:
 
 
 Noisies: TypeAlias = Sequence[Sequence[Noisy]]
-"""Of each question, and of each of its grouping sets."""
+"""Of each query, and of each of its grouping sets."""

@@ -1,4 +1,4 @@
-"""A plan: the questions that are measured, by which mechanisms, and the table that is made of what leaves."""
+"""A plan: the queries that are measured, by which mechanisms, and the table that is made of what leaves."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import date, datetime
 from fractions import Fraction
 from itertools import chain
 
-from discreet.algebra.query import Key, Kind, Measure, Question
+from discreet.algebra.query import Key, Kind, Measure, Query
 from discreet.algebra.released_expressions import View
 from discreet.catalog import Type
 from discreet.mechanisms import Gaussian, Laplace, Mechanism, PartitionSelection, PermuteAndFlip, Quantile
@@ -23,7 +23,7 @@ _PYTHON: dict[Type, type] = {
 
 @dataclass(frozen=True, slots=True)
 class Priced:
-    """One grouping set of one question: its keys, the mechanisms of each measure, and the selection of keys that are not public.
+    """One grouping set of one query: its keys, the mechanisms of each measure, and the selection of keys that are not public.
 
     A quantile has three mechanisms, for itself and for the ends of its interval; a measure that is public and free has none. The selection is
     paid for `selections` times: so many groups one person can be in.
@@ -47,23 +47,23 @@ class Priced:
 class Plan:
     """Everything the charge, the engine and the answer need; nothing of it depends on protected rows.
 
-    `priced` has, for each question, its grouping sets. `people` is how many people there are, where that is public. What cannot be carried out
+    `priced` has, for each query, its grouping sets. `people` is how many people there are, where that is public. What cannot be carried out
     is refused here, before anything is charged.
     """
 
-    questions: tuple[Question, ...]
+    queries: tuple[Query, ...]
     priced: tuple[tuple[Priced, ...], ...]
     view: View
     notes: tuple[str, ...] = ()
     people: int | None = None
 
     def __post_init__(self) -> None:
-        for question, sets in zip(self.questions, self.priced, strict=True):
-            for key in question.keys:
+        for query, sets in zip(self.queries, self.priced, strict=True):
+            for key in query.keys:
                 _check_values(key)
             for priced in sets:
-                _check_priced(question, priced)
-        check_view(self.view, self.questions)
+                _check_priced(query, priced)
+        check_view(self.view, self.queries)
 
     @property
     def releases(self) -> tuple[Mechanism, ...]:
@@ -87,26 +87,26 @@ def _check_values(key: Key) -> None:
         raise ValueError(message)
 
 
-def _check_priced(question: Question, priced: Priced) -> None:
-    if any(question.keys[index].values is None for index in priced.keys) != (priced.selection is not None):
+def _check_priced(query: Query, priced: Priced) -> None:
+    if any(query.keys[index].values is None for index in priced.keys) != (priced.selection is not None):
         message = "groups are selected where, and only where, keys are private"
         raise ValueError(message)
-    wanted = 0 if question.choose is None else question.choose.count
+    wanted = 0 if query.choose is None else query.choose.count
     if len(priced.choices) != wanted or (wanted and priced.selection is not None):
         message = "there is a choice for each winner among declared groups, and no other"
         raise ValueError(message)
-    for index, (measure, mechanisms) in enumerate(zip(question.measures, priced.mechanisms, strict=True)):
-        if question.choose is not None and index == question.choose.measure and not mechanisms:
+    for index, (measure, mechanisms) in enumerate(zip(query.measures, priced.mechanisms, strict=True)):
+        if query.choose is not None and index == query.choose.measure and not mechanisms:
             continue
-        if not _fits(question, measure, mechanisms):
+        if not _fits(query, measure, mechanisms):
             message = "a measure has mechanisms that do not fit it"
             raise ValueError(message)
 
 
-def _fits(question: Question, measure: Measure, mechanisms: tuple[Mechanism, ...]) -> bool:
+def _fits(query: Query, measure: Measure, mechanisms: tuple[Mechanism, ...]) -> bool:
     """Noise for every measure; none for the number of all people alone, where every person has exactly one row."""
     if not mechanisms:
-        return question.counts_everybody(measure)
+        return query.counts_everybody(measure)
     wanted: type | tuple[type, ...] = Quantile if measure.kind is Kind.QUANTILE else (Laplace, Gaussian)
     count = 3 if measure.kind is Kind.QUANTILE else 1
     return len(mechanisms) == count and all(isinstance(mechanism, wanted) for mechanism in mechanisms)

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.algebra.expressions import conjuncts
-from discreet.algebra.query import Kind, Measure, Question
+from discreet.algebra.query import Kind, Measure, Query
 from discreet.algebra.released_expressions import (
     After,
     Apply,
@@ -144,34 +144,34 @@ def _sampled(plan: Plan) -> list[Sampled | None]:
     if shown is None:
         return [None] * len(plan.columns)
     number, columns = shown
-    return [_rule(plan.questions[number], after) for after in columns]
+    return [_rule(plan.queries[number], after) for after in columns]
 
 
-def _rule(question: Question, after: After) -> Sampled | None:
+def _rule(query: Query, after: After) -> Sampled | None:
     if not isinstance(after, Estimate):
-        return _share(question, after)
+        return _share(query, after)
     if after.kind == "average":
-        return _mean(question, *after.measures)
-    measure = question.measures[after.measures[0]]
+        return _mean(query, *after.measures)
+    measure = query.measures[after.measures[0]]
     is_count = after.kind == "measure" and measure.kind in _COUNTS
-    return Counted(_most_rows(question, measure)) if is_count else None
+    return Counted(_most_rows(query, measure)) if is_count else None
 
 
-def _mean(question: Question, total: int, count: int) -> Averaged:
-    measure = question.measures[total]
+def _mean(query: Query, total: int, count: int) -> Averaged:
+    measure = query.measures[total]
     (steps,) = measure.steps
     low, high = float(steps.low * steps.step), float(steps.high * steps.step)
     beside = [Estimate("measure", (count,))]
     squared = [
         index
-        for index, other in enumerate(question.measures)
+        for index, other in enumerate(query.measures)
         if other.kind is Kind.SQUARES and replace(other, kind=Kind.TOTAL, coarser=0) == measure
     ]
     beside += [Estimate("var_pop", (total, count, squares)) for squares in squared[:1]]
-    return Averaged(_most_rows(question, measure), low, high, tuple(beside))
+    return Averaged(_most_rows(query, measure), low, high, tuple(beside))
 
 
-def _share(question: Question, after: After) -> Averaged | None:
+def _share(query: Query, after: After) -> Averaged | None:
     """A count over a count of the same rows or more of them, times a constant."""
     factor, quotient = _factored(after)
     if not (isinstance(quotient, Apply) and quotient.op == "/"):
@@ -179,11 +179,11 @@ def _share(question: Question, after: After) -> Averaged | None:
     (above, part), (below, whole) = (_factored(arg) for arg in quotient.args)
     if not (isinstance(part, Estimate) and isinstance(whole, Estimate)) or {part.kind, whole.kind} != {"measure"}:
         return None
-    some, every = question.measures[part.measures[0]], question.measures[whole.measures[0]]
+    some, every = query.measures[part.measures[0]], query.measures[whole.measures[0]]
     scale = factor * above / below
     if not _is_part(some, every) or not 1 / _LARGEST < scale < _LARGEST:
         return None
-    return Averaged(_most_rows(question, every), 0.0, float(scale), (whole,))
+    return Averaged(_most_rows(query, every), 0.0, float(scale), (whole,))
 
 
 def _is_part(some: Measure, every: Measure) -> bool:
@@ -207,12 +207,12 @@ def _factored(after: After) -> tuple[Fraction, After]:
     return Fraction(1), after
 
 
-def _most_rows(question: Question, measure: Measure) -> int:
+def _most_rows(query: Query, measure: Measure) -> int:
     """The most rows of a person in one cell."""
-    limits = question.limits
+    limits = query.limits
     if measure.kind is Kind.PEOPLE:
         return 1
-    by_all_keys = all(len(keys) == len(question.keys) for keys in question.sets)
+    by_all_keys = all(len(keys) == len(query.keys) for keys in query.sets)
     return min(limits.rows, limits.rows_per_group or limits.rows) if by_all_keys else limits.rows
 
 
@@ -220,10 +220,10 @@ def _most_rows(question: Question, measure: Measure) -> int:
 
 
 def _shown(view: View) -> tuple[int, list[After]] | None:
-    """The question, and each column as an expression over its measures; None for what is put together from several rows or releases."""
+    """The query, and each column as an expression over its measures; None for what is put together from several rows or releases."""
     match view:
         case Release():
-            return view.question, [after for _, after in view.columns]
+            return view.query, [after for _, after in view.columns]
         case Sorted():
             return _shown(view.table)
         case Select():

@@ -66,7 +66,7 @@ class Table:
 
 
 def table_of(plan: Plan, noisy: Sequence[Sequence[Noisy]]) -> Table:
-    """The columns of the plan's view, over what left of each question."""
+    """The columns of the plan's view, over what left of each query."""
     return _Viewer(plan, noisy).table(plan.view)
 
 
@@ -102,9 +102,9 @@ class _Viewer:
 
     def _released(self, view: Release) -> Table:
         """One row for each group of each grouping set."""
-        number, question = view.question, self._plan.questions[view.question]
+        number, query = view.query, self._plan.queries[view.query]
         sets = [
-            Cells(number, question, priced, noisy)
+            Cells(number, query, priced, noisy)
             for priced, noisy in zip(self._plan.priced[number], self._noisy[number], strict=True)
         ]
         size = sum(len(cells) for cells in sets)

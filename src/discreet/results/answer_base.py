@@ -34,7 +34,7 @@ class Shown(ABC):
     replayed: bool
     """Whether it was asked before, and nobody paid for it now."""
     receipt: str
-    """The canonical question's hash, under which the ledger has every charge for it; empty for what is public and free."""
+    """The canonical query's hash, under which the ledger has every charge for it; empty for what is public and free."""
 
     @property
     @abstractmethod

@@ -1,4 +1,4 @@
-"""Questions and answers as JSON, and back: what the server and the command line print is what a client reads."""
+"""Queries and answers as JSON, and back: what the server and the command line print is what a client reads."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _TYPES = {
 _NAMES = {kind: name for name, kind in _TYPES.items()}
 
 
-# Questions
+# Queries
 
 
 def parameter_facts(parameters: Parameters) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from discreet.algebra.query import Kind, Measure, Question
+from discreet.algebra.query import Kind, Measure, Query
 from discreet.algebra.relations import Join, Mark, Relation, Scan, Stack
 from discreet.catalog import EACH_ROW, Catalog
 from discreet.core.exact import exact
@@ -36,7 +36,7 @@ def explained(
     return Explanation(
         tables=_tables_of(plan),
         person=person,
-        rows_per_person=max(question.limits.rows for question in plan.questions),
+        rows_per_person=max(query.limits.rows for query in plan.queries),
         bounding=_bounding_of(plan, person),
         data_version=data_version,
         keys=_keys_of(plan),
@@ -57,7 +57,7 @@ def explained(
 
 def _tables_of(plan: Plan) -> tuple[str, ...]:
     """The tables that are read, protected ones first."""
-    scans = [scan for question in plan.questions for scan in _scans(question.rows)]
+    scans = [scan for query in plan.queries for scan in _scans(query.rows)]
     ordered = sorted(scans, key=lambda scan: scan.table.is_public)
     return tuple(dict.fromkeys(scan.table.name for scan in ordered))
 
@@ -88,16 +88,14 @@ def _person_of(plan: Plan, catalog: Catalog) -> str:
 def _bounding_of(plan: Plan, person: str) -> str:
     """How a person's rows are bounded."""
     said = []
-    for question in plan.questions:
-        limits = question.limits
+    for query in plan.queries:
+        limits = query.limits
         rows = f"at most {limits.rows:,} row{'' if limits.rows == 1 else 's'} of a {person}"
         if person == EACH_ROW.column:
             rows = "each row is a person" + (f", who counts at most {limits.rows:,} times" if limits.rows > 1 else "")
         if limits.groups is not None:
             rows += f", in {limits.groups} groups of {limits.rows_per_group}"
-        how = (
-            "cut by this question, after its WHERE" if question.is_cut else "bounded in the snapshot, before its WHERE"
-        )
+        how = "cut by this question, after its WHERE" if query.is_cut else "bounded in the snapshot, before its WHERE"
         said.append(f"{rows}: {how}")
     return "; ".join(dict.fromkeys(said))
 
@@ -107,35 +105,35 @@ def _keys_of(plan: Plan) -> tuple[GroupFacts, ...]:
     return tuple(
         GroupFacts(name, None if values is None else len(values))
         for (number, at), name in key_names(plan).items()
-        for values in [plan.questions[number].keys[at].values]
+        for values in [plan.queries[number].keys[at].values]
     )
 
 
 def _groups_of(plan: Plan) -> int | None:
     """How many groups appear in all, where that is public."""
-    counts = [question.groups_in(keys) for question in plan.questions for keys in question.sets]
+    counts = [query.groups_in(keys) for query in plan.queries for keys in query.sets]
     return None if None in counts else sum(count or 0 for count in counts)
 
 
 def _measures_of(plan: Plan) -> Iterator[MeasureFacts]:
     """Every measure of every grouping, with its sensitivity and its noise; what is public and free has none."""
     names = key_names(plan)
-    for number, (question, parts) in enumerate(zip(plan.questions, plan.priced, strict=True)):
+    for number, (query, parts) in enumerate(zip(plan.queries, plan.priced, strict=True)):
         for part in parts:
             by = tuple(names[number, key] for key in part.keys)
-            for measure, mechanisms in zip(question.measures, part.mechanisms, strict=True):
+            for measure, mechanisms in zip(query.measures, part.mechanisms, strict=True):
                 if mechanisms:
-                    yield _measure(measure, measure_name(measure, question.rows), by, mechanisms[0])
-            yield from (_winner(question, by, place, choice) for place, choice in enumerate(part.choices, start=1))
+                    yield _measure(measure, measure_name(measure, query.rows), by, mechanisms[0])
+            yield from (_winner(query, by, place, choice) for place, choice in enumerate(part.choices, start=1))
 
 
-def _winner(question: Question, by: tuple[str, ...], place: int, choice: PermuteAndFlip) -> MeasureFacts:
+def _winner(query: Query, by: tuple[str, ...], place: int, choice: PermuteAndFlip) -> MeasureFacts:
     """A place that groups compete for; its half width is how far below the best the winner's score may lie."""
-    assert question.choose is not None  # noqa: S101  only these have choices
-    measure = question.measures[question.choose.measure]
+    assert query.choose is not None  # noqa: S101  only these have choices
+    measure = query.measures[query.choose.measure]
     unit = _unit_of(measure)
     return MeasureFacts(
-        f"winner {place} by {measure_name(measure, question.rows)}",
+        f"winner {place} by {measure_name(measure, query.rows)}",
         by,
         type(choice).__name__,
         float(exact(choice.sensitivity)) * unit,

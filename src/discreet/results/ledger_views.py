@@ -1,4 +1,4 @@
-"""What the books say, for whoever may look: balances, questions, and the card for everybody."""
+"""What the books say, for whoever may look: balances, queries, and the card for everybody."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def holder(account: str) -> str:
 
 
 def history(ledger: Ledger, analyst: str | None, *, before: int | None = None, limit: int = PAGE) -> list[PastRelease]:
-    """The last questions, newest first, with who paid for them; of one analyst, or of all for the owner.
+    """The last queries, newest first, with who paid for them; of one analyst, or of all for the owner.
 
     Asked again with `before` the last number of one page, it tells the next.
     """
@@ -76,12 +76,12 @@ def history(ledger: Ledger, analyst: str | None, *, before: int | None = None, l
 
 
 def asked(ledger: Ledger, analyst: str | None) -> Asked:
-    """How many questions there were, of one analyst or of all, and how many of them were free."""
+    """How many queries there were, of one analyst or of all, and how many of them were free."""
     by_analyst = ledger.running().asked
     if analyst is not None:
         return by_analyst.get(analyst, Asked())
     counts = by_analyst.values()
-    return Asked(sum(each.questions for each in counts), sum(each.free for each in counts))
+    return Asked(sum(each.queries for each in counts), sum(each.free for each in counts))
 
 
 def _release(entry: Entry, *, worded: Entry, tell: bool) -> PastRelease:
@@ -106,12 +106,12 @@ def _release(entry: Entry, *, worded: Entry, tell: bool) -> PastRelease:
 
 @lru_cache(maxsize=1024)
 def _cost(releases: tuple[Mechanism, ...]) -> Composed:
-    """Once for all that are alike: most questions of a history are."""
+    """Once for all that are alike: most queries of a history are."""
     return Composed.of(releases)
 
 
 def card(ledger: Ledger, catalog: Catalog, *, dataset: str, version: int) -> Card:
-    """Public: no question's text and nobody's name."""
+    """Public: no query's text and nobody's name."""
     running, (account, *of_edges), latest = ledger.latest()
     units = {table.unit.column for table in catalog.tables.values() if table.unit is not None}
     return Card(

@@ -1,4 +1,4 @@
-"""What is told about questions, accounts and datasets: dataclasses, and the same as JSON. Light, for commands that only look at books."""
+"""What is told about queries, accounts and datasets: dataclasses, and the same as JSON. Light, for commands that only look at books."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from discreet.core.loss import Loss
 
 T = TypeVar("T")
 PAGE = 100
-"""How many questions of the past are told at a time, unless somebody says so."""
+"""How many queries of the past are told at a time, unless somebody says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +113,12 @@ class MeasureFacts:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What a question would read, measure and cost. Nothing of it depends on a protected row."""
+    """What a query would read, measure and cost. Nothing of it depends on a protected row."""
 
     tables: tuple[str, ...]
     person: str
     rows_per_person: int
-    """The most rows of one person that count in any part of the question."""
+    """The most rows of one person that count in any part of the query."""
     bounding: str
     data_version: int
     keys: tuple[GroupFacts, ...]
@@ -191,7 +191,7 @@ class EdgeBalance:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """For everybody: what was spent on what, without a question's text and without anybody's name."""
+    """For everybody: what was spent on what, without a query's text and without anybody's name."""
 
     dataset: str
     data_version: int

@@ -1,7 +1,7 @@
 """What the ledger keeps of an answer, and all that is needed to show it again: Arrow streams, one for each grouping set.
 
 Format 2: each stream has one record batch with the keys (`k0`, `k1`, …) and the noisy integers of each measure and draw (`m0.0`, …); its schema
-says which question and which set it is. Integers beyond 64 bits are text. Format 1 was JSON.
+says which query and which set it is. Integers beyond 64 bits are text. Format 1 was JSON.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _integers(values: NDArray[Any]) -> pa.Array:
 
 
 def read_stored(stored: bytes) -> list[list[Noisy]]:
-    """What left, question by question and set by set."""
+    """What left, query by query and set by set."""
     if not stored.startswith(_ARROW_START):
         return [_old_form(stored)]
     reader, end = pa.BufferReader(stored), len(stored)

@@ -1,4 +1,4 @@
-"""Tables of the shape that a catalog's public facts describe, of people who do not exist: to try questions on, and never near the data."""
+"""Tables of the shape that a catalog's public facts describe, of people who do not exist: to try queries on, and never near the data."""
 
 from __future__ import annotations
 

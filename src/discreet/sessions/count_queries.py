@@ -1,4 +1,4 @@
-"""Questions of a session: how many rows meet a condition on each of some columns, in values as people write them."""
+"""Queries of a session: how many rows meet a condition on each of some columns, in values as people write them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from discreet.errors import BadInput
 from discreet.measurement.domain import Bin, Column, Domain
 from discreet.measurement.measurer import Conjunction
 
-Query: TypeAlias = Mapping[str, Any] | str
+SessionQuery: TypeAlias = Mapping[str, Any] | str
 """For each column that matters: a value, a list of values, or a `Between`; None is NULL. A row counts that meets all of them. Or a condition in SQL."""
 Runs: TypeAlias = tuple[tuple[int, int], ...]
 """Codes of a column, as the first and the last of each run of neighbours."""
@@ -38,7 +38,7 @@ class Between:
 
 
 class Reading:
-    """Questions of one domain as they are read; conditions on one column come again and again, and are kept.
+    """Queries of one domain as they are read; conditions on one column come again and again, and are kept.
 
     Args:
         domain: What is public about the rows.
@@ -50,7 +50,7 @@ class Reading:
         self._known: dict[tuple[str, type, Any], Runs | None] = {}
 
     def conjunction(self, query: Mapping[str, Any], *, most_cells: int) -> Conjunction:
-        """A question in codes, or a refusal by name; a condition that every code meets is none.
+        """A query in codes, or a refusal by name; a condition that every code meets is none.
 
         Args:
             query: Conditions by column.

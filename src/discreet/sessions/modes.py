@@ -1,4 +1,4 @@
-"""How a session begins: what it spends before its first question, and what it believes and promises from then on.
+"""How a session begins: what it spends before its first query, and what it believes and promises from then on.
 
 A mode is a function of what was measured alone, so that whoever takes a session up again comes to the same.
 """
@@ -32,22 +32,22 @@ ROWS = Fraction(1, 50)
 class Mode(Protocol):
     """One way of beginning."""
 
-    def begin(self, measurer: Measurer, budget: AdaptiveBudget, questions: int) -> tuple[Hypothesis, Terms]:
-        """Spend what comes before the first question.
+    def begin(self, measurer: Measurer, budget: AdaptiveBudget, queries: int) -> tuple[Hypothesis, Terms]:
+        """Spend what comes before the first query.
 
         Args:
             measurer: Through which rows are seen.
             budget: All of it.
-            questions: How many may be asked.
+            queries: How many may be asked.
         """
 
-    def promised(self, domain: Domain, budget: AdaptiveBudget, questions: int) -> Terms | None:
+    def promised(self, domain: Domain, budget: AdaptiveBudget, queries: int) -> Terms | None:
         """What is promised before anything is measured, if it does not hang on that.
 
         Args:
             domain: What is public about the rows.
             budget: All of it.
-            questions: How many may be asked.
+            queries: How many may be asked.
         """
 
 
@@ -65,27 +65,27 @@ class Fitted:
     wanted: Mapping[Columns, int]
     alarms: int
 
-    def begin(self, measurer: Measurer, budget: AdaptiveBudget, questions: int) -> tuple[Hypothesis, Terms]:
+    def begin(self, measurer: Measurer, budget: AdaptiveBudget, queries: int) -> tuple[Hypothesis, Terms]:
         """Fit.
 
         Args:
             measurer: Through which rows are seen.
             budget: All of it.
-            questions: How many may be asked.
+            queries: How many may be asked.
         """
         self.method.measure(measurer.part(measurer.budget * FIT), self.wanted)
         model = self.method.model(measurer.domain, measurer.looks)
-        return OfModel(model), self.promised(measurer.domain, budget, questions)
+        return OfModel(model), self.promised(measurer.domain, budget, queries)
 
-    def promised(self, domain: Domain, budget: AdaptiveBudget, questions: int) -> Terms:
+    def promised(self, domain: Domain, budget: AdaptiveBudget, queries: int) -> Terms:
         """The guard's terms.
 
         Args:
             domain: What is public about the rows.
             budget: All of it.
-            questions: How many may be asked.
+            queries: How many may be asked.
         """
-        return terms(budget, domain, amount=budget.amount * (1 - FIT), alarms=self.alarms, questions=questions)
+        return terms(budget, domain, amount=budget.amount * (1 - FIT), alarms=self.alarms, queries=queries)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,25 +100,25 @@ class Given:
     model: Model
     alarms: int
 
-    def begin(self, measurer: Measurer, budget: AdaptiveBudget, questions: int) -> tuple[Hypothesis, Terms]:
+    def begin(self, measurer: Measurer, budget: AdaptiveBudget, queries: int) -> tuple[Hypothesis, Terms]:
         """Nothing is spent.
 
         Args:
             measurer: Through which rows are seen.
             budget: All of it.
-            questions: How many may be asked.
+            queries: How many may be asked.
         """
-        return OfModel(self.model), self.promised(measurer.domain, budget, questions)
+        return OfModel(self.model), self.promised(measurer.domain, budget, queries)
 
-    def promised(self, domain: Domain, budget: AdaptiveBudget, questions: int) -> Terms:
+    def promised(self, domain: Domain, budget: AdaptiveBudget, queries: int) -> Terms:
         """The guard's terms.
 
         Args:
             domain: What is public about the rows.
             budget: All of it.
-            questions: How many may be asked.
+            queries: How many may be asked.
         """
-        return terms(budget, domain, amount=budget.amount, alarms=self.alarms, questions=questions)
+        return terms(budget, domain, amount=budget.amount, alarms=self.alarms, queries=queries)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,13 +129,13 @@ class Textbook:
     Citation: Hardt, Rothblum 2010; Dwork, Roth 2014, section 4.2.
     """
 
-    def begin(self, measurer: Measurer, budget: AdaptiveBudget, questions: int) -> tuple[Hypothesis, Terms]:
+    def begin(self, measurer: Measurer, budget: AdaptiveBudget, queries: int) -> tuple[Hypothesis, Terms]:
         """Measure how many rows there are, and choose the number of alarms whose bound is the least for them.
 
         Args:
             measurer: Through which rows are seen.
             budget: All of it.
-            questions: How many may be asked.
+            queries: How many may be asked.
         """
         domain = measurer.domain
         noise = _rows_noise(domain, budget)
@@ -143,25 +143,25 @@ class Textbook:
         off = noise.error(1 - FAILURE / 4)
         alpha, best = min(
             (
-                _with_alarms(2**power, domain, budget, questions, rows=rows, off=off)
+                _with_alarms(2**power, domain, budget, queries, rows=rows, off=off)
                 for power in range(MOST_ALARMS.bit_length())
             ),
             key=lambda each: each[1].within,
         )
         return Weights(domain, float(rows), alpha / 2), best
 
-    def promised(self, domain: Domain, budget: AdaptiveBudget, questions: int) -> Terms | None:
+    def promised(self, domain: Domain, budget: AdaptiveBudget, queries: int) -> Terms | None:
         """None: it hangs on the number of rows. Refused where any of what it may come to could not be drawn.
 
         Args:
             domain: What is public about the rows.
             budget: All of it.
-            questions: How many may be asked.
+            queries: How many may be asked.
         """
         off = _rows_noise(domain, budget).error(1 - FAILURE / 4)
         if off > MOST_NOISE:
             raise ScaleOutOfRange("The number of rows would be noise alone.", next_step="Pay more.")
-        _with_alarms(MOST_ALARMS, domain, budget, questions, rows=1, off=off)
+        _with_alarms(MOST_ALARMS, domain, budget, queries, rows=1, off=off)
         return None
 
 
@@ -170,10 +170,10 @@ def _rows_noise(domain: Domain, budget: AdaptiveBudget) -> Gaussian | Laplace:
 
 
 def _with_alarms(
-    alarms: int, domain: Domain, budget: AdaptiveBudget, questions: int, *, rows: int, off: int
+    alarms: int, domain: Domain, budget: AdaptiveBudget, queries: int, *, rows: int, off: int
 ) -> tuple[float, Terms]:
     """The least error, as a share of all rows, that so many updates are enough for; and the terms that sound above it."""
     alpha = math.sqrt(4 * math.log(max(domain.cells(domain.names), 2)) / alarms)
     gap = alpha * (rows + off) + off
     amount = budget.amount * (1 - ROWS)
-    return alpha, terms(budget, domain, amount=amount, alarms=alarms, questions=questions, gap=gap)
+    return alpha, terms(budget, domain, amount=amount, alarms=alarms, queries=queries, gap=gap)

@@ -1,4 +1,4 @@
-"""Questions of a session as JSON: a condition in SQL, or a value, a list of values, or `{"from": …, "to": …}` for each column; a date is `{"date": "2024-12-31"}`."""
+"""Queries of a session as JSON: a condition in SQL, or a value, a list of values, or `{"from": …, "to": …}` for each column; a date is `{"date": "2024-12-31"}`."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 
 from discreet.errors import BadInput
 from discreet.results.answer_json import parameter_facts, read_parameters
-from discreet.sessions.count_queries import Between, Query
+from discreet.sessions.count_queries import Between, SessionQuery
 
 
-def query_facts(query: Query) -> dict[str, Any] | str:
-    """A question as JSON has it.
+def query_facts(query: SessionQuery) -> dict[str, Any] | str:
+    """A query as JSON has it.
 
     Args:
         query: Conditions by column, or one in SQL.
@@ -39,8 +39,8 @@ def _value_facts(value: Any) -> Any:
     return plain
 
 
-def read_query(facts: Mapping[str, Any] | str) -> Query:
-    """The question again; what is none is refused where questions are read.
+def read_query(facts: Mapping[str, Any] | str) -> SessionQuery:
+    """The query again; what is none is refused where queries are read.
 
     Args:
         facts: As they came in.

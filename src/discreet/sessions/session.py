@@ -8,17 +8,17 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Self
 
-from discreet.algebra.query import Question
+from discreet.algebra.query import Query
 from discreet.errors import RunChanged, SessionEnded, TooMany, UnknownSession
 from discreet.measurement.domain import MOST_COUNTED, Domain
-from discreet.measurement.measurer import CountQuestion
+from discreet.measurement.measurer import CountQuery
 from discreet.measurement.runs import TableRun
 from discreet.measurement.transcript import Transcript
 from discreet.pipeline.call import Call
 from discreet.pipeline.journal import StepsInBooks
 from discreet.pipeline.pipeline import Desk, Pipeline
 from discreet.planning.effort import seconds_of_counts
-from discreet.sessions.count_queries import Query, Reading
+from discreet.sessions.count_queries import Reading, SessionQuery
 from discreet.sessions.modes import Mode
 from discreet.sessions.progress import MOST_AT_ONCE, Course
 from discreet.sessions.session_base import SessionFace, SessionFacts
@@ -34,7 +34,7 @@ _TIMES_OVERTAKEN = 8
 class _Part:
     """What is done at one go, in a class of time of its own. What leaves of it is in steps, and not in bytes."""
 
-    questions: tuple[Question, ...]
+    queries: tuple[Query, ...]
     seconds: float
     make: Callable[[Desk], None]
 
@@ -54,7 +54,7 @@ class Opening:
 
     run: TableRun
     mode: Mode
-    questions: int
+    queries: int
     analyst: str | None
 
     @property
@@ -70,19 +70,19 @@ class Opening:
         """
         underway = self.run.begun(desk)
         try:
-            return Course(underway, self.mode, self.run.budget, self.questions)
+            return Course(underway, self.mode, self.run.budget, self.queries)
         except BaseException:
             underway.close()
             raise
 
 
 class Session(SessionFace):
-    """Many questions under one price. The same question has the same answer, whenever it is asked.
+    """Many queries under one price. The same query has the same answer, whenever it is asked.
 
     Args:
         opening: What it is.
         pipeline: The way to answers.
-        conditions: How questions in SQL are read.
+        conditions: How queries in SQL are read.
         call: Who opens it.
     """
 
@@ -104,7 +104,7 @@ class Session(SessionFace):
 
     def __repr__(self) -> str:
         state = f"left={self.left}" if self.is_open else "closed"
-        return f"Session(id={self.id!r}, questions={self._opening.questions}, {state})"
+        return f"Session(id={self.id!r}, queries={self._opening.queries}, {state})"
 
     def __enter__(self) -> Self:
         return self
@@ -151,29 +151,29 @@ class Session(SessionFace):
         return self._course is not None
 
     def answer_many(
-        self, queries: Iterable[Query], *, call: Call | None = None, most_cells: int = MOST_COUNTED
+        self, queries: Iterable[SessionQuery], *, call: Call | None = None, most_cells: int = MOST_COUNTED
     ) -> list[SessionAnswer]:
-        """The same for many questions: they are stored together, which is as fast as storing one.
+        """The same for many queries: they are stored together, which is as fast as storing one.
 
         Args:
             queries: In order.
             call: How they can be cancelled.
-            most_cells: Of the table over a question's columns, which is held in memory.
+            most_cells: Of the table over a query's columns, which is held in memory.
         """
         told = call or Call(analyst=self.analyst)
-        questions = self._read(list(queries), most_cells, told)
+        counts = self._read(list(queries), most_cells, told)
         self._used = time.monotonic()
         with self._lock:
             self._pipeline.ledger.check_open(self.analyst)
             for _ in range(_TIMES_OVERTAKEN):
-                if self._has_asked(questions, told):
+                if self._has_asked(counts, told):
                     answers = self._open.answers
-                    return [answers[question] for question in questions]
+                    return [answers[count] for count in counts]
         raise TooMany("Another process asks in this session, too.", next_step="Wait a little, and ask again.")
 
-    def _read(self, queries: list[Query], most_cells: int, call: Call) -> list[CountQuestion]:
+    def _read(self, queries: list[SessionQuery], most_cells: int, call: Call) -> list[CountQuery]:
         texts = [query for query in queries if isinstance(query, str)]
-        conditions = self._conditions.questions(texts, most_cells=most_cells, taken_back=call.taken_back)
+        conditions = self._conditions.queries(texts, most_cells=most_cells, taken_back=call.taken_back)
         return [
             conditions[query] if isinstance(query, str) else self._reading.conjunction(query, most_cells=most_cells)
             for query in queries
@@ -196,7 +196,7 @@ class Session(SessionFace):
         def begun(desk: Desk) -> None:
             self._course = self._opening.course(desk)
 
-        part = _Part(run.questions, run.seconds, begun)
+        part = _Part(run.queries, run.seconds, begun)
         try:
             return self._pipeline.begin(run, part, call)
         except BaseException:
@@ -208,18 +208,18 @@ class Session(SessionFace):
             self._course.close()
             self._course = None
 
-    def _has_asked(self, questions: list[CountQuestion], call: Call) -> bool:
+    def _has_asked(self, queries: list[CountQuery], call: Call) -> bool:
         """Ask; or find that another process went on with this session, and take it up from its steps in the books."""
         try:
-            self._ask(questions, call)
+            self._ask(queries, call)
         except RunChanged:
             self._steps = self._begin(replace(call, request_id=None))
             return False
         return True
 
-    def _ask(self, questions: list[CountQuestion], call: Call) -> None:
+    def _ask(self, queries: list[CountQuery], call: Call) -> None:
         course = self._open
-        new = [question for question in dict.fromkeys(questions) if question not in course.answers]
+        new = [query for query in dict.fromkeys(queries) if query not in course.answers]
         if not new:
             return
         if len(new) > course.left:
@@ -234,7 +234,7 @@ class Session(SessionFace):
             begun.set()
             course.ask(new)
 
-        part = _Part(self._opening.run.questions, self._seconds(course, new), asked)
+        part = _Part(self._opening.run.queries, self._seconds(course, new), asked)
         try:
             self._pipeline.go_on(part, self._steps, call)
         except BaseException:
@@ -243,20 +243,20 @@ class Session(SessionFace):
             raise
         self._end_if_used_up()
 
-    def _seconds(self, course: Course, questions: list[CountQuestion]) -> float:
-        """How long questions are expected to take, by their number and their columns."""
-        tables = {question.columns for question in questions}
+    def _seconds(self, course: Course, queries: list[CountQuery]) -> float:
+        """How long queries are expected to take, by their number and their columns."""
+        tables = {query.columns for query in queries}
         domain = self.domain
         return seconds_of_counts(
-            self._opening.run.rows.question,
+            self._opening.run.rows.query,
             tables=len(tables),
-            counts=len(questions),
-            cells=sum(domain.cells(columns) for columns in tables) + sum(domain.cells(q.columns) for q in questions),
-            steps=1 + len(questions) // MOST_AT_ONCE + _STEPS_OF_AN_ALARM * min(course.alarms_left, len(questions)),
+            counts=len(queries),
+            cells=sum(domain.cells(columns) for columns in tables) + sum(domain.cells(q.columns) for q in queries),
+            steps=1 + len(queries) // MOST_AT_ONCE + _STEPS_OF_AN_ALARM * min(course.alarms_left, len(queries)),
         )
 
     def _end_if_used_up(self) -> None:
-        """After the last question the books know that no step will come."""
+        """After the last query the books know that no step will come."""
         reservation = self._steps.reservation
         if not self._open.left and reservation.answer is None:
             run = self._opening.run

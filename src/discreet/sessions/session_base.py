@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from discreet.sessions.count_queries import Query
+from discreet.sessions.count_queries import SessionQuery
 from discreet.sessions.session_terms import SessionAnswer
 
 
@@ -24,7 +24,7 @@ class SessionFacts:
 
 
 class SessionFace(ABC):
-    """A session, wherever its rows are. The same question has the same answer, whenever it is asked."""
+    """A session, wherever its rows are. The same query has the same answer, whenever it is asked."""
 
     @property
     @abstractmethod
@@ -38,12 +38,12 @@ class SessionFace(ABC):
 
     @property
     def left(self) -> int:
-        """How many new questions may still be asked."""
+        """How many new queries may still be asked."""
         return self.facts.left
 
     @property
     def alarms_left(self) -> int:
-        """How many badly answered questions can still be found, and measured. A restart costs one, too."""
+        """How many badly answered queries can still be found, and measured. A restart costs one, too."""
         return self.facts.alarms_left
 
     @property
@@ -51,7 +51,7 @@ class SessionFace(ABC):
         """In rows: with a chance of 95 %, no answer that the guard let pass is further off than this."""
         return self.facts.within
 
-    def answer(self, query: Query) -> SessionAnswer:
+    def answer(self, query: SessionQuery) -> SessionAnswer:
         """How many rows meet a condition.
 
         Args:
@@ -60,8 +60,8 @@ class SessionFace(ABC):
         return self.answer_many([query])[0]
 
     @abstractmethod
-    def answer_many(self, queries: Iterable[Query]) -> list[SessionAnswer]:
-        """The same for many questions: they are stored together, which is as fast as storing one.
+    def answer_many(self, queries: Iterable[SessionQuery]) -> list[SessionAnswer]:
+        """The same for many queries: they are stored together, which is as fast as storing one.
 
         Args:
             queries: In order.

@@ -1,4 +1,4 @@
-"""What a session believes about the rows: it answers every question, and is made of released numbers only."""
+"""What a session believes about the rows: it answers every query, and is made of released numbers only."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from discreet.measurement.domain import MOST_COUNTED, Columns, Domain
-from discreet.measurement.measurer import Cells, Conjunction, CountQuestion
+from discreet.measurement.measurer import Cells, Conjunction, CountQuery
 from discreet.synthetic.methods.method import Model
 from discreet.synthetic.models.beliefs import Table
 
@@ -22,18 +22,18 @@ _MOST_KEPT = 16_000_000
 class Hypothesis(Protocol):
     """Expected counts."""
 
-    def expected(self, question: CountQuestion) -> float:
+    def expected(self, query: CountQuery) -> float:
         """How many rows a conjunction counts, as it is believed.
 
         Args:
-            question: In codes of the domain.
+            query: In codes of the domain.
         """
 
-    def learn(self, question: CountQuestion, counted: int) -> None:
-        """Take in that a question was answered badly.
+    def learn(self, query: CountQuery, counted: int) -> None:
+        """Take in that a query was answered badly.
 
         Args:
-            question: Which one.
+            query: Which one.
             counted: What was measured instead.
         """
 
@@ -69,21 +69,21 @@ class OfModel:
     def __init__(self, model: Model) -> None:
         self._model, self._tables = model, _Tables(model.table)
 
-    def expected(self, question: CountQuestion) -> float:
+    def expected(self, query: CountQuery) -> float:
         """As the model has it.
 
         Args:
-            question: In codes of the domain.
+            query: In codes of the domain.
         """
-        if not question.columns:
+        if not query.columns:
             return self._model.total
-        return float(question.added_up(self._tables.over(question.columns)))
+        return float(query.added_up(self._tables.over(query.columns)))
 
-    def learn(self, question: CountQuestion, counted: int) -> None:
+    def learn(self, query: CountQuery, counted: int) -> None:
         """Nothing is learned.
 
         Args:
-            question: Which one.
+            query: Which one.
             counted: What was measured instead.
         """
 
@@ -91,7 +91,7 @@ class OfModel:
 class Weights:
     """A weight for every cell of all columns together, even at first, changed by multiplicative updates.
 
-    A question that was answered too high has its cells' weights multiplied by exp(-rate), one that was answered too low all others, which is the same
+    A query that was answered too high has its cells' weights multiplied by exp(-rate), one that was answered too low all others, which is the same
     as its own by exp(rate), since weights add up to 1.
     Citation: Hardt, Rothblum 2010; Dwork, Roth 2014, algorithm 5.
 
@@ -107,38 +107,38 @@ class Weights:
         self._weights = np.full(domain.shape(columns), 1 / domain.cells(columns))
         self._tables = _Tables(self._added_up)
 
-    def expected(self, question: CountQuestion) -> float:
+    def expected(self, query: CountQuery) -> float:
         """As the weights have it.
 
         Args:
-            question: In codes of the domain.
+            query: In codes of the domain.
         """
-        return self._rows * float(question.added_up(self._tables.over(question.columns)))
+        return self._rows * float(query.added_up(self._tables.over(query.columns)))
 
     def _added_up(self, columns: Columns) -> Table:
         others = tuple(axis for axis, name in enumerate(self._names) if name not in columns)
         return np.asarray(self._weights.sum(axis=others)) if others else self._weights
 
-    def learn(self, question: CountQuestion, counted: int) -> None:
+    def learn(self, query: CountQuery, counted: int) -> None:
         """One multiplicative update.
 
         Args:
-            question: That was answered badly.
+            query: That was answered badly.
             counted: What was measured instead.
         """
-        factor = math.exp(self._rate if counted > self.expected(question) else -self._rate)
-        if isinstance(question, Cells):
+        factor = math.exp(self._rate if counted > self.expected(query) else -self._rate)
+        if isinstance(query, Cells):
             sizes = zip(self._names, self._weights.shape, strict=True)
-            mask = question.mask(tuple(size if name in question.columns else 1 for name, size in sizes))
+            mask = query.mask(tuple(size if name in query.columns else 1 for name, size in sizes))
             self._weights *= np.where(mask, factor, 1.0)
         else:
-            self._multiply(question, factor)
+            self._multiply(query, factor)
         self._weights /= self._weights.sum()
         self._tables.clear()
 
-    def _multiply(self, question: Conjunction, factor: float) -> None:
+    def _multiply(self, query: Conjunction, factor: float) -> None:
         """Box by box, without a further array of all cells."""
-        named = dict(zip(question.columns, question.codes, strict=True))
+        named = dict(zip(query.columns, query.codes, strict=True))
         runs = [named.get(name, ((0, size - 1),)) for name, size in zip(self._names, self._weights.shape, strict=True)]
         for box in itertools.product(*runs):
             self._weights[tuple(slice(first, last + 1) for first, last in box)] *= factor

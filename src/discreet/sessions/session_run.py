@@ -25,7 +25,7 @@ from discreet.synthetic.synthetic_release import SyntheticRelease
 PURPOSE = "session"
 ALARMS = 4
 """Answers that are measured where the guard finds them wrong, unless another number is asked for; a restart takes one away."""
-MOST_QUESTIONS = 1_000_000
+MOST_QUERIES = 1_000_000
 _RULES = 1
 """Raised with every change of what a session asks for after which outcomes: so that none is gone on with by other rules."""
 _METHOD = "aim"
@@ -56,15 +56,15 @@ class Wish:
     """What a session shall be.
 
     Args:
-        questions: How many different ones there may be.
+        queries: How many different ones there may be.
         mode: "practical" or "textbook".
         workload: Tables that a practical hypothesis shall be good at.
-        alarms: How many badly answered questions a practical session can find.
+        alarms: How many badly answered queries a practical session can find.
         release: What the hypothesis is, where it is not fitted.
         name: Another name makes another session.
     """
 
-    questions: int
+    queries: int
     mode: str = "practical"
     workload: Wanted | None = None
     alarms: int = ALARMS
@@ -72,7 +72,7 @@ class Wish:
     name: str = ""
 
     def __post_init__(self) -> None:
-        read_count(self.questions, name="questions", most=MOST_QUESTIONS)
+        read_count(self.queries, name="queries", most=MOST_QUERIES)
         read_count(self.alarms, name="alarms", most=MOST_ALARMS)
         if self.mode not in {"practical", "textbook"}:
             raise BadInput("There is no such mode.", next_step="Use practical or textbook.")
@@ -99,7 +99,7 @@ def opening_of(wish: Wish, basis: Basis, *, analyst: str | None, reuse: Reuse | 
     domain, budget = basis.domain, basis.budget
     mode, facts, work = _mode(wish, domain, budget)
     try:
-        mode.promised(domain, budget, wish.questions)
+        mode.promised(domain, budget, wish.queries)
     except (BadInput, ScaleOutOfRange):
         raise ScaleOutOfRange(
             "The price is too small for a guard of this session.", next_step="Pay more, or ask for fewer alarms."
@@ -108,7 +108,7 @@ def opening_of(wish: Wish, basis: Basis, *, analyst: str | None, reuse: Reuse | 
         "kind": PURPOSE,
         "rules": _RULES,
         "mode": wish.mode,
-        "questions": wish.questions,
+        "questions": wish.queries,
         "analyst": analyst,
         "name": wish.name,
         **facts,
@@ -123,7 +123,7 @@ def opening_of(wish: Wish, basis: Basis, *, analyst: str | None, reuse: Reuse | 
         looks=work.looks,
         computing=work.seconds,
     )
-    return Opening(run, mode, wish.questions, analyst)
+    return Opening(run, mode, wish.queries, analyst)
 
 
 def _fitting(reuse: Reuse, mode: Mode, domain: Domain, budget: AdaptiveBudget) -> Reuse:

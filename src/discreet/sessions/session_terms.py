@@ -1,4 +1,4 @@
-"""What a session promises before its first question: how many, how often its guard may sound, and how far off an answer can be."""
+"""What a session promises before its first query: how many, how often its guard may sound, and how far off an answer can be."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from discreet.mechanisms.adaptive_budget import AdaptiveBudget
 FAILURE = Fraction(1, 20)
 """The chance that any answer of a session is further off than it says."""
 _GUARDING = Fraction(9, 10)
-"""Of what an alarm may cost, for the run of the sparse vector; the rest measures the question that it ends with."""
+"""Of what an alarm may cost, for the run of the sparse vector; the rest measures the query that it ends with."""
 MOST_ALARMS = 2**14
 How: TypeAlias = Literal["estimated", "measured", "unguarded"]
 
 
 @dataclass(frozen=True, slots=True)
 class SessionAnswer:
-    """How many rows a question counts.
+    """How many rows a query counts.
 
     `within` is how far off it can be: with a chance of 95 % no answer of the session is further off than it says; None where nothing is promised.
     """
@@ -61,7 +61,7 @@ class Terms:
 
 
 def terms(
-    budget: AdaptiveBudget, domain: Domain, *, amount: Fraction, alarms: int, questions: int, gap: float = 0.0
+    budget: AdaptiveBudget, domain: Domain, *, amount: Fraction, alarms: int, queries: int, gap: float = 0.0
 ) -> Terms:
     """The guard that an amount pays for. Its threshold is so high that no alarm is false, but for half of `FAILURE`.
 
@@ -70,12 +70,12 @@ def terms(
         domain: What is public about the rows.
         amount: That all alarms together may cost.
         alarms: How many there may be.
-        questions: How many may be asked.
+        queries: How many may be asked.
         gap: In rows: how far off an answer is at least that the guard sounds for.
     """
     each = Fraction(units_down(amount / alarms), UNIT)
     looking = Fraction(units_down(each * _GUARDING), UNIT)
-    slack = watching(budget, domain, looking).error(1 - FAILURE / (2 * questions))
+    slack = watching(budget, domain, looking).error(1 - FAILURE / (2 * queries))
     noise = count_noise(budget, domain, each - looking)
     measured = float(noise.error(1 - FAILURE / (4 * alarms)))
     furthest = max(gap, measured) if gap else 0.0  # what is learned from must be measured on the right side

@@ -1,4 +1,4 @@
-"""Questions of a session as SQL writes them behind WHERE: a condition on one row, evaluated on the public values of its columns and never on rows.
+"""Queries of a session as SQL writes them behind WHERE: a condition on one row, evaluated on the public values of its columns and never on rows.
 
 Every part that must be true is evaluated for all combinations of values of the columns it reads. A bin has many values: where a part only compares it with
 constants it is constant between these, and a few values stand for all; else every whole number or day in it is tried. A condition that is true for some
@@ -26,7 +26,7 @@ from discreet.engines import Engine
 from discreet.engines.engine import Points
 from discreet.errors import BadInput, TooLarge
 from discreet.measurement.domain import Bin, Column, Columns, Domain, label_text
-from discreet.measurement.measurer import Cells, Conjunction, CountQuestion
+from discreet.measurement.measurer import Cells, Conjunction, CountQuery
 from discreet.sessions.count_queries import Runs, ends_of, runs_of
 from discreet.sql.coded_rows import PeoplesRows
 from discreet.sql.expressions.row_conditions import read_condition, type_of
@@ -38,7 +38,7 @@ MOST_POINTS = 10**6
 MOST_CELLS = 10**6
 """Of the table over a condition's columns, where it is no conjunction."""
 MOST_RUNS = 10_000
-"""Of neighbouring cells that count, in a question that is stored."""
+"""Of neighbouring cells that count, in a query that is stored."""
 _COMPARING = {"eq", "ne", "lt", "le", "gt", "ge", "same", "differs", "between", "in", "is_null", "not_null"}
 
 
@@ -68,7 +68,7 @@ class Conditions:
         catalog: Of the data.
         engine: That evaluates on public values.
         today: What CURRENT_DATE means.
-        planning: A place to plan at, until it is taken back, within the seconds of one question.
+        planning: A place to plan at, until it is taken back, within the seconds of one query.
     """
 
     def __init__(
@@ -83,12 +83,10 @@ class Conditions:
     ) -> None:
         self._rows, self._domain, self._catalog, self._engine, self._today = rows, domain, catalog, engine, today
         self._planning = planning
-        self._types = [type_of(column, key) for column, key in zip(rows.columns, rows.question.keys, strict=True)]
+        self._types = [type_of(column, key) for column, key in zip(rows.columns, rows.query.keys, strict=True)]
 
-    def questions(
-        self, texts: Sequence[str], *, most_cells: int, taken_back: threading.Event
-    ) -> dict[str, CountQuestion]:
-        """What conditions count, worked out one after another at one place: however many there are, they have the seconds of one question.
+    def queries(self, texts: Sequence[str], *, most_cells: int, taken_back: threading.Event) -> dict[str, CountQuery]:
+        """What conditions count, worked out one after another at one place: however many there are, they have the seconds of one query.
 
         Args:
             texts: As they stand behind WHERE; each is worked out once.
@@ -98,9 +96,9 @@ class Conditions:
         if not texts:
             return {}
         with self._planning(taken_back):
-            return {text: self.question(text, most_cells=most_cells) for text in dict.fromkeys(texts)}
+            return {text: self.query(text, most_cells=most_cells) for text in dict.fromkeys(texts)}
 
-    def question(self, text: str, *, most_cells: int) -> CountQuestion:
+    def query(self, text: str, *, most_cells: int) -> CountQuery:
         """What a condition counts, or a refusal by name.
 
         Args:

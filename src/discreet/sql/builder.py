@@ -1,4 +1,4 @@
-"""A question built step by step, for people who do not write SQL. It becomes SQL text and takes the same way."""
+"""A query built step by step, for people who do not write SQL. It becomes SQL text and takes the same way."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 
 def quote(name: str) -> str:
-    """A name as a question writes it, whatever is in it."""
+    """A name as a query writes it, whatever is in it."""
     return '"' + name.replace('"', '""') + '"'
 
 

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from discreet.algebra.expressions import Expression, Literal, call
-from discreet.algebra.query import Key, Kind, Measure, Question
+from discreet.algebra.query import Key, Kind, Measure, Query
 from discreet.algebra.value_properties import Value
 from discreet.catalog import Catalog, Type
 from discreet.core.exact import read_count
@@ -49,17 +49,17 @@ class CodedColumn:
 
 @dataclass(frozen=True, slots=True)
 class PeoplesRows:
-    """Rows to be counted in tables: `question` has a key for each column and how many rows of a person count; `columns` say what codes mean."""
+    """Rows to be counted in tables: `query` has a key for each column and how many rows of a person count; `columns` say what codes mean."""
 
-    question: Question
+    query: Query
     columns: tuple[CodedColumn, ...]
     notes: tuple[str, ...]
 
     def led_by(self, name: str) -> PeoplesRows:
         """The same with one column before the others."""
         places = sorted(range(len(self.columns)), key=lambda at: self.columns[at].name.lower() != name.lower())
-        question = replace(self.question, keys=tuple(self.question.keys[at] for at in places))
-        return replace(self, question=question, columns=tuple(self.columns[at] for at in places))
+        query = replace(self.query, keys=tuple(self.query.keys[at] for at in places))
+        return replace(self, query=query, columns=tuple(self.columns[at] for at in places))
 
 
 Found: TypeAlias = Mapping[str, tuple[Value | None, ...] | None]
@@ -101,13 +101,13 @@ def plan_rows(
         for part in _parts_of(rows, facts, bins or {}, found or {})
     ]
     limits = limits_of(rows.relation, options, catalog, has_keys=False)
-    question = Question(
+    query = Query(
         rows=tightened(rows.relation, limits),
         keys=tuple(key for _, key in parts),
         measures=(Measure(kind=Kind.ROWS),),
         limits=limits,
     )
-    return PeoplesRows(question, tuple(column for column, _ in parts), notes)
+    return PeoplesRows(query, tuple(column for column, _ in parts), notes)
 
 
 def _parts_of(rows: Rows, facts: PublicFacts, bins: Mapping[str, int], found: Found) -> list[tuple[CodedColumn, Key]]:
@@ -138,20 +138,20 @@ def _present(column: CodedColumn, key: Key) -> tuple[CodedColumn, Key]:
     return replace(column, values=values, has_null=False), Key(key.expression, listed)
 
 
-def values_question(source: str, column: str, catalog: Catalog) -> str:
-    """The question which values of a column people have: SQL, whose groups are selected privately."""
+def values_query(source: str, column: str, catalog: Catalog) -> str:
+    """The query which values of a column people have: SQL, whose groups are selected privately."""
     name, table = _quoted(column), _table_in(source, catalog)
     return f"SELECT {name} AS value, COUNT(*) AS n FROM {table or f'({source})'} AS people GROUP BY {name}"
 
 
-def columns_question(source: str, columns: Sequence[str], catalog: Catalog) -> str:
+def columns_query(source: str, columns: Sequence[str], catalog: Catalog) -> str:
     """The rows of a source with some of its columns, as SQL."""
     listed = ", ".join(f"{_quoted(name)} AS {_quoted(name)}" for name in columns)
     return f"SELECT {listed} FROM {_table_in(source, catalog) or f'({source})'} AS people"
 
 
 def _table_in(source: str, catalog: Catalog) -> str | None:
-    """The name of a table, as a question writes it; None where it is a SELECT. A single word that is no table is a name misspelt."""
+    """The name of a table, as a query writes it; None where it is a SELECT. A single word that is no table is a name misspelt."""
     name = source.strip()
     table = next((_quoted(known) for known in catalog.tables if known.lower() == name.lower()), None)
     if table is None and name.isidentifier():

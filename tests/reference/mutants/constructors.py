@@ -6,7 +6,7 @@ from fractions import Fraction
 from discreet.algebra import aggregates, expressions, relation_shape, relations
 from discreet.algebra.aggregates import Aggregate, Fold, Order, Place, Window
 from discreet.algebra.expressions import Literal, call
-from discreet.algebra.query import Measure, Question
+from discreet.algebra.query import Measure, Query
 from discreet.algebra.relations import Compute, How, Join, Keep, PerPerson, Stack, Windowed
 from discreet.catalog import Type
 from tests.reference.mutants.noticing import (
@@ -100,7 +100,7 @@ def groups_met_by_some_of_their_keys_taken_for_one(patch):
 
 @MUTANTS.caught_by(pays_for("SELECT COUNT(*) FROM events"))
 def limits_that_are_never_enforced(patch):
-    patch.setattr(Question, "is_cut", property(lambda self: False))
+    patch.setattr(Query, "is_cut", property(lambda self: False))
 
 
 @MUTANTS.caught_by(pays_for("SELECT COUNT(*) FROM (SELECT person, ROW_NUMBER() OVER (PARTITION BY person ORDER BY day) AS r FROM visits) WHERE r >= 1"))  # fmt: skip

@@ -87,12 +87,12 @@ def groups_of_everybody(patch):
 
 
 def windowed(window_of):
-    def question(catalog):
+    def query(catalog):
         visits = table(catalog, "visits")
         rows = Windowed(visits, (window_of(visits),))
         return asked(rows, keys=[rows.field(len(visits.columns)), visits.field(PERSON)])
 
-    return question
+    return query
 
 
 def within_ward(visits):
@@ -246,11 +246,11 @@ def every_row_of_a_group(patch):
 
 
 def of_age(measure_of):
-    def question(catalog):
+    def query(catalog):
         visits = table(catalog, "visits")
         return asked(visits, measure_of(visits.field(AGE)), keys=[visits.field(WARD)])
 
-    return question
+    return query
 
 
 @MUTANTS.caught_by(answers_as_meant(of_age(lambda age: total(call("add_int", age, age), grid(1, 3)))))

@@ -20,7 +20,7 @@ import pytest
 from discreet.accounting import Composed
 from discreet.algebra.expressions import Expression
 from discreet.algebra.grid_steps import Steps
-from discreet.algebra.query import Key, Kind, Limits, Measure, Question
+from discreet.algebra.query import Key, Kind, Limits, Measure, Query
 from discreet.algebra.relations import Relation, Scan
 from discreet.algebra.table_scan import scan
 from discreet.catalog import Catalog
@@ -78,12 +78,10 @@ ROWS = Measure(kind=Kind.ROWS)
 ALL = Limits(rows=10**6)
 
 
-def asked(rows: Relation, *measures: Measure, keys: Sequence[Expression | Key] = (), limits: Limits = ALL) -> Question:
+def asked(rows: Relation, *measures: Measure, keys: Sequence[Expression | Key] = (), limits: Limits = ALL) -> Query:
     """A question; keys without values are private."""
     pairs = tuple(key if isinstance(key, Key) else Key(key, None) for key in keys)
-    return Question(
-        rows=rows, keys=pairs, measures=measures or (ROWS,), limits=limits, sets=(tuple(range(len(pairs))),)
-    )
+    return Query(rows=rows, keys=pairs, measures=measures or (ROWS,), limits=limits, sets=(tuple(range(len(pairs))),))
 
 
 def total(value: Expression, steps: Steps, *, kind: Kind = Kind.TOTAL, centre: int = 0, coarser: int = 0) -> Measure:
@@ -153,14 +151,14 @@ def oracle(name: str) -> Interpreter:
 # Engine and interpreter
 
 
-def answers_as_meant(question_of: Callable[[Catalog], Question], *names: str) -> Check:
+def answers_as_meant(query_of: Callable[[Catalog], Query], *names: str) -> Check:
     """The engine gives the integers of the interpreter."""
 
     def check() -> list[str]:
         wrong = []
         for name in names or EVERY:
-            question = question_of(world(name).catalog)
-            wrong += [f"{name}: {fault}" for fault in bench(name).wrong(question)[:1]]
+            query = query_of(world(name).catalog)
+            wrong += [f"{name}: {fault}" for fault in bench(name).wrong(query)[:1]]
         return wrong
 
     return check
@@ -169,12 +167,12 @@ def answers_as_meant(question_of: Callable[[Catalog], Question], *names: str) ->
 def values_as_meant(expression_of: Callable[[Relation], Expression]) -> Check:
     """The values of an expression over the extremes, and which of them are NULL, are those of the interpreter."""
 
-    def question(catalog: Catalog) -> Question:
+    def query(catalog: Catalog) -> Query:
         rows = table(catalog, "visits")
         value = expression_of(rows)
         return asked(rows, Measure(kind=Kind.PRESENT, values=(value,)), keys=[value, rows.field(0)])
 
-    return answers_as_meant(question, "extremes")
+    return answers_as_meant(query, "extremes")
 
 
 def stores_as_meant(*worlds: Callable[[], World]) -> Check:
@@ -263,12 +261,12 @@ def keeps_its_facts(name: str, expression_of: Callable[[Relation], Expression], 
     return check
 
 
-def keeps_its_limits(question_of: Callable[[Catalog], Question], *names: str) -> Check:
+def keeps_its_limits(query_of: Callable[[Catalog], Query], *names: str) -> Check:
     """Nobody counts for more than the limits and ends say."""
 
     def check() -> list[str]:
-        made = {name: question_of(world(name).catalog) for name in names or EVERY}
-        return [fault for name, question in made.items() for fault in broken_limits(oracle(name), question)]
+        made = {name: query_of(world(name).catalog) for name in names or EVERY}
+        return [fault for name, query in made.items() for fault in broken_limits(oracle(name), query)]
 
     return check
 
@@ -335,8 +333,8 @@ def pays_for_winners(sql: str, *, epsilon: int) -> Check:
         charged = Composed.of(plan.releases).exact_pure_epsilon
         if charged is None or charged > epsilon:
             return [f"charged {charged}"]
-        (question,), ((priced,),) = plan.questions, plan.priced
-        laws = [_winners(question, priced.choices, run(plan, engine)[0][0]) for engine in engines]
+        (query,), ((priced,),) = plan.queries, plan.priced
+        laws = [_winners(query, priced.choices, run(plan, engine)[0][0]) for engine in engines]
         paid = float(sum(exact(choice.epsilon) for choice in priced.choices))
         furthest = max(abs(math.log(laws[0][key] / law[key])) for law in laws for key in law)
         return [f"{furthest} where {paid} is paid"] if furthest > paid + 1e-9 else []
@@ -344,11 +342,11 @@ def pays_for_winners(sql: str, *, epsilon: int) -> Check:
     return check
 
 
-def _winners(question: Question, choices: Sequence[Any], rows: ExactRows) -> dict[tuple[int, ...], float]:
+def _winners(query: Query, choices: Sequence[Any], rows: ExactRows) -> dict[tuple[int, ...], float]:
     """The probability of every sequence of winners."""
-    assert question.choose is not None
+    assert query.choose is not None
     by_key = groups(rows)
-    scores = [by_key.get(key, (0,) * 9)[question.choose.measure] for key in every_key(question, (0,))]
+    scores = [by_key.get(key, (0,) * 9)[query.choose.measure] for key in every_key(query, (0,))]
     law: dict[tuple[int, ...], float] = {(): 1.0}
     for choice in choices:
         longer: dict[tuple[int, ...], float] = {}

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from discreet.algebra.query import Kind, Measure, Question
+from discreet.algebra.query import Kind, Measure, Query
 from discreet.core.loss import Neighbours
 from discreet.mechanisms import PermuteAndFlip
 from discreet.planning import pricing
@@ -26,7 +26,7 @@ def changed_quantiles(patch, **details):
 
 @MUTANTS.caught_by(pays_for("SELECT SUM(cost) FROM visits", "replaced"))
 def replacement_counted_as_removal(patch):
-    changed_norms(patch, lambda real, question, measure, keys, _: real(question, measure, keys, Neighbours.ADD_REMOVE))
+    changed_norms(patch, lambda real, query, measure, keys, _: real(query, measure, keys, Neighbours.ADD_REMOVE))
 
 
 @MUTANTS.caught_by(pays_for("SELECT ward, SUM(CASE WHEN cost > 0 THEN 1 ELSE -1 END) FROM visits GROUP BY ward", "replaced", mechanism="gaussian"))  # fmt: skip
@@ -52,7 +52,7 @@ def selections_paid_for_once(patch):
 
 @MUTANTS.caught_by(pays_for("SELECT ward, COUNT(DISTINCT person) FROM visits GROUP BY ward"))
 def people_counted_once_over_all_groups(patch):
-    changed_norms(patch, lambda real, question, measure, *given: Norms(1, 1) if measure.kind is Kind.PEOPLE else real(question, measure, *given))  # fmt: skip
+    changed_norms(patch, lambda real, query, measure, *given: Norms(1, 1) if measure.kind is Kind.PEOPLE else real(query, measure, *given))  # fmt: skip
 
 
 @MUTANTS.caught_by(pays_for("SELECT SUM(age) FROM visits", mechanism="gaussian"))
@@ -65,12 +65,12 @@ def gaussians_with_the_norm_of_many_groups(patch):
 
 @MUTANTS.caught_by(pays_for("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_groups_contributed = 2, max_rows_per_group = 1) ward, COUNT(*) FROM visits GROUP BY ROLLUP (ward)", mechanism="gaussian"))  # fmt: skip
 def totals_with_the_norm_of_their_groups(patch):
-    changed_norms(patch, lambda real, question, measure, keys, neighbours: real(question, measure, tuple(range(len(question.keys))), neighbours))  # fmt: skip
+    changed_norms(patch, lambda real, query, measure, keys, neighbours: real(query, measure, tuple(range(len(query.keys))), neighbours))  # fmt: skip
 
 
 @MUTANTS.caught_by(pays_for("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(max_groups_contributed = 1) ward, COUNT(*) FROM visits GROUP BY ward"))  # fmt: skip
 def groups_that_have_one_row(patch):
-    changed_norms(patch, lambda real, question, *given: Norms(question.limits.groups, question.limits.groups))
+    changed_norms(patch, lambda real, query, *given: Norms(query.limits.groups, query.limits.groups))
 
 
 @MUTANTS.caught_by(pays_for("SELECT ward, COUNT(*) FROM visits GROUP BY ROLLUP (ward)"))
@@ -85,8 +85,8 @@ def the_whole_epsilon_for_each_measure(patch):
 
 @MUTANTS.caught_by(pays_for("SELECT COUNT(*) FILTER (WHERE sex = 'F'), SUM(height) FROM people", "listed"))
 def filtered_counts_taken_for_public_ones(patch):
-    real = Question.counts_everybody
-    patch.setattr(Question, "counts_everybody", lambda question, measure: real(question, replace(measure, where=None)))
+    real = Query.counts_everybody
+    patch.setattr(Query, "counts_everybody", lambda query, measure: real(query, replace(measure, where=None)))
 
 
 @MUTANTS.caught_by(pays_for("SELECT sex, COUNT(*), SUM(height) FROM people GROUP BY sex", "listed"))
@@ -100,16 +100,14 @@ def grand_totals_taken_for_public_ones(patch):
 
 
 def _keys_forgotten(patch):
-    real = Question.counts_everybody
-    patch.setattr(
-        Question, "counts_everybody", lambda question, measure: real(replace(question, keys=(), sets=((),)), measure)
-    )
+    real = Query.counts_everybody
+    patch.setattr(Query, "counts_everybody", lambda query, measure: real(replace(query, keys=(), sets=((),)), measure))
 
 
 @MUTANTS.caught_by(pays_for_winners(WINNERS.format(2), epsilon=1))
 def choices_priced_for_one_draw(patch):
     real = pricing._shares
-    patch.setattr(pricing, "_shares", lambda question: real(question) - (question.choose.count - 1))
+    patch.setattr(pricing, "_shares", lambda query: real(query) - (query.choose.count - 1))
 
 
 @MUTANTS.caught_by(pays_for_winners(WINNERS.format(1), epsilon=20))

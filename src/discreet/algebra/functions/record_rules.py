@@ -165,7 +165,7 @@ _left: ContextVar[list[int] | None] = ContextVar("candidates left", default=None
 
 @contextmanager
 def listing_at_most(candidates: int) -> Iterator[None]:
-    """While it lasts, so many values are tried in all: a question that wants more is refused, before it costs anybody's time."""
+    """While it lasts, so many values are tried in all: a query that wants more is refused, before it costs anybody's time."""
     token = _left.set([candidates])
     try:
         yield

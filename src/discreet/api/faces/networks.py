@@ -15,7 +15,7 @@ from discreet.graphs.network_answers import GraphAnswer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphPlan:
-    """What a question about a network would cost, and how exact it would be; nothing was spent or read."""
+    """What a query about a network would cost, and how exact it would be; nothing was spent or read."""
 
     graph: str
     verb: str

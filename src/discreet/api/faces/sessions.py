@@ -18,7 +18,7 @@ class SessionPlan(RunPlan):
 
     cells: int
     """Of all columns together."""
-    questions: int
+    queries: int
     alarms: int | None
     within: float | None
     """In rows: with a chance of 95 %, no guarded answer is further off. None, as `alarms`, where that is known once the number of rows is measured."""
@@ -28,22 +28,22 @@ class SessionsFace(Told, Protocol):
     """What an analyst can do, wherever the data is."""
 
     def session(
-        self, source: str | Table, *, questions: int, request_id: str | None = None, **wanted: Unpack[SessionOptions]
+        self, source: str | Table, *, queries: int, request_id: str | None = None, **wanted: Unpack[SessionOptions]
     ) -> SessionFace:
-        """Many questions about counts of rows, chosen one by another's answer, for one price that is paid now.
+        """Many queries about counts of rows, chosen one by another's answer, for one price that is paid now.
 
         Args:
             source: A table's name, or a SELECT of rows.
-            questions: How many different ones there may be.
+            queries: How many different ones there may be.
             request_id: A name for this call: repeated under it, it is paid for once.
             **wanted: A price, and what the session shall be.
         """
 
-    def plan_session(self, source: str | Table, *, questions: int, **wanted: Unpack[SessionOptions]) -> SessionPlan:
+    def plan_session(self, source: str | Table, *, queries: int, **wanted: Unpack[SessionOptions]) -> SessionPlan:
         """What `session` would cost and promise, or its refusal. Spends nothing and looks at no protected row.
 
         Args:
             source: A table's name, or a SELECT of rows.
-            questions: How many different ones there may be.
+            queries: How many different ones there may be.
             **wanted: A price, and what the session shall be.
         """

@@ -59,7 +59,7 @@ def plan(request: AskRequest, context: Context) -> Explanation:
         planned = priced_plan(request, context)
     text = str(request.sql)
     earlier = any(  # of which the first releases kept the comments too
-        context.ledger.paid_under_earlier_format(words, question_format=FORMAT, data_version=context.version)
+        context.ledger.paid_under_earlier_format(words, query_format=FORMAT, data_version=context.version)
         for words in {text, wording(text)}
     )
     release = release_of(planned, context, text)

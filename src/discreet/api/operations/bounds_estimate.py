@@ -1,6 +1,6 @@
 """Bounds for a column that has none, found privately: a noisy histogram over powers of two, then its ends.
 
-Guarantee: that of the question asked, one COUNT a group; what follows looks at noisy counts only.
+Guarantee: that of the query asked, one COUNT a group; what follows looks at noisy counts only.
 Citation: Wilson et al. 2020 (arXiv:1909.01917), section 5.1.1, "approximate bounds".
 """
 
@@ -23,7 +23,7 @@ _SURE = Fraction(999, 1000)
 """How often no empty bin is taken for a full one."""
 
 
-def bins_question(table: str, column: str) -> Table:
+def bins_query(table: str, column: str) -> Table:
     """How many values lie between neighbouring powers of two, on either side of zero."""
     quoted = quote(column)
     above = [f"WHEN {quoted} >= {_number(edge)} THEN {i + 1}" for i, edge in reversed(list(enumerate(_EDGES)))]

@@ -130,7 +130,7 @@ class ComparesReal(CuratorPart):
         budget = budget_of(epsilon=epsilon, delta=None if is_pure else DELTA, rho=None, is_pure_account=is_pure)
         basis = Basis(found.rows, found.release.domain, budget, self.version, found.source, None)
         run = synthesis(basis, workload=list(tables_of(found.release.purpose)), method=found.release.method)
-        with self._engine.holding(run.questions):
+        with self._engine.holding(run.queries):
             return SyntheticRelease(run.made(Desk(self._engine, SYSTEM_BITS, threading.Event(), NoSteps())))
 
     def _note(self, compared: Compared, what: str) -> None:
@@ -157,7 +157,7 @@ class ComparesReal(CuratorPart):
             parameters=parameters,
             today=self.ledger.data_day(),
         )
-        self._engine.bind_rows(rows.question)
+        self._engine.bind_rows(rows.query)
         now = domain_of(rows, self.declared.neighbours)
         if described(now)["columns"] != described(release.domain)["columns"]:
             raise BadInput(
@@ -173,8 +173,8 @@ class ComparesReal(CuratorPart):
         """All real rows; most of them; and the others."""
         with (
             _told_plainly(),
-            self._engine.holding([rows.question]),
-            self._engine.parted_tables(rows.question, taken_back=threading.Event(), sharing=PLACES) as parted,
+            self._engine.holding([rows.query]),
+            self._engine.parted_tables(rows.query, taken_back=threading.Event(), sharing=PLACES) as parted,
         ):
             real, known, held_out = (CountedRows(release.domain, tables) for tables in parted)
             yield real, known, held_out

@@ -27,7 +27,7 @@ from discreet.measurement.runs import Basis, TableRun
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget
 from discreet.pipeline.call import Call
 from discreet.sql import Table
-from discreet.sql.coded_rows import columns_question
+from discreet.sql.coded_rows import columns_query
 
 
 class LearnsModels(CuratorPart, LearningFace):
@@ -139,7 +139,7 @@ class LearnsModels(CuratorPart, LearningFace):
     ) -> Basis:
         """The columns of a model as codes, and the budget that was named."""
         check_options(price, LearningOptions)
-        text = columns_question(str(source), columns, self.declared)
+        text = columns_query(str(source), columns, self.declared)
         cap = self.declared.cap.cap.delta
         delta = price.get("delta") or (cap if price.get("rho") is None and cap else None)
         budget = budget_of(epsilon=price.get("epsilon"), delta=delta, rho=price.get("rho"), is_pure=not cap)

@@ -1,4 +1,4 @@
-"""What a curator does about networks: says what a question would cost, charges, and answers. Edges stay in the engine."""
+"""What a curator does about networks: says what a query would cost, charges, and answers. Edges stay in the engine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from discreet.core.exact import Number, rounded_up
 from discreet.errors import TooLarge
 from discreet.graphs.degrees import DegreeCounts
 from discreet.graphs.network_answers import GraphAnswer
-from discreet.graphs.network_query import GraphQuestion
+from discreet.graphs.network_query import GraphQuery
 from discreet.graphs.network_release import NetworkRelease
 from discreet.graphs.network_verbs import PROTECTS, VERBS, NetworkFacts, read_price, read_verb
 from discreet.graphs.protected_graph import Privacy
@@ -129,18 +129,18 @@ class AnswersGraphs(CuratorPart, GraphsFace):
         with self._planning(analyst, None):
             release, _ = self._graph_release(graph, verb, settings, epsilon)
         asked = VERBS[verb]
-        question, charged = release.question, self._pipeline.would_charge([release], call_of(analyst, None, None))
+        query, charged = release.query, self._pipeline.would_charge([release], call_of(analyst, None, None))
         return GraphPlan(
             graph=graph.name,
             verb=verb,
-            unit="edge" if question.privacy is Privacy.EDGE else "person",
-            protects=PROTECTS[question.privacy],
-            epsilon=rounded_up(question.epsilon),
-            mechanisms=tuple(type(mechanism).__name__ for mechanism in question.mechanisms),
-            within=question.within if asked.is_plain else None,
+            unit="edge" if query.privacy is Privacy.EDGE else "person",
+            protects=PROTECTS[query.privacy],
+            epsilon=rounded_up(query.epsilon),
+            mechanisms=tuple(type(mechanism).__name__ for mechanism in query.mechanisms),
+            within=query.within if asked.is_plain else None,
             asked_before=self._pipeline.is_paid(release, call_of(analyst, None, None)),
             charged={holder(account): allowed for account, allowed in charged.items()},
-            notes=_notes(question),
+            notes=_notes(query),
         )
 
     def _graph_release(
@@ -150,9 +150,9 @@ class AnswersGraphs(CuratorPart, GraphsFace):
         asked, said = read_verb(verb, settings)
         price = read_price(epsilon)
         nodes, facts = self.declared.tables[graph.nodes], self._network_facts(graph)
-        question = asked.asks(facts, price, said)
-        question.check()
-        if isinstance(question, DegreeCounts | ClosedPaths) and question.max_degree > _MOST_DEGREES:
+        query = asked.asks(facts, price, said)
+        query.check()
+        if isinstance(query, DegreeCounts | ClosedPaths) and query.max_degree > _MOST_DEGREES:
             raise TooLarge(
                 "So many degrees are not told apart in one answer.",
                 next_step=f"Give max_degree, at most {_MOST_DEGREES:,}.",
@@ -160,7 +160,7 @@ class AnswersGraphs(CuratorPart, GraphsFace):
         about = nodes.rows_about if facts.size is None else facts.size
         attribute = said.get("attribute")
         label = f"{verb} of {graph.name}"
-        return NetworkRelease(graph, nodes, question, attribute, self.version, label, about), said
+        return NetworkRelease(graph, nodes, query, attribute, self.version, label, about), said
 
     def _network_facts(self, graph: Network) -> NetworkFacts:
         privacy = Privacy(graph.privacy)
@@ -180,10 +180,10 @@ def _plain(value: Any) -> Any:
     return value.isoformat() if isinstance(value, date) else value
 
 
-def _notes(question: GraphQuestion[Any]) -> tuple[str, ...]:
+def _notes(query: GraphQuery[Any]) -> tuple[str, ...]:
     notes = []
-    if question.privacy is Privacy.EDGE:
+    if query.privacy is Privacy.EDGE:
         notes.append("this protects an edge and not a person, and is paid by an account of its own")
-    if question.within is None:
+    if query.within is None:
         notes.append("how exact it is depends on what is found on the way, and is told with the answer")
     return tuple(notes)

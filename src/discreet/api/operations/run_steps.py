@@ -62,7 +62,7 @@ def run_basis(
         parameters=parameters,
         today=context.ledger.data_day(),
     )
-    context.engine.bind_rows(rows.question)
+    context.engine.bind_rows(rows.query)
     domain = domain_of(rows, context.catalog.neighbours)
     return Basis(rows, domain, budget, context.version, wording(str(source)), name)
 

@@ -27,20 +27,20 @@ class OpensSessions(CuratorPart, SessionsFace):
         self,
         source: str | Table,
         *,
-        questions: int,
+        queries: int,
         analyst: str | None = None,
         request_id: str | None = None,
         asking: Call | None = None,
         **wanted: Unpack[SessionOptions],
     ) -> Session:
-        """Many questions about counts of rows, chosen one by another's answer, for one price that is paid now.
+        """Many queries about counts of rows, chosen one by another's answer, for one price that is paid now.
 
         Args:
             analyst: Who asks; nobody is the owner at hand.
             asking: How it can be taken back.
         """
         told = asking or Call()
-        opening = self._opening(source, questions, wanted, analyst, told)
+        opening = self._opening(source, queries, wanted, analyst, told)
         self.ledger.check_open(analyst)
         rows, domain, today = opening.run.rows, opening.run.domain, self.ledger.data_day()
         planning = partial(self._planning, analyst)
@@ -52,19 +52,19 @@ class OpensSessions(CuratorPart, SessionsFace):
         return self._sessions.opened(opening.id, opened, analyst=analyst)
 
     def plan_session(
-        self, source: str | Table, *, questions: int, analyst: str | None = None, **wanted: Unpack[SessionOptions]
+        self, source: str | Table, *, queries: int, analyst: str | None = None, **wanted: Unpack[SessionOptions]
     ) -> SessionPlan:
         """What `session` would cost and promise, or its refusal. Spends nothing and looks at no protected row.
 
         Args:
             analyst: Who asks; nobody is the owner at hand.
         """
-        opening = self._opening(source, questions, wanted, analyst, Call())
+        opening = self._opening(source, queries, wanted, analyst, Call())
         run, planned = opening.run, self._planned(opening.run, analyst)
-        promised = opening.mode.promised(run.domain, run.budget, questions)
+        promised = opening.mode.promised(run.domain, run.budget, queries)
         return SessionPlan(
             cells=run.domain.cells(run.domain.names),
-            questions=questions,
+            queries=queries,
             alarms=None if promised is None else promised.alarms,
             within=None if promised is None else promised.within,
             **{
@@ -101,13 +101,13 @@ class OpensSessions(CuratorPart, SessionsFace):
         self._sessions.close()
 
     def _opening(
-        self, source: str | Table, questions: int, wanted: SessionOptions, analyst: str | None, asking: Call
+        self, source: str | Table, queries: int, wanted: SessionOptions, analyst: str | None, asking: Call
     ) -> Opening:
         """What would be opened, or a refusal by name: everything that can be known before it is paid for."""
         check_options(wanted, SessionOptions)
         given = wanted.get("release")
         wish = Wish(
-            questions=questions,
+            queries=queries,
             mode=wanted.get("mode", "practical"),
             workload=wanted.get("workload"),
             alarms=wanted.get("alarms", ALARMS),

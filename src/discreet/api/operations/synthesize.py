@@ -18,7 +18,7 @@ from discreet.measurement.runs import TableRun
 from discreet.pipeline.pipeline import SqlRelease
 from discreet.planning.effort import declared_rows
 from discreet.results.answer import Answer
-from discreet.sql.coded_rows import Found, values_question
+from discreet.sql.coded_rows import Found, values_query
 from discreet.synthetic.quality.predicted_error import Predicted, predicted
 from discreet.synthetic.synthesis_run import method_named, synthesis, tables_of
 from discreet.synthetic.synthetic_release import SyntheticRelease
@@ -89,7 +89,7 @@ def _discoveries(request: SynthesizeRequest, context: Context) -> list[_Discover
     """The queries that come before the run."""
 
     def discovery(column: str, epsilon: Number) -> _Discovery:
-        sql = values_question(str(request.source), column, context.catalog)
+        sql = values_query(str(request.source), column, context.catalog)
         return _Discovery(column, epsilon, AskRequest(sql, epsilon=epsilon, parameters=request.parameters))
 
     return [discovery(column, epsilon) for column, epsilon in (request.discover or {}).items()]
@@ -130,7 +130,7 @@ def _note(discovery: _Discovery) -> str:
 
 def _predicted(wanted: TableRun, rows_about: int | None) -> Predicted:
     """The expected error on as many rows as the catalog declares, or as the request assumes."""
-    rows = declared_rows(wanted.rows.question) if rows_about is None else rows_about
+    rows = declared_rows(wanted.rows.query) if rows_about is None else rows_about
     method = method_named(wanted.purpose["method"])
     return predicted(method, wanted.domain, tables_of(wanted.purpose), wanted.budget, rows)
 

@@ -16,7 +16,7 @@ from discreet.measurement.run_options import RunOptions, check_options
 from discreet.measurement.runs import TableRun
 from discreet.pipeline.call import Call
 from discreet.sql import Table
-from discreet.sql.coded_rows import Found, PeoplesRows, columns_question, plan_rows
+from discreet.sql.coded_rows import Found, PeoplesRows, columns_query, plan_rows
 from discreet.workloads.queries.workload import Workload
 from discreet.workloads.releases.regional import Geography, RegionalRelease, planned, regional, widths
 from discreet.workloads.releases.tabulation import TabulatedRelease, plan_over, tabulation
@@ -120,7 +120,7 @@ class AnswersWorkloads(CuratorPart, TablesFace):
         place = geography.smallest
         regions = {place: tuple(geography.names[place])}
         basis = self._basis(source, options, name=name, found=regions).led_by(place)
-        invariant = declared.invariant if _has_all_rows_of(declared.of, basis.rows.question.rows) else None
+        invariant = declared.invariant if _has_all_rows_of(declared.of, basis.rows.query.rows) else None
         plan = planned(basis.domain, basis.budget, geography, invariant)
         counted = None if invariant is None or declared.of is None else self._counted(declared.of, place, regions)
         run = regional(basis, plan, geography, tree=tree, counted=counted)
@@ -130,10 +130,10 @@ class AnswersWorkloads(CuratorPart, TablesFace):
         )
 
     def _counted(self, table: str, place: str, regions: Found) -> PeoplesRows:
-        """All rows of a table by their region: a question of ours, in which nothing is an analyst's."""
-        text = columns_question(table, [place], self.declared)
+        """All rows of a table by their region: a query of ours, in which nothing is an analyst's."""
+        text = columns_query(table, [place], self.declared)
         rows = plan_rows(text, self.declared, self._engine, found=regions, today=self.ledger.data_day())
-        self._engine.bind_rows(rows.question)
+        self._engine.bind_rows(rows.query)
         return rows
 
 

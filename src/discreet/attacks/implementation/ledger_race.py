@@ -1,4 +1,4 @@
-"""Racing the budget: many questions at once, each of which sees a budget that the others have not yet spent."""
+"""Racing the budget: many queries at once, each of which sees a budget that the others have not yet spent."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ def _rush(ledger: ReadCheckWrite, *, threads: int, cap: int) -> list[tuple[str, 
 def _against_discreet(game: Game) -> Outcome:
     """Books in a file, and several curators on them: in threads of one process, and in processes of their own.
 
-    Every thread first sends the same request under the same id, then questions of its own. Granted is whatever was
-    learned and is not a repetition: every pair of a question and an answer.
+    Every thread first sends the same request under the same id, then queries of its own. Granted is whatever was
+    learned and is not a repetition: every pair of a query and an answer.
     """
     cap, processes = int(game.options["cap"]), int(game.options["processes"])
     tally, granted, booked, retried = Tally(), [], [], []
@@ -110,7 +110,7 @@ def _against_discreet(game: Game) -> Outcome:
 
 
 def _plans(game: Game, ledger: str, *, parts: int) -> list[Race]:
-    """The threads of each process: the shared request, then twice as many questions in all as the budget allows."""
+    """The threads of each process: the shared request, then twice as many queries in all as the budget allows."""
     cap, threads = int(game.options["cap"]), int(game.options["threads"])
     own = 2 * cap // threads + 1
     lists = [

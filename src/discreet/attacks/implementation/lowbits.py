@@ -21,7 +21,7 @@ Verdict = Callable[[float, float], int | None]
 
 
 def play(game: Game) -> Outcome:
-    """Each trial is one answer to a question whose true answer is 0 or 1, at even odds."""
+    """Each trial is one answer to a query whose true answer is 0 or 1, at even odds."""
     if game.is_discreet:
         return _against_discreet(game)
     epsilon = game.budget.epsilon
@@ -49,7 +49,7 @@ def _against_discreet(game: Game) -> Outcome:
     """Whether a person is there, by one count with all of the budget. Whole numbers have no low bits to look at."""
     tally, whole = Tally(), 0
     for meeting in each_meeting(game):
-        answer = meeting.analyst.number(meeting.question, epsilon=game.budget.epsilon)
+        answer = meeting.analyst.number(meeting.query, epsilon=game.budget.epsilon)
         whole += answer.is_integer()
         heard = _Heard(truth=int(meeting.is_there), answer=answer, scale=1 / game.budget.epsilon, tell=by_either)
         tally.add(heard.guess == heard.truth, [*meeting.analyst.steps, *heard.steps()[1:]])

@@ -22,11 +22,11 @@ Done = TypeVar("Done")
 _BEYOND_DOUBT = 3.0
 """Standard errors: below, a difference in time is taken for chance."""
 _LONGEST = 60.0
-"""Seconds of one question."""
+"""Seconds of one query."""
 
 
 def play(game: Game) -> Outcome:
-    """Each trial is one answer to a question whose true answer is 0 or 1, and the time it took."""
+    """Each trial is one answer to a query whose true answer is 0 or 1, and the time it took."""
     return _against_discreet(game) if game.is_discreet else _against_a_loop(game)
 
 
@@ -111,7 +111,7 @@ def _against_discreet(game: Game) -> Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """An answer of Discreet, the truth behind it, and the time from question to answer."""
+    """An answer of Discreet, the truth behind it, and the time from query to answer."""
 
     is_there: bool
     answer: float
@@ -180,7 +180,7 @@ class Clock:
 
 
 def _ask(game: Game, meeting: Meeting) -> Heard:
-    took, answer = _timed(lambda: meeting.analyst.number(meeting.question, epsilon=game.budget.epsilon))
+    took, answer = _timed(lambda: meeting.analyst.number(meeting.query, epsilon=game.budget.epsilon))
     return Heard(meeting.is_there, answer, took / 1e9)
 
 

@@ -22,7 +22,7 @@ _MEMORY = ":memory:"
 
 
 class Analyst:
-    """Asks questions, hears answers and refusals, and keeps a transcript of both."""
+    """Asks queries, hears answers and refusals, and keeps a transcript of both."""
 
     def __init__(self, curator: Curator, budget: Loss) -> None:
         self._curator = curator
@@ -44,7 +44,7 @@ class Analyst:
         return rows
 
     def number(self, sql: str, *, epsilon: Number, mechanism: str | None = None) -> float:
-        """The answer to a question that has one number for an answer."""
+        """The answer to a query that has one number for an answer."""
         (row,) = self.ask(sql, epsilon=epsilon, mechanism=mechanism)
         (value,) = row.values()
         return float(value)
@@ -53,7 +53,7 @@ class Analyst:
 class Protected:
     """One world behind the real curator. Each analyst finds books in which nothing is written yet.
 
-    Opening a curator takes 40 ms and a question 6 ms, so a world should serve many trials: other targets, or other
+    Opening a curator takes 40 ms and a query 6 ms, so a world should serve many trials: other targets, or other
     noise.
     """
 
@@ -117,7 +117,7 @@ def _shown(rows: list[dict[str, Any]], most: int = 6) -> str:
 
 
 def _cut(sql: str, most: int = 320) -> str:
-    """A long question by its beginning and its end."""
+    """A long query by its beginning and its end."""
     return sql if len(sql) <= most else f"{sql[: most - 40]} … {sql[-40:]}"
 
 

@@ -1,4 +1,4 @@
-"""How the whole budget buys one question with many answers."""
+"""How the whole budget buys one query with many answers."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def ask_for_all(
 ) -> list[dict[str, Any]]:
     """One measure in many groups, each person with a row in each of `groups` of them, for the whole budget.
 
-    A pure account pays Laplace noise of scale groups / epsilon in every group: as much as for so many questions at an
+    A pure account pays Laplace noise of scale groups / epsilon in every group: as much as for so many queries at an
     equal share each, in a fraction of the time. An account with delta pays Gaussian noise, which grows with √groups
-    only. Where a person may have more rows in the table, the question says that it wants no more than that.
+    only. Where a person may have more rows in the table, the query says that it wants no more than that.
     """
     columns = ", ".join(keys)
     limits = f"WITH DIFFERENTIAL_PRIVACY OPTIONS(max_groups_contributed = {groups}, max_rows_per_group = 1) "

@@ -23,7 +23,7 @@ class Meeting:
     analyst: Analyst
 
     @property
-    def question(self) -> str:
+    def query(self) -> str:
         """The count that is 1 or 0: nothing tells more about one person who came or went."""
         return f"SELECT COUNT(*) AS n FROM people WHERE id = {self.person}"
 

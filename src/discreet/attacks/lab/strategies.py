@@ -1,4 +1,4 @@
-"""What a sensible attacker does with one budget: spend it all on the question that tells the hypotheses apart best."""
+"""What a sensible attacker does with one budget: spend it all on the query that tells the hypotheses apart best."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from discreet.attacks.lab.trial_steps import Step
 Bits = npt.NDArray[np.bool_]
 
 
-def share(epsilon: float, questions: int) -> float:
+def share(epsilon: float, queries: int) -> float:
     """One of so many equal shares, rounded down so that all of them fit."""
-    return math.floor(epsilon / questions * 1e12) / 1e12
+    return math.floor(epsilon / queries * 1e12) / 1e12
 
 
 def guess_bit(game: Game, analyst: Analyst, person: int) -> bool:
     """Whether a person's secret is true, by one sum of +1 or -1.
 
     One person moves the sum by 1 when they come or go, which sets the noise, but by 2 when their secret changes: the
-    most that one question can tell. It is "everybody" minus "everybody but you" in a single question.
+    most that one query can tell. It is "everybody" minus "everybody but you" in a single query.
     """
     told = analyst.number(own_sum(game, f"{game.scene.number} = {person}"), epsilon=game.budget.epsilon)
     return sign(game, told)
 
 
 def own_sum(game: Game, where: str) -> str:
-    """The question for +1 or -1 of whoever a condition names; of their rows one says it."""
+    """The query for +1 or -1 of whoever a condition names; of their rows one says it."""
     scene = game.scene
     said = "WITH DIFFERENTIAL_PRIVACY OPTIONS(max_rows_contributed = 1) " if scene.max_rows > 1 else ""
     return f"SELECT {said}SUM(CASE WHEN {scene.secret} THEN 1 ELSE -1 END) AS s FROM {scene.table} WHERE {where}"

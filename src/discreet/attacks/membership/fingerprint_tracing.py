@@ -74,7 +74,7 @@ def _noisy(game: Game, code: Study) -> Floats:
 
 
 def _against_discreet(game: Game) -> Outcome:
-    """The counts of all columns in one question, for the whole budget."""
+    """The counts of all columns in one query, for the whole budget."""
     tally, anybody = Tally(), []
     for _ in game.each_trial():
         code = _code(game)

@@ -120,7 +120,7 @@ def _by_depth(game: Game) -> Series:
 
 
 def _asked(game: Game, patients: Patients) -> tuple[NaiveBayes, list[Step]]:
-    """Naive Bayes needs one table of counts for each column, by dose: so many questions share the budget."""
+    """Naive Bayes needs one table of counts for each column, by dose: so many queries share the budget."""
     columns = {name: patients.rows[:, number] for number, name in enumerate(_COLUMNS)}
     table = {"id": np.arange(patients.dose.size), "dose": patients.dose, **columns}
     with game.protect({"patients": table}, _catalog()) as world:

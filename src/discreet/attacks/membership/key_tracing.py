@@ -1,4 +1,4 @@
-"""Tracing by keys: the data are keys of decoders, and questions are ciphertexts that each key decrypts its own way."""
+"""Tracing by keys: the data are keys of decoders, and queries are ciphertexts that each key decrypts its own way."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _against_counts(game: Game) -> Outcome:
     for _ in game.each_trial():
         broadcast = Broadcast.draw(game.rng, colluders=game.people)
         told = np.empty((repeats, broadcast.users + 1))
-        for repeat in range(repeats):  # the order of the questions does not matter to a release without a memory
+        for repeat in range(repeats):  # the order of the queries does not matter to a release without a memory
             nonces = game.rng.integers(1, _PRIME, broadcast.users + 1)
             ciphertexts = broadcast.trace(nonces, np.arange(broadcast.users + 1))
             counts = broadcast.decrypt(nonces, ciphertexts).sum(axis=1)
@@ -122,7 +122,7 @@ def _slides(broadcast: Broadcast, shares: Floats) -> str:
 
 
 def _against_discreet(game: Game) -> Outcome:
-    """One ciphertext for each i, all in one question; and, for comparison, everybody's slot for the same price."""
+    """One ciphertext for each i, all in one query; and, for comparison, everybody's slot for the same price."""
     tally, alone = Tally(), []
     for _ in game.each_trial():
         broadcast = Broadcast.draw(game.rng, colluders=game.people)

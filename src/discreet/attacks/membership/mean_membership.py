@@ -71,7 +71,7 @@ def _against_means(game: Game) -> Outcome:
 
 
 def _against_discreet(game: Game) -> Outcome:
-    """All counts in one question, for the whole budget; for the curve, fewer of them, which have less noise each."""
+    """All counts in one query, for the whole budget; for the curve, fewer of them, which have less noise each."""
     tally, curve = Tally(), []
     parts = [max(1, _sites(game) // part) for part in _PARTS]
     for _ in game.each_trial():

@@ -89,7 +89,7 @@ def _overfit(game: Game, world: World, members: Bits) -> Model:
 
 
 def _against_discreet(game: Game) -> Outcome:
-    """The model is naive Bayes, which counts suffice for: all of them in one question, with all of the budget.
+    """The model is naive Bayes, which counts suffice for: all of them in one query, with all of the budget.
 
     The attacker knows the recipe, and trains shadows on people of their own with noise of the same size.
     """

@@ -99,7 +99,7 @@ def _not_excluded(game: Game, truth: int, excluded: int) -> Floats:
 
 
 def _against_discreet(game: Game, excluded: int) -> Outcome:
-    """One question: everybody who looks like the target, by condition. The same on data without the targets gives s."""
+    """One query: everybody who looks like the target, by condition. The same on data without the targets gives s."""
     with_them, without_them = Tally(), Tally()
     each = replace(game, on_progress=None)
     for trials in game.each_world(serves=_TARGETS):
@@ -115,7 +115,7 @@ def _against_discreet(game: Game, excluded: int) -> Outcome:
                     number = trial - trials.start
                     person, analyst = int(targets[number]), player.analyst(world)
                     among = [c for c, chance in zip(CONDITIONS, possible[number], strict=True) if chance]
-                    rows_told = analyst.ask(_question(hospital, person), epsilon=game.budget.epsilon)
+                    rows_told = analyst.ask(_query(hospital, person), epsilon=game.budget.epsilon)
                     guess = largest(game, rows_told, key="condition", value="n", among=among)
                     truth = CONDITIONS[hospital.conditions[person]]
                     steps = [_known(hospital, person, possible[number]), *analyst.steps]
@@ -151,7 +151,7 @@ def _table(hospital: Hospital, rows: Ints) -> dict[str, object]:
     }
 
 
-def _question(hospital: Hospital, person: int) -> str:
+def _query(hospital: Hospital, person: int) -> str:
     age, place, sex = hospital.known[person]
     return (
         f"SELECT condition, COUNT(*) AS n FROM patients WHERE age = {age} AND zip = {place} AND sex = {sex} "

@@ -84,7 +84,7 @@ def _some_medallions(game: Game, formats: tuple[str, ...], count: int) -> list[s
 
 
 def _against_discreet(game: Game, formats: tuple[str, ...]) -> Outcome:
-    """A photograph shows somebody who gets into one of a few taxis. All taxis are counted in one question."""
+    """A photograph shows somebody who gets into one of a few taxis. All taxis are counted in one query."""
     suspects = sorted(_some_medallions(game, formats, int(game.options["candidates"])))
     taken = game.rng.integers(0, len(suspects), game.trials)
     table = {

@@ -54,7 +54,7 @@ def _against_a_table_without_names(game: Game, voters: State) -> Outcome:
 
 
 def _against_discreet(game: Game, voters: State) -> Outcome:
-    """Exactly one of some voters was in hospital: who? One question counts all of them, each in their own zip code."""
+    """Exactly one of some voters was in hospital: who? One query counts all of them, each in their own zip code."""
     lists = _suspects(game, voters)
     right = [int(game.rng.integers(one.size)) for one in lists]
     others = np.setdiff1d(game.rng.permutation(game.people)[: round(game.people * _IN_HOSPITAL)], np.concatenate(lists))

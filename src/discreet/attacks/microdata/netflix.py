@@ -108,7 +108,7 @@ def _overhear(
 
 
 def _against_discreet(game: Game, world: Ratings) -> Outcome:
-    """Who fits enough of what was overheard: which film did they see last night? One question, each film a group."""
+    """Who fits enough of what was overheard: which film did they see last night? One query, each film a group."""
     secrets = game.rng.integers(0, len(_SECRET_FILMS), game.people)
     tables = {
         "ratings": {"user_id": world.users, "film": world.films, "stars": world.stars, "day": world.days},
@@ -122,7 +122,7 @@ def _against_discreet(game: Game, world: Ratings) -> Outcome:
             target = int(game.rng.integers(game.people))
             overheard = _overhear(game, world, by_user, target)
             analyst = game.analyst(protected)
-            rows = analyst.ask(_question(overheard, enough), epsilon=game.budget.epsilon)
+            rows = analyst.ask(_query(overheard, enough), epsilon=game.budget.epsilon)
             guess = largest(game, rows, key="film", value="n", among=_SECRET_FILMS)
             truth = _SECRET_FILMS[secrets[target]]
             steps = [
@@ -136,7 +136,7 @@ def _against_discreet(game: Game, world: Ratings) -> Outcome:
     return tally.outcome(baseline=1 / len(_SECRET_FILMS), bound=game.bound(row))
 
 
-def _question(overheard: Overheard, enough: int) -> str:
+def _query(overheard: Overheard, enough: int) -> str:
     near = " OR ".join(
         f"(film = {film} AND stars = {stars} AND day BETWEEN {day - _DATE_ERROR} AND {day + _DATE_ERROR})"
         for film, stars, day in zip(overheard.films, overheard.stars, overheard.days, strict=True)

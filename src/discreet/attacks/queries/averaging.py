@@ -46,10 +46,10 @@ def _against_fresh_noise(game: Game) -> Outcome:
 
 
 def _against_sticky_noise(game: Game) -> Outcome:
-    """The same question has the same noise, so every question is asked in words of its own.
+    """The same query has the same noise, so every query is asked in words of its own.
 
     Leaving out some others (id % 9 <> 4) varies the layers of who is chosen; rewriting the exclusion (id + 7 <> 12 + 7)
-    varies the layer of its text; what the two questions of a pair share cancels.
+    varies the layer of its text; what the two queries of a pair share cancels.
     """
     pairs, sd = int(game.options["repeats"]), game.options["noise"]
     tally = Tally()

@@ -16,9 +16,7 @@ def play(game: Game) -> Outcome:
     tally = Tally()
     for _ in game.each_trial():
         secrets: Bits = game.rng.random(game.people) < 0.5
-        guessed, steps = (
-            _by_one_question(game, secrets) if game.is_discreet else _from_overlapping_counts(game, secrets)
-        )
+        guessed, steps = _by_one_query(game, secrets) if game.is_discreet else _from_overlapping_counts(game, secrets)
         share = float((guessed == secrets).mean())
         steps += [Step("guess", _shown(guessed)), Step("truth", f"{_shown(secrets)}: {100 * share:.1f} % are right")]
         tally.add(share, steps)
@@ -39,7 +37,7 @@ def _from_overlapping_counts(game: Game, secrets: Bits) -> tuple[Bits, list[Step
     return solved > 0.5, steps
 
 
-def _by_one_question(game: Game, secrets: Bits) -> tuple[Bits, list[Step]]:
+def _by_one_query(game: Game, secrets: Bits) -> tuple[Bits, list[Step]]:
     """All datasets share one budget, and the best use of it is to ask about each person in a group of their own."""
     with game.protect({"people": people_table(secrets)}, people_catalog(game.people)) as world:
         analyst = game.analyst(world)

@@ -33,24 +33,24 @@ def by_linear_program(matrix: Floats, answers: Floats) -> Floats:
     Citation: Dwork, McSherry, Talwar 2007.
     """
     sparse, optimize = optional("scipy.sparse"), optional("scipy.optimize")
-    questions, bits = matrix.shape
-    above, below = sparse.eye(questions), -sparse.eye(questions)
+    queries, bits = matrix.shape
+    above, below = sparse.eye(queries), -sparse.eye(queries)
     solution = optimize.linprog(
-        np.concatenate([np.zeros(bits), np.ones(2 * questions)]),
+        np.concatenate([np.zeros(bits), np.ones(2 * queries)]),
         A_eq=sparse.hstack([sparse.csr_matrix(matrix), above, below], format="csc"),
         b_eq=answers,
-        bounds=[(-1, 1)] * bits + [(0, None)] * (2 * questions),
+        bounds=[(-1, 1)] * bits + [(0, None)] * (2 * queries),
         method="highs-ipm",
     )
     return np.asarray(solution.x[:bits], np.float64)
 
 
-def by_exhaustion(questions: Floats, answers: Floats, candidates: Floats, *, within: float) -> npt.NDArray[np.int64]:
+def by_exhaustion(queries: Floats, answers: Floats, candidates: Floats, *, within: float) -> npt.NDArray[np.int64]:
     """Which candidates are within `within` of every answer; the fewer are left, the faster it goes."""
     left = np.arange(len(candidates))
     step = 32
-    for first in range(0, len(questions), step):
+    for first in range(0, len(queries), step):
         part = slice(first, first + step)
-        off = np.abs(candidates[left] @ questions[part].T - answers[part])
+        off = np.abs(candidates[left] @ queries[part].T - answers[part])
         left = left[(off <= within + 1e-9).all(axis=1)]
     return left

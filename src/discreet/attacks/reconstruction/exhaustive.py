@@ -74,7 +74,7 @@ def _against_answers_within_alpha(game: Game) -> Outcome:
 
 
 def _against_discreet(game: Game) -> Outcome:
-    """All subsets in one question, for the whole budget. No bits need suit noisy answers, so the nearest are taken."""
+    """All subsets in one query, for the whole budget. No bits need suit noisy answers, so the nearest are taken."""
     subsets = _all_subsets(game.people)
     signed = np.where(subsets, 1.0, -1.0)
     tally = Tally()

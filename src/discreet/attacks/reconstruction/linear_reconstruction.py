@@ -59,7 +59,7 @@ def _run(game: Game, noise: float) -> tuple[Floats, Bits, Bits, Lists]:
 
 
 def _sticky(game: Game, secrets: Bits, lists: Lists, members: Bits) -> Floats:
-    """Two conditions a question: its noise has four layers, however many people it is about."""
+    """Two conditions a query: its noise has four layers, however many people it is about."""
     release = StickyNoise(secret=game.rng.bytes(16))
     told = [release.count(secrets & some, ["secret", lists.condition(i)]) for i, some in enumerate(members)]
     return np.array([0.0 if count is None else count for count in told])  # suppressed: few, if any
@@ -76,7 +76,7 @@ def _solve(game: Game, members: Bits, told: Floats, noise: float) -> Bits:
 
 
 def _against_discreet(game: Game) -> Outcome:
-    """All lists in one question, for the whole budget; and, for comparison, everybody's own bit for the same price.
+    """All lists in one query, for the whole budget; and, for comparison, everybody's own bit for the same price.
 
     A world has the people of several runs, each with other people and the same lists, because opening one takes long.
     """

@@ -1,4 +1,4 @@
-"""Noise without accounting: drawn anew for every answer, or sticking to the text of a question."""
+"""Noise without accounting: drawn anew for every answer, or sticking to the text of a query."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class FreshNoise:
         self._sd, self._rng = sd, rng
 
     def count(self, chosen: Mask, *, times: int) -> npt.NDArray[np.float64]:
-        """The same question, asked again and again."""
+        """The same query, asked again and again."""
         return int(chosen.sum()) + self._rng.normal(0, self._sd, times)
 
 

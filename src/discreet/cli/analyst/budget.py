@@ -34,27 +34,27 @@ def budget(
     """Show what is left, who spent it, and on what; with --analyst, of the dataset and of one analyst."""
     with closing(place_of(where, config).open()) as books:
         accounts, counts = balances(books, analyst), asked(books, analyst)
-        questions = history(books, analyst, before=before, limit=last)
+        queries = history(books, analyst, before=before, limit=last)
     if as_json:
-        print_json({"accounts": facts_of(accounts), "asked": asdict(counts), "questions": facts_of(questions)})
+        print_json({"accounts": facts_of(accounts), "asked": asdict(counts), "queries": facts_of(queries)})
         return
-    show_bill(open_screen(), accounts, questions, counts)
+    show_bill(open_screen(), accounts, queries, counts)
 
 
-def show_bill(screen: Console, accounts: Sequence[Balance], questions: Sequence[PastRelease], counts: Asked) -> None:
-    """The accounts, the last questions with who paid for them, and how many there were."""
+def show_bill(screen: Console, accounts: Sequence[Balance], queries: Sequence[PastRelease], counts: Asked) -> None:
+    """The accounts, the last queries with who paid for them, and how many there were."""
     screen.print()
     screen.print(_account_table(accounts))
     for account in accounts:
         if account.renewal is not None:
             screen.print(indented(printable(_renewing(account, account.renewal)), style="dim"))
-    if questions:
+    if queries:
         screen.print()
-        for question in reversed(questions):
-            screen.print(_paid(question))
-            screen.print(indented(printable(" ".join((question.sql or "—").split())), by=6, style="dim"))
+        for query in reversed(queries):
+            screen.print(_paid(query))
+            screen.print(indented(printable(" ".join((query.sql or "—").split())), by=6, style="dim"))
         screen.print()
-        screen.print(indented(_counted(counts, len(questions))))
+        screen.print(indented(_counted(counts, len(queries))))
     screen.print()
 
 
@@ -84,16 +84,16 @@ def _renewing(account: Balance, renewal: Renewal) -> str:
     )
 
 
-def _paid(question: PastRelease) -> Text:
-    """Which question, when, by whom, and who paid how much for it."""
-    when, who = question.time[:16].replace("T", " "), question.analyst or "owner"
-    price = f"ρ {amount(question.rho)}" if question.epsilon is None else f"ε {amount(question.epsilon)}"
-    price += " for an edge" if question.unit == "edge" else ""
-    payers = f"{price} paid by {', '.join(question.paid_by)}" if question.paid_by else "asked before: free"
-    return printable(f"  {question.number:<3} {when}  {who}  {payers}")
+def _paid(query: PastRelease) -> Text:
+    """Which query, when, by whom, and who paid how much for it."""
+    when, who = query.time[:16].replace("T", " "), query.analyst or "owner"
+    price = f"ρ {amount(query.rho)}" if query.epsilon is None else f"ε {amount(query.epsilon)}"
+    price += " for an edge" if query.unit == "edge" else ""
+    payers = f"{price} paid by {', '.join(query.paid_by)}" if query.paid_by else "asked before: free"
+    return printable(f"  {query.number:<3} {when}  {who}  {payers}")
 
 
 def _counted(counts: Asked, shown: int) -> str:
-    asked_in_all = "1 question was asked" if counts.questions == 1 else f"{counts.questions:,} questions were asked"
+    asked_in_all = "1 question was asked" if counts.queries == 1 else f"{counts.queries:,} questions were asked"
     free = f", {counts.free:,} of them free because they were asked before" if counts.free else ""
-    return f"{asked_in_all}{free}" + (f"; the last {shown:,} are shown" if shown < counts.questions else "")
+    return f"{asked_in_all}{free}" + (f"; the last {shown:,} are shown" if shown < counts.queries else "")

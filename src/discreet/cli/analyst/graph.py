@@ -69,7 +69,7 @@ def graph(
     config: ConfigOption = CATALOG,
     as_json: JsonOption = False,
 ) -> None:
-    """Ask about a network: pays, answers with ± and says what is protected, and never pays twice for the same question."""
+    """Ask about a network: pays, answers with ± and says what is protected, and never pays twice for the same query."""
     said: dict[str, Any] = {"max_degree": max_degree, "per_node": per_node, "attribute": attribute, "k": k}
     said |= {"transmission": transmission, "then": then, "epsilon": epsilon, "analyst": analyst}
     with open_curator(config, tell=tell_reading) as curator:

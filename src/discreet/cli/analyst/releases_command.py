@@ -63,7 +63,7 @@ def _tell_published(name: str, *, as_json: bool) -> None:
 
 def _facts(books: Ledger, listed: Listed, analyst: str | None) -> dict[str, Any]:
     try:
-        stored = books.seen_answer(listed.question, analyst=analyst)
+        stored = books.seen_answer(listed.query, analyst=analyst)
         kind = Transcript.decoded(stored).facts["purpose"]["kind"]
     except NotAnswered:  # paid for under an earlier format, or taken out of the books since
         kind = None

@@ -188,7 +188,7 @@ def compare_models(
     trials: Annotated[int, typer.Option("--trials", min=1, help="How often to ask each crowd.")] = 400,
     as_json: JsonOption = False,
 ) -> None:
-    """Show what trusting nobody costs: the same question asked through a curator and through devices."""
+    """Show what trusting nobody costs: the same query asked through a curator and through devices."""
     comparison = compare(epsilon=epsilon, trials=trials)
     if output is not None:
         comparison.plot().save(output)

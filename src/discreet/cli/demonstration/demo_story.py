@@ -1,4 +1,4 @@
-"""The second act of the demo: a clinic, ten questions, a bill, attacks that fail, and a budget that runs out."""
+"""The second act of the demo: a clinic, ten queries, a bill, attacks that fail, and a budget that runs out."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def _difference(console: Console, catalog: Path) -> None:
             without_you = curator.ask(everybody.format(person), epsilon=0.5).rows[0]["n"]
             right += (with_you - without_you >= 1) == (person in in_icu)
             right_on_exact += (len(in_icu) - len(in_icu - {person}) >= 1) == (person in in_icu)
-    allowed = Loss(2.0).best_guess  # a changed value is two steps of the ε 1 that a pair of questions costs
+    allowed = Loss(2.0).best_guess  # a changed value is two steps of the ε 1 that a pair of queries costs
     _say(
         console,
         "Mallory asks how many patients were in the ICU, then how many without you, and takes the difference.\n"

@@ -96,7 +96,7 @@ def dummy(
     kind: Annotated[str, typer.Option("--format", help="csv or parquet.")] = "csv",
     config: ConfigOption = CATALOG,
 ) -> None:
-    """Invent tables of the catalog's shape without looking at the data, with a catalog and books, to try questions on."""
+    """Invent tables of the catalog's shape without looking at the data, with a catalog and books, to try queries on."""
     if kind not in KINDS:
         raise BadInput("Tables are written as csv or parquet.", next_step="Give one of them.")
     if output.exists():

@@ -82,8 +82,8 @@ def init(
 def _rows_to_look_at(*, asks: bool) -> int:
     if not asks:
         return _SAMPLE
-    question = "How many rows of each table may be looked at, for types and ids? 0 for none"
-    return max(0, int(typer.prompt(question, default=_SAMPLE, type=int)))
+    query = "How many rows of each table may be looked at, for types and ids? 0 for none"
+    return max(0, int(typer.prompt(query, default=_SAMPLE, type=int)))
 
 
 def _tell_next(catalog: Catalog) -> None:
@@ -95,7 +95,7 @@ def _tell_next(catalog: Catalog) -> None:
     typer.echo("next:")
     typer.echo("  discreet check     how well the data fits the catalog, for you alone")
     if table is not None:
-        sql = f"SELECT COUNT(*) AS n FROM {written(table.name)}"  # noqa: S608  a question to be typed, and read as one
+        sql = f"SELECT COUNT(*) AS n FROM {written(table.name)}"  # noqa: S608  a query to be typed, and read as one
         typer.echo(f"  discreet ask {shlex.quote(sql)} --epsilon 0.1")
     typer.echo("  discreet serve     the page")
 

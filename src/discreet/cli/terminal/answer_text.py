@@ -60,7 +60,7 @@ def show_rows(screen: Console, columns: Sequence[str], rows: Sequence[_Row], wid
 
 
 def show_explanation(screen: Console, explanation: Explanation, analyst: str | None) -> None:
-    """What is told of a question before it is asked."""
+    """What is told of a query before it is asked."""
     screen.print("", labelled(_told(explanation, analyst)), sep="\n")
     screen.print(indented("nothing was spent", style="dim"))
     screen.print()
@@ -141,5 +141,5 @@ def _spent(accounts: Sequence[Balance]) -> list[Text]:
 
 
 def _binding(accounts: Sequence[Balance], analyst: str | None) -> list[Balance]:
-    """The accounts that a question binds, the analyst's own first."""
+    """The accounts that a query binds, the analyst's own first."""
     return [account for name in (analyst, "dataset") for account in accounts if account.account == name]

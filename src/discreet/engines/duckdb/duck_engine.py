@@ -1,4 +1,4 @@
-"""DuckDB: questions to exact integers, on a snapshot."""
+"""DuckDB: queries to exact integers, on a snapshot."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from discreet.algebra.expressions import Expression
 from discreet.algebra.identity_cache import Remembering
-from discreet.algebra.query import Kind, Question
+from discreet.algebra.query import Kind, Query
 from discreet.algebra.relations import Relation
 from discreet.algebra.value_properties import Value
 from discreet.catalog import Catalog, Network, Table, Type
@@ -41,7 +41,7 @@ _FEW = 2_000
 
 
 class DuckEngine:
-    """Answers questions with exact integers. It never sees a question's text, only its checked tree.
+    """Answers queries with exact integers. It never sees a query's text, only its checked tree.
 
     `source` is how the source stands that the data version is read from: where that changes meanwhile, it is refused.
     """
@@ -71,7 +71,7 @@ class DuckEngine:
         self._public = PublicTables(self._data, self._watch)
         self._cursors: list[duckdb.DuckDBPyConnection] = []
         salt = self._snapshot.salt
-        self._groupings: Remembering[Question, list[Grouping]] = Remembering(lambda asked: groupings(asked, salt=salt))
+        self._groupings: Remembering[Query, list[Grouping]] = Remembering(lambda asked: groupings(asked, salt=salt))
         self._parsed = lru_cache(maxsize=_REMEMBERED)(self._data.extract_statements)
         self._lock = threading.Lock()
 
@@ -84,24 +84,24 @@ class DuckEngine:
         self._snapshot.close()
         self._binder.close()
 
-    def bind(self, question: Question) -> None:
+    def bind(self, query: Query) -> None:
         """Refuse, before any charge, what the engine would refuse: tried on tables without a row."""
-        for statement in _statements(self._groupings(question)):
+        for statement in _statements(self._groupings(query)):
             with self._public.holding(statement.tables):
                 self._binder.bind(statement)
 
-    def run(self, question: Question, *, taken_back: threading.Event | None = None) -> list[ExactRows]:
+    def run(self, query: Query, *, taken_back: threading.Event | None = None) -> list[ExactRows]:
         """The exact integers of each grouping set. Called after the charge; a failure is one fixed sentence.
 
         `taken_back` is set by `take_back`, from another thread.
         """
         asked = taken_back or threading.Event()
-        if question.is_everybody:  # free, so that nothing may be read for it: how long it takes would be free, too
-            everybody = ExactRows((), tuple(self._people.copy() for _ in question.measures), None, {})
-            return [everybody] * len(question.sets)
+        if query.is_everybody:  # free, so that nothing may be read for it: how long it takes would be free, too
+            everybody = ExactRows((), tuple(self._people.copy() for _ in query.measures), None, {})
+            return [everybody] * len(query.sets)
         try:
             with self._watch.one_limit(asked), self._cursor() as cursor:
-                return [self._grouping(cursor, question, grouping, asked) for grouping in self._groupings(question)]
+                return [self._grouping(cursor, query, grouping, asked) for grouping in self._groupings(query)]
         except (duckdb.Error, MemoryError, TooLarge, Cancelled):
             if asked.is_set():
                 raise _taken_back() from None
@@ -109,14 +109,14 @@ class DuckEngine:
                 "The engine could not answer. The price was paid.", next_step="Tell the owner of the data."
             ) from None
 
-    def bind_rows(self, question: Question) -> None:
+    def bind_rows(self, query: Query) -> None:
         """Refuse, before any charge, rows that the engine would refuse to code."""
-        statement = coded_rows(question, salt=self._snapshot.salt)
+        statement = coded_rows(query, salt=self._snapshot.salt)
         with self._public.holding(statement.tables):
             self._binder.bind(statement)
 
     @contextmanager
-    def tables(self, rows: Question, *, taken_back: threading.Event, sharing: int = 1) -> Iterator[ExactTables]:
+    def tables(self, rows: Query, *, taken_back: threading.Event, sharing: int = 1) -> Iterator[ExactTables]:
         """Exact tables over the keys of `rows`, by their number, as long as it lasts. Called after the charge.
 
         Rows are coded once and stay in the engine. A failure may hang on somebody's row, so that whoever calls says one fixed sentence.
@@ -125,14 +125,14 @@ class DuckEngine:
             yield coded.of(statement, sizes)
 
     @contextmanager
-    def parted_tables(self, rows: Question, *, taken_back: threading.Event, sharing: int = 1) -> Iterator[PartedTables]:
+    def parted_tables(self, rows: Query, *, taken_back: threading.Event, sharing: int = 1) -> Iterator[PartedTables]:
         """The same of all rows, of most of them, and of the others. For the owner of the data: nothing of it may leave."""
         with self._coding(rows, taken_back, sharing) as (coded, statement, sizes):
             yield coded.parted(statement, sizes)
 
     @contextmanager
     def _coding(
-        self, rows: Question, taken_back: threading.Event, sharing: int
+        self, rows: Query, taken_back: threading.Event, sharing: int
     ) -> Iterator[tuple[CodedRows, Statement, tuple[int, ...]]]:
         """A cursor for coded rows, what selects them, and how many codes each column has."""
         statement = coded_rows(rows, salt=self._snapshot.salt)
@@ -166,16 +166,16 @@ class DuckEngine:
             raise BadInput("How many people there are is private.", next_step="Ask the network how many edges it has.")
         return number_of_nodes(self._data.cursor(), graph, data=DATA)
 
-    def take_back(self, question: threading.Event) -> None:
-        """Stop reading for a question, now or when its turn comes; no other question is disturbed."""
-        self._watch.take_back(question)
+    def take_back(self, query: threading.Event) -> None:
+        """Stop reading for a query, now or when its turn comes; no other query is disturbed."""
+        self._watch.take_back(query)
 
-    def one_limit(self, question: threading.Event | None = None, *, sharing: int = 1) -> AbstractContextManager[float]:
-        return self._watch.one_limit(question, sharing=sharing)
+    def one_limit(self, query: threading.Event | None = None, *, sharing: int = 1) -> AbstractContextManager[float]:
+        return self._watch.one_limit(query, sharing=sharing)
 
-    def holding(self, questions: Sequence[Question]) -> AbstractContextManager[None]:
-        """While it lasts, the public relations that these questions read are there: prepared now, where they are not."""
-        written = [self._groupings(question) for question in questions if not question.is_everybody]
+    def holding(self, queries: Sequence[Query]) -> AbstractContextManager[None]:
+        """While it lasts, the public relations that these queries read are there: prepared now, where they are not."""
+        written = [self._groupings(query) for query in queries if not query.is_everybody]
         return self._public.holding([table for each in written for one in _statements(each) for table in one.tables])
 
     # Public tables
@@ -214,10 +214,10 @@ class DuckEngine:
             self._cursors.append(cursor)
 
     def _grouping(
-        self, cursor: duckdb.DuckDBPyConnection, question: Question, grouping: Grouping, asked: threading.Event
+        self, cursor: duckdb.DuckDBPyConnection, query: Query, grouping: Grouping, asked: threading.Event
     ) -> ExactRows:
-        kinds = [question.keys[index].expression.facts.type for index in grouping.keys]
-        count = question.groups_in(grouping.keys)
+        kinds = [query.keys[index].expression.facts.type for index in grouping.keys]
+        count = query.groups_in(grouping.keys)
         with self._reading(cursor, grouping.integers, asked):
             integers = self._integers(
                 cursor, grouping.integers, kinds, is_small=count is not None and count < _FEW // 2
@@ -228,7 +228,7 @@ class DuckEngine:
                 histograms[index] = _histogram(_table(cursor, statement))
         keys, numbers = integers[: len(kinds)], iter(integers[len(kinds) :])
         zeros = np.zeros(len(integers[0]), dtype=np.int64) if integers else np.zeros(1, dtype=np.int64)
-        measures = tuple(zeros if measure.kind is Kind.QUANTILE else next(numbers) for measure in question.measures)
+        measures = tuple(zeros if measure.kind is Kind.QUANTILE else next(numbers) for measure in query.measures)
         return ExactRows(tuple(keys), measures, next(numbers) if grouping.counts_people else None, histograms)
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""Public relations: prepared as tables before a protected row is read, and looked up while a question is planned."""
+"""Public relations: prepared as tables before a protected row is read, and looked up while a query is planned."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _LISTED = MOST_GROUPS + 1
 
 
 class PublicTables:
-    """Implements `PublicFacts`, and holds prepared relations while a question is under way."""
+    """Implements `PublicFacts`, and holds prepared relations while a query is under way."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, watch: Watch) -> None:
         self._connection, self._watch = connection, watch
@@ -48,7 +48,7 @@ class PublicTables:
     def holding(self, tables: Sequence[Prepared]) -> Iterator[None]:
         """While it lasts, these relations are there.
 
-        A question takes them before it waits for a place to be read at, and lets them go when its answer leaves: how long somebody else's
+        A query takes them before it waits for a place to be read at, and lets them go when its answer leaves: how long somebody else's
         planning takes hangs on what is there, and may not hang on when a reading ends.
         """
         with ExitStack() as held:
@@ -130,7 +130,7 @@ class PublicTables:
 
     @contextmanager
     def _cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A cursor of one's own, within the limits of a question. Nothing of people is read, so the refusal may say what it is."""
+        """A cursor of one's own, within the limits of a query. Nothing of people is read, so the refusal may say what it is."""
         asked = self._watch.asked()
         try:
             with self._connection.cursor() as cursor, self._watch.reading(cursor, asked):
@@ -139,7 +139,7 @@ class PublicTables:
             raise _not_prepared(asked) from None
 
     def _check_wanted(self) -> None:
-        """Whoever waits for what another question prepares does so within the limits of their own."""
+        """Whoever waits for what another query prepares does so within the limits of their own."""
         if self._watch.is_over():
             raise _not_prepared(self._watch.asked())
 

@@ -30,10 +30,10 @@ from discreet.engines.sqlgen.dialects.duckdb import TYPES, clamped, content, has
 from discreet.errors import BadCatalog
 
 DATA, WORK = "data", "work"
-"""The databases of a connection: the snapshot, and public tables prepared for questions."""
+"""The databases of a connection: the snapshot, and public tables prepared for queries."""
 UNSAFE_OPTIMIZERS = "statistics_propagation"
 """It rewrites conditions by the least and largest values of columns, and fails on some: `CASE WHEN age > 99 THEN 'a' END = 'b'` fails in
-DuckDB 2.0 exactly where nobody is older. Whether a question fails must not depend on the data."""
+DuckDB 2.0 exactly where nobody is older. Whether a query fails must not depend on the data."""
 _FORMAT = 6
 Tell: TypeAlias = Callable[[str, int, int], None]
 """Hears that a table is being read: its name, its number, and how many there are."""
@@ -187,7 +187,7 @@ def _digest(catalog: Catalog) -> str:
 
 
 def empty_tables(connection: duckdb.DuckDBPyConnection, catalog: Catalog) -> None:
-    """The snapshot's tables without a row, to bind questions against before anything is charged."""
+    """The snapshot's tables without a row, to bind queries against before anything is charged."""
     for database in (DATA, WORK):
         connection.execute(f"ATTACH ':memory:' AS {database}")
     for table in catalog.tables.values():

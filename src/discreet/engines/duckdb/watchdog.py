@@ -1,4 +1,4 @@
-"""One thread that looks at the clock for all questions: it interrupts what reads for too long, or was taken back."""
+"""One thread that looks at the clock for all queries: it interrupts what reads for too long, or was taken back."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Reading:
     """Something that is being read, on its own cursor, until a time."""
 
     cursor: duckdb.DuckDBPyConnection
-    question: threading.Event
+    query: threading.Event
     until: float
 
 
@@ -42,15 +42,15 @@ class Watch:
         self._is_closed = False
 
     @contextmanager
-    def one_limit(self, question: threading.Event | None = None, *, sharing: int = 1) -> Iterator[float]:
-        """While it lasts, everything that this thread reads ends at one time, which is told: the limit is a question's, not a statement's.
+    def one_limit(self, query: threading.Event | None = None, *, sharing: int = 1) -> Iterator[float]:
+        """While it lasts, everything that this thread reads ends at one time, which is told: the limit is a query's, not a statement's.
 
-        `question` is what it reads for, that of the limit around this one unless said. Of `sharing` that read at the same time on the same
+        `query` is what it reads for, that of the limit around this one unless said. Of `sharing` that read at the same time on the same
         cores each may take so many times as long: the clock is the wall's, and others' load must end nobody's reading.
         """
         outer, asked = self._until(), self.asked()
         until = outer if self._is_limited() else time.monotonic() + sharing * self._seconds
-        self._shared.until, self._shared.asked = until, question or asked
+        self._shared.until, self._shared.asked = until, query or asked
         try:
             yield self._shared.until
         finally:
@@ -58,11 +58,11 @@ class Watch:
 
     def asked(self) -> threading.Event:
         """What this thread reads for; something that nobody takes back where that was not said."""
-        question: threading.Event | None = getattr(self._shared, "asked", None)
-        return question or threading.Event()
+        query: threading.Event | None = getattr(self._shared, "asked", None)
+        return query or threading.Event()
 
     def is_over(self) -> bool:
-        """Whether this thread's time is up, or its question taken back."""
+        """Whether this thread's time is up, or its query taken back."""
         return self.asked().is_set() or time.monotonic() > self._until()
 
     def _is_limited(self) -> bool:
@@ -73,9 +73,9 @@ class Watch:
         return until
 
     @contextmanager
-    def reading(self, cursor: duckdb.DuckDBPyConnection, question: threading.Event) -> Iterator[Reading]:
+    def reading(self, cursor: duckdb.DuckDBPyConnection, query: threading.Event) -> Iterator[Reading]:
         """While it lasts, this cursor can be interrupted: by whoever asked, or by the clock."""
-        entry = Reading(cursor, question, self._until() if self._is_limited() else time.monotonic() + self._seconds)
+        entry = Reading(cursor, query, self._until() if self._is_limited() else time.monotonic() + self._seconds)
         with self._change:
             self._readings.add(entry)
             self._wake(entry.until)
@@ -87,12 +87,12 @@ class Watch:
                 if self._is_closed:
                     self._change.notify_all()
 
-    def take_back(self, question: threading.Event) -> None:
-        """Nothing is read for this question any longer."""
-        question.set()
+    def take_back(self, query: threading.Event) -> None:
+        """Nothing is read for this query any longer."""
+        query.set()
         with self._change:
             for entry in self._readings:
-                if entry.question is question:
+                if entry.query is query:
                     entry.until = 0.0
                     self._wake(0.0)
 

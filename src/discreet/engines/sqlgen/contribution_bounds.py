@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from discreet.algebra.query import Key, Question
+from discreet.algebra.query import Key, Query
 from discreet.algebra.relations import Compute, Keep, Relation, Scan
 from discreet.catalog import Type
 from discreet.engines.sqlgen import window_clause
@@ -15,16 +15,16 @@ _LISTED = 64
 
 
 class Cut:
-    """Cuts rows of `o`, keys `k0 …` and ids `i1 …` to the limits of a question; `values` are lists that the text names."""
+    """Cuts rows of `o`, keys `k0 …` and ids `i1 …` to the limits of a query; `values` are lists that the text names."""
 
-    def __init__(self, question: Question, *, salt: str) -> None:
-        self._question, self._salt = question, salt
-        self._kinds = question.rows.shape.ids
+    def __init__(self, query: Query, *, salt: str) -> None:
+        self._query, self._salt = query, salt
+        self._kinds = query.rows.shape.ids
         self.values: dict[str, list[Any]] = {}
 
     def of(self, rows: str) -> str:
         """Rows of declared keys only, and of these a person's first; where groups are limited, the first of the first groups."""
-        limits, keys = self._question.limits, self._question.keys
+        limits, keys = self._query.limits, self._query.keys
         if limits.groups is None or limits.rows_per_group is None:
             return _first(self.declared(rows), self._sort_keys(), limits.rows)
         if not keys:
@@ -43,7 +43,7 @@ class Cut:
 
     @property
     def _are_declared(self) -> str:
-        return " AND ".join(self._is_declared(index, key) for index, key in enumerate(self._question.keys)) or "true"
+        return " AND ".join(self._is_declared(index, key) for index, key in enumerate(self._query.keys)) or "true"
 
     def _is_declared(self, index: int, key: Key) -> str:
         name, kind = f"k{index}", key.expression.facts.type
@@ -61,7 +61,7 @@ class Cut:
 
     def code(self, index: int) -> str:
         """The number of a key's value among those declared, from 0; NULL's too, where it is one of them."""
-        key, name = self._question.keys[index], f"k{index}"
+        key, name = self._query.keys[index], f"k{index}"
         values, kind = key.values or (), key.expression.facts.type
         listed = [value for value in values if value is not None]
         first = listed[0] if listed else None
@@ -83,9 +83,9 @@ class Cut:
         declared are dropped among the groups, of which there are fewer than rows. What is cheap is read twice, and what is not is kept for
         the second time; a CTE that DuckDB may inline is neither, since it cannot copy every expression.
         """
-        keys = [f"k{index}" for index in range(len(self._question.keys))]
+        keys = [f"k{index}" for index in range(len(self._query.keys))]
         source, again, before = rows, rows, ""
-        if not _is_cheap(self._question.rows):
+        if not _is_cheap(self._query.rows):
             source, again, before = "every", "every", f"WITH every AS MATERIALIZED (SELECT * FROM {rows}) "
         found = (
             f"SELECT {', '.join(['o', *keys])}, min({position}) AS p FROM {again} GROUP BY {', '.join(['o', *keys])}"

@@ -1,4 +1,4 @@
-"""A question as statements that give exact integers.
+"""A query as statements that give exact integers.
 
 Nothing about the rows is trusted here: keys are made canonical before they are grouped, values clamped as integers after their expression, a
 person's rows cut by a total order of that person's own rows, FILTER applied after the cut. Sums leave as DECIMAL(38, 0), so that no double is
@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from discreet.algebra.query import Key, Kind, Measure, Question
+from discreet.algebra.query import Key, Kind, Measure, Query
 from discreet.catalog import Type
 from discreet.engines.sqlgen.common_subexpressions import Levels
 from discreet.engines.sqlgen.condition_size import is_heavy
@@ -46,51 +46,51 @@ class Grouping:
     histograms: Mapping[int, Statement]
 
 
-def groupings(question: Question, *, salt: str) -> list[Grouping]:
+def groupings(query: Query, *, salt: str) -> list[Grouping]:
     """The statements of every grouping set."""
-    rows = _Rows(question, salt=salt)
-    return [rows.grouping(keys) for keys in question.sets]
+    rows = _Rows(query, salt=salt)
+    return [rows.grouping(keys) for keys in query.sets]
 
 
-def coded_rows(question: Question, *, salt: str) -> Statement:
-    """The rows of a question whose every key has values, cut to its limits: for each key the number of its value, `c0`, `c1`, …
+def coded_rows(query: Query, *, salt: str) -> Statement:
+    """The rows of a query whose every key has values, cut to its limits: for each key the number of its value, `c0`, `c1`, …
 
     A row with any value that is not among them is not there.
     """
-    return _Rows(question, salt=salt).coded()
+    return _Rows(query, salt=salt).coded()
 
 
 class _Rows:
     """One row for each row of a person: the owner `o`, keys `k0 …`, what measures look at `x1 …`, conditions `f1 …`; cut to the limits."""
 
-    def __init__(self, question: Question, *, salt: str) -> None:
-        self._question = question
+    def __init__(self, query: Query, *, salt: str) -> None:
+        self._query = query
         self._renderer = Renderer()
         self._levels = self._renderer.levels()
         self._operands: dict[str, str] = {}
-        keys = [self._key(index, key) for index, key in enumerate(question.keys)]
-        self._measured = [self._aggregate(measure) for measure in question.measures]
+        keys = [self._key(index, key) for index, key in enumerate(query.keys)]
+        self._measured = [self._aggregate(measure) for measure in query.measures]
         parts = ["o", *keys, *(f"{text} AS {name}" for text, name in self._operands.items())]
-        order = ids(question.rows) if question.is_cut else []
-        relation = self._renderer.relation(question.rows, {"o", *order, *self._levels.used})
-        closed = question.drops_undeclared and is_heavy([key.expression for key in question.keys], question.rows)
+        order = ids(query.rows) if query.is_cut else []
+        relation = self._renderer.relation(query.rows, {"o", *order, *self._levels.used})
+        closed = query.drops_undeclared and is_heavy([key.expression for key in query.keys], query.rows)
         source = f"SELECT {', '.join([*parts, *order])} FROM {self._levels.source(f'({relation})', closed=closed)}"
-        self._cut = Cut(question, salt=salt)
-        if question.is_cut:
+        self._cut = Cut(query, salt=salt)
+        if query.is_cut:
             self._sql = self._cut.of(f"({source})")
         else:
-            self._sql = self._cut.declared(f"({source})") if question.drops_undeclared else f"({source})"
+            self._sql = self._cut.declared(f"({source})") if query.drops_undeclared else f"({source})"
 
     def grouping(self, keys: tuple[int, ...]) -> Grouping:
-        measures = self._question.measures
+        measures = self._query.measures
         quantiles = [index for index, measure in enumerate(measures) if measure.kind is Kind.QUANTILE]
         histograms = {index: self._statement(self._histogram(keys, index)) for index in quantiles}
-        private = any(self._question.keys[index].values is None for index in keys)
+        private = any(self._query.keys[index].values is None for index in keys)
         integers = self._integers(keys, private=private, ordered=bool(quantiles))
         return Grouping(keys, private, self._statement(integers), histograms)
 
     def coded(self) -> Statement:
-        parts = [f"{self._cut.code(index)} AS c{index}" for index in range(len(self._question.keys))]
+        parts = [f"{self._cut.code(index)} AS c{index}" for index in range(len(self._query.keys))]
         return self._statement(f"SELECT {', '.join(parts)} FROM {self._sql}")
 
     def _statement(self, sql: str) -> Statement:
@@ -111,18 +111,18 @@ class _Rows:
         values = key.values or ()
         if not 0 < len(values) <= _PLACES or len(set(values)) < len(values) or None in values:
             return False
-        counts_people = any(measure.kind is Kind.PEOPLE for measure in self._question.measures)
-        return counts_people and not self._question.drops_undeclared and key.expression.facts.type is Type.TEXT
+        counts_people = any(measure.kind is Kind.PEOPLE for measure in self._query.measures)
+        return counts_people and not self._query.drops_undeclared and key.expression.facts.type is Type.TEXT
 
     def _shown(self, index: int) -> str:
-        return f"CAST(k{index} AS VARCHAR)" if self._has_places(self._question.keys[index]) else f"k{index}"
+        return f"CAST(k{index} AS VARCHAR)" if self._has_places(self._query.keys[index]) else f"k{index}"
 
     def _operand(self, text: str, letter: str = "x") -> str:
         """The name of something that is computed for each row, once however many measures look at it."""
         return self._operands.setdefault(text, f"{letter}{len(self._operands) + 1}")
 
     def _steps(self, measure: Measure, at: int) -> str:
-        text = self._renderer.steps(self._levels, self._question.rows, measure.values[at], measure.steps[at])
+        text = self._renderer.steps(self._levels, self._query.rows, measure.values[at], measure.steps[at])
         return self._operand(text)
 
     def _aggregate(self, measure: Measure) -> _Folds:

@@ -103,11 +103,11 @@ class Residuals:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """A question about one code: whether it goes to the second of two parts."""
+    """A query about one code: whether it goes to the second of two parts."""
 
     column: int
     is_second: tuple[bool, ...]
 
 
 Partition: TypeAlias = tuple[tuple[Split, ...], ...]
-"""Level by level a question for each part, so that level n has 2**n of them; rows of part p that go to the second are in part 2p + 1 of the next level."""
+"""Level by level a query for each part, so that level n has 2**n of them; rows of part p that go to the second are in part 2p + 1 of the next level."""

@@ -24,18 +24,18 @@ from discreet.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip
 
 MOST_DEPTH = 8
 _SCORED = 4e-5
-"""Seconds for the score of a question in a leaf, and in all parts above it."""
+"""Seconds for the score of a query in a leaf, and in all parts above it."""
 Choice: TypeAlias = Exponential | PermuteAndFlip
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DecisionTree(Classifier):
-    """Questions about one column each, and how likely each class is where they lead. Pure where it is paid for in epsilon.
+    """Queries about one column each, and how likely each class is where they lead. Pure where it is paid for in epsilon.
 
     ± of a chance is what the noise of its leaf's counts does to it.
 
     Args:
-        depth: How many questions lead to a leaf.
+        depth: How many queries lead to a leaf.
     """
 
     depth: int = 5
@@ -63,10 +63,10 @@ class DecisionTree(Classifier):
             )
 
     def work(self, domain: Domain) -> Work:
-        scored = 2**self.depth * self._questions(domain)
+        scored = 2**self.depth * self._queries(domain)
         return Work((self.depth + 1) * len(domain.columns), _SCORED * scored)
 
-    def _questions(self, domain: Domain) -> int:
+    def _queries(self, domain: Domain) -> int:
         return sum(len(_firsts(domain.column(name_of(feature)))) for feature in self.features)
 
     def _candidates(self, domain: Domain) -> list[Split]:
@@ -77,7 +77,7 @@ class DecisionTree(Classifier):
         """Of the choice at each level, and of the counts in leaves."""
         weights = [2 * self.depth + level for level in range(self.depth)]  # deeper, splits are harder to tell apart
         *levels, leaves = measurer.shares([*weights, sum(weights) / 3])
-        count = self._questions(measurer.domain)
+        count = self._queries(measurer.domain)
         choices = [measurer.split_choice(count, share) for share in levels]
         return choices, measurer.parts_noise(self.depth, self.target, leaves)
 
@@ -128,12 +128,12 @@ class DecisionTree(Classifier):
         ]
 
     def _path(self, leaf: int) -> str:
-        """The questions that lead to a leaf, and how they are answered."""
+        """The queries that lead to a leaf, and how they are answered."""
         parts = []
         for depth, level in enumerate(self.partition):
             split = level[leaf >> (self.depth - depth)]
             is_second = bool(leaf >> (self.depth - depth - 1) & 1)
-            parts.append(("" if is_second else "not ") + _question(self.domain.columns[split.column], split))
+            parts.append(("" if is_second else "not ") + _query(self.domain.columns[split.column], split))
         return ", ".join(parts)
 
 
@@ -143,7 +143,7 @@ def _numbers(column: Column) -> int:
 
 
 def _firsts(column: Column) -> range:
-    """The first code that each question about a column is answered with yes for."""
+    """The first code that each query about a column is answered with yes for."""
     return range(1, _numbers(column)) if is_numeric(column) else range(column.size)
 
 
@@ -154,7 +154,7 @@ def _sides(column: Column) -> Iterator[tuple[bool, ...]]:
         yield tuple(first <= code < beyond for code in range(column.size))
 
 
-def _question(column: Column, split: Split) -> str:
+def _query(column: Column, split: Split) -> str:
     first = split.is_second.index(True)
     if not is_numeric(column):
         return label_name(column.name, column.labels[first])

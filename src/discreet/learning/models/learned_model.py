@@ -100,7 +100,7 @@ class Model(ABC):
 
     @property
     def described(self) -> dict[str, Any]:
-        """What makes two models the same question, as JSON has it."""
+        """What makes two models the same query, as JSON has it."""
         return {
             "kind": PURPOSE,
             "model": type(self).__name__,

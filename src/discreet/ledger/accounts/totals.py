@@ -43,9 +43,9 @@ class Released:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """How many questions were asked, and how many of them cost nothing because they were asked before."""
+    """How many queries were asked, and how many of them cost nothing because they were asked before."""
 
-    questions: int = 0
+    queries: int = 0
     free: int = 0
 
 
@@ -53,13 +53,13 @@ class Asked:
 class Published:
     """A release that the owner shows to all: the key that it was paid under, and since when."""
 
-    question: str
+    query: str
     time: str
 
 
 @dataclass(slots=True)
 class RunningBooks:
-    """All that follows from the entries up to `head`, but for the questions themselves."""
+    """All that follows from the entries up to `head`, but for the queries themselves."""
 
     head: Entry | None = None
     day: date = date.min
@@ -93,7 +93,7 @@ class RunningBooks:
     source: str | None = None
     """What this data version is read from, as a keyed hash."""
     unanswered: set[str] = field(default_factory=set)
-    """Questions that were charged and have no answer: those under way, and those that failed. All others have one."""
+    """Queries that were charged and have no answer: those under way, and those that failed. All others have one."""
     runs: dict[str, Run] = field(default_factory=dict)
     """Those of them that are spent step by step."""
     named: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -307,7 +307,7 @@ class RunningBooks:
         if not any(body["question"] in names.values() for names in self.named.values()):
             yield f"entry {entry.seq} publishes what is no release"
         known = self.published.setdefault(body["name"], Published(body["question"], entry.time))
-        if known.question != body["question"]:
+        if known.query != body["question"]:
             yield f"entry {entry.seq} publishes under a name that another release has"
 
     def _price(self, account: Account, releases: list[Mechanism], prices: int) -> Charge:
@@ -324,7 +324,7 @@ class RunningBooks:
         body, free = entry.body, not entry.body["accounts"]
         self.formats[formats.format_of(entry)] = entry.seq
         asked = self.asked.get(body["analyst"] or "", Asked())
-        self.asked[body["analyst"] or ""] = Asked(asked.questions + 1, asked.free + free)
+        self.asked[body["analyst"] or ""] = Asked(asked.queries + 1, asked.free + free)
         if free:
             self.repeats[body["analyst"] or ""] = self.repeats.get(body["analyst"] or "", 0) + 1
             return

@@ -84,7 +84,7 @@ def _facts(running: RunningBooks) -> dict[str, Any]:
         "version": running.version,
         "begun": running.begun,
         "formats": list(running.formats.items()),
-        "asked": [(name, asked.questions, asked.free) for name, asked in running.asked.items()],
+        "asked": [(name, asked.queries, asked.free) for name, asked in running.asked.items()],
         "repeats": running.repeats,
         "released": [
             (names, released.times, released.cost.pure, released.cost.rho, released.cost.delta)
@@ -99,9 +99,11 @@ def _facts(running: RunningBooks) -> dict[str, Any]:
         "closed": sorted(running.closed),
         "source": running.source,
         "unanswered": sorted(running.unanswered),
-        "runs": [(question, run.budget, run.steps, run.spent) for question, run in running.runs.items()],
+        "runs": [(query, run.budget, run.steps, run.spent) for query, run in running.runs.items()],
         "named": running.named,
-        "published": {name: asdict(release) for name, release in running.published.items()},
+        "published": {
+            name: {"question": release.query, "time": release.time} for name, release in running.published.items()
+        },
         "caps": running.caps,
         "looks": running.looks,
     }
@@ -115,7 +117,7 @@ def _running(facts: dict[str, Any], running: RunningBooks) -> RunningBooks:
     running.neighbours = None if facts["neighbours"] is None else Neighbours(facts["neighbours"])
     running.version, running.begun = facts["version"], facts["begun"]
     running.formats = dict(facts["formats"])
-    running.asked = {name: Asked(questions, free) for name, questions, free in facts["asked"]}
+    running.asked = {name: Asked(queries, free) for name, queries, free in facts["asked"]}
     running.repeats = facts["repeats"]
     running.released = {
         tuple(names): Released(times, Charge(pure, rho, delta)) for names, times, pure, rho, delta in facts["released"]
@@ -125,8 +127,10 @@ def _running(facts: dict[str, Any], running: RunningBooks) -> RunningBooks:
     running.units, running.served = facts["units"], facts["served"]
     running.declared, running.closed = set(facts["declared"]), set(facts["closed"])
     running.source, running.unanswered = facts["source"], set(facts["unanswered"])
-    running.runs = {question: Run(budget, steps, spent) for question, budget, steps, spent in facts["runs"]}
+    running.runs = {query: Run(budget, steps, spent) for query, budget, steps, spent in facts["runs"]}
     running.named = facts["named"]
-    running.published = {name: Published(**release) for name, release in facts["published"].items()}
+    running.published = {
+        name: Published(release["question"], release["time"]) for name, release in facts["published"].items()
+    }
     running.caps, running.looks = facts["caps"], facts["looks"]
     return running

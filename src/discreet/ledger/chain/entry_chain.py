@@ -1,4 +1,4 @@
-"""The chain as the database has it: entries by number, the last ones, and those about an analyst or a question."""
+"""The chain as the database has it: entries by number, the last ones, and those about an analyst or a query."""
 
 from __future__ import annotations
 
@@ -74,9 +74,9 @@ def charges_before(t: Transaction, seq: int | None, *, analyst: str | None, limi
     return [_entry(row) for row in rows]
 
 
-def outcomes(t: Transaction, question: str) -> list[Entry]:
-    """What was answered and what was watched, under the key that a question was paid under."""
-    return [_entry(row) for row in t.run(f"{_SELECT} WHERE {_are_outcomes(t)} ORDER BY seq", question)]
+def outcomes(t: Transaction, query: str) -> list[Entry]:
+    """What was answered and what was watched, under the key that a query was paid under."""
+    return [_entry(row) for row in t.run(f"{_SELECT} WHERE {_are_outcomes(t)} ORDER BY seq", query)]
 
 
 def number_of_answers(t: Transaction) -> str:
@@ -106,7 +106,7 @@ def entries_of(t: Transaction, kind: str, **members: str) -> list[Entry]:
 
 
 def with_receipt(t: Transaction, receipt: str) -> list[Entry]:
-    """The charge that a receipt stands for: the entry with that hash; before entries were salted, all of that question."""
+    """The charge that a receipt stands for: the entry with that hash; before entries were salted, all of that query."""
     rows = t.run(
         f"SELECT {COLUMNS} FROM ledger_entries WHERE kind = 'charge' AND (hash = ? OR body LIKE ?) ORDER BY seq",  # noqa: S608
         receipt,

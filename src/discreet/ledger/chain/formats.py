@@ -1,4 +1,4 @@
-"""Formats of stored questions: what was paid for under an earlier one is found by its words, not by its digest."""
+"""Formats of stored queries: what was paid for under an earlier one is found by its words, not by its digest."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FIRST = 1
 
 
 def format_of(charge: Entry) -> int:
-    """The format that a question was digested in when it was charged for."""
+    """The format that a query was digested in when it was charged for."""
     return int(charge.body.get("format", FIRST))
 
 
@@ -22,7 +22,7 @@ def digest_of(label: str) -> bytes:
     return hashlib.sha256(label.encode()).digest()
 
 
-def paid_before(t: Transaction, *, question_format: int, data_version: int) -> frozenset[bytes]:
+def paid_before(t: Transaction, *, query_format: int, data_version: int) -> frozenset[bytes]:
     """Digests of the labels that were charged for under an earlier format, while the data had this version."""
     begun = [0, *entry_chain.refreshes(t)]
     if data_version > len(begun):
@@ -31,6 +31,6 @@ def paid_before(t: Transaction, *, question_format: int, data_version: int) -> f
     for entry in entry_chain.entries_after(t, begun[data_version - 1]):
         if entry.kind == "refresh":
             break
-        if entry.kind == "charge" and format_of(entry) < question_format:
+        if entry.kind == "charge" and format_of(entry) < query_format:
             labels.add(digest_of(entry.body.get("label", "")))
     return frozenset(labels)

@@ -1,4 +1,4 @@
-"""The tables of questions held against the entries: each entry has its rows, and there are no others."""
+"""The tables of queries held against the entries: each entry has its rows, and there are no others."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ class Tables:
 
     def surplus(self, running: RunningBooks, seals: Seals) -> Iterable[str]:
         """Rows that no entry has; to be asked after every entry was looked up. Steps may wait for theirs, under a seal."""
-        for question in running.runs:
+        for query in running.runs:
             try:
-                waiting = sum(1 for _ in run_steps.waiting(self._t, seals, running, question))
+                waiting = sum(1 for _ in run_steps.waiting(self._t, seals, running, query))
             except LedgerDamaged:
                 waiting = 0
             self._counted["COUNT(*) FROM ledger_steps"] += waiting
@@ -63,9 +63,9 @@ class Tables:
 
     def _charge(self, entry: Entry) -> Iterable[str]:
         body, seq = entry.body, entry.seq
-        question, analyst = body["question"], body["analyst"] or ""
-        dataset = self._first("SELECT charged FROM ledger_questions WHERE question = ?", question)
-        own = self._first("SELECT charged FROM ledger_paid WHERE analyst = ? AND question = ?", analyst, question)
+        query, analyst = body["question"], body["analyst"] or ""
+        dataset = self._first("SELECT charged FROM ledger_questions WHERE question = ?", query)
+        own = self._first("SELECT charged FROM ledger_paid WHERE analyst = ? AND question = ?", analyst, query)
         if dataset is None or own is None or dataset > seq or own > seq:
             yield _NOT_CHARGED
         due = [shared_account(body.get("edges"))] if dataset == seq else []
@@ -73,25 +73,22 @@ class Tables:
             due.append(analyst_account(analyst))
         if body["accounts"] != due:
             yield f"entry {seq} did not charge the accounts that had to pay"
-        if "of" in body and not self._has_words(body["of"], question):
+        if "of" in body and not self._has_words(body["of"], query):
             yield f"entry {seq} repeats a question that was not asked"
         made = self._t.run(
             "SELECT question, receipt FROM ledger_requests WHERE analyst = ? AND request = ?", analyst, body["request"]
         )
-        if [tuple(row) for row in made] != [(question, entry.hash)]:
+        if [tuple(row) for row in made] != [(query, entry.hash)]:
             yield _NOT_MADE
         self._counted["COUNT(*) FROM ledger_questions"] += dataset == seq
         self._counted["COUNT(*) FROM ledger_paid"] += own == seq
         self._counted["COUNT(*) FROM ledger_requests"] += 1
 
-    def _has_words(self, number: Any, question: str) -> bool:
-        """Whether an entry is a charge with the words of a question."""
+    def _has_words(self, number: Any, query: str) -> bool:
+        """Whether an entry is a charge with the words of a query."""
         first = entry_chain.entry_at(self._t, number) if isinstance(number, int) else None
         return (
-            first is not None
-            and first.kind == "charge"
-            and first.body["question"] == question
-            and "label" in first.body
+            first is not None and first.kind == "charge" and first.body["question"] == query and "label" in first.body
         )
 
     def _answer(self, entry: Entry) -> Iterable[str]:
@@ -106,10 +103,10 @@ class Tables:
         self._counted["COUNT(answer) FROM ledger_questions"] += 1
 
     def _step(self, entry: Entry) -> Iterable[str]:
-        question, number = entry.body["question"], entry.body["number"]
-        rows = self._t.run("SELECT body, written FROM ledger_steps WHERE question = ? AND number = ?", question, number)
+        query, number = entry.body["question"], entry.body["number"]
+        rows = self._t.run("SELECT body, written FROM ledger_steps WHERE question = ? AND number = ?", query, number)
         is_there = len(rows) == 1 and not isinstance(rows[0][0], str) and rows[0][1] == entry.seq
-        if not is_there or not run_steps.is_about(entry, question, number, bytes(rows[0][0])):
+        if not is_there or not run_steps.is_about(entry, query, number, bytes(rows[0][0])):
             yield _NOT_DRAWN
         self._counted["COUNT(*) FROM ledger_steps"] += 1
 

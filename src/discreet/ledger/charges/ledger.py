@@ -1,8 +1,8 @@
-"""The ledger: the charge is on disk before the data is read, there is no refund, and the same question is free.
+"""The ledger: the charge is on disk before the data is read, there is no refund, and the same query is free.
 
 The protocol is reserve, read, finish. `reserve` charges and commits; only then may the data be read. `finish` stores
 the answer and returns the one that is stored: an answer leaves only after it is on disk, and of several computed for
-one question only the first is ever seen. So a crash anywhere over-counts, never under-counts, and whoever asks again
+one query only the first is ever seen. So a crash anywhere over-counts, never under-counts, and whoever asks again
 gets the same bytes for one charge.
 """
 
@@ -143,7 +143,7 @@ class Ledger(Books):
     # Data versions
 
     def refresh(self, *, source: str | None = None, after: int | None = None, by: str = AT_HAND) -> int:
-        """Begin a new data version: the same questions are new ones, and accounts go on as they are.
+        """Begin a new data version: the same queries are new ones, and accounts go on as they are.
 
         `source` is the hash of what was read for it, `after` the version that was the last one then, `by` who does it. Where
         somebody else began one from the same source meanwhile, that is the one; from another source, it is refused.
@@ -187,10 +187,10 @@ class Ledger(Books):
         """Write down that the owner looks at real numbers beside a release: before they are read."""
         self.record(lambda draft: release_names.comparison(draft, name, analyst, what), by=by)
 
-    # Questions
+    # Queries
 
     def reserve(self, request: Request) -> Reservation:
-        """Charge for a question, durably; or find that it is paid, or refuse. Nothing may be read before it returns."""
+        """Charge for a query, durably; or find that it is paid, or refuse. Nothing may be read before it returns."""
         key = request.key
 
         def job(draft: Draft) -> Reservation:
@@ -249,19 +249,19 @@ class Ledger(Books):
         """Store the answer and return the stored one, which is the only one that may leave."""
         if not isinstance(answer, bytes):
             raise BadInput("An answer is stored as bytes.", next_step="Encode it first.")
-        request, question = reservation.request, reservation.request.key
+        request, query = reservation.request, reservation.request.key
 
         def job(draft: Draft) -> bytes:
             self._step("finish: begun")
             draft.check_open(request.analyst)
-            standing = stored_queries.standing(draft, question, request.analyst)
-            if standing.charged is None and question not in draft.running.unanswered:
+            standing = stored_queries.standing(draft, query, request.analyst)
+            if standing.charged is None and query not in draft.running.unanswered:
                 raise BadInput("This ledger has no such reservation.", next_step="Reserve first, in the same ledger.")
             stored = stored_queries.stored_answer(draft, standing)
             if stored is None:
-                run_steps.leave(draft, question)
-                stored_queries.keep_answer(draft, question, answer)
-                draft.append("answer", {"question": question, "sha256": hashlib.sha256(answer).hexdigest()})
+                run_steps.leave(draft, query)
+                stored_queries.keep_answer(draft, query, answer)
+                draft.append("answer", {"question": query, "sha256": hashlib.sha256(answer).hexdigest()})
             release_names.give(draft, request)
             self._step("finish: written")
             return answer if stored is None else stored
@@ -302,7 +302,7 @@ class Ledger(Books):
 
     # Watches
 
-    def evaluated(self, question: str, *, version: int, above: bool | None, analyst: str | None) -> Watched:
+    def evaluated(self, query: str, *, version: int, above: bool | None, analyst: str | None) -> Watched:
         """Store an evaluation's bit (None: it failed), unless the version has one or the watch has ended.
 
         Returned is what the books say then, and only that may leave.
@@ -312,7 +312,7 @@ class Ledger(Books):
             self._step("watch: begun")
             if above is not None:
                 draft.check_open(analyst)
-            stored = watch_rows.keep_bit(draft, question, version=version, above=above)
+            stored = watch_rows.keep_bit(draft, query, version=version, above=above)
             self._step("watch: written")
             return stored
 

@@ -1,4 +1,4 @@
-"""Runs under way: questions whose price is a budget that is spent step by step, and how far each has got."""
+"""Runs under way: queries whose price is a budget that is spent step by step, and how far each has got."""
 
 from __future__ import annotations
 

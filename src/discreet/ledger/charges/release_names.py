@@ -22,7 +22,7 @@ class Listed:
     """A release by a name that it has."""
 
     name: str
-    question: str
+    query: str
     """The key that it was paid under."""
     giver: str | None
     """Who gave the name, the owner's being empty; None where it is another's, who is nobody's business."""
@@ -55,12 +55,12 @@ def given(draft: Draft, analyst: str | None) -> dict[str, str]:
     named = draft.running.named
     if analyst is not None:
         return dict(named.get(analyst, {}))
-    return {name: question for whose in sorted(named, reverse=True) for name, question in named[whose].items()}
+    return {name: query for whose in sorted(named, reverse=True) for name, query in named[whose].items()}
 
 
 def published(draft: Draft) -> dict[str, str]:
     """The same of what is shown to all."""
-    return {name: release.question for name, release in draft.running.published.items()}
+    return {name: release.query for name, release in draft.running.published.items()}
 
 
 def listed(draft: Draft, analyst: str | None) -> list[Listed]:
@@ -68,12 +68,12 @@ def listed(draft: Draft, analyst: str | None) -> list[Listed]:
     named, shown = draft.running.named, published(draft)
     givers = sorted(named) if analyst is None else [analyst]
     given = [
-        Listed(name, question, giver, shown.get(name) == question)
+        Listed(name, query, giver, shown.get(name) == query)
         for giver in givers
-        for name, question in named.get(giver, {}).items()
+        for name, query in named.get(giver, {}).items()
     ]
-    known = {(each.name, each.question) for each in given}
-    others = [Listed(name, question, None, True) for name, question in shown.items() if (name, question) not in known]
+    known = {(each.name, each.query) for each in given}
+    others = [Listed(name, query, None, True) for name, query in shown.items() if (name, query) not in known]
     return sorted([*given, *others], key=lambda each: each.name)
 
 
@@ -82,7 +82,7 @@ def seen(draft: Draft, analyst: str | None) -> dict[str, str]:
     named = draft.running.named
     own = named.values() if analyst is None else [named.get(analyst, {})]
     names = [published(draft), *own]
-    return {question: name for each in names for name, question in each.items()}
+    return {query: name for each in names for name, query in each.items()}
 
 
 def comparison(draft: Draft, name: str, analyst: str | None, what: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -92,8 +92,8 @@ def comparison(draft: Draft, name: str, analyst: str | None, what: str) -> Itera
 
 def key_of(draft: Draft, name: str, analyst: str | None) -> str:
     """The key of a release that an analyst (None: anybody, or the owner) gave a name; or a refusal."""
-    question = given(draft, analyst).get(name)
-    if question is None:
+    query = given(draft, analyst).get(name)
+    if query is None:
         raise NotAnswered(
             "There is no finished release of this name.",
             next_step="See which there are: `discreet releases`, or the page Publish.",
@@ -102,16 +102,16 @@ def key_of(draft: Draft, name: str, analyst: str | None) -> str:
         raise NameTaken(
             "Several analysts gave this name to different releases.", next_step="Say whose of them is meant."
         )
-    return question
+    return query
 
 
 def publication(draft: Draft, name: str, analyst: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
     """The entry by which all see a release that an analyst (None: anybody, or the owner) gave a name; none where they do already."""
-    question, known = key_of(draft, name, analyst), published(draft).get(name)
-    if known not in (None, question):
+    query, known = key_of(draft, name, analyst), published(draft).get(name)
+    if known not in (None, query):
         raise NameTaken("Another release was published under this name.", next_step="Give it another name first.")
     if known is None:
-        yield PUBLISH, {"name": name, "question": question}
+        yield PUBLISH, {"name": name, "question": query}
 
 
 def _is_of_several(draft: Draft, name: str) -> bool:

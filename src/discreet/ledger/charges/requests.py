@@ -1,4 +1,4 @@
-"""A question to be paid for, and one that is."""
+"""A query to be paid for, and one that is."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from discreet.mechanisms import Mechanism
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """A question to be paid for. `question` names its canonical form: the plan and the data version.
+    """A query to be paid for. `query` names its canonical form: the plan and the data version.
 
-    `format` says how that name was made, and what an answer's bytes mean: a question of one format is never answered
-    with what is stored for another. `label` is the question as it was worded, for people; `name` is what a release that is looked up
+    `format` says how that name was made, and what an answer's bytes mean: a query of one format is never answered
+    with what is stored for another. `label` is the query as it was worded, for people; `name` is what a release that is looked up
     later is called, each of them differently.
 
     Request ids belong to their analyst; None is the owner at the keyboard, who charges the dataset only.
     """
 
     id: str
-    question: str
+    query: str
     releases: tuple[Mechanism, ...]
     analyst: str | None = None
     label: str = ""
@@ -35,11 +35,11 @@ class Request:
     """The table of edges that the price is about, one by one; None where it is about people."""
     format: int = FIRST
     key: str = field(init=False)
-    """What makes two questions the same: plan, data version, price and format."""
+    """What makes two queries the same: plan, data version, price and format."""
 
     def __post_init__(self) -> None:
         check_text(self.id, "A request id", most=200)
-        check_text(self.question, "A question", most=200)
+        check_text(self.query, "A question", most=200)
         if self.analyst is not None:
             check_text(self.analyst, "An analyst's name", most=200)
         if self.label:
@@ -55,7 +55,7 @@ class Request:
 
     def _key(self) -> str:
         priced: dict[str, Any] = {
-            "question": self.question,
+            "question": self.query,
             "releases": [describe(release) for release in self.releases],
         }
         if self.format > FIRST:
@@ -65,7 +65,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """A request that is paid. `answer` is there when the question was answered before."""
+    """A request that is paid. `answer` is there when the query was answered before."""
 
     request: Request
     receipt: str

@@ -1,6 +1,6 @@
 """Steps: what a run drew along the way under one charge, each stored before anything uses or shows it.
 
-A run is a question whose price is a budget that is spent step by step. Of two that are drawn for one number the first stored is the step, so
+A run is a query whose price is a budget that is spent step by step. Of two that are drawn for one number the first stored is the step, so
 after a crash, or with two processes, one transcript goes on under one charge.
 
 While a run reads, its steps stay out of the chain: how many entries there are is public, and would tell how long data is read. They wait in their
@@ -38,10 +38,10 @@ _WAITS = 0
 _NOT_STORED = "A stored step is not the one that was drawn."
 
 
-def keep(draft: Draft, question: str, number: int, body: bytes, *, paid: Mechanism | None) -> bytes:
+def keep(draft: Draft, query: str, number: int, body: bytes, *, paid: Mechanism | None) -> bytes:
     """Store a step, unless there is one of that number; the stored one."""
-    run = _so_far(draft, question)
-    stored = _stored(draft, question, number, run)
+    run = _so_far(draft, query)
+    stored = _stored(draft, query, number, run)
     if stored is not None:
         return stored
     if run is None or number != run.steps:
@@ -54,82 +54,78 @@ def keep(draft: Draft, question: str, number: int, body: bytes, *, paid: Mechani
     if not further.is_within_budget:
         raise BudgetExceeded("This step is beyond what was charged.", next_step="Spend at most what is left.")
     salted = os.urandom(_SALT) + body
-    facts = {"question": question, "number": number, "salted": _hash(salted), "cost": str(cost)}
+    facts = {"question": query, "number": number, "salted": _hash(salted), "cost": str(cost)}
     note = canonical({**facts, "spent": str(further.spent)})
-    row = (question, number, salted, _WAITS, note, draft.seals.of_text(note))
+    row = (query, number, salted, _WAITS, note, draft.seals.of_text(note))
     draft.t.run(
         "INSERT INTO ledger_steps (question, number, body, written, note, seal) VALUES (?, ?, ?, ?, ?, ?)", *row
     )
     return body
 
 
-def kept(draft: Draft, question: str) -> list[bytes]:
-    """All steps that are stored for a question, in order."""
-    (count,) = draft.t.run("SELECT COUNT(*) FROM ledger_steps WHERE question = ?", question)[0]
-    run = _so_far(draft, question)
-    steps = [_stored(draft, question, number, run) for number in range(count)]
+def kept(draft: Draft, query: str) -> list[bytes]:
+    """All steps that are stored for a query, in order."""
+    (count,) = draft.t.run("SELECT COUNT(*) FROM ledger_steps WHERE question = ?", query)[0]
+    run = _so_far(draft, query)
+    steps = [_stored(draft, query, number, run) for number in range(count)]
     if None in steps or (run is not None and count != run.steps):
         entry_chain.damaged(_NOT_STORED)
     return [step for step in steps if step is not None]
 
 
-def leave(draft: Draft, question: str, count: int | None = None) -> None:
+def leave(draft: Draft, query: str, count: int | None = None) -> None:
     """Write the entries of all steps that wait for it, or of those among the first so many: what they brought about may leave now."""
-    for number, note in list(waiting(draft.t, draft.seals, draft.running, question))[
-        : _further(draft, question, count)
-    ]:
+    for number, note in list(waiting(draft.t, draft.seals, draft.running, query))[: _further(draft, query, count)]:
         facts = {name: value for name, value in note.items() if name != "spent"}
         entry = draft.append(KIND, facts)
         draft.t.run(
             "UPDATE ledger_steps SET written = ?, note = NULL, seal = NULL WHERE question = ? AND number = ?",
-            *(entry.seq, question, number),
+            *(entry.seq, query, number),
         )
 
 
-def _further(draft: Draft, question: str, count: int | None) -> int | None:
+def _further(draft: Draft, query: str, count: int | None) -> int | None:
     """How many of those that wait are among the first so many."""
-    run = draft.running.runs.get(question)
+    run = draft.running.runs.get(query)
     return None if count is None or run is None else max(0, count - run.steps)
 
 
-def waiting(
-    t: Transaction, seals: Seals, running: RunningBooks, question: str
-) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def waiting(t: Transaction, seals: Seals, running: RunningBooks, query: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """The steps of a run that have no entry yet, in order, each with what its note says; refused where one was edited or is missing."""
-    run = running.runs.get(question)
+    run = running.runs.get(query)
     rows = t.run(
         "SELECT number, body, note, seal FROM ledger_steps WHERE question = ? AND written = ? ORDER BY number",
-        *(question, _WAITS),
+        *(query, _WAITS),
     )
     for number, body, text, seal in rows:
         note = _sealed(seals, text, seal)
         run = None if run is None else run.further(int(note["cost"]))
-        known = (question, number, _hash(answer_bytes(body) or b""))
+        known = (query, number, _hash(answer_bytes(body) or b""))
         is_next = run is not None and number == run.steps - 1 and int(note["spent"]) == run.spent
         if not is_next or known != (note["question"], note["number"], note["salted"]):
             entry_chain.damaged(_NOT_STORED)
         yield number, note
 
 
-def _so_far(draft: Draft, question: str) -> Run | None:
+def _so_far(draft: Draft, query: str) -> Run | None:
     """A run with the steps that wait: the last of them says how many there are, and what all of them cost."""
-    run = draft.running.runs.get(question)
+    run = draft.running.runs.get(query)
     last = draft.t.run(
         "SELECT number, note, seal FROM ledger_steps WHERE question = ? AND written = ? ORDER BY number DESC LIMIT 1",
-        *(question, _WAITS),
+        *(query, _WAITS),
     )
     if run is None or not last:
         return run
     number, *sealed = last[0]
     note = _sealed(draft.seals, *sealed)
-    if (note["question"], note["number"]) != (question, number) or number < run.steps:
+    if (note["question"], note["number"]) != (query, number) or number < run.steps:
         entry_chain.damaged(_NOT_STORED)
     return replace(run, steps=number + 1, spent=int(note["spent"]))
 
 
-def _stored(draft: Draft, question: str, number: int, run: Run | None) -> bytes | None:
+def _stored(draft: Draft, query: str, number: int, run: Run | None) -> bytes | None:
     rows = draft.t.run(
-        "SELECT body, written, note, seal FROM ledger_steps WHERE question = ? AND number = ?", question, number
+        "SELECT body, written, note, seal FROM ledger_steps WHERE question = ? AND number = ?", query, number
     )
     if run is not None and bool(rows) != (0 <= number < run.steps):
         entry_chain.damaged(_NOT_STORED)
@@ -138,7 +134,7 @@ def _stored(draft: Draft, question: str, number: int, run: Run | None) -> bytes 
     body, seq, text, seal = rows[0]
     stored = answer_bytes(body) or b""
     facts = _sealed(draft.seals, text, seal) if seq == _WAITS else _written(draft, seq)
-    if not _is_about(facts, question, number, stored):
+    if not _is_about(facts, query, number, stored):
         entry_chain.damaged(_NOT_STORED)
     return stored[_SALT:] if "salted" in facts else stored
 
@@ -162,14 +158,14 @@ def _sealed(seals: Seals, text: Any, seal: Any) -> Mapping[str, Any]:
         entry_chain.damaged(_NOT_STORED)
 
 
-def is_about(entry: Entry, question: Any, number: Any, stored: bytes) -> bool:
+def is_about(entry: Entry, query: Any, number: Any, stored: bytes) -> bool:
     """Whether an entry is the one of a stored step, with its salt; the first steps had none."""
-    return entry.kind == KIND and _is_about(entry.body, question, number, stored)
+    return entry.kind == KIND and _is_about(entry.body, query, number, stored)
 
 
-def _is_about(facts: Mapping[str, Any], question: Any, number: Any, stored: bytes) -> bool:
+def _is_about(facts: Mapping[str, Any], query: Any, number: Any, stored: bytes) -> bool:
     hashed = "salted" if "salted" in facts else "sha256"
-    return {"question": question, "number": number, hashed: _hash(stored)}.items() <= facts.items()
+    return {"question": query, "number": number, hashed: _hash(stored)}.items() <= facts.items()
 
 
 def _hash(stored: bytes) -> str:

@@ -1,6 +1,6 @@
 """What counts as paid and as answered, each proved by the sealed entry that says so: a row of a table alone grants nothing.
 
-Nor can an entry be hidden: the running books know every question that is without an answer, so that of all others the
+Nor can an entry be hidden: the running books know every query that is without an answer, so that of all others the
 answer must be there.
 """
 
@@ -25,13 +25,13 @@ _NOT_CHARGED = "A question counts as paid without an entry that says so."
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What the tables say of a question, and of somebody who asks it (None: the owner), before any of it is proved.
+    """What the tables say of a query, and of somebody who asks it (None: the owner), before any of it is proved.
 
     `charged` and `asked` are the numbers of the entries by which the dataset paid and by which they first asked, each None where there is no
-    row; `requested` is the question that their request id was used for.
+    row; `requested` is the query that their request id was used for.
     """
 
-    question: str
+    query: str
     analyst: str | None
     charged: Any
     asked: Any
@@ -41,18 +41,18 @@ class Standing:
     """How many entries say that it was answered."""
 
 
-def standing(draft: Draft, question: str, analyst: str | None, *, request: str = "") -> Standing:
+def standing(draft: Draft, query: str, analyst: str | None, *, request: str = "") -> Standing:
     """Looked up at once: a statement for each table would take longer than what it finds."""
-    t, asker = draft.looking_up(question, request), analyst or ""
+    t, asker = draft.looking_up(query, request), analyst or ""
     ((known, charged, answer, paid, asked, requested, answers),) = t.run(
         f"SELECT q.question, q.charged, q.answer, p.question, p.charged, r.question, {entry_chain.number_of_answers(t)} "  # noqa: S608
         "FROM (SELECT 1) AS here LEFT JOIN ledger_questions AS q ON q.question = ? "
         "LEFT JOIN ledger_paid AS p ON p.analyst = ? AND p.question = ? "
         "LEFT JOIN ledger_requests AS r ON r.analyst = ? AND r.request = ?",
-        *(question, question, asker, question, asker, request),
+        *(query, query, asker, query, asker, request),
     )
     return Standing(
-        question,
+        query,
         analyst,
         charged=None if known is None else charged or _NO_ENTRY,
         asked=None if paid is None else asked or _NO_ENTRY,
@@ -63,9 +63,9 @@ def standing(draft: Draft, question: str, analyst: str | None, *, request: str =
 
 
 def unpaid_accounts(draft: Draft, known: Standing, *, edges: str | None = None) -> list[str]:
-    """The accounts that have not paid for a question yet: the dataset's, and the analyst's own.
+    """The accounts that have not paid for a query yet: the dataset's, and the analyst's own.
 
-    For a question about a table of `edges` its own account alone: an analyst's counts what was spent on people.
+    For a query about a table of `edges` its own account alone: an analyst's counts what was spent on people.
     """
     shared = shared_account(edges)
     unpaid = [] if _is_charged(draft, known, known.charged, shared) else [shared]
@@ -85,9 +85,9 @@ def _is_charged(draft: Draft, known: Standing, number: Any, account: str) -> boo
 
 
 def _charge_at(draft: Draft, known: Standing, number: Any) -> Entry:
-    """The entry that a row names, if it is the charge for this question."""
+    """The entry that a row names, if it is the charge for this query."""
     charge = entry_chain.entry_at(draft.t, number) if isinstance(number, int) else None
-    if charge is None or draft.seals.check(charge).kind != "charge" or charge.body["question"] != known.question:
+    if charge is None or draft.seals.check(charge).kind != "charge" or charge.body["question"] != known.query:
         entry_chain.damaged(_NOT_CHARGED)
     return charge
 
@@ -124,25 +124,25 @@ def worded(draft: Draft, charge: Entry) -> Entry:
 
 
 def words_of(draft: Draft, known: Standing) -> str:
-    """In which words a question was first asked."""
+    """In which words a query was first asked."""
     return str(worded(draft, _charge_at(draft, known, known.charged)).body.get("label", ""))
 
 
 def mark_paid(draft: Draft, charge: Entry) -> None:
     """Note who has paid, and for which request, by the entry that says so."""
     body, number = charge.body, charge.seq
-    analyst, question, request = body["analyst"] or "", body["question"], body["request"]
+    analyst, query, request = body["analyst"] or "", body["question"], body["request"]
     if any(map(is_shared, body["accounts"])):
-        draft.add("ledger_questions (question, charged)", (question, number), keys=(question,))
-    asked = (analyst, question, number)
-    draft.add("ledger_paid (analyst, question, charged)", asked, keys=(question,), otherwise="ON CONFLICT DO NOTHING")
-    draft.add("ledger_requests", (analyst, request, question, charge.hash), keys=(request,))
+        draft.add("ledger_questions (question, charged)", (query, number), keys=(query,))
+    asked = (analyst, query, number)
+    draft.add("ledger_paid (analyst, question, charged)", asked, keys=(query,), otherwise="ON CONFLICT DO NOTHING")
+    draft.add("ledger_requests", (analyst, request, query, charge.hash), keys=(request,))
 
 
-def keep_answer(draft: Draft, question: str, answer: bytes) -> None:
+def keep_answer(draft: Draft, query: str, answer: bytes) -> None:
     """Note what was answered, beside the entry that says so."""
     again = "ON CONFLICT (question) DO UPDATE SET answer = excluded.answer"
-    draft.add("ledger_questions (question, answer)", (question, answer), keys=(question,), otherwise=again)
+    draft.add("ledger_questions (question, answer)", (query, answer), keys=(query,), otherwise=again)
 
 
 def receipt_of(draft: Draft, known: Standing) -> str:
@@ -150,13 +150,13 @@ def receipt_of(draft: Draft, known: Standing) -> str:
     return _charge_at(draft, known, known.asked).hash
 
 
-def is_free(t: Transaction, question: str, analyst: str | None, *, edges: str | None = None) -> bool:
-    """Whether a question is answered, and the analyst (None: the owner) has paid for it; nobody's own account pays for `edges`."""
-    answered = t.run("SELECT 1 FROM ledger_questions WHERE question = ? AND answer IS NOT NULL", question)
+def is_free(t: Transaction, query: str, analyst: str | None, *, edges: str | None = None) -> bool:
+    """Whether a query is answered, and the analyst (None: the owner) has paid for it; nobody's own account pays for `edges`."""
+    answered = t.run("SELECT 1 FROM ledger_questions WHERE question = ? AND answer IS NOT NULL", query)
     paid = (
         analyst is None
         or edges is not None
-        or t.run("SELECT 1 FROM ledger_paid WHERE analyst = ? AND question = ?", analyst, question)
+        or t.run("SELECT 1 FROM ledger_paid WHERE analyst = ? AND question = ?", analyst, query)
     )
     return bool(answered) and bool(paid)
 
@@ -164,9 +164,9 @@ def is_free(t: Transaction, question: str, analyst: str | None, *, edges: str | 
 def stored_answer(draft: Draft, known: Standing) -> bytes | None:
     """The answer that was given, None before there is one; refused where it is not the one that the entry is about."""
     answer = answer_bytes(known.answer)
-    outcomes = entry_chain.outcomes(draft.t, known.question) if known.answers else []
+    outcomes = entry_chain.outcomes(draft.t, known.query) if known.answers else []
     given = [draft.seals.check(entry) for entry in outcomes if entry.kind == "answer"]
-    if bool(given) == (known.question in draft.running.unanswered):
+    if bool(given) == (known.query in draft.running.unanswered):
         draft.seals.refuse("The entry of an answer is missing, or is one too many")
     digests = [] if answer is None else [hashlib.sha256(answer).hexdigest()]
     if digests != [entry.body["sha256"] for entry in given]:

@@ -47,7 +47,7 @@ class Draft:
         return self._t
 
     def looking_up(self, *keys: str) -> Transaction:
-        """The same, to look up rows of questions by these keys alone: those under other keys need not be written for that."""
+        """The same, to look up rows of queries by these keys alone: those under other keys need not be written for that."""
         return self._t if self._keys.isdisjoint(keys) else self.t
 
     @property

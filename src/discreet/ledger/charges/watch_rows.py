@@ -1,4 +1,4 @@
-"""Watches: a question whose stored bytes are a noisy threshold, with one bit for each data version."""
+"""Watches: a query whose stored bytes are a noisy threshold, with one bit for each data version."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ class Watched:
         return next((reason for reason, holds in reasons.items() if holds), None)
 
 
-def watched(draft: Draft, question: str) -> Watched:
+def watched(draft: Draft, query: str) -> Watched:
     """What is known of a watch, by the key that it was paid under."""
-    entries = [draft.seals.check(entry) for entry in entry_chain.outcomes(draft.t, question)]
-    rows = draft.t.run("SELECT answer FROM ledger_questions WHERE question = ?", question)
+    entries = [draft.seals.check(entry) for entry in entry_chain.outcomes(draft.t, query)]
+    rows = draft.t.run("SELECT answer FROM ledger_questions WHERE question = ?", query)
     threshold = answer_bytes(rows[0][0]) if rows else None
     written = [entry.body["sha256"] for entry in entries if entry.kind == "answer"]
     there = [] if threshold is None else [hashlib.sha256(threshold).hexdigest()]
     watches = [entry.body for entry in entries if entry.kind == "watch"]
-    if len(watches) != draft.running.looks.get(question, 0):
+    if len(watches) != draft.running.looks.get(query, 0):
         draft.seals.refuse("An entry of a watch is missing")
-    had_one = bool(watches or (rows and question not in draft.running.unanswered))
+    had_one = bool(watches or (rows and query not in draft.running.unanswered))
     return Watched(
         bits={body["version"]: body["above"] for body in watches if "above" in body},
         threshold=threshold,
@@ -50,11 +50,11 @@ def watched(draft: Draft, question: str) -> Watched:
     )
 
 
-def keep_bit(draft: Draft, question: str, *, version: int, above: bool | None) -> Watched:
+def keep_bit(draft: Draft, query: str, *, version: int, above: bool | None) -> Watched:
     """Store an evaluation's bit (None: it failed), unless the version has one or the watch has ended."""
-    known = watched(draft, question)
+    known = watched(draft, query)
     if known.ended or (above is not None and version in known.bits):
         return known
     outcome = {"failed": True} if above is None else {"above": above}
-    draft.append("watch", {"question": question, "version": version, **outcome})
-    return watched(draft, question)
+    draft.append("watch", {"question": query, "version": version, **outcome})
+    return watched(draft, query)

@@ -1,6 +1,6 @@
-"""Central against local on the same question: what it costs in accuracy to trust nobody.
+"""Central against local on the same query: what it costs in accuracy to trust nobody.
 
-One yes-or-no question to n people. A trusted curator adds Laplace noise to the share: an error of about 1/(ε n).
+One yes-or-no query to n people. A trusted curator adds Laplace noise to the share: an error of about 1/(ε n).
 Without one, everybody flips coins: about 1/(ε √n). (Sapienza slides, "Laplace Mechanism: Accuracy".)
 """
 

@@ -77,7 +77,7 @@ _MOST_VALUES = 1 << 26
 
 @dataclass(frozen=True)
 class Task:
-    """One question to many devices. The specification is all that a device needs; its hash is in every message.
+    """One query to many devices. The specification is all that a device needs; its hash is in every message.
 
     Build one with `Task.frequency`, `Task.mean`, `Task.distribution` or `Task.heavy_hitters`; read a published one with
     `Task.from_json`. Caps say how many reports one device makes in an epoch and in its life.

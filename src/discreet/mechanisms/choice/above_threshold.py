@@ -1,4 +1,4 @@
-"""AboveThreshold, the sparse vector technique: many questions, a price only for the few that are above."""
+"""AboveThreshold, the sparse vector technique: many queries, a price only for the few that are above."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def laplace(values: Values, *, sensitivity: Number, epsilon: Number, granularity
         granularity: The power of two that values are released as multiples of, as floats. If left out, integers stay integers, and for reals it follows from the sensitivity.
     """
     number: Any = values
-    if type(number) is int and granularity is None:  # the commonest question, without the cost of arrays
+    if type(number) is int and granularity is None:  # the commonest query, without the cost of arrays
         counting, _ = _laplace_on(sensitivity, epsilon, None, 1, False)
         counted: Any = counting.release(number, _bits)
         return counted

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from discreet.errors import Forbidden
 
 ROLES = ("owner", "steward", "analyst", "auditor", "metrics", "shuffler")
-"""Everything; keys, users and budgets; questions; the books; counts of requests; batches of reports."""
+"""Everything; keys, users and budgets; queries; the books; counts of requests; batches of reports."""
 
 EVERYBODY = "everybody"
 ROUTES = {
@@ -104,7 +104,7 @@ class Holder:
 
     @property
     def sees(self) -> str | None:
-        """The analyst whose account and questions are shown; None for all of them."""
+        """The analyst whose account and queries are shown; None for all of them."""
         return self.name if self.role == "analyst" else None
 
 

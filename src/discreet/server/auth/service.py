@@ -21,8 +21,8 @@ from discreet.server.http.telemetry import Telemetry
 from discreet.server.http.thread_pools import Shares
 from discreet.server.jobs.current_curator import Current
 from discreet.server.jobs.recent_releases import RecentReleases
-from discreet.server.jobs.running_queries import Questions
-from discreet.server.jobs.saved_store import SavedQuestions
+from discreet.server.jobs.running_queries import Queries
+from discreet.server.jobs.saved_store import SavedQueries
 
 _SIGN_INS = 5
 """A second from one address, and twice as many at once."""
@@ -49,9 +49,9 @@ class Service:
     """Of those without a key, by address."""
     callers: Guard
     """Of those with a key, by its number: all that they come for, answered or refused."""
-    questions: Questions
+    queries: Queries
     collections: CollectorBooks
-    saved: SavedQuestions
+    saved: SavedQueries
     sign_ins: Guard = field(default_factory=lambda: Guard(rate=_SIGN_INS, at_once=4))
     """Attempts to sign in, by address."""
     lookers: Guard = field(default_factory=new_lookers)
@@ -66,7 +66,7 @@ class Service:
 
     @property
     def curator(self) -> Curator:
-        """The one that is served now, for its books and its catalog; questions have their own way to its data."""
+        """The one that is served now, for its books and its catalog; queries have their own way to its data."""
         return self.current.curator
 
     def close(self) -> None:

@@ -122,7 +122,7 @@ def failed() -> JSONResponse:
 
 
 def refusal_facts(error: DiscreetError) -> dict[str, Any]:
-    """An error as JSON: of a question also where in its text, and the names that a misspelt one may have meant."""
+    """An error as JSON: of a query also where in its text, and the names that a misspelt one may have meant."""
     facts = _facts(error.code, error.problem, error.next_step)
     if isinstance(error, QueryRefused):
         facts |= {"place": error.place._asdict()} if error.place is not None else {}

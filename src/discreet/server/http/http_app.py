@@ -32,8 +32,8 @@ from discreet.server.http.route_class import SharedRoute
 from discreet.server.http.server_limits import Limits
 from discreet.server.jobs.current_curator import Current
 from discreet.server.jobs.health import Health
-from discreet.server.jobs.running_queries import Questions
-from discreet.server.jobs.saved_store import SavedQuestions
+from discreet.server.jobs.running_queries import Queries
+from discreet.server.jobs.saved_store import SavedQueries
 from discreet.server.jobs.time_budget import Hours
 from discreet.server.routes import (
     analysts,
@@ -88,9 +88,9 @@ def create_app(
         guard,
         Guard(rate=known.public_rate, at_once=known.public_at_once),
         Guard(rate=2 * rate, at_once=known.connections),
-        Questions(current, guard=guard, hours=hours),
+        Queries(current, guard=guard, hours=hours),
         CollectorBooks.of(curator.declared),
-        SavedQuestions(open_store(curator.declared.ledger)),
+        SavedQueries(open_store(curator.declared.ledger)),
         limits=known,
     )
     app.state.service = service
@@ -146,7 +146,7 @@ def _add_health(app: FastAPI, current: Current, health: Health) -> None:
 
 
 def _add_gauges(service: Service) -> None:
-    service.telemetry.gauge("discreet_questions", "Questions under way.", lambda: len(service.questions))
+    service.telemetry.gauge("discreet_questions", "Questions under way.", lambda: len(service.queries))
     for name in ("keys", "public", "books", "answers"):
         share: CapacityLimiter = getattr(service.shares, name)
         meaning = f"Requests that wait for a thread of the share {name}."

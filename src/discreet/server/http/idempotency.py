@@ -36,12 +36,12 @@ async def answered(request: Request, job: Job[Answered], form: Form[Answered]) -
     def asked(hear: Callable[[str], None]) -> Awaitable[Prepared]:
         call = Call(request_id=name, on_step=hear, limit=form.limit)
         prepare = partial(form.prepare, service=service, analyst=holder.name)
-        return service.questions.ask(job, holder=holder, call=call, then=prepare)
+        return service.queries.ask(job, holder=holder, call=call, then=prepare)
 
     if "application/x-ndjson" in request.headers.get("accept", ""):
         lines = told_as_it_happens(
             asked,
-            hang_up=lambda: service.questions.take_back(holder, name),
+            hang_up=lambda: service.queries.take_back(holder, name),
             written=lambda prepared: prepared.pieces(service),
             on_refusal=partial(setattr, request.state, "code"),
         )
@@ -54,7 +54,7 @@ async def answered(request: Request, job: Job[Answered], form: Form[Answered]) -
 
 
 def _name_of(request: Request) -> str:
-    """What the request calls its question, so that it can be asked again or taken back; else a name that nobody knows."""
+    """What the request calls its query, so that it can be asked again or taken back; else a name that nobody knows."""
     name = request.headers.get("idempotency-key") or os.urandom(16).hex()
     if len(name) > _LONGEST_NAME:
         raise RequestValidationError([])

@@ -27,7 +27,7 @@ class LimitedRequest(Request):
     """A request that is read within limits."""
 
     async def body(self) -> bytes:
-        """The whole body, where it is as long as a question may be."""
+        """The whole body, where it is as long as a query may be."""
         return await self.body_within(self._limits.body)
 
     async def body_within(self, most: int) -> bytes:

@@ -158,7 +158,7 @@ async def recalled(
     """What is stored for a query that `paid_by` has paid for, in a form that the holder accepts."""
     service.writing.check_room(holder.name)
     prepare = partial(form.prepare, service=service, analyst=holder.name)
-    prepared = await service.questions.recall(wanted, holder=holder, paid_by=paid_by, limit=form.limit, then=prepare)
+    prepared = await service.queries.recall(wanted, holder=holder, paid_by=paid_by, limit=form.limit, then=prepare)
     return prepared.response(service)
 
 

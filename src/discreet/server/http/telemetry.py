@@ -1,4 +1,4 @@
-"""What is written down about requests: a line of JSON and a counter each; no data, no question's text, no duration."""
+"""What is written down about requests: a line of JSON and a counter each; no data, no query's text, no duration."""
 
 from __future__ import annotations
 

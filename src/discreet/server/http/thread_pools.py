@@ -21,7 +21,7 @@ _MOST_WAITING = 200
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """So many threads for each kind of work; the questions of analysts have their own elsewhere."""
+    """So many threads for each kind of work; the queries of analysts have their own elsewhere."""
 
     keys: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(2))
     """Looking whose key it is."""

@@ -19,7 +19,7 @@ from discreet.server.http.server_limits import Limits
 from discreet.server.routes.datasets import Datasets
 
 _YOUNG = 20_000
-"""Objects made until some are looked through for garbage: a question makes thousands, and hardly any of them is in a circle."""
+"""Objects made until some are looked through for garbage: a query makes thousands, and hardly any of them is in a circle."""
 _BACKLOG = 128
 """Connections that are accepted in one go, before they are counted."""
 

@@ -1,6 +1,6 @@
 """What is served now: one place that holds the current curator, notices what is newer than it, and puts the newer one in its place.
 
-A question is answered to its end by the curator that it began with, on that one's snapshot; the next one has the newer. The older one is kept for
+A query is answered to its end by the curator that it began with, on that one's snapshot; the next one has the newer. The older one is kept for
 a while, for who asks again for what they paid for there. What cannot be served, a catalog with a mistake or a source that cannot be read, changes
 nothing: the older one goes on, and the owner is told why.
 """
@@ -51,7 +51,7 @@ _FIXED = {
 
 @dataclass(slots=True, eq=False)
 class _Held:
-    """A curator, how many questions are with it, and until when it is kept once it was followed."""
+    """A curator, how many queries are with it, and until when it is kept once it was followed."""
 
     curator: Curator
     users: int = 0
@@ -68,7 +68,7 @@ class _Version:
 
 
 class Current:
-    """The curator that new questions go to. `config` is its catalog's file, None where there is none to look at."""
+    """The curator that new queries go to. `config` is its catalog's file, None where there is none to look at."""
 
     def __init__(
         self, curator: Curator, config: Path | None = None, *, now: Callable[[], float] = time.monotonic

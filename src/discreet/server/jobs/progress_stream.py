@@ -1,4 +1,4 @@
-"""A question that is told as it happens: a line of JSON for each step, and one a second while it is read."""
+"""A query that is told as it happens: a line of JSON for each step, and one a second while it is read."""
 
 from __future__ import annotations
 

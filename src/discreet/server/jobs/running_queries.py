@@ -1,4 +1,4 @@
-"""Questions on their way: let in, planned and read in threads of their own, taken back, and answered when their class ends."""
+"""Queries on their way: let in, planned and read in threads of their own, taken back, and answered when their class ends."""
 
 from __future__ import annotations
 
@@ -103,8 +103,8 @@ class _Underway:
             self.curator.stop(self.call)
 
 
-class Questions:
-    """All questions of all analysts."""
+class Queries:
+    """All queries of all analysts."""
 
     def __init__(self, current: Current, *, guard: Guard, hours: Hours) -> None:
         self._current, self._guard, self._hours = current, guard, hours
@@ -121,8 +121,8 @@ class Questions:
 
         `then` makes something of the answer, in the same thread.
 
-        Who takes a question back only stops waiting. Where it is paid for, it goes on as if nothing had happened: it is read, waits for the
-        end of its class, is stored, and counts among the analyst's questions at once until then.
+        Who takes a query back only stops waiting. Where it is paid for, it goes on as if nothing had happened: it is read, waits for the
+        end of its class, is stored, and counts among the analyst's queries at once until then.
         """
         with ExitStack() as limits:
             limits.enter_context(self._guard.admit(holder.name))
@@ -159,7 +159,7 @@ class Questions:
         task.add_done_callback(self._abandoned.discard)
 
     async def explain(self, job: Job[Any], *, holder: Holder, then: Callable[[Any], T]) -> T:
-        """What a question would read, measure and cost, on the same clock."""
+        """What a query would read, measure and cost, on the same clock."""
 
         def explained(curator: Curator) -> T:
             return then(job(curator, Call(analyst=holder.asks_as)))
@@ -176,7 +176,7 @@ class Questions:
         limit: AnswerLimit | None,
         then: Callable[[Answer], T],
     ) -> T:
-        """What is stored for a question that `paid_by` has paid for, looked up for the holder; or a refusal where that is beyond the limit."""
+        """What is stored for a query that `paid_by` has paid for, looked up for the holder; or a refusal where that is beyond the limit."""
         call = Call(analyst=paid_by, waits_as=holder.name, limit=limit)
 
         def recalled(curator: Curator) -> Answer:
@@ -202,7 +202,7 @@ class Questions:
             return await self._work(looked_up)
 
     def take_back(self, holder: Holder, name: str) -> None:
-        """Take back a question of the holder's own, if there is one of that name."""
+        """Take back a query of the holder's own, if there is one of that name."""
         mine = self._underway.get((holder.id, name))
         if mine is not None:
             mine.take_back()
@@ -219,7 +219,7 @@ class Questions:
     def _asked_earlier(self, mine: _Underway, conflict: RequestConflict) -> Any:
         """What was paid for under this name while another catalog or data version was served: whoever asks again is owed that.
 
-        Nothing is charged here: the name was used, so a question is either the one that it was used for, or refused.
+        Nothing is charged here: the name was used, so a query is either the one that it was used for, or refused.
         """
         with self._current.held_earlier() as curators:
             for curator in curators:

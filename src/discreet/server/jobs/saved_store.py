@@ -1,4 +1,4 @@
-"""Saved questions: a name, a text and a price, kept beside the books. They hold no answer; what is shown of one is looked up and free.
+"""Saved queries: a name, a text and a price, kept beside the books. They hold no answer; what is shown of one is looked up and free.
 
 They are notes of analysts, not part of the chain: losing them loses no charge. Each analyst has so many, and all together no more than that.
 """
@@ -35,7 +35,7 @@ _NUMBER = re.compile("[0-9a-f]{16}")
 
 @dataclass(frozen=True, slots=True)
 class Saved:
-    """The name of a saved question, and whose it is."""
+    """The name of a saved query, and whose it is."""
 
     number: str
     analyst: str
@@ -55,8 +55,8 @@ class Saved:
         return None if self.is_owner else self.analyst
 
 
-class SavedQuestions:
-    """The saved questions of one dataset."""
+class SavedQueries:
+    """The saved queries of one dataset."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -66,8 +66,8 @@ class SavedQuestions:
         """Let go of the database."""
         self._store.close()
 
-    def save(self, holder: Holder, *, name: str, question: dict[str, Any], shared: bool) -> Saved:
-        """Keep a question under a name; one of the same name and holder gives way, and keeps its number."""
+    def save(self, holder: Holder, *, name: str, query: dict[str, Any], shared: bool) -> Saved:
+        """Keep a query under a name; one of the same name and holder gives way, and keeps its number."""
         with self._store.transaction() as t:
             same = t.run(f"SELECT number FROM saved_questions WHERE {_MINE} AND name = ?", *_key(holder), name)  # noqa: S608
             if same:
@@ -78,7 +78,7 @@ class SavedQuestions:
             saved = Saved(number, holder.name, holder.role == "owner", name, shared, now)
             t.run(
                 f"INSERT INTO saved_questions ({_COLUMNS}, question) VALUES (?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
-                *(number, *_key(holder)[::-1], name, int(shared), now, json.dumps(question)),
+                *(number, *_key(holder)[::-1], name, int(shared), now, json.dumps(query)),
             )
         return saved
 

@@ -31,7 +31,7 @@ class Hours:
 
     @contextmanager
     def visit(self, analyst: str) -> Iterator[Visit]:
-        """From the arrival of a question until its answer or refusal leaves."""
+        """From the arrival of a query until its answer or refusal leaves."""
         self.take(analyst, 0.0)
         visit = Visit(self, analyst, self.now())
         try:
@@ -40,8 +40,8 @@ class Hours:
             self.settle(analyst, visit.owed() - visit.taken)
 
     def departure(self, arrived: float, seconds: float) -> Departure:
-        """When an answer leaves whose question arrived then, and will take about so many seconds; or a refusal, where they are more than one
-        question has: nobody keeps a place for longer, and an engine may be slow to notice that time is up.
+        """When an answer leaves whose query arrived then, and will take about so many seconds; or a refusal, where they are more than one
+        query has: nobody keeps a place for longer, and an engine may be slow to notice that time is up.
         """
         if self._unit <= 0:
             return AT_ONCE
@@ -80,14 +80,14 @@ class Hours:
 
 
 class Visit:
-    """One question at the door."""
+    """One query at the door."""
 
     def __init__(self, hours: Hours, analyst: str, arrived: float) -> None:
         self._hours, self._analyst, self.arrived = hours, analyst, arrived
         self.taken = self._planned = self._waited = 0.0
 
     def leaving(self, seconds: float) -> Departure:
-        """Choose the class of a question that will be read for about so long, and take its time from the analyst's; or refuse."""
+        """Choose the class of a query that will be read for about so long, and take its time from the analyst's; or refuse."""
         departure = self._hours.departure(self.arrived, seconds)
         if (
             not self.taken or departure.length > self.taken
@@ -102,6 +102,6 @@ class Visit:
         self._waited = self._hours.now() - self._planned
 
     def owed(self) -> float:
-        """The seconds since the question arrived, but for those that others' places took."""
+        """The seconds since the query arrived, but for those that others' places took."""
         seconds = self._hours.now() - self.arrived
         return max(seconds - self._waited, min(seconds, self.taken))

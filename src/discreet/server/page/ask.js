@@ -56,8 +56,8 @@ async function open({ sql, epsilon, within }) {
 async function openSaved(number) {
   try {
     const saved = await call(`/v1/saved/${encodeURIComponent(number)}`);
-    setPrice(saved.question);
-    state.editor.text = saved.question.sql;
+    setPrice(saved.query);
+    state.editor.text = saved.query.sql;
     state.saved = question();
     $("saved-title").hidden = false;
     $("saved-title").textContent = saved.yours ? saved.name : `${saved.name}, shared by ${saved.by}`;
@@ -339,5 +339,5 @@ export function offerAsking() {
     );
     $("answer-said").textContent = copied ? "Copied. Whoever may ask can open it." : "The address of this page is the link now.";
   });
-  offerSaving(() => ({ question: body(state.answered) }));
+  offerSaving(() => ({ query: body(state.answered) }));
 }

@@ -54,7 +54,7 @@ export const renewing = ({ renewal }) =>
 
 async function past(account, named, known = []) {
   const earlier = known.length ? `&before=${known.at(-1).number}` : "";
-  const page = (await call(`/v1/history?limit=${PAGE}${earlier}`)).questions,
+  const page = (await call(`/v1/history?limit=${PAGE}${earlier}`)).queries,
     questions = [...known, ...page];
   $("earlier").hidden = page.length < PAGE;
   $("earlier").onclick = () => past(account, named, questions);

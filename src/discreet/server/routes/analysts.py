@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Request, Response
+from fastapi import Query as UrlParameter
 from fastapi.responses import JSONResponse
 
 from discreet.api.requests.ask import AskRequest
@@ -26,7 +27,7 @@ routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=SharedRoute)
 
 @routes.post("/ask", openapi_extra={**in_document(ASK), "parameters": [NAME]})
 async def ask(request: LimitedRequest) -> Response:
-    """Ask: pays, answers with intervals at `level`, and never pays twice for the same question.
+    """Ask: pays, answers with intervals at `level`, and never pays twice for the same query.
 
     With `Accept: application/x-ndjson` steps are told as they happen, a line each, the answer last; with
     `application/vnd.apache.parquet`, `text/csv` or `application/vnd.discreet.records+json` the answer is a table for programs.
@@ -39,7 +40,7 @@ async def ask(request: LimitedRequest) -> Response:
 
 @routes.post("/recall", openapi_extra=in_document(ASK))
 async def recall(request: LimitedRequest) -> Response:
-    """The answer to a question that you have paid for, as it is stored: nothing is spent, and nothing written down."""
+    """The answer to a query that you have paid for, as it is stored: nothing is spent, and nothing written down."""
     body, service, holder = await request.read(ASK), service_of(request), holder_of(request)
     service.check_dataset(body.dataset)
     form = form_of(request.headers.get("accept", ""), service, level=body.level)
@@ -48,16 +49,16 @@ async def recall(request: LimitedRequest) -> Response:
 
 @routes.delete("/ask/{name}", status_code=204)
 async def take_back(name: str, request: Request) -> None:
-    """Take back a question of yours that is being read, by its Idempotency-Key. It costs its price all the same."""
-    service_of(request).questions.take_back(holder_of(request), name)
+    """Take back a query of yours that is being read, by its Idempotency-Key. It costs its price all the same."""
+    service_of(request).queries.take_back(holder_of(request), name)
 
 
 @routes.post("/explain", openapi_extra=in_document(EXPLAIN))
 async def explain(request: LimitedRequest) -> Response:
-    """What a question would read, measure and cost. Spends nothing."""
+    """What a query would read, measure and cost. Spends nothing."""
     body, service, holder = await request.read(EXPLAIN), service_of(request), holder_of(request)
     service.check_dataset(body.dataset)
-    return await service.questions.explain(plan_of(body.request(AskRequest)), holder=holder, then=_response)
+    return await service.queries.explain(plan_of(body.request(AskRequest)), holder=holder, then=_response)
 
 
 @routes.get("/budget")
@@ -74,14 +75,16 @@ async def budget(request: LimitedRequest) -> Response:
 
 
 @routes.get("/history")
-def past(request: Request, before: Annotated[int | None, Query(ge=0, le=2**62)] = None, limit: int = PAGE) -> Response:
-    """The questions that you asked, newest first; of everybody for the owner and auditors.
+def past(
+    request: Request, before: Annotated[int | None, UrlParameter(ge=0, le=2**62)] = None, limit: int = PAGE
+) -> Response:
+    """The queries that you asked, newest first; of everybody for the owner and auditors.
 
     What came before them has the lowest `number` among them as its `before`.
     """
     holder = holder_of(request)
-    questions = service_of(request).curator.as_analyst(holder.sees).history(before=before, limit=limit)
-    return _response({"questions": questions})
+    queries = service_of(request).curator.as_analyst(holder.sees).history(before=before, limit=limit)
+    return _response({"queries": queries})
 
 
 @routes.get("/catalog")

@@ -6,7 +6,8 @@ from dataclasses import asdict
 from typing import Annotated, Any
 
 from anyio import CapacityLimiter
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Request, Response
+from fastapi import Query as UrlParameter
 
 from discreet.ledger import verify
 from discreet.server.auth.service import holder_of, service_of
@@ -26,8 +27,8 @@ _ONE_AT_A_TIME = CapacityLimiter(1)
 def entries(
     request: Request,
     *,
-    last: Annotated[int, Query(ge=1, le=1000)] = 100,
-    before: Annotated[int | None, Query(ge=1, le=2**62)] = None,
+    last: Annotated[int, UrlParameter(ge=1, le=1000)] = 100,
+    before: Annotated[int | None, UrlParameter(ge=1, le=2**62)] = None,
 ) -> Response:
     """The last entries, or the last before a number, in order; `head` is the number of the last of all."""
     ledger = service_of(request).curator.ledger

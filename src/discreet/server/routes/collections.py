@@ -8,7 +8,8 @@ import math
 from typing import Annotated, Any
 
 import numpy as np
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Request, Response
+from fastapi import Query as UrlParameter
 
 from discreet.errors import BadInput, BadTask, TruncatedReport
 from discreet.local.collector.collection_records import Record
@@ -141,7 +142,7 @@ def acknowledged(done: Received, *, is_single: bool) -> dict[str, Any]:
 
 @routes.post("/tasks/{name}/batches", status_code=202, openapi_extra=_BATCH)
 async def receive_batch(
-    name: str, request: LimitedRequest, *, crowd: Annotated[int, Query(ge=0, le=_LARGEST_CROWD)] = 0
+    name: str, request: LimitedRequest, *, crowd: Annotated[int, UrlParameter(ge=0, le=_LARGEST_CROWD)] = 0
 ) -> dict[str, int]:
     """Reports from the shuffler, in one message that names no sender; `crowd` is how many it has mixed them with, at least.
 
@@ -178,7 +179,7 @@ def messages_in(body: bytes, content_type: str) -> tuple[list[bytes], bool]:
 
 @routes.get("/tasks/{name}/estimate")
 async def estimate(
-    name: str, request: Request, *, delta: Annotated[float, Query(gt=0, lt=1)] = _DELTA
+    name: str, request: Request, *, delta: Annotated[float, UrlParameter(gt=0, lt=1)] = _DELTA
 ) -> dict[str, Any]:
     """What the reports say so far, with intervals; `delta` is for what those that were shuffled give away."""
     service, holder = service_of(request), holder_of(request)

@@ -86,7 +86,7 @@ async def ask_network(name: str, verb: str, request: LimitedRequest) -> Response
     wanted = AskedNetwork(name, verb, given)
     if given.dry:
         holder = holder_of(request)
-        return await service.questions.explain(
+        return await service.queries.explain(
             planned_body(wanted), holder=holder, then=lambda plan: JSONResponse(facts_of(plan))
         )
     return await answered(request, body_outcome(wanted), _FORM)

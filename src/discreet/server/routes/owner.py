@@ -103,7 +103,7 @@ def serving(request: Request) -> dict[str, Any]:
 
 @routes.post("/refresh")
 def refresh_data(request: Request) -> dict[str, Any]:
-    """Read the source anew: a new data version begins, budgets stay as they are. Questions that are under way end on the one before.
+    """Read the source anew: a new data version begins, budgets stay as they are. Queries that are under way end on the one before.
 
     A changed catalog that waits is served with it if the owner asks, and goes on waiting if a steward does.
     """

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Request, Response
+from fastapi import Query as UrlParameter
 from fastapi.responses import JSONResponse
 
 from discreet.api.requests.base import Request as DiscreetRequest
@@ -88,7 +89,7 @@ async def _run_request(
     service.check_dataset(body.dataset)
     wanted = body.request(kind)
     if body.dry:
-        return await service.questions.explain(
+        return await service.queries.explain(
             plan_of(wanted), holder=holder, then=lambda plan: JSONResponse(facts_of(plan))
         )
     return await answered(request, outcome_of(wanted), _form_of(request))
@@ -98,7 +99,7 @@ async def _run(request: Request, wanted: Tabulation | Learning | Evaluating) -> 
     service, holder = service_of(request), holder_of(request)
     service.check_dataset(wanted.dataset)
     if wanted.dry:
-        return await service.questions.explain(
+        return await service.queries.explain(
             planned_body(wanted), holder=holder, then=lambda plan: JSONResponse(facts_of(plan))
         )
     return await answered(request, body_outcome(wanted), _form_of(request))
@@ -118,7 +119,7 @@ async def find_release(name: str, request: Request) -> Response:
 
 @routes.get("/releases/{name}/rows")
 async def draw_rows(
-    name: str, request: Request, count: Annotated[int | None, Query(ge=0, le=MOST_ROWS)] = None
+    name: str, request: Request, count: Annotated[int | None, UrlParameter(ge=0, le=MOST_ROWS)] = None
 ) -> Response:
     """Synthetic rows as CSV, or as Parquet where that is accepted: `count` of them, or about as many as there are of people, at most 1,000,000."""
     kind = PARQUET if PARQUET in request.headers.get("accept", "") else CSV
@@ -128,7 +129,7 @@ async def draw_rows(
 
 @routes.get("/releases/{name}/report")
 async def tell_quality(
-    name: str, request: Request, level: Annotated[float, Query(gt=0, lt=1)] = CONFIDENCE
+    name: str, request: Request, level: Annotated[float, UrlParameter(gt=0, lt=1)] = CONFIDENCE
 ) -> Response:
     """How good synthetic data is: every column's counts with a bound, and a bound for every pair of columns; as a page with `Accept: text/html`."""
     is_page = HTML in request.headers.get("accept", "")
@@ -155,7 +156,7 @@ async def _looked_up(name: str, request: Request, form: Form[RunRelease], *, is_
     """A release by its name; free. To make rows a model is fitted, which takes seconds: each analyst has one place for that."""
     service, holder = service_of(request), holder_of(request)
     service.writing.check_room(holder.name)
-    prepared = await service.questions.look_up(
+    prepared = await service.queries.look_up(
         lambda curator: curator.as_analyst(holder.asks_as).release(name),
         holder=holder,
         then=partial(form.prepare, service=service, analyst=holder.name),

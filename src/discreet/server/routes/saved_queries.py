@@ -1,4 +1,4 @@
-"""Routes for saved questions: keep one under a name, share it, look at what it was answered."""
+"""Routes for saved queries: keep one under a name, share it, look at what it was answered."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=SharedRoute)
 
 @routes.get("/saved")
 def list_saved(request: Request, after: str | None = None) -> Response:
-    """Your saved questions and those that others share, newest first, without their texts: 100 at a time.
+    """Your saved queries and those that others share, newest first, without their texts: 100 at a time.
 
     What comes after them has the number `next` as its `after`; it is null at the end.
     """
@@ -38,19 +38,19 @@ def list_saved(request: Request, after: str | None = None) -> Response:
 
 @routes.post("/saved", status_code=201)
 def save(body: NewSaved, request: Request) -> Response:
-    """Keep a question under a name; one of yours with the same name gives way. Shared, others see it and its answer."""
+    """Keep a query under a name; one of yours with the same name gives way. Shared, others see it and its answer."""
     holder = holder_of(request)
-    question = body.question.model_dump(exclude_unset=True)
-    saved = service_of(request).saved.save(holder, name=body.name, question=question, shared=body.shared)
-    return JSONResponse({**_facts(saved, holder), "question": question}, 201)
+    query = body.query.model_dump(exclude_unset=True)
+    saved = service_of(request).saved.save(holder, name=body.name, query=query, shared=body.shared)
+    return JSONResponse({**_facts(saved, holder), "query": query}, 201)
 
 
 @routes.get("/saved/{number}")
 def find_saved(number: str, request: Request) -> Response:
     """One that is yours or shared."""
     holder = holder_of(request)
-    saved, question = _found(request, number)
-    return JSONResponse({**_facts(saved, holder), "question": question.model_dump(exclude_unset=True)})
+    saved, query = _found(request, number)
+    return JSONResponse({**_facts(saved, holder), "query": query.model_dump(exclude_unset=True)})
 
 
 @routes.delete("/saved/{number}", status_code=204)
@@ -64,10 +64,10 @@ async def saved_answer(number: str, request: Request) -> Response:
     """What its author was answered, free: they have paid for it, and chose to show it. Never asks."""
     service, holder = service_of(request), holder_of(request)
     with service.guard.admit(holder.name):
-        saved, question = await in_thread(service.shares.books, _found, request, number)
-    form = form_of(request.headers.get("accept", ""), service, level=question.level)
+        saved, query = await in_thread(service.shares.books, _found, request, number)
+    form = form_of(request.headers.get("accept", ""), service, level=query.level)
     try:
-        return await recalled(question.request(AskRequest), service, holder=holder, paid_by=saved.paid_by, form=form)
+        return await recalled(query.request(AskRequest), service, holder=holder, paid_by=saved.paid_by, form=form)
     except NotAnswered:
         raise NotAnswered(
             "Its author has no answer to this question on the present data.", next_step="Open the question, and ask it."
@@ -75,10 +75,10 @@ async def saved_answer(number: str, request: Request) -> Response:
 
 
 def _found(request: Request, number: str) -> tuple[Saved, LevelBody]:
-    """A saved question, held against what may be asked today."""
-    saved, question = service_of(request).saved.find(holder_of(request), number)
+    """A saved query, held against what may be asked today."""
+    saved, query = service_of(request).saved.find(holder_of(request), number)
     try:
-        return saved, ASK.model_validate(question)
+        return saved, ASK.model_validate(query)
     except ValidationError:
         raise UnknownSaved(
             "This saved question has a form that is not taken any more.", next_step="Ask its author to save it anew."

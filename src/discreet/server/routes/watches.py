@@ -68,7 +68,7 @@ async def look(request: LimitedRequest) -> Response:
 async def recall(request: LimitedRequest) -> Response:
     """What a watch of yours has said so far; nothing is read or spent."""
     wanted, service, holder = await _read(request), service_of(request), holder_of(request)
-    prepared = await service.questions.look_up(
+    prepared = await service.queries.look_up(
         lambda curator: _Said(curator.as_analyst(holder.asks_as).recall(wanted).facts),
         holder=holder,
         then=partial(_FORM.prepare, service=service, analyst=holder.name),

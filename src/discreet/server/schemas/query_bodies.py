@@ -50,7 +50,7 @@ def planned_body(body: Explainable) -> Callable[[Curator, Call], Any]:
 
 
 class NewSaved(Strict):
-    """A question under a name, for oneself or for all who may ask."""
+    """A query under a name, for oneself or for all who may ask."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -58,12 +58,12 @@ class NewSaved(Strict):
         json_schema_extra={
             "example": {
                 "name": "visits by ward",
-                "question": {"sql": "SELECT COUNT(*) AS n FROM visits", "epsilon": 0.5},
+                "query": {"sql": "SELECT COUNT(*) AS n FROM visits", "epsilon": 0.5},
             }
         },
     )
     name: Annotated[str, Field(min_length=1, max_length=100, pattern=r"^\S(.*\S)?$")]
-    question: AskBody
+    query: AskBody
     shared: bool = False
 
 

@@ -1,4 +1,4 @@
-"""What comes in for sessions: what one shall be, and questions in it."""
+"""What comes in for sessions: what one shall be, and queries in it."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from discreet.sessions.session_run import ALARMS
 from discreet.sessions.session_terms import MOST_ALARMS
 
 MOST_AT_ONCE = 5_000
-"""Questions of one request."""
-_MOST_QUESTIONS = 200_000
+"""Queries of one request."""
+_MOST_QUERIES = 200_000
 """Of a session: its answers stay in memory while it is open."""
 _MOST_CELLS = 2**22
-"""Of a question: tables stay in memory while a session is open."""
+"""Of a query: tables stay in memory while a session is open."""
 _EACH, _MOST_OPEN = 4, 8
 """Sessions that stay open, of one analyst and of all: whoever asks in another opens it again, and it goes on."""
 _STRICT = ConfigDict(extra="forbid", strict=True)
@@ -44,12 +44,12 @@ class Said:
 
 
 class NewSession(Run):
-    """A session over a table, or over a SELECT that yields people's rows: a price, and how many questions there may be."""
+    """A session over a table, or over a SELECT that yields people's rows: a price, and how many queries there may be."""
 
     model_config = ConfigDict(
-        **_STRICT, json_schema_extra={"example": {"source": "visits", "rho": 0.02, "questions": 100_000}}
+        **_STRICT, json_schema_extra={"example": {"source": "visits", "rho": 0.02, "queries": 100_000}}
     )
-    questions: Annotated[int, Field(ge=1, le=_MOST_QUESTIONS)]
+    queries: Annotated[int, Field(ge=1, le=_MOST_QUERIES)]
     mode: str = "practical"
     workload: Annotated[int, Field(ge=1, le=1000)] | Annotated[list[list[str]], Field(max_length=10_000)] | None = None
     alarms: Annotated[int, Field(ge=1, le=MOST_ALARMS)] = ALARMS
@@ -68,7 +68,7 @@ class NewSession(Run):
 
     @property
     def _details(self) -> dict[str, Any]:
-        how = {"questions": self.questions, "mode": self.mode, "workload": self.workload, "alarms": self.alarms}
+        how = {"queries": self.queries, "mode": self.mode, "workload": self.workload, "alarms": self.alarms}
         return {**self.options, **how, "release": self.release, "name": self.name or ""}
 
 
@@ -79,14 +79,14 @@ _Condition = Parameter | _Range | Annotated[list[Parameter], Field(max_length=10
 _Sql = Annotated[str, Field(min_length=1, max_length=20_000)]
 
 
-class Questions(WithoutNulls):
-    """Questions in a session: for each a condition by column, a value, a list of values, or {"from": 30, "to": 49}; or one in SQL, "age >= 30"."""
+class QueriesBody(WithoutNulls):
+    """Queries in a session: for each a condition by column, a value, a list of values, or {"from": 30, "to": 49}; or one in SQL, "age >= 30"."""
 
     model_config = ConfigDict(
         **_STRICT,
-        json_schema_extra={"example": {"questions": [{"ward": "ICU", "age": {"from": 30, "to": 49}}]}},
+        json_schema_extra={"example": {"queries": [{"ward": "ICU", "age": {"from": 30, "to": 49}}]}},
     )
-    questions: Annotated[list[dict[str, _Condition] | _Sql], Field(min_length=1, max_length=MOST_AT_ONCE)]
+    queries: Annotated[list[dict[str, _Condition] | _Sql], Field(min_length=1, max_length=MOST_AT_ONCE)]
     dataset: str | None = None
 
     def of(self, session_id: str) -> AskedInSession:
@@ -96,14 +96,14 @@ class Questions(WithoutNulls):
 
 @dataclass(frozen=True, slots=True)
 class AskedInSession:
-    """Questions of one session."""
+    """Queries of one session."""
 
     session_id: str
-    body: Questions
+    body: QueriesBody
 
-    def asked_of(self, curator: Curator, *, analyst: str | None, request_id: str, asking: Call) -> Said:  # noqa: ARG002  a question is asked once, whatever the request is called
+    def asked_of(self, curator: Curator, *, analyst: str | None, request_id: str, asking: Call) -> Said:  # noqa: ARG002  a query is asked once, whatever the request is called
         """Answered, or found as they were."""
         session = curator.open_session(self.session_id, analyst=analyst)
-        queries = [read_query(facts) for facts in self.body.questions]
-        told = session.answer_many(queries, call=asking, most_cells=_MOST_CELLS)
+        wanted = [read_query(facts) for facts in self.body.queries]
+        told = session.answer_many(wanted, call=asking, most_cells=_MOST_CELLS)
         return Said({"answers": facts_of(told), **facts_of(session.facts)})

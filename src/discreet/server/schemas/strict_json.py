@@ -11,7 +11,7 @@ Share = Annotated[float, Field(gt=0, lt=1, allow_inf_nan=False, strict=True)]
 
 _Date = Annotated[dict[Literal["date", "timestamp"], str], Field(min_length=1, max_length=1)]
 Parameter = str | bool | int | float | _Date | None
-"""Of a question: no list, and no object but a date or a timestamp."""
+"""Of a query: no list, and no object but a date or a timestamp."""
 
 
 def in_document(model: type[BaseModel]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Dates and timestamps in a question: parts, differences, whole months and days added, and the day that the data is of."""
+"""Dates and timestamps in a query: parts, differences, whole months and days added, and the day that the data is of."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _age(node: exp.Anonymous, here: Here) -> Expression:
 
 
 def today(here: Here) -> Literal:
-    """The day of the data version: what CURRENT_DATE means, so that asking again tomorrow is the same question."""
+    """The day of the data version: what CURRENT_DATE means, so that asking again tomorrow is the same query."""
     if here.context.today is None:
         raise NotAllowed("The day of the data is not known here.", next_step="Write the day: DATE '2024-01-31'.")
     return Literal(Type.DATE, here.context.today)

@@ -54,7 +54,7 @@ def read_condition(
         ):
             raise UnparsableQuery("A condition is needed here, and nothing else.", next_step=_SAYS)
         columns = {
-            column.name: _declared(column, key) for column, key in zip(rows.columns, rows.question.keys, strict=True)
+            column.name: _declared(column, key) for column, key in zip(rows.columns, rows.query.keys, strict=True)
         }
         relation = Scan(Table(name="coded", columns=columns, unit=None), None, None, frozenset(), 1)
         scope = Scope(relation, [Source("coded", tuple(columns))])

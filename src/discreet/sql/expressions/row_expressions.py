@@ -1,4 +1,4 @@
-"""Expressions of a question as expressions of the algebra: every name resolved, every function one of the registry.
+"""Expressions of a query as expressions of the algebra: every name resolved, every function one of the registry.
 
 A function is what the parser's typed node says: a table leads from the class of the node to the word of the registry, and whatever has no
 record there is refused by name.
@@ -140,7 +140,7 @@ def only(node: exp.Expr, *places: str) -> None:
 
 
 def spoken(node: exp.Expr) -> str:
-    """What to call a node in a refusal: nothing but its own name, which the question wrote."""
+    """What to call a node in a refusal: nothing but its own name, which the query wrote."""
     return node.name.upper() if isinstance(node, exp.Anonymous) else type(node).__name__.upper()
 
 
@@ -251,7 +251,7 @@ def _cast(node: exp.Cast, here: Here) -> Expression:
     value, kind = here.read(node.this), CASTS[to.this]
     is_written = isinstance(value, Literal) and not isinstance(node, exp.TryCast)
     if is_written and kind in (Type.DATE, Type.TIMESTAMP) and value.facts.type is Type.TEXT:
-        return as_type(value, kind)  # a day that does not exist is a mistake in the question, not a NULL
+        return as_type(value, kind)  # a day that does not exist is a mistake in the query, not a NULL
     return cast(value, kind)
 
 

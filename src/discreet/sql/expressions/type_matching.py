@@ -1,7 +1,7 @@
 """Values that must fit together: integers become reals where they meet reals, a date in quotes becomes a date, a date that meets a timestamp its
 midnight, NULL takes any type.
 
-Nothing else is cast unless the question says so: an implicit cast could fail on a row, or mean something else on another engine.
+Nothing else is cast unless the query says so: an implicit cast could fail on a row, or mean something else on another engine.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What of one person counts at the release, by catalog and OPTIONS: a question may only tighten it."""
+"""What of one person counts at the release, by catalog and OPTIONS: a query may only tighten it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from discreet.sql.reader.query_text import Options
 
 
 def limits_of(rows: Relation, options: Options, catalog: Catalog, *, has_keys: bool) -> Limits:
-    """The limits of a question. They follow from text and catalog, never from the data."""
+    """The limits of a query. They follow from text and catalog, never from the data."""
     groups, per_group = options.max_groups_contributed, options.max_rows_per_group
     if (groups is not None or per_group is not None) and not has_keys:
         raise NotAllowed("Without groups there is nothing to limit by group.", next_step="Use max_rows_contributed.")

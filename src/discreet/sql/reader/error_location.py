@@ -1,4 +1,4 @@
-"""Where in its text a question is refused, and which name a misspelt one may have meant."""
+"""Where in its text a query is refused, and which name a misspelt one may have meant."""
 
 from __future__ import annotations
 

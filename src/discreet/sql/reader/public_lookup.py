@@ -1,4 +1,4 @@
-"""What may be looked up in public tables while a question is read. Engines implement it."""
+"""What may be looked up in public tables while a query is read. Engines implement it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from discreet.catalog import Table
 
 
 class PublicFacts(Protocol):
-    """Facts of public relations: looked up before a protected row is read, within the limits of a question."""
+    """Facts of public relations: looked up before a protected row is read, within the limits of a query."""
 
     def rows(self, table: Table) -> int:
         """How many rows a public table has."""

@@ -1,4 +1,4 @@
-"""A question's text to its meaning: what reads rows, what counts across people, what is computed afterwards."""
+"""A query's text to its meaning: what reads rows, what counts across people, what is computed afterwards."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import date
 from sqlglot import exp
 
 from discreet.algebra.functions.record_rules import listing_at_most
-from discreet.algebra.query import Question
+from discreet.algebra.query import Query
 from discreet.algebra.released_expressions import View
 from discreet.catalog import Catalog
 from discreet.errors import NotAllowed, TooLarge
@@ -23,27 +23,27 @@ from discreet.sql.relations.set_operations import read_sets
 from discreet.sql.releases.release_select import limit_of, ordered, read_release, sorted_view
 from discreet.sql.releases.released_views import RowReader, Source, read_view, stacked
 
-MOST_QUESTIONS = 16
+MOST_QUERIES = 16
 _DEEPEST = 40
 _MOST_CANDIDATES = 10**6
-"""Values of dates and numbers that are tried while a question is read: about a second's work."""
+"""Values of dates and numbers that are tried while a query is read: about a second's work."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a text means: the questions that are measured, the table that is made of them, OPTIONS, and what to tell the analyst."""
+    """What a text means: the queries that are measured, the table that is made of them, OPTIONS, and what to tell the analyst."""
 
-    questions: tuple[Question, ...]
+    queries: tuple[Query, ...]
     view: View
     names: tuple[str, ...]
     options: Options
     notes: tuple[str, ...]
 
 
-def read_question(
+def read_query(
     sql: str, catalog: Catalog, facts: PublicFacts, *, parameters: Parameters = (), today: date | None = None
 ) -> Reading:
-    """The meaning of a question, or a refusal by name. Reads the catalog and public tables, nothing else.
+    """The meaning of a query, or a refusal by name. Reads the catalog and public tables, nothing else.
 
     `parameters` stand for ? and :name; `today` is the day of the data version, which CURRENT_DATE means.
     """
@@ -73,12 +73,12 @@ def _read(sql: str, catalog: Catalog, facts: PublicFacts, *, parameters: Paramet
     if isinstance(meaning, Rows):
         raise _rows_only(meaning)
     return Reading(
-        tuple(context.questions), meaning.view, meaning.names, text.options, tuple(dict.fromkeys(context.notes))
+        tuple(context.queries), meaning.view, meaning.names, text.options, tuple(dict.fromkeys(context.notes))
     )
 
 
 def _meaning(text: Text, context: Context, *, whole: bool) -> Rows | Released:
-    """What a text means: as the `whole` question, which counts where it groups, or as rows that something else is made of."""
+    """What a text means: as the `whole` query, which counts where it groups, or as rows that something else is made of."""
     reader = _Reader(context, text.options)
     context.read = reader.read
     try:
@@ -122,7 +122,7 @@ class _Reader:
         return self.read(query, names)
 
     def _release(self, query: exp.Select, names: Names) -> Released:
-        if len(self._context.questions) >= MOST_QUESTIONS:
+        if len(self._context.queries) >= MOST_QUERIES:
             raise TooLarge("There are too many releases in one question.", next_step="Ask for fewer at once.")
         return read_release(query, names, self._context, self._options)
 

@@ -1,4 +1,4 @@
-"""The text of a question: one SELECT, its parameters put in, its OPTIONS taken out, its size within limits."""
+"""The text of a query: one SELECT, its parameters put in, its OPTIONS taken out, its size within limits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 import sqlglot
-import sqlglot.dialects.duckdb  # otherwise loaded by the first question, which would wait for it
+import sqlglot.dialects.duckdb  # otherwise loaded by the first query, which would wait for it
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]  # made at run time
 
@@ -35,7 +35,7 @@ _KNOWN = ("epsilon", "delta", "privacy_unit_column", "mechanism", *sorted(_WHOLE
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What OPTIONS of a question says; it may only tighten what the catalog allows."""
+    """What OPTIONS of a query says; it may only tighten what the catalog allows."""
 
     epsilon: Fraction | None = None
     delta: Fraction | None = None
@@ -48,7 +48,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A question that was read."""
+    """A query that was read."""
 
     query: Query
     options: Options
@@ -82,7 +82,7 @@ def read_text(sql: str, parameters: Parameters = ()) -> Text:
 
 
 def wording(sql: str) -> str:
-    """A question as it is written down for people: without comments and without wide gaps, neither of which asks anything."""
+    """A query as it is written down for people: without comments and without wide gaps, neither of which asks anything."""
     if _PADDING.search(sql) is None:
         return sql
     try:
@@ -191,7 +191,7 @@ def _numbered(sql: str) -> str:
 
 
 def _with_parameters(query: Query, parameters: Parameters) -> Query:
-    """Values for ? and :name, as literals: they are part of the question and of its canonical form."""
+    """Values for ? and :name, as literals: they are part of the query and of its canonical form."""
     given = (
         dict(parameters)
         if isinstance(parameters, Mapping)

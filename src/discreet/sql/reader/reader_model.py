@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from discreet.algebra import released_expressions
 from discreet.algebra.expressions import Expression
-from discreet.algebra.query import Question
+from discreet.algebra.query import Query
 from discreet.algebra.relations import Relation
 from discreet.catalog import Catalog, Table, Type
 from discreet.errors import NotAllowed
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rows:
-    """A relation and what the question calls its columns.
+    """A relation and what the query calls its columns.
 
     `table` is the table of the catalog that the rows are, whole or filtered. `people` are the positions that hold the owner in every row,
     also where the facts of the column cannot say so: the COALESCE of both sides of a full join.
@@ -68,7 +68,7 @@ def _nothing_special(_node: exp.Expr, _here: Here) -> Expression | None:
 
 @dataclass
 class Context:
-    """What reading a question needs and gathers. `today` is the day of the data version; `read` reads any subquery.
+    """What reading a query needs and gathers. `today` is the day of the data version; `read` reads any subquery.
 
     Made by `rows.context_of`, which knows what is `special` in an expression.
     """
@@ -76,7 +76,7 @@ class Context:
     catalog: Catalog
     facts: PublicFacts
     today: date | None = None
-    questions: list[Question] = field(default_factory=list)
+    queries: list[Query] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     read: Read = _not_set
     special: Special = _nothing_special
@@ -93,7 +93,7 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Here:
-    """Where an expression stands: its scope, the question, the names of WITH, and how its parts are read."""
+    """Where an expression stands: its scope, the query, the names of WITH, and how its parts are read."""
 
     scope: Scope
     context: Context

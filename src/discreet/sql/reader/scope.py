@@ -27,7 +27,7 @@ MOST_COVERS = 64
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A relation behind FROM: what the question calls it, the names of its columns, the position of the first, and its place in FROM."""
+    """A relation behind FROM: what the query calls it, the names of its columns, the position of the first, and its place in FROM."""
 
     called: str
     names: tuple[str, ...]
@@ -118,7 +118,7 @@ class Scope:
         return [at for source in sources for at in source.positions(column.name)]
 
     def columns(self, called: str = "") -> list[tuple[str, Expression]]:
-        """Every column that the question can see, in order, one of USING once; or those of one source."""
+        """Every column that the query can see, in order, one of USING once; or those of one source."""
         listed: list[tuple[str, Expression]] = []
         seen: set[str] = set()
         for source in sorted(self.sources, key=lambda source: source.nth):

@@ -28,7 +28,7 @@ SPECIAL = (exp.Exists, exp.Subquery, exp.Select, exp.Window)
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A join as the question has it, and the equalities of WHERE that may serve it."""
+    """A join as the query has it, and the equalities of WHERE that may serve it."""
 
     node: exp.Join
     where: Sequence[exp.Expr]

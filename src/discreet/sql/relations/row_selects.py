@@ -27,7 +27,7 @@ _CLAUSES = {
 
 
 def context_of(catalog: Catalog, facts: PublicFacts, *, today: date | None = None) -> Context:
-    """What reading a question starts from."""
+    """What reading a query starts from."""
     return Context(catalog, facts, today, special=special)
 
 
@@ -98,7 +98,7 @@ def _grouped(select: exp.Select, base: Scope, context: Context, names: Names) ->
 
 
 def group_nodes(select: exp.Select, scope: Scope) -> list[exp.Expr]:
-    """The keys of a plain GROUP BY, as the question writes them out."""
+    """The keys of a plain GROUP BY, as the query writes them out."""
     group = select.args.get("group")
     if group is None:
         return []

@@ -30,7 +30,7 @@ def values_of(key: Expression, facts: PublicFacts) -> tuple[Value | None, ...] |
 def sets_of(select: exp.Select, number: Callable[[exp.Expr], int]) -> list[tuple[int, ...]]:
     """Which keys are grouped by together: once for a plain GROUP BY, several times for ROLLUP, CUBE and GROUPING SETS.
 
-    `number` gives the number of a key as the question writes it, in the order of the text.
+    `number` gives the number of a key as the query writes it, in the order of the text.
     """
     group = select.args.get("group")
     if group is None:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from discreet.algebra.expressions import Expression
-from discreet.algebra.query import Choose, Key, Kind, Measure, Question
+from discreet.algebra.query import Choose, Key, Kind, Measure, Query
 from discreet.algebra.released_expressions import After, ColumnOf, Grouping, KeyOf, Release, Select, Sorted, View
 from discreet.catalog import Type
 from discreet.errors import NotAllowed, TooLarge
@@ -39,7 +39,7 @@ class GroupReader(AfterReader):
     measuring: Measuring = field(init=False)
     keys: list[Key] = field(default_factory=list)
     written: list[exp.Expr] = field(default_factory=list)
-    """The keys as the question has them: what is written alike is the same key."""
+    """The keys as the query has them: what is written alike is the same key."""
 
     def __post_init__(self) -> None:
         self.measuring = Measuring(self.expression, lambda: self.scope.relation)
@@ -95,7 +95,7 @@ class GroupReader(AfterReader):
 
 
 def read_release(select: exp.Select, names: Names, context: Context, options: Options) -> Released:
-    """The released table of a SELECT; its question joins those of the context."""
+    """The released table of a SELECT; its query joins those of the context."""
     check_clauses(select, _CLAUSES)
     scope = open_from(select, names, context)
     keep_where(select, scope, names, context)
@@ -115,22 +115,22 @@ def read_release(select: exp.Select, names: Names, context: Context, options: Op
     if not reader.measuring.measures:
         raise NotAllowed("A question must count, sum or average something.", next_step="Add COUNT(*).")
     limits = limits_of(scope.relation, options, context.catalog, has_keys=bool(reader.keys))
-    question = Question(
+    query = Query(
         rows=tightened(scope.relation, limits),
         keys=tuple(Key(scope.fresh(key.expression), key.values) for key in reader.keys),
         measures=tuple(_fresh(measure, scope) for measure in reader.measuring.measures),
         limits=limits,
         sets=tuple(sets),
     )
-    context.questions.append(question)
+    context.queries.append(query)
     context.notes.extend(note for note in reader.measuring.notes if note not in context.notes)
-    number = len(context.questions) - 1
+    number = len(context.queries) - 1
     view = sorted_view(lambda columns: Release(number, columns, having), outputs, order, limit_of(select))
     return Released(view, tuple(name for name, _ in shown), tuple(computed.type for _, computed in shown))
 
 
 def _fresh(measure: Measure, scope: Scope) -> Measure:
-    """A measure over what the rows have become while the question was read."""
+    """A measure over what the rows have become while the query was read."""
     where = None if measure.where is None else scope.fresh(measure.where)
     return replace(measure, values=tuple(scope.fresh(value) for value in measure.values), where=where)
 
@@ -151,10 +151,10 @@ def _mode(select: exp.Select, reader: GroupReader, options: Options) -> Released
     limits = limits_of(scope.relation, options, context.catalog, has_keys=True)
     rows = tightened(scope.relation, limits)
     measures = (Measure(kind=Kind.ROWS),)
-    context.questions.append(
-        Question(rows=rows, keys=(key,), measures=measures, limits=limits, sets=((0,),), choose=Choose(0, 1))
+    context.queries.append(
+        Query(rows=rows, keys=(key,), measures=measures, limits=limits, sets=((0,),), choose=Choose(0, 1))
     )
-    view = Release(len(context.questions) - 1, ((name, KeyOf(0)),))
+    view = Release(len(context.queries) - 1, ((name, KeyOf(0)),))
     return Released(view, (name,), (value.facts.type,))
 
 

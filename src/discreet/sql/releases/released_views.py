@@ -19,7 +19,7 @@ _CLAUSES = {"expressions", "from_", "joins", "where", "group", "having", "order"
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A released table within a SELECT: what the question calls it, and where its columns begin."""
+    """A released table within a SELECT: what the query calls it, and where its columns begin."""
 
     called: str
     released: Released
@@ -97,7 +97,7 @@ class FoldReader(AfterReader):
 
 
 def read_view(select: exp.Select, sources: list[tuple[str, Released]]) -> Released:
-    """A SELECT over released tables, each under the name that the question gives it."""
+    """A SELECT over released tables, each under the name that the query gives it."""
     check_clauses(select, _CLAUSES, "over a release")
     placed: list[Source] = []
     first = 0
