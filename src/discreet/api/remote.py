@@ -22,6 +22,7 @@ from discreet.api.requests.base import Plan, Request, RunRequest
 from discreet.api.requests.releases import PublishRequest, ReleaseRequest, ReleasesRequest
 from discreet.api.requests.synthesize import SynthesizeRequest
 from discreet.api.requests.watch import WatchRequest
+from discreet.core.json_codec import from_json
 from discreet.core.loss import Loss
 from discreet.core.number_format import CONFIDENCE
 from discreet.errors import BadInput
@@ -41,7 +42,6 @@ from discreet.results.models import (
     Explanation,
     PastRelease,
     WatchFacts,
-    read_facts,
 )
 from discreet.sessions.session_run import SessionOptions
 from discreet.sql.builder import Table
@@ -90,7 +90,7 @@ class RemoteCurator(Api, TablesFace, LearningFace, GraphsFace, SessionsFace):
         """
         dry = {"dry": True} if request.http_plan_path == request.http_path else {}
         body = {**request_to_json(request), **dry}
-        planned: Plan = read_facts(
+        planned: Plan = from_json(
             _PLANS[type(request)], checked(self.server.send("POST", request.http_plan_path, json=body))
         )
         return planned
@@ -121,7 +121,7 @@ class RemoteCurator(Api, TablesFace, LearningFace, GraphsFace, SessionsFace):
     ) -> TablesPlan:
         """What `tabulate` would measure, ± of its answers, and the price. Spends nothing."""
         body = run_body(source, {**options, "workload": _queries(workload), "tree": tree, "name": name, "dry": True})
-        return read_facts(TablesPlan, checked(self.server.send("POST", "/v1/tabulate", json=body)))
+        return from_json(TablesPlan, checked(self.server.send("POST", "/v1/tabulate", json=body)))
 
     def session(
         self, source: str | Table, *, queries: int, request_id: str | None = None, **wanted: Unpack[SessionOptions]
@@ -140,7 +140,7 @@ class RemoteCurator(Api, TablesFace, LearningFace, GraphsFace, SessionsFace):
     def plan_session(self, source: str | Table, *, queries: int, **wanted: Unpack[SessionOptions]) -> SessionPlan:
         """What `session` would cost and promise, or its refusal. Spends nothing."""
         body = {**_session_body(source, queries, wanted), "dry": True}
-        return read_facts(SessionPlan, checked(self.server.send("POST", "/v1/sessions", json=body)))
+        return from_json(SessionPlan, checked(self.server.send("POST", "/v1/sessions", json=body)))
 
     def learn(
         self,
@@ -159,7 +159,7 @@ class RemoteCurator(Api, TablesFace, LearningFace, GraphsFace, SessionsFace):
     def plan_learning(self, model: Model, source: str | Table, **price: Unpack[LearningOptions]) -> LearningPlan:
         """What `learn` would look at and cost, or its refusal. Spends nothing."""
         body = run_body(source, {**price, "model": model_facts(model), "dry": True})
-        return read_facts(LearningPlan, checked(self.server.send("POST", "/v1/learn", json=body)))
+        return from_json(LearningPlan, checked(self.server.send("POST", "/v1/learn", json=body)))
 
     def moments(
         self,
@@ -188,7 +188,7 @@ class RemoteCurator(Api, TablesFace, LearningFace, GraphsFace, SessionsFace):
     def plan_evaluation(self, model: Classifier, source: str | Table, **price: Unpack[LearningOptions]) -> LearningPlan:
         """What `evaluate` would count, how exactly, and what it would cost, or its refusal. Spends nothing."""
         body = run_body(source, {**price, "decider": decider_facts(Decider.of(model)), "dry": True})
-        return read_facts(LearningPlan, checked(self.server.send("POST", "/v1/evaluate", json=body)))
+        return from_json(LearningPlan, checked(self.server.send("POST", "/v1/evaluate", json=body)))
 
     def graph(self, name: str) -> RemoteGraph:
         """A network of the catalog, to be asked about: `graph("friends").triangles(epsilon=1)`."""
@@ -228,7 +228,7 @@ def _watch(caller: Caller, request: WatchRequest) -> RemoteWatch:
 
     def tell(path: str) -> WatchFacts:
         headers = named(request.request_id)
-        return read_facts(WatchFacts, checked(caller.send("POST", path, json=body, headers=headers)))
+        return from_json(WatchFacts, checked(caller.send("POST", path, json=body, headers=headers)))
 
     return RemoteWatch(tell, receipt=tell(request.http_path).receipt)
 
@@ -268,10 +268,10 @@ _READERS: dict[type[Request[Any, Any]], Callable[[Caller, Any], Any]] = {
     AskRequest: _answer,
     WatchRequest: _watch,
     SynthesizeRequest: _release_as(SyntheticRelease),
-    BudgetRequest: _got(lambda facts: [read_facts(Balance, each) for each in facts["accounts"]]),
-    HistoryRequest: _got(lambda facts: [read_facts(PastRelease, each) for each in facts["queries"]]),
-    CatalogRequest: _got(lambda facts: read_facts(CatalogFacts, facts)),
-    CardRequest: _got(lambda facts: read_facts(Card, facts)),
+    BudgetRequest: _got(lambda facts: [from_json(Balance, each) for each in facts["accounts"]]),
+    HistoryRequest: _got(lambda facts: [from_json(PastRelease, each) for each in facts["queries"]]),
+    CatalogRequest: _got(lambda facts: from_json(CatalogFacts, facts)),
+    CardRequest: _got(lambda facts: from_json(Card, facts)),
     ReleasesRequest: _got(lambda facts: facts["releases"]),
     ReleaseRequest: _release,
     PublishRequest: _published,

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from discreet.api.faces.networks import GraphFace, GraphPlan
 from discreet.core.exact import Number, exact, read_level
+from discreet.core.json_codec import from_json
 from discreet.core.number_format import CONFIDENCE
 from discreet.errors import UnknownSession
 from discreet.graphs.network_answers import GraphAnswer, answer_of
@@ -18,7 +19,7 @@ from discreet.graphs.network_verbs import PROTECTS, read_price, read_verb
 from discreet.graphs.protected_graph import Privacy
 from discreet.results.answer_base import Ends, Interval, Shown
 from discreet.results.answer_json import read_array, read_ends, read_half_widths, read_intervals, read_type
-from discreet.results.models import WatchFacts, read_facts
+from discreet.results.models import WatchFacts
 from discreet.results.watch_base import WatchFace
 from discreet.sessions.count_queries import SessionQuery
 from discreet.sessions.query_json import query_facts
@@ -147,7 +148,7 @@ class RemoteGraph(GraphFace):
             **settings: What the verb takes.
         """
         facts, _ = self._send(self._place(verb), {**_verb_body(verb, epsilon, settings), "dry": True}, None)
-        return read_facts(GraphPlan, facts)
+        return from_json(GraphPlan, facts)
 
     def _place(self, verb: str) -> str:
         return f"/v1/graphs/{quote(self.name, safe='')}/{quote(str(verb), safe='')}"
@@ -193,8 +194,8 @@ class RemoteSession(SessionFace):
         except UnknownSession:
             self._facts = self._opened()
             said = self._send(f"/v1/sessions/{self.id}/answers", {"queries": queries})
-        self._facts = read_facts(SessionFacts, said)
+        self._facts = from_json(SessionFacts, said)
         return [SessionAnswer(**answer) for answer in said["answers"]]
 
     def _opened(self) -> SessionFacts:
-        return read_facts(SessionFacts, self._send("/v1/sessions", self._body))
+        return from_json(SessionFacts, self._send("/v1/sessions", self._body))

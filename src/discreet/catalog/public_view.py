@@ -9,7 +9,7 @@ from typing import Any
 from discreet.catalog.declarations import Catalog, Column, Table
 
 
-def facts_of(catalog: Catalog) -> list[dict[str, Any]]:
+def public_tables(catalog: Catalog) -> list[dict[str, Any]]:
     """Tables with their columns, types, bounds and values."""
     return [_table(table) for table in catalog.tables.values()]
 

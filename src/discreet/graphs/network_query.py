@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
-from enum import Enum
 from fractions import Fraction
 from typing import Any, ClassVar, Generic, TypeVar
 
+from discreet.core.json_codec import from_json, to_json
 from discreet.engines.graphs.exact_graphs import ExactGraph
 from discreet.graphs.protected_graph import Privacy, pay
 from discreet.mechanisms import Mechanism
@@ -67,8 +66,7 @@ class GraphQuery(ABC, Generic[Told]):
     @property
     def described(self) -> dict[str, Any]:
         """As JSON has it."""
-        parts = {field.name: _plain(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]  # a dataclass
-        return {"kind": type(self).__name__, **parts}
+        return {"kind": type(self).__name__, **to_json(self)}
 
 
 def rebuilt(described: Mapping[str, Any]) -> GraphQuery[Any]:
@@ -77,24 +75,7 @@ def rebuilt(described: Mapping[str, Any]) -> GraphQuery[Any]:
     Args:
         described: By `described`.
     """
-    parts = {name: _read(name, value) for name, value in described.items() if name != "kind"}
-    return GraphQuery.kinds[described["kind"]](**parts)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Fraction):
-        return str(value)
-    if isinstance(value, tuple):
-        return list(value)
-    return value.value if isinstance(value, Enum) else value
-
-
-def _read(name: str, value: Any) -> Any:
-    if name in ("epsilon", "then"):
-        return Fraction(value)
-    if name == "groups":
-        return tuple(value)
-    return Privacy(value) if name == "privacy" else value
+    return from_json(GraphQuery.kinds[described["kind"]], described)
 
 
 def answered(network: ExactGraph, query: GraphQuery[Told], account: Account | None) -> Told:

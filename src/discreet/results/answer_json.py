@@ -12,11 +12,11 @@ from typing import Any
 import pyarrow as pa
 
 from discreet.core.exact import Number
+from discreet.core.json_codec import to_json
 from discreet.errors import BadInput
 from discreet.postprocessing.noisy_columns import text_of
 from discreet.results.answer import Answer
 from discreet.results.answer_base import Ends, Interval, Shown
-from discreet.results.models import facts_of
 from discreet.sql.reader.query_text import Parameters
 
 _DECIMAL = pa.decimal256(60, 0)
@@ -73,7 +73,7 @@ def _parameter(value: Any) -> Any:
 
 def answer_facts(answer: Shown, level: Number) -> dict[str, Any]:
     """An answer with its intervals at one level. An end that nothing bounds is null, and so is a ± without one."""
-    rows = {name: facts_of(read(answer, level)) for name, read in _BY_ROW.items()}
+    rows = {name: to_json(read(answer, level)) for name, read in _BY_ROW.items()}
     return {**_before_rows(answer), **rows, **_after_rows(answer, level)}
 
 
@@ -102,7 +102,7 @@ def _finite(rows: Any) -> str:
     try:
         return _json(rows, allow_nan=False)
     except ValueError:
-        return _json(facts_of(rows))
+        return _json(to_json(rows))
 
 
 def _before_rows(answer: Shown) -> dict[str, Any]:
@@ -112,7 +112,7 @@ def _before_rows(answer: Shown) -> dict[str, Any]:
 def _after_rows(answer: Shown, level: Number) -> dict[str, Any]:
     return {
         "confidence": float(level),
-        "loss": facts_of(answer.loss),
+        "loss": to_json(answer.loss),
         "receipt": answer.receipt,
         "notes": list(answer.notes),
     }

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
-from types import NoneType, UnionType
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 from discreet.core.loss import Loss
 
-T = TypeVar("T")
 PAGE = 100
 """How many queries of the past are told at a time, unless somebody says so."""
 
@@ -211,31 +208,3 @@ class Card:
     """What the owner has declared to be published as it is, outside of any epsilon."""
     edges: tuple[EdgeBalance, ...] = ()
     """What was spent on edges of networks, beside what was spent on people: neither is in the other."""
-
-
-def facts_of(thing: Any) -> Any:
-    """A dataclass as JSON has it; numbers that are not finite are null."""
-    if is_dataclass(thing) and not isinstance(thing, type):
-        return {field.name: facts_of(getattr(thing, field.name)) for field in fields(thing)}
-    if isinstance(thing, Mapping):
-        return {name: facts_of(value) for name, value in thing.items()}
-    if isinstance(thing, Sequence) and not isinstance(thing, str):
-        return [facts_of(value) for value in thing]
-    return None if isinstance(thing, float) and not math.isfinite(thing) else thing
-
-
-def read_facts(kind: type[T], facts: Any) -> T:
-    """The dataclass again. What is not known here is left out, so that a newer server can say more."""
-    hints = get_type_hints(kind)
-    known = {field.name for field in fields(kind)} & set(facts)  # type: ignore[arg-type]  # a dataclass
-    return kind(**{name: _read(hints[name], facts[name]) for name in known})
-
-
-def _read(kind: Any, facts: Any) -> Any:
-    origin, inner = get_origin(kind), get_args(kind)
-    if origin in (Union, UnionType):
-        (kind,) = (other for other in inner if other is not NoneType)
-        return None if facts is None else _read(kind, facts)
-    if origin is tuple:
-        return tuple(_read(inner[0], value) for value in facts)
-    return read_facts(kind, facts) if isinstance(kind, type) and is_dataclass(kind) else facts

@@ -29,7 +29,7 @@ Facts = Mapping[str, Any]
 
 
 def dummy_tables(tables: Sequence[Facts], *, people: int, seed: int) -> dict[str, pa.Table]:
-    """A table for each of a catalog's public facts (`catalog.public.facts_of`), with so many people. The same seed gives the same tables."""
+    """A table for each of a catalog's public facts (`catalog.public_view.public_tables`), with so many people. The same seed gives the same tables."""
     made: dict[str, pa.Table] = {}
     owners: dict[str, list[int]] = {}
     keys = {(table, key) for facts in tables for _, table, key in facts["path"][:1]}

@@ -6,7 +6,7 @@ from typing import Any
 
 from discreet.api.context import Context
 from discreet.api.requests.accounts import BudgetRequest, CardRequest, CatalogRequest, HistoryRequest
-from discreet.catalog.public_view import facts_of, graphs_of, trees_of
+from discreet.catalog.public_view import graphs_of, public_tables, trees_of
 from discreet.results.ledger_views import balances, card, history
 from discreet.results.models import CatalogFacts
 
@@ -21,5 +21,5 @@ def run(request: BudgetRequest | HistoryRequest | CatalogRequest | CardRequest, 
             return history(context.ledger, context.analyst, before=request.before, limit=request.limit)
         case CardRequest():
             return card(context.ledger, declared, dataset=context.dataset, version=context.version)
-    tables, trees, graphs = facts_of(declared), trees_of(declared), graphs_of(declared)
+    tables, trees, graphs = public_tables(declared), trees_of(declared), graphs_of(declared)
     return CatalogFacts(context.dataset, context.version, tuple(tables), tuple(trees), tuple(graphs))

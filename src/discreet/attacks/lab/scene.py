@@ -19,7 +19,7 @@ from discreet.attacks.lab import success_bounds
 from discreet.attacks.lab.random_lists import TABLE, Lists
 from discreet.attacks.lab.success_bounds import Row
 from discreet.catalog import Catalog, Column, Table, Type
-from discreet.catalog.public_view import facts_of
+from discreet.catalog.public_view import public_tables
 from discreet.core.loss import Neighbours
 from discreet.errors import BadInput
 from discreet.sql.builder import quote
@@ -109,7 +109,7 @@ class CatalogScene(Scene):
 
         declared = {self.declared.name: replace(self.declared, path=None)}
         only = replace(self.catalog, tables=declared, graphs={})
-        (facts,) = facts_of(only)
+        (facts,) = public_tables(only)
         seed = int(rng.integers(2**32))
         (table,) = dummy_tables([{**facts, "max_rows": 1}], people=secrets.size, seed=seed).values()
         columns = table.to_pydict()

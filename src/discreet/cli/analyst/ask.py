@@ -15,9 +15,9 @@ from discreet.cli.terminal.printing import print_json
 from discreet.cli.terminal.read_progress import tell_reading
 from discreet.cli.terminal.request_options import with_options_of
 from discreet.cli.terminal.terminal_tables import open_screen
+from discreet.core.json_codec import to_json
 from discreet.core.number_format import CONFIDENCE
 from discreet.results.answer_json import answer_facts
-from discreet.results.models import facts_of
 
 
 @with_options_of(AskRequest)
@@ -52,7 +52,7 @@ def explain(
     with open_curator(config, tell=tell_reading) as curator:
         explanation = curator.as_analyst(analyst).plan(_request(options))
     if as_json:
-        print_json(facts_of(explanation))
+        print_json(to_json(explanation))
     else:
         show_explanation(open_screen(), explanation, analyst)
 

@@ -16,10 +16,11 @@ from discreet.cli.owner.ledger_command import place_of
 from discreet.cli.terminal.options import CATALOG, AnalystOption, ConfigOption, JsonOption, LedgerOption
 from discreet.cli.terminal.printing import print_json
 from discreet.cli.terminal.terminal_tables import add_row, bar, indented, open_screen, plain_table, printable
+from discreet.core.json_codec import to_json
 from discreet.core.number_format import amount
 from discreet.ledger.accounts.totals import Asked
 from discreet.results.ledger_views import asked, balances, history
-from discreet.results.models import Balance, PastRelease, Renewal, facts_of
+from discreet.results.models import Balance, PastRelease, Renewal
 
 
 def budget(
@@ -36,7 +37,7 @@ def budget(
         accounts, counts = balances(books, analyst), asked(books, analyst)
         queries = history(books, analyst, before=before, limit=last)
     if as_json:
-        print_json({"accounts": facts_of(accounts), "asked": asdict(counts), "queries": facts_of(queries)})
+        print_json({"accounts": to_json(accounts), "asked": asdict(counts), "queries": to_json(queries)})
         return
     show_bill(open_screen(), accounts, queries, counts)
 

@@ -14,11 +14,11 @@ from discreet.cli.terminal.printing import INDENT, print_json
 from discreet.cli.terminal.read_progress import tell_reading
 from discreet.cli.terminal.run_commands import DryRun
 from discreet.cli.terminal.terminal_tables import indented, labelled, open_screen
+from discreet.core.json_codec import to_json
 from discreet.core.number_format import CONFIDENCE, amount
 from discreet.graphs.degrees import Degrees
 from discreet.graphs.mixing import Mixing
 from discreet.graphs.network_verbs import VERBS, Outcome
-from discreet.results.models import facts_of
 
 _SHOWN = 12
 """Degrees that are told on a terminal."""
@@ -99,7 +99,7 @@ def _numbers(outcome: Outcome) -> Iterator[str]:
 
 def _show(plan: GraphPlan, *, as_json: bool) -> None:
     if as_json:
-        print_json(facts_of(plan))
+        print_json(to_json(plan))
         return
     beyond = [account for account, allowed in plan.charged.items() if not allowed]
     price = f"ε {amount(plan.epsilon)} for one {plan.unit}"

@@ -14,7 +14,7 @@ from discreet.api.opening import open_curator, refresh
 from discreet.api.operations.bounds_estimate import to_be_bounded
 from discreet.catalog import load_catalog
 from discreet.catalog.catalog_editing import in_folder, number, with_bounds
-from discreet.catalog.public_view import facts_of
+from discreet.catalog.public_view import public_tables
 from discreet.cli.owner import ledger_command
 from discreet.cli.terminal.options import CATALOG, AnalystOption, ConfigOption, JsonOption
 from discreet.cli.terminal.printing import say_done
@@ -109,7 +109,7 @@ def dummy(
             f"The columns of {', '.join(undeclared)} are not declared, and the data is not looked at.",
             next_step="Declare them in the catalog: a public table may list its columns, too.",
         )
-    tables = dummy_tables(facts_of(catalog), people=people, seed=seed)
+    tables = dummy_tables(public_tables(catalog), people=people, seed=seed)
     for graph in catalog.graphs.values():
         names = tables[graph.nodes].column(graph.key)
         tables[graph.edges.name] = dummy_edges(names, ends=graph.ends, seed=seed)

@@ -16,9 +16,9 @@ from fastapi.routing import APIRoute
 
 import discreet
 from discreet.api.local import Curator
+from discreet.core.json_codec import to_json
 from discreet.local.collector.report_store import CollectorBooks
 from discreet.pipeline.time_padding import UNIT
-from discreet.results.models import facts_of
 from discreet.server.auth.auth_middleware import Gate
 from discreet.server.auth.keys import KeyBook
 from discreet.server.auth.page_sessions import Sessions
@@ -111,7 +111,7 @@ def create_app(
     app.include_router(collections.routes)
     app.include_router(attack_lab.routes)
     app.state.card = Shown(
-        lambda: bytes(JSONResponse(facts_of(service.curator.card())).body),
+        lambda: bytes(JSONResponse(to_json(service.curator.card())).body),
         mark=lambda: (service.curator, service.curator.ledger.known_head),
     )
     app.get("/v1/transparency")(card)

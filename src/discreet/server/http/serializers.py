@@ -17,11 +17,11 @@ from fastapi.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from discreet.api.requests.ask import AskRequest
+from discreet.core.json_codec import to_json
 from discreet.core.number_format import CONFIDENCE
 from discreet.planning.answer_size import AnswerLimit, too_many_cells
 from discreet.results.answer import Answer
 from discreet.results.answer_json import answer_text
-from discreet.results.models import facts_of
 from discreet.server.auth.roles import Holder
 from discreet.server.auth.service import Service, address_of, service_of
 from discreet.server.http.streaming import PIECE, WaitingAnswer, no_room
@@ -209,7 +209,7 @@ def _records(tables: Iterator[pa.Table], sink: WaitingAnswer) -> None:
     """One object a row, on a line of its own; dates as text, and an end that nothing bounds as null."""
     before = "["
     for row in chain.from_iterable(table.to_pylist() for table in tables):
-        sink.write((before + json.dumps(facts_of(row), ensure_ascii=False, default=str)).encode())
+        sink.write((before + json.dumps(to_json(row), ensure_ascii=False, default=str)).encode())
         before = ",\n"
     sink.write(b"[]\n" if before == "[" else b"]\n")
 

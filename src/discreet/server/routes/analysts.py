@@ -9,7 +9,8 @@ from fastapi import Query as UrlParameter
 from fastapi.responses import JSONResponse
 
 from discreet.api.requests.ask import AskRequest
-from discreet.results.models import PAGE, facts_of
+from discreet.core.json_codec import to_json
+from discreet.results.models import PAGE
 from discreet.server.auth.service import holder_of, service_of
 from discreet.server.http.error_responses import RESPONSES
 from discreet.server.http.idempotency import NAME, answered
@@ -95,7 +96,7 @@ def catalog(request: Request) -> Response:
 
 def _response(thing: Any) -> Response:
     """Written where it is made: FastAPI would write it on the event loop, where all others wait for it."""
-    return JSONResponse(facts_of(thing))
+    return JSONResponse(to_json(thing))
 
 
 DIRECT = {"POST /v1/ask": ask, "POST /v1/explain": explain, "POST /v1/recall": recall, "GET /v1/budget": budget}

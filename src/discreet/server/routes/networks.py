@@ -12,10 +12,10 @@ from pydantic import ConfigDict, Field
 
 from discreet.api.faces.networks import GraphPlan
 from discreet.api.local import Curator
+from discreet.core.json_codec import to_json
 from discreet.graphs.network_answers import GraphAnswer
 from discreet.graphs.network_verbs import VERBS
 from discreet.pipeline.call import Call
-from discreet.results.models import facts_of
 from discreet.server.auth.service import holder_of, service_of
 from discreet.server.http.error_responses import RESPONSES
 from discreet.server.http.idempotency import NAME, answered
@@ -87,14 +87,14 @@ async def ask_network(name: str, verb: str, request: LimitedRequest) -> Response
     if given.dry:
         holder = holder_of(request)
         return await service.queries.explain(
-            planned_body(wanted), holder=holder, then=lambda plan: JSONResponse(facts_of(plan))
+            planned_body(wanted), holder=holder, then=lambda plan: JSONResponse(to_json(plan))
         )
     return await answered(request, body_outcome(wanted), _FORM)
 
 
 def _written(answer: GraphAnswer, file: WaitingAnswer) -> None:
     facts = {name: value for name, value in answer.facts.items() if name != "replayed"}  # the same bytes again
-    file.write(json.dumps(facts_of(facts), ensure_ascii=False).encode())
+    file.write(json.dumps(to_json(facts), ensure_ascii=False).encode())
 
 
 _FORM = Form(JSON, _written)

@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import APIRouter, Response
 from fastapi.responses import JSONResponse
 
-from discreet.results.models import facts_of
+from discreet.core.json_codec import to_json
 from discreet.server.auth.service import holder_of, service_of
 from discreet.server.http.error_responses import RESPONSES
 from discreet.server.http.idempotency import NAME, answered
@@ -30,7 +30,7 @@ async def open_session(request: LimitedRequest) -> Response:
     service.check_dataset(wanted.dataset)
     if wanted.dry:
         return await service.queries.explain(
-            planned_body(wanted), holder=holder, then=lambda plan: JSONResponse(facts_of(plan))
+            planned_body(wanted), holder=holder, then=lambda plan: JSONResponse(to_json(plan))
         )
     return await answered(request, body_outcome(wanted), _FORM)
 

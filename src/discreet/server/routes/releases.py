@@ -11,11 +11,11 @@ from fastapi.responses import JSONResponse
 
 from discreet.api.requests.base import Request as DiscreetRequest
 from discreet.api.requests.synthesize import SynthesizeRequest
+from discreet.core.json_codec import to_json
 from discreet.core.number_format import CONFIDENCE
 from discreet.errors import BadInput, TooLarge
 from discreet.measurement.release_files import MEDIA_TYPE
 from discreet.measurement.run_release import RunRelease
-from discreet.results.models import facts_of
 from discreet.server.auth.service import holder_of, service_of
 from discreet.server.http.error_responses import RESPONSES
 from discreet.server.http.idempotency import NAME, answered
@@ -90,7 +90,7 @@ async def _run_request(
     wanted = body.request(kind)
     if body.dry:
         return await service.queries.explain(
-            plan_of(wanted), holder=holder, then=lambda plan: JSONResponse(facts_of(plan))
+            plan_of(wanted), holder=holder, then=lambda plan: JSONResponse(to_json(plan))
         )
     return await answered(request, outcome_of(wanted), _form_of(request))
 
@@ -100,7 +100,7 @@ async def _run(request: Request, wanted: Tabulation | Learning | Evaluating) -> 
     service.check_dataset(wanted.dataset)
     if wanted.dry:
         return await service.queries.explain(
-            planned_body(wanted), holder=holder, then=lambda plan: JSONResponse(facts_of(plan))
+            planned_body(wanted), holder=holder, then=lambda plan: JSONResponse(to_json(plan))
         )
     return await answered(request, body_outcome(wanted), _form_of(request))
 

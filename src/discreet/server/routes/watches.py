@@ -10,9 +10,10 @@ from fastapi import APIRouter, Response
 
 from discreet.api.local import Curator
 from discreet.api.requests.watch import WatchRequest
+from discreet.core.json_codec import to_json
 from discreet.pipeline.call import Call
 from discreet.pipeline.threshold_watch import Watch
-from discreet.results.models import WatchFacts, facts_of
+from discreet.results.models import WatchFacts
 from discreet.server.auth.service import holder_of, service_of
 from discreet.server.http.error_responses import RESPONSES
 from discreet.server.http.idempotency import NAME, answered
@@ -36,7 +37,7 @@ class _Said:
 
     @property
     def stored(self) -> bytes:
-        return json.dumps(facts_of(self.facts)).encode()
+        return json.dumps(to_json(self.facts)).encode()
 
 
 @routes.post("/watch", openapi_extra={**in_document(WATCH), "parameters": [NAME]})

@@ -11,8 +11,8 @@ from pydantic import ConfigDict, Field
 
 from discreet.api.faces.sessions import SessionPlan
 from discreet.api.local import Curator
+from discreet.core.json_codec import to_json
 from discreet.pipeline.call import Call
-from discreet.results.models import facts_of
 from discreet.server.schemas.run_bodies import Run
 from discreet.server.schemas.strict_json import Parameter, WithoutNulls
 from discreet.sessions.query_json import read_query
@@ -60,7 +60,7 @@ class NewSession(Run):
         """Opened and paid for, or found as it is."""
         curator.limit_sessions(each=_EACH, most=_MOST_OPEN)
         session = curator.session(self.source, analyst=analyst, request_id=request_id, asking=asking, **self._details)
-        return Said(facts_of(session.facts), session.replayed)
+        return Said(to_json(session.facts), session.replayed)
 
     def explained_by(self, curator: Curator, *, analyst: str | None) -> SessionPlan:
         """What it would cost and promise."""
@@ -106,4 +106,4 @@ class AskedInSession:
         session = curator.open_session(self.session_id, analyst=analyst)
         wanted = [read_query(facts) for facts in self.body.queries]
         told = session.answer_many(wanted, call=asking, most_cells=_MOST_CELLS)
-        return Said({"answers": facts_of(told), **facts_of(session.facts)})
+        return Said({"answers": to_json(told), **to_json(session.facts)})
