@@ -19,7 +19,7 @@ DATA ?= data
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo serve shell chromium test test-fast test-changed coverage setup soak format lint lint-page vendor \
-	bench bench-synthetic docs lock clean
+	bench bench-synthetic reference docs lock clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-15s %s\n", $$1, $$2}'
@@ -103,6 +103,9 @@ bench-synthetic: $(BENCH) $(SYNTHETIC_PEERS_READY)  ## compare synthetic data an
 	$(BENCH_VENV)/bin/python -m benchmarks.synthetic_peers --data $(DATA) --peers $(PEERS_VENV)
 	$(BENCH_VENV)/bin/python -m benchmarks.counting --data $(DATA) --large
 	$(BENCH_VENV)/bin/python -m benchmarks.learning --data $(DATA) --peers $(PEERS_VENV)
+
+reference: $(DEV)  ## write the generated parts of docs/reference
+	$(BIN)/python -m tools.reference
 
 docs: $(DEV)  ## build the documentation as a website in site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

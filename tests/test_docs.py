@@ -74,7 +74,11 @@ def _examples(page):
     return "\n".join(re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL))
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if _examples(page)], ids=lambda page: page.name)
+EXAMPLES = [page for page in PAGES if page.parent.name != "tutorials" and _examples(page)]
+"""Blocks of tutorials follow each other and have a test of their own."""
+
+
+@pytest.mark.parametrize("page", EXAMPLES, ids=lambda page: page.name)
 def test_every_example_runs_as_it_stands(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     exec(_examples(page), {})
@@ -149,11 +153,3 @@ def test_the_figures_in_words_are_the_formula():
     for epsilon in (0.5, 1, 5):
         percent = re.search(r"at most ([\d.]+) %", discreet.Loss(epsilon).in_words())[1]
         assert f"{percent} %" in page
-
-
-def test_the_list_of_functions_is_the_registrys():
-    """`python -m tests.functions_page` writes it anew."""
-    from tests.functions_page import page_with_functions
-
-    page = (DOCS / "reference/sql-functions.md").read_text()
-    assert page_with_functions(page) == page

@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
+ABOUT_DOCUMENTATION = ("test_docs.py", "test_doc_pages.py", "test_reference.py", "test_tutorials.py")
 
 
 def changed_files(base="origin/main"):
@@ -27,7 +28,7 @@ def selected(files):
         elif parts[0] in ("tests", "src") and len(parts) > (folder := 3 if parts[0] == "src" else 2):
             chosen.add(Path("tests", parts[folder - 1]))
         if file.suffix == ".md" or parts[0] == "docs":
-            chosen |= {path.relative_to(ROOT) for path in (ROOT / "tests").glob("test_doc*.py")}
+            chosen |= {Path("tests", name) for name in ABOUT_DOCUMENTATION}
         elif parts[0] == "src":
             chosen |= {path.relative_to(ROOT) for path in (ROOT / "tests").glob("test_*.py")}
     return sorted(str(path) for path in chosen if (ROOT / path).exists())

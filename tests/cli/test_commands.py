@@ -15,7 +15,7 @@ from discreet.cli.terminal.exit_codes import ExitCode
 from discreet.cli.terminal.help_texts import meanings
 from tests import commands
 from tests.commands import run, run_apart
-from tests.commands_page import PAGE, examples, page_with_commands
+from tools.reference.commands import examples
 
 LATE = {f"discreet {name}": late for name, late in COMMANDS.items()} | {
     f"discreet {group} {name}": late for group, (_, below) in GROUPS.items() for name, late in below.items()
@@ -29,11 +29,6 @@ _METADATA = """\
       patient_id: {private_id: true, type: int}
       cost: {type: float, lower: 0, upper: 100}
 """
-
-
-def test_the_page_lists_what_there_is():
-    """`python -m tests.commands_page` writes it anew."""
-    assert page_with_commands(PAGE.read_text()) == PAGE.read_text()
 
 
 def test_every_example_begins_with_its_command():

@@ -14,7 +14,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from tests.commands_page import examples
+from tools.reference.commands import examples
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

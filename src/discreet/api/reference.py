@@ -33,7 +33,8 @@ def reference(name: str, kind: type[Request[Any, Any]]) -> str:
     lines = [f"## `{name}`", "", inspect.cleandoc(str(kind.__doc__)), ""]
     if kind.http_path:
         lines += [f"HTTP: `POST {kind.http_path}`" + _planning(kind), ""]
-    lines += ["| Python | HTTP | command line | default | meaning |", "|---|---|---|---|---|", *rows, ""]
+    header = ["| Python | HTTP | command line | default | meaning |", "|---|---|---|---|---|"]
+    lines += [*header, *rows, ""] if rows else ["No parameters.", ""]
     return "\n".join(lines)
 
 

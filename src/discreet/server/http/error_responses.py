@@ -39,7 +39,7 @@ from discreet.errors import (
     UnparsableQuery,
 )
 
-_STATUS: list[tuple[type[DiscreetError], int]] = [
+STATUS: list[tuple[type[DiscreetError], int]] = [
     (UnparsableQuery, 400),
     (Forbidden, 403),
     (NoAccess, 401),
@@ -137,7 +137,7 @@ def _facts(code: str, message: str, next_step: str) -> dict[str, Any]:
 
 def _of(error: Exception) -> tuple[int, dict[str, Any]]:
     if isinstance(error, DiscreetError):
-        return next(status for kind, status in _STATUS if isinstance(error, kind)), refusal_facts(error)
+        return next(status for kind, status in STATUS if isinstance(error, kind)), refusal_facts(error)
     if isinstance(error, RequestValidationError):
         return 422, _facts(
             "bad-input", "The request does not have the form that this route takes.", "See /openapi.json."
