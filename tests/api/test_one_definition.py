@@ -21,7 +21,7 @@ from discreet.api.reference import reference
 from discreet.api.request_json import request_from_json, request_to_json
 from discreet.api.requests.base import TableRunRequest, param, request
 from discreet.api.requests.types import Marginals
-from discreet.api.verbs import plan_verb, verb
+from discreet.api.verbs import name_verbs, plan_verb, verb
 from discreet.cli.terminal.request_options import with_options_of
 from discreet.errors import BadInput, TooLarge
 from discreet.server.schemas.request_models import PlannableBody, body_of
@@ -42,6 +42,7 @@ class BrewRequest(TableRunRequest["str", "int"]):
     workload: Marginals = param("Marginals to preserve.", default=3)
 
 
+@name_verbs
 class Toy:
     brew = verb(BrewRequest)
     plan_brewing = plan_verb(BrewRequest, "What `brew` would cost.")
@@ -84,6 +85,7 @@ def test_python_has_every_field_with_its_type_default_and_documentation():
     assert taken["sugar"].kind is inspect.Parameter.KEYWORD_ONLY
     assert "source: 'str'" in str(inspect.signature(toy.brew))
     shown = pydoc.render_doc(toy.brew, renderer=pydoc.plaintext)
+    assert "method brew" in shown
     for name, doc in OWN.items():
         assert f"{name}: {doc}" in shown
     assert toy.brew("visits", sugar=2, epsilon=1, request_id="once") == "a cup"

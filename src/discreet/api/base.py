@@ -11,10 +11,11 @@ from discreet.api.requests.base import Plan, Request, T
 from discreet.api.requests.releases import PublishRequest, ReleaseRequest, ReleasesRequest
 from discreet.api.requests.synthesize import SynthesizeRequest
 from discreet.api.requests.watch import WatchRequest
-from discreet.api.verbs import plan_verb, verb
+from discreet.api.verbs import name_verbs, plan_verb, verb
 from discreet.sql.builder import Table
 
 
+@name_verbs
 class Api(ABC):
     """What an analyst can do, wherever the data is."""
 

@@ -10,6 +10,7 @@ from discreet.api.requests.base import Plan, Request, T, params
 
 P = ParamSpec("P")
 Method = TypeVar("Method", bound=Callable[..., Any])
+Interface = TypeVar("Interface")
 
 
 class Executor(Protocol):
@@ -40,6 +41,15 @@ def plan_verb(kind: Callable[P, Request[Any, Plan]], doc: str) -> Callable[Conca
     return _described(call, kind, doc)
 
 
+def name_verbs(interface: type[Interface]) -> type[Interface]:
+    """Give the methods that were made from requests the names that an interface has for them."""
+    for name, method in vars(interface).items():
+        if hasattr(method, "request"):
+            method.__name__, method.__qualname__ = name, f"{interface.__qualname__}.{name}"
+            method.__module__ = interface.__module__
+    return interface
+
+
 def _described(method: Method, kind: Callable[..., Any], doc: str) -> Method:
     """Give a method the signature and the documentation of its request."""
     taken = params(cast("type[Request[Any, Any]]", kind))
@@ -48,4 +58,5 @@ def _described(method: Method, kind: Callable[..., Any], doc: str) -> Method:
     method.__signature__ = inspect.Signature([own, *(known[each.name] for each in taken)])  # type: ignore[attr-defined]  # what `inspect` looks for
     entries = "".join(f"\n    {each.name}: {each.doc}" for each in taken)
     method.__doc__ = f"{inspect.cleandoc(doc)}\n\nArgs:{entries}" if entries else inspect.cleandoc(doc)
+    method.request = kind  # type: ignore[attr-defined]
     return method

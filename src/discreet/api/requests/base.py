@@ -97,11 +97,9 @@ class Param:
 
 def params(kind: type[Request[Any, Any]], *, where: str = PYTHON) -> tuple[Param, ...]:
     """The parameters of a request in one interface: positional ones, then its own, then those that it shares with others."""
-    depth = {
-        name: at for at, base in enumerate(reversed(kind.__mro__)) for name in vars(base).get("__annotations__", ())
-    }
+    own = kind.__annotations__
     declared = [_param(each) for each in fields(kind)]
-    ordered = sorted(declared, key=lambda each: (not each.is_positional, -depth[each.name]))
+    ordered = sorted(declared, key=lambda each: (not each.is_positional, each.name not in own, each.where == (PYTHON,)))
     return tuple(each for each in ordered if where in each.where)
 
 
