@@ -18,7 +18,7 @@ from discreet.ledger import Entry, Ledger
 from discreet.ledger.accounts.account_rows import DATASET, analyst_account, load_all, save
 from discreet.ledger.chain.entries import canonical
 from discreet.ledger.chain.seals import Seals
-from discreet.ledger.charges.release_json import describe
+from discreet.ledger.charges.release_json import mechanism_to_json
 from discreet.mechanisms import Laplace
 
 PRICE = Laplace(sensitivity=1, epsilon=1e-6)
@@ -59,7 +59,7 @@ def _queries(head: Entry, count: int, seals: Seals) -> Iterator[tuple[Any, Any, 
         "analyst": "alice",
         "format": 2,
         "label": "SELECT COUNT(*) FROM visits WHERE cost > 7",
-        "releases": [describe(PRICE)],
+        "releases": [mechanism_to_json(PRICE)],
         "prices": PRICES,
     }
     for _ in range(count):

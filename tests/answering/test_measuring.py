@@ -18,7 +18,7 @@ from discreet.errors import (
     TooLarge,
     UnknownName,
 )
-from discreet.measurement.domain import described, rebuilt
+from discreet.measurement.domain import domain_from_json, domain_to_json
 from discreet.measurement.measurer import GRID, Cells, Conjunction, on_grid
 from discreet.measurement.replay import Run
 from discreet.measurement.run_budget import count_noise, watching
@@ -360,9 +360,9 @@ def test_a_transcript_comes_back_from_its_bytes():
     measurer = measuring([(0, 0)], domain_of(2, 2), store=store)
     measurer.noisy(("a", "b"), measurer.noise(("a", "b"), Fraction(1, 10)))
     steps = tuple(map(Step.decoded, store.steps))
-    again = Transcript.decoded(Transcript({"domain": described(measurer.domain)}, steps).encoded())
+    again = Transcript.decoded(Transcript({"domain": domain_to_json(measurer.domain)}, steps).encoded())
     assert [repr(look) for look in looks_in(again.steps)] == [repr(look) for look in measurer.looks]
-    assert rebuilt(again.facts["domain"]) == measurer.domain
+    assert domain_from_json(again.facts["domain"]) == measurer.domain
     with pytest.raises(DiscreetError):
         Transcript.decoded(Transcript({}, steps).encoded()[:-1])
 

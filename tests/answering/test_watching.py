@@ -19,7 +19,7 @@ from discreet.core.loss import Neighbours
 from discreet.engines.exact_rows import ExactRows
 from discreet.errors import AccountFrozen, BadInput, BudgetExceeded, Cancelled, DiscreetError, EngineFailure, NotAllowed
 from discreet.ledger import verify
-from discreet.ledger.charges.release_json import rebuild
+from discreet.ledger.charges.release_json import mechanism_from_json
 from discreet.mechanisms import AboveThreshold
 from discreet.pipeline.call import Call
 from discreet.pipeline.pipeline import Desk
@@ -103,7 +103,7 @@ def test_a_watch_is_paid_once_in_full_before_anything_is_read(config, monkeypatc
 
 def test_the_charge_is_the_mechanisms_own_pure_epsilon_and_rho(curator):
     watch(curator)
-    mechanism = rebuild(curator.ledger.history()[-2].body["releases"][0])
+    mechanism = mechanism_from_json(curator.ledger.history()[-2].body["releases"][0])
     assert mechanism == AboveThreshold(epsilon=Fraction(1, 2), sensitivity=20, threshold=FAR)
     (past,) = curator.history()
     assert (past.epsilon, past.rho) == (0.5, mechanism.rho)
@@ -409,7 +409,7 @@ def test_beginning_and_evaluating_is_above_threshold_bit_for_bit(curator):
 
 def test_what_was_charged_keeps_epsilon_over_sequences_of_versions(curator):
     curator.watch("SELECT COUNT(DISTINCT patient_id) FROM visits", threshold=2, epsilon=2)
-    charged = rebuild(curator.ledger.history()[-2].body["releases"][0])
+    charged = mechanism_from_json(curator.ledger.history()[-2].body["releases"][0])
     assert charged == AboveThreshold(epsilon=2, sensitivity=1, threshold=2)
     without = [0, 1, 3, 2, 2, 0]
     for moved in ([1] * 6, [1, 0, 1, 0, 1, 0], [0, 0, 0, 0, 0, 1]):

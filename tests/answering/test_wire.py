@@ -25,7 +25,7 @@ def test_an_answer_in_pieces_is_the_whole_answer(sql, tmp_path, monkeypatch):
     monkeypatch.setattr(answer_json, "_ROWS", 4)
     with open_curator(write_clinic(tmp_path, patients=20, visits=50)) as curator:
         answer = curator.ask(sql, epsilon=0.5)
-        at_once = json.dumps(answer_json.answer_facts(answer, 0.9), separators=(",", ":"), ensure_ascii=False)
+        at_once = json.dumps(answer_json.answer_to_json(answer, 0.9), separators=(",", ":"), ensure_ascii=False)
         assert "".join(answer_json.answer_text(answer, 0.9)) == at_once
         assert answer.drawn is not None
         assert "".join(answer_json.answer_text(replace(answer, drawn=None), 0.9)) == at_once, (

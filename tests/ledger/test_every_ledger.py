@@ -231,7 +231,7 @@ def test_the_charged_releases_convert_to_dp_accounting_events(where):
     import dp_accounting
 
     from discreet import accounting
-    from discreet.ledger.charges.release_json import rebuild
+    from discreet.ledger.charges.release_json import mechanism_from_json
 
     ledger = a_ledger(where, cap=5)
     ledger.open_account(open_filter(5, 1e-6))
@@ -241,7 +241,7 @@ def test_the_charged_releases_convert_to_dp_accounting_events(where):
         ask(ledger, Request(id=str(number), query=str(number), releases=releases, analyst="alice"))
     charged = [release for entry in ledger.history() if entry.kind == "charge" for release in entry.body["releases"]]
     accountant = dp_accounting.pld.PLDAccountant()
-    for release in map(rebuild, charged):
+    for release in map(mechanism_from_json, charged):
         multiplier = (
             float(release.scale / release.sensitivity)
             if isinstance(release, Laplace)
@@ -249,7 +249,7 @@ def test_the_charged_releases_convert_to_dp_accounting_events(where):
         )
         kind = dp_accounting.LaplaceDpEvent if isinstance(release, Laplace) else dp_accounting.GaussianDpEvent
         accountant.compose(kind(multiplier))
-    ours = accounting.compose(map(rebuild, charged), delta=1e-6).epsilon
+    ours = accounting.compose(map(mechanism_from_json, charged), delta=1e-6).epsilon
     assert ours == pytest.approx(accountant.get_epsilon(1e-6), rel=0.01)
 
 

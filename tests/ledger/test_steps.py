@@ -9,7 +9,7 @@ import pytest
 from discreet.accounting import open_filter
 from discreet.errors import AccountFrozen, BadInput, BudgetExceeded, LedgerDamaged, NameTaken
 from discreet.ledger import Request, verify
-from discreet.ledger.charges.release_json import describe
+from discreet.ledger.charges.release_json import mechanism_to_json
 from discreet.mechanisms import Adaptive, Exponential, Gaussian, Laplace, PureAdaptive
 from tests.ledger.asking import a_request, forge, in_child, open_ledger, output_of
 
@@ -165,7 +165,7 @@ def test_an_edited_step_is_noticed_by_whoever_goes_on_and_by_verify(where, edit,
 def test_a_step_that_was_forged_beyond_the_budget_does_not_add_up(where):
     ledger = capped(where)
     reservation = ledger.reserve(a_run())
-    dear = describe(Gaussian.for_rho(sensitivity=1, rho=1))
+    dear = mechanism_to_json(Gaussian.for_rho(sensitivity=1, rho=1))
     forge(ledger, "step", {"question": reservation.request.key, "number": 0, "sha256": "0", "paid": dear})
     assert any("beyond what was charged" in problem for problem in verify(ledger).problems)
 
@@ -195,7 +195,12 @@ def test_steps_of_the_first_form_are_read_and_add_up(where):
     key = reservation.request.key
 
     def as_before(draft):
-        about = {"question": key, "number": 0, "sha256": hashlib.sha256(b"old").hexdigest(), "paid": describe(PART)}
+        about = {
+            "question": key,
+            "number": 0,
+            "sha256": hashlib.sha256(b"old").hexdigest(),
+            "paid": mechanism_to_json(PART),
+        }
         entry = draft.append("step", about)
         draft.t.run("INSERT INTO ledger_steps VALUES (?, ?, ?, ?, NULL, NULL)", key, 0, b"old", entry.seq)
 

@@ -7,7 +7,7 @@ import pytest
 
 from discreet.core.exact import UNIT, exact
 from discreet.errors import BadData, BadInput, BudgetExceeded
-from discreet.ledger.charges.release_json import describe, rebuild
+from discreet.ledger.charges.release_json import mechanism_from_json, mechanism_to_json
 from discreet.mechanisms import (
     AboveThreshold,
     Adaptive,
@@ -85,4 +85,4 @@ def test_a_run_of_the_sparse_vector_is_paid_in_full():
     "budget", [Adaptive(rho=0.1), Adaptive(rho=Fraction(1, 3)), PureAdaptive(epsilon=Fraction(1, 3))]
 )
 def test_the_books_describe_a_budget_and_rebuild_it(budget):
-    assert rebuild(describe(budget)) == budget
+    assert mechanism_from_json(mechanism_to_json(budget)) == budget

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import BadData
-from discreet.ledger.charges.release_json import describe, rebuild
+from discreet.ledger.charges.release_json import mechanism_from_json, mechanism_to_json
 from discreet.mechanisms import GeneralizedExponential, Ladder
 from tests.laws import generalized_law, ladder_law, max_log_ratio
 from tests.sources import SeededBits, UntouchableBits
@@ -125,4 +125,4 @@ def test_the_books_keep_what_both_are_made_of():
         GeneralizedExponential(sensitivities=(1, Fraction(1, 3), 0.5), epsilon=0.5),
         Ladder(epsilon=0.5, most=98),
     ):
-        assert rebuild(describe(mechanism)) == mechanism
+        assert mechanism_from_json(mechanism_to_json(mechanism)) == mechanism

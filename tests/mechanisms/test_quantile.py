@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import DiscreetError
-from discreet.ledger.charges.release_json import describe, rebuild
+from discreet.ledger.charges.release_json import mechanism_from_json, mechanism_to_json
 from discreet.mechanisms import Histograms, Quantile
 from tests.checks import counts_are_fair
 from tests.laws import exp_of, exponential_law, log_ratio
@@ -111,11 +111,11 @@ def test_a_group_more_costs_something_only_where_people_are_replaced():
 
 def test_the_books_say_whether_a_quantile_was_grouped_and_older_books_are_still_read():
     mechanism = of_many_points(Fraction(1, 10), grouped=True)
-    written = describe(mechanism)
+    written = mechanism_to_json(mechanism)
     assert written["grouped"] is True
-    assert rebuild(written) == mechanism
+    assert mechanism_from_json(written) == mechanism
     older = {name: value for name, value in written.items() if name != "grouped"}
-    assert rebuild(older) == of_many_points(Fraction(1, 10))
+    assert mechanism_from_json(older) == of_many_points(Fraction(1, 10))
 
 
 SMALL = {"lower": 0, "upper": 9, "epsilon": 1, "whole": True}

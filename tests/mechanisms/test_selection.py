@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from discreet.ledger.charges.release_json import describe, rebuild
+from discreet.ledger.charges.release_json import mechanism_from_json, mechanism_to_json
 from discreet.mechanisms import Exponential, PermuteAndFlip
 from tests.laws import exponential_law, max_log_ratio, permute_and_flip_law
 
@@ -50,7 +50,7 @@ def test_the_best_of_many_counts_is_found_more_often():
 @selections
 def test_the_books_say_whether_scores_were_monotone_and_older_books_are_still_read(kind):
     mechanism = kind(sensitivity=1, epsilon=1, size=3, monotone=True)
-    written = describe(mechanism)
+    written = mechanism_to_json(mechanism)
     assert written["monotone"] is True
-    assert rebuild(written) == mechanism
-    assert not rebuild({name: value for name, value in written.items() if name != "monotone"}).monotone
+    assert mechanism_from_json(written) == mechanism
+    assert not mechanism_from_json({name: value for name, value in written.items() if name != "monotone"}).monotone

@@ -6,7 +6,7 @@ import numpy as np
 
 from discreet.measurement.measuring import Measuring
 from discreet.measurement.replay import Run
-from discreet.measurement.sparse_vector import described
+from discreet.measurement.sparse_vector import count_query_to_json
 from discreet.measurement.transcript import Step, about
 from tests.answering.counted import measuring
 
@@ -25,7 +25,7 @@ def with_exact_number(rows, domain, *, bits):
 
 class _FreeCounts(Measuring):
     def counted(self, query, mechanism):
-        asked = about("count", paid=None, question=described(query))
+        asked = about("count", paid=None, question=count_query_to_json(query))
         noisy = mechanism.release(np.array([self._exactly(query)]))
         return int(self._run.look(asked, paid=None, drawn=lambda: noisy).outcome[0])
 

@@ -22,7 +22,7 @@ from discreet.learning import (
 )
 from discreet.learning.data.hypotheses import conjunctions, halfspaces, own, stumps
 from discreet.learning.runs.deciders import Decider
-from discreet.learning.runs.model_json import decider_facts, model_facts, read_decider, read_model
+from discreet.learning.runs.model_json import decider_from_json, decider_to_json, model_from_json, model_to_json
 from discreet.learning.runs.model_release import ModelRelease
 from discreet.measurement.release_files import MEDIA_TYPE, read_release
 from tests.opening import open_curator
@@ -237,7 +237,7 @@ def test_decisions_that_do_not_fit_are_refused_before_anything_is_paid_for(serve
         bayes = far.learn(NaiveBayes(target="sex", features=["age"]), "patients", rho=0.01)
         tree = far.learn(DecisionTree(target="sex", features=["age"], depth=1), "patients", rho=0.01)
     before = spent(server)
-    scores, splits = decider_facts(Decider.of(bayes)), decider_facts(Decider.of(tree))
+    scores, splits = decider_to_json(Decider.of(bayes)), decider_to_json(Decider.of(tree))
     first, second = scores["scores"]
     longer = {**first, "entries": [[*first["entries"][0], 1]]}
     ((split,),) = splits["splits"]
@@ -297,14 +297,14 @@ def test_functions_of_ones_own_and_classes_without_end_are_not_sent(server):
 
 @pytest.mark.parametrize("model", SENT, ids=called)
 def test_what_is_sent_is_what_is_learned_near(model):
-    assert read_model(json.loads(json.dumps(model_facts(model)))).described == model.described
+    assert model_from_json(json.loads(json.dumps(model_to_json(model)))).described == model.described
 
 
 def test_what_a_model_decides_is_the_same_behind_the_wire(server):
     with open_curator(server.config) as curator:
         for model in CLASSIFIERS:
             decider = Decider.of(curator.learn(model, ROWS, rho=0.05, parameters=LEAST))
-            there = read_decider(json.loads(json.dumps(decider_facts(decider))))
+            there = decider_from_json(json.loads(json.dumps(decider_to_json(decider))))
             assert there == decider
             assert there.deciding.described == decider.deciding.described
 

@@ -12,7 +12,7 @@ from discreet.server.auth.keys import KeyBook
 from discreet.server.http.http_app import create_app
 from discreet.server.schemas.session_bodies import MOST_AT_ONCE
 from discreet.sessions import Between
-from discreet.sessions.query_json import query_facts, read_query
+from discreet.sessions.query_json import query_from_json, query_to_json
 from tests.opening import CAP, begin_books, open_curator
 from tests.server.conftest import client_of
 
@@ -177,4 +177,4 @@ def test_questions_come_back_from_json_as_they_were():
         "d": Between(upper=date(2020, 1, 1)),
         "e": True,
     }
-    assert read_query(query_facts(query)) == query
+    assert query_from_json(query_to_json(query)) == query

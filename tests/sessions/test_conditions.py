@@ -14,7 +14,7 @@ from discreet.api.opening import open_curator
 from discreet.catalog import parse_catalog
 from discreet.errors import BadInput, NotAllowed, QueryRefused, TooLarge, UnknownName, UnparsableQuery
 from discreet.measurement.measurer import Cells, Conjunction
-from discreet.measurement.sparse_vector import described, rebuilt
+from discreet.measurement.sparse_vector import count_query_from_json, count_query_to_json
 from discreet.sessions import Between
 from discreet.sessions.sql_conditions import Conditions
 
@@ -188,7 +188,7 @@ def test_a_condition_counts_just_the_cells_that_duckdb_says_it_is_true_for(condi
         else:
             query = asked(conditions, text)
             assert (mask_of(query, names) == every).all(), text
-            assert rebuilt(described(query)) == query
+            assert count_query_from_json(count_query_to_json(query)) == query
             outcomes["cells" if isinstance(query, Cells) else "counts"] += 1
     assert min(outcomes.values()) > 8, outcomes
 

@@ -7,7 +7,7 @@ import pytest
 
 from discreet.catalog import parse_catalog
 from discreet.errors import BadCatalog, DiscreetError, NotAllowed
-from discreet.results.answer_json import answer_facts, parameter_facts, read_array, read_parameters
+from discreet.results.answer_json import answer_to_json, parameters_from_json, parameters_to_json, read_array
 from tests.opening import open_curator
 
 CATALOG = """
@@ -71,7 +71,7 @@ def test_hours_within_bounds_are_public_groups_and_leave_as_timestamps(curator):
     ]
     table = answer.to_arrow()
     assert table["h"][8].as_py() == datetime(2024, 3, 1, 8)
-    facts = answer_facts(answer, 0.95)
+    facts = answer_to_json(answer, 0.95)
     assert facts["types"] == ["timestamp", "integer"]
     assert read_array([row["h"] for row in facts["rows"]], "timestamp").equals(table["h"].combine_chunks())
     after = "SELECT h, n FROM (SELECT DATE_TRUNC('hour', begun) AS h, COUNT(*) AS n FROM calls GROUP BY h) WHERE h > '2024-03-02 22:30:00'"
@@ -92,7 +92,10 @@ def test_a_zone_that_is_written_is_taken_off_and_without_one_nothing_is(curator)
     assert count(curator, "text IS NULL") == 2  # an infinite one, and one that does not exist
     east = datetime(2024, 3, 1, 10, tzinfo=timezone(timedelta(hours=2)))
     assert count(curator, "text = ?", parameters=(east,)) == 1
-    assert read_parameters(parameter_facts({"t": east, "d": date(2024, 3, 1)})) == {"t": east, "d": date(2024, 3, 1)}
+    assert parameters_from_json(parameters_to_json({"t": east, "d": date(2024, 3, 1)})) == {
+        "t": east,
+        "d": date(2024, 3, 1),
+    }
 
 
 def test_times_are_compared_shifted_and_measured_in_seconds(curator):

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from discreet.core.loss import Neighbours
-from discreet.measurement.domain import Bin, Column, Domain, described, rebuilt
+from discreet.measurement.domain import Bin, Column, Domain, domain_from_json, domain_to_json
 from discreet.synthetic.models.labels import values_of
 from tests.sources import SeededBits
 
@@ -48,7 +48,7 @@ def test_days_are_days_and_whole_numbers_whole():
 
 def test_a_domain_comes_back_from_what_is_stored_of_it():
     domain = Domain(tuple(COLUMNS), 3, Neighbours.REPLACE_ONE)
-    assert rebuilt(described(domain)) == domain
+    assert domain_from_json(domain_to_json(domain)) == domain
 
 
 def test_bins_up_to_the_largest_integer_are_drawn_from():

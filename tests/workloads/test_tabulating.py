@@ -9,7 +9,7 @@ from discreet.errors import BadInput, BadRelease, BudgetExceeded, DiscreetError
 from discreet.ledger import verify
 from discreet.mechanisms import Adaptive, Gaussian, PureAdaptive
 from discreet.synthetic.synthetic_release import SyntheticRelease
-from discreet.workloads.queries.workload_json import described, rebuilt
+from discreet.workloads.queries.workload_json import workload_from_json, workload_to_json
 from discreet.workloads.releases.tabulation import TabulatedRelease, measure, plan_over
 from tests.answering.counted import MemorySteps, domain_of, measuring
 from tests.sources import SeededBits
@@ -101,9 +101,9 @@ def test_workloads_come_back_from_json():
     asked = (
         ASKED.weighted(0.1) + workloads.ranges("age") * workloads.thresholds("sex") + workloads.means("age", [0.5, 1])
     )
-    assert described(rebuilt(described(asked))) == described(asked)
+    assert workload_to_json(workload_from_json(workload_to_json(asked))) == workload_to_json(asked)
     columns = {"age": 2, "sex": 3, "ward": 2}
-    assert np.array_equal(rebuilt(described(asked)).on(columns).gram, asked.on(columns).gram)
+    assert np.array_equal(workload_from_json(workload_to_json(asked)).on(columns).gram, asked.on(columns).gram)
 
 
 def test_tables_that_were_saved_are_the_same_when_they_are_loaded_and_are_no_rows(tmp_path):

@@ -11,7 +11,7 @@ import httpx
 from discreet.core.exact import exact
 from discreet.errors import DiscreetError, EngineFailure, QueryRefused, TextSpan, Unreachable
 from discreet.measurement.release_files import MEDIA_TYPE, read_release
-from discreet.results.answer_json import parameter_facts
+from discreet.results.answer_json import parameters_to_json
 from discreet.sql.builder import Table
 
 
@@ -64,7 +64,7 @@ def run_body(source: str | Table, said: Mapping[str, Any]) -> dict[str, Any]:
         if name in ("epsilon", "delta", "rho") and value is not None:
             body[name] = float(exact(value))
         elif name == "parameters":
-            body |= {name: parameter_facts(value)} if value else {}
+            body |= {name: parameters_to_json(value)} if value else {}
         elif value is not None:
             body[name] = value
     return body

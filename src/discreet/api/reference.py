@@ -21,19 +21,6 @@ _JSON = {
 """The JSON form of each type that is not an object of its own."""
 
 
-def reference_page(interface: type[Any]) -> str:
-    """The reference of an interface: a section for each of its verbs that executes a request.
-
-    Args:
-        interface: Whose methods are made from requests.
-    """
-    found: dict[type[Request[Any, Any]], str] = {}
-    for name, method in vars(interface).items():
-        if (kind := getattr(method, "request", None)) is not None:
-            found.setdefault(kind, name)
-    return "\n".join(reference(name, kind) for kind, name in found.items())
-
-
 def reference(name: str, kind: type[Request[Any, Any]]) -> str:
     """A section about one verb.
 

@@ -32,7 +32,7 @@ from discreet.learning.models.learned_model import Model
 from discreet.learning.models.product_moments import Moments
 from discreet.learning.runs.deciders import Decider
 from discreet.learning.runs.evaluation import Evaluation
-from discreet.learning.runs.model_json import decider_facts, model_facts
+from discreet.learning.runs.model_json import decider_to_json, model_to_json
 from discreet.measurement.run_options import RunOptions
 from discreet.measurement.run_release import RunRelease
 from discreet.results.models import (
@@ -47,7 +47,7 @@ from discreet.sessions.session_run import SessionOptions
 from discreet.sql.builder import Table
 from discreet.synthetic.synthetic_release import SyntheticRelease
 from discreet.workloads.queries.workload import Workload
-from discreet.workloads.queries.workload_json import described
+from discreet.workloads.queries.workload_json import workload_to_json
 from discreet.workloads.releases.regional import RegionalRelease
 from discreet.workloads.releases.tabulation import TabulatedRelease
 
@@ -152,13 +152,13 @@ class RemoteCurator(Api, TablesFace, LearningFace, GraphsFace, SessionsFace):
         **price: Unpack[LearningOptions],
     ) -> Kind:
         """Learn a model from a table, or from a SELECT that yields people's rows: all of it is charged once before the first look."""
-        body = run_body(source, {**price, "model": model_facts(model), "name": name})
+        body = run_body(source, {**price, "model": model_to_json(model), "name": name})
         saved = self.server.saved("POST", "/v1/learn", json=body, headers=named(request_id))
         return model.learned_from(saved["stored"], receipt=saved["receipt"], replayed=saved["replayed"])
 
     def plan_learning(self, model: Model, source: str | Table, **price: Unpack[LearningOptions]) -> LearningPlan:
         """What `learn` would look at and cost, or its refusal. Spends nothing."""
-        body = run_body(source, {**price, "model": model_facts(model), "dry": True})
+        body = run_body(source, {**price, "model": model_to_json(model), "dry": True})
         return from_json(LearningPlan, checked(self.server.send("POST", "/v1/learn", json=body)))
 
     def moments(
@@ -182,12 +182,12 @@ class RemoteCurator(Api, TablesFace, LearningFace, GraphsFace, SessionsFace):
         **price: Unpack[LearningOptions],
     ) -> Evaluation:
         """How well a model that was learned decides about people's rows: a noisy table of decided and true classes, paid for once."""
-        body = run_body(source, {**price, "decider": decider_facts(Decider.of(model)), "name": name})
+        body = run_body(source, {**price, "decider": decider_to_json(Decider.of(model)), "name": name})
         return Evaluation(**self.server.saved("POST", "/v1/evaluate", json=body, headers=named(request_id)))
 
     def plan_evaluation(self, model: Classifier, source: str | Table, **price: Unpack[LearningOptions]) -> LearningPlan:
         """What `evaluate` would count, how exactly, and what it would cost, or its refusal. Spends nothing."""
-        body = run_body(source, {**price, "decider": decider_facts(Decider.of(model)), "dry": True})
+        body = run_body(source, {**price, "decider": decider_to_json(Decider.of(model)), "dry": True})
         return from_json(LearningPlan, checked(self.server.send("POST", "/v1/evaluate", json=body)))
 
     def graph(self, name: str) -> RemoteGraph:
@@ -296,7 +296,7 @@ def _queries(workload: Workload | None) -> list[dict[str, Any]] | None:
         return None
     if not isinstance(workload, Workload):
         raise BadInput("A workload is needed here.", next_step="Give one, such as discreet.workloads.marginals(2).")
-    return described(workload, number=float)
+    return workload_to_json(workload, number=float)
 
 
 def connect(url: str, *, key: str) -> RemoteCurator:

@@ -22,7 +22,7 @@ from discreet.results.answer_json import read_array, read_ends, read_half_widths
 from discreet.results.models import WatchFacts
 from discreet.results.watch_base import WatchFace
 from discreet.sessions.count_queries import SessionQuery
-from discreet.sessions.query_json import query_facts
+from discreet.sessions.query_json import query_to_json
 from discreet.sessions.session_base import SessionFace, SessionFacts
 from discreet.sessions.session_terms import SessionAnswer
 
@@ -183,7 +183,7 @@ class RemoteSession(SessionFace):
 
     def answer_many(self, queries: Iterable[SessionQuery]) -> list[SessionAnswer]:
         """The same for many queries, some thousands in a request."""
-        facts, told = [query_facts(query) for query in queries], []
+        facts, told = [query_to_json(query) for query in queries], []
         for start in range(0, len(facts), _AT_ONCE):
             told += self._asked(facts[start : start + _AT_ONCE])
         return told

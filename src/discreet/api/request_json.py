@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from discreet.api.requests.base import HTTP, Request, body_params, params
 from discreet.core.exact import exact
-from discreet.results.answer_json import parameter_facts, read_parameters
+from discreet.results.answer_json import parameters_from_json, parameters_to_json
 
 AnyRequest = TypeVar("AnyRequest", bound=Request[Any, Any])
 
@@ -31,12 +31,12 @@ _TO_JSON: dict[str, Callable[[Any], Any]] = {
     "Counts": dict,
     "Marginals": _marginals,
     "Number": _number,
-    "Parameters": parameter_facts,
+    "Parameters": parameters_to_json,
     "Prices": _prices,
     "str | Table": str,
 }
 """By the name of a type; values of all other types are JSON already."""
-_FROM_JSON: dict[str, Callable[[Any], Any]] = {"Parameters": read_parameters}
+_FROM_JSON: dict[str, Callable[[Any], Any]] = {"Parameters": parameters_from_json}
 
 
 def request_to_json(request: Request[Any, Any]) -> dict[str, Any]:

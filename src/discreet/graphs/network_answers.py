@@ -15,7 +15,7 @@ from discreet.errors import BadRelease
 from discreet.graphs.degrees import Degrees
 from discreet.graphs.edge_counts import FoundBound
 from discreet.graphs.mixing import Mixing
-from discreet.graphs.network_query import Drawn, GraphQuery, rebuilt
+from discreet.graphs.network_query import Drawn, GraphQuery, network_query_from_json
 from discreet.graphs.network_verbs import PROTECTS, VERBS, Outcome
 from discreet.graphs.protected_graph import GraphStatistic, Privacy
 from discreet.graphs.rumours import Rumour
@@ -67,7 +67,7 @@ class GraphAnswer:
     @cached_property
     def query(self) -> GraphQuery[Any]:
         """What was drawn from, and with which noise."""
-        return rebuilt(self._kept["question"])
+        return network_query_from_json(self._kept["question"])
 
     @cached_property
     def outcome(self) -> Outcome:

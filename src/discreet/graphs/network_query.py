@@ -69,7 +69,7 @@ class GraphQuery(ABC, Generic[Told]):
         return {"kind": type(self).__name__, **to_json(self)}
 
 
-def rebuilt(described: Mapping[str, Any]) -> GraphQuery[Any]:
+def network_query_from_json(described: Mapping[str, Any]) -> GraphQuery[Any]:
     """The query that was described.
 
     Args:

@@ -194,7 +194,7 @@ def range_text(first: Any, last: Any) -> str:
 # As JSON, and back
 
 
-def described(domain: Domain) -> dict[str, Any]:
+def domain_to_json(domain: Domain) -> dict[str, Any]:
     """A domain as JSON that says all of it."""
     columns = [
         {"name": column.name, "ordered": column.is_ordered, "labels": [plain(label) for label in column.labels]}
@@ -203,7 +203,7 @@ def described(domain: Domain) -> dict[str, Any]:
     return {"columns": columns, "rows_per_person": domain.rows_per_person, "neighbours": domain.neighbours.value}
 
 
-def rebuilt(facts: Mapping[str, Any]) -> Domain:
+def domain_from_json(facts: Mapping[str, Any]) -> Domain:
     """The domain that was described."""
     columns = tuple(
         Column(column["name"], tuple(_label(label) for label in column["labels"]), column["ordered"])

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.engines.tables.array_tables import CodedArray
-from discreet.ledger.charges.release_json import describe
-from discreet.measurement.domain import Domain, described
+from discreet.ledger.charges.release_json import mechanism_to_json
+from discreet.measurement.domain import Domain, domain_to_json
 from discreet.measurement.feature_vectors import SumMeasurer
 from discreet.measurement.replay import Run
 from discreet.measurement.summing import Summing
@@ -43,7 +43,8 @@ def transcript_of(
     tables = CodedArray(codes, domain.shape(domain.names)).tables()
     measure(Summing(domain, tables, run))
     return Transcript(
-        {"purpose": dict(purpose), "domain": described(domain), "budget": describe(budget)}, tuple(run.steps)
+        {"purpose": dict(purpose), "domain": domain_to_json(domain), "budget": mechanism_to_json(budget)},
+        tuple(run.steps),
     )
 
 

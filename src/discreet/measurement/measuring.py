@@ -17,7 +17,7 @@ from discreet.measurement.measurer import GRID, CountQuery, Counts, Groups, Look
 from discreet.measurement.replay import Run
 from discreet.measurement.run_budget import table_noise, whole_units
 from discreet.measurement.small_databases import cells_at, largest_differences, length_of, sequences
-from discreet.measurement.sparse_vector import Guarding, check_query, described
+from discreet.measurement.sparse_vector import Guarding, check_query, count_query_to_json
 from discreet.measurement.transcript import about, looks_in
 from discreet.mechanisms import AboveThreshold, Exponential, Gaussian, Laplace, PureAdaptive
 from discreet.mechanisms.additive.combinations import Combination
@@ -131,7 +131,7 @@ class Measuring:
         check_query(query, self.domain)
         if exact(mechanism.sensitivity) < self.domain.count or mechanism.size != 1:
             raise BadInput("This noise is not for a count.", next_step="Make it with `count_noise`.")
-        asked = about("count", paid=mechanism, question=described(query))
+        asked = about("count", paid=mechanism, question=count_query_to_json(query))
 
         def drawn() -> Counts:
             return np.asarray(self._run.meter.draw(mechanism, np.array([self._exactly(query)], np.int64)))

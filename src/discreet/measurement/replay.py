@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.errors import OutOfTime, RunChanged
-from discreet.ledger.charges.release_json import rebuild
+from discreet.ledger.charges.release_json import mechanism_from_json
 from discreet.measurement.measurer import Counts
 from discreet.measurement.transcript import Step
 from discreet.mechanisms import Mechanism
@@ -99,6 +99,6 @@ class Run:
         further = self._stored[len(self.steps) :]
         for step in further:
             if step.about["paid"] is not None:
-                self.meter.pay(rebuild(step.about["paid"]))
+                self.meter.pay(mechanism_from_json(step.about["paid"]))
             self.steps.append(step)
         return further

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from discreet.errors import BadRelease
-from discreet.ledger.charges.release_json import rebuild_as
-from discreet.measurement.domain import Domain, described, rebuilt
+from discreet.ledger.charges.release_json import mechanism_from_json_as
+from discreet.measurement.domain import Domain, domain_from_json, domain_to_json
 from discreet.measurement.release_files import no_release, read_release, release_as_bytes
 from discreet.measurement.transcript import Transcript, looks_in
 from discreet.mechanisms import Adaptive
@@ -53,12 +53,12 @@ class RunRelease:
     @cached_property
     def domain(self) -> Domain:
         """Columns with their labels, and how many rows of a person count."""
-        return rebuilt(self.transcript.facts["domain"])
+        return domain_from_json(self.transcript.facts["domain"])
 
     @property
     def budget(self) -> AdaptiveBudget:
         """What was paid for it."""
-        return rebuild_as(AdaptiveBudget, self.transcript.facts["budget"])  # type: ignore[type-abstract]
+        return mechanism_from_json_as(AdaptiveBudget, self.transcript.facts["budget"])  # type: ignore[type-abstract]
 
     @property
     def reused(self) -> list[str]:
@@ -107,7 +107,7 @@ class RunRelease:
         stored, name, receipt = read_release(Path(path).read_bytes())
         try:
             release = cls(stored, name=name, receipt=receipt)
-            is_whole = described(release.domain) == release.transcript.facts["domain"]
+            is_whole = domain_to_json(release.domain) == release.transcript.facts["domain"]
             release.facts, looks_in(release.transcript.steps)
         except BadRelease:
             raise

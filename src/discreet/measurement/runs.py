@@ -12,12 +12,12 @@ from typing import Any
 from discreet.algebra.digest import Json, digest, query_tree
 from discreet.algebra.query import Query
 from discreet.core.loss import Neighbours
-from discreet.ledger.charges.release_json import describe
-from discreet.measurement.domain import Bin, Column, Domain, described
+from discreet.ledger.charges.release_json import mechanism_to_json
+from discreet.measurement.domain import Bin, Column, Domain, domain_to_json
 from discreet.measurement.feature_vectors import SumMeasurer
 from discreet.measurement.measurer import CountQuery, Counts, Measurer
 from discreet.measurement.replay import FreeLook, Run
-from discreet.measurement.sparse_vector import described as described_query
+from discreet.measurement.sparse_vector import count_query_to_json
 from discreet.measurement.summing import Summing
 from discreet.measurement.transcript import Earlier, Step, Transcript, about, reusing
 from discreet.mechanisms import Mechanism
@@ -63,7 +63,7 @@ def digest_of_rows(rows: PeoplesRows, domain: Domain, version: int) -> str:
     """What makes two tables be of the same rows: relation, bounding, codes and data version. A row that has no code in any column counts in none of
     its tables, so other columns are other rows.
     """
-    return digest({"version": version, "domain": described(domain), "tables": query_tree(rows.query)})
+    return digest({"version": version, "domain": domain_to_json(domain), "tables": query_tree(rows.query)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +128,8 @@ class TableRun:
         the tables: they are the first step, so that whoever asks again goes on with those that it was begun with.
         """
         purpose: Json = dict(self.purpose)
-        budget: Json = describe(self.budget)
-        domain: Json = described(self.domain)
+        budget: Json = mechanism_to_json(self.budget)
+        domain: Json = domain_to_json(self.domain)
         facts: dict[str, Json] = {
             "version": self.version,
             "domain": domain,
@@ -153,8 +153,8 @@ class TableRun:
             self.measure(Summing(self.domain, tables, run))
         facts = {
             "purpose": self.purpose,
-            "domain": described(self.domain),
-            "budget": describe(self.budget),
+            "domain": domain_to_json(self.domain),
+            "budget": mechanism_to_json(self.budget),
             "rows": digest_of_rows(self.rows, self.domain, self.version),
         }
         return Transcript(facts, tuple(run.steps)).encoded()
@@ -211,7 +211,7 @@ class Underway:
 
     def told(self, queries: Sequence[CountQuery], estimates: Counts) -> None:
         """Store answers that nothing was looked at for."""
-        asked = about("told", paid=None, questions=[described_query(query) for query in queries])
+        asked = about("told", paid=None, questions=[count_query_to_json(query) for query in queries])
         self._run.look(asked, paid=None, drawn=lambda: estimates)
 
     def close(self) -> None:

@@ -60,7 +60,7 @@ class Guarding:
                     return np.array([at, *estimates])
             return np.array([-1, *estimates])
 
-        listed = [described(query) for query in queries]
+        listed = [count_query_to_json(query) for query in queries]
         asked = about("guard", paid=None, watch=self._number, questions=listed)
         first = int(self._run.look(asked, paid=None, drawn=drawn).outcome[0])
         self._is_over = first >= 0
@@ -94,14 +94,14 @@ def _are_runs(runs: tuple[tuple[int, int], ...], size: int) -> bool:
     return in_order and apart and ends[0] >= 0 and ends[-1] < size
 
 
-def described(query: CountQuery) -> list[object]:
+def count_query_to_json(query: CountQuery) -> list[object]:
     """A query as JSON has it."""
     if isinstance(query, Cells):
         return [list(query.columns), {"cells": [list(run) for run in query.runs]}]
     return [list(query.columns), [[list(run) for run in runs] for runs in query.codes]]
 
 
-def rebuilt(described: Sequence[Any]) -> CountQuery:
+def count_query_from_json(described: Sequence[Any]) -> CountQuery:
     """The query that was described."""
     columns, codes = tuple(map(str, described[0])), described[1]
     if isinstance(codes, Mapping):

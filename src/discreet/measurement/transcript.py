@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import LedgerDamaged
 from discreet.ledger.chain.entries import canonical
-from discreet.ledger.charges.release_json import describe, rebuild_as
+from discreet.ledger.charges.release_json import mechanism_from_json_as, mechanism_to_json
 from discreet.measurement.measurer import Chosen, Look, Measured, SmallDatabase
 from discreet.mechanisms import Exponential, Gaussian, Laplace, Mechanism
 
@@ -90,11 +90,11 @@ class Step:
     def noise(self) -> Gaussian | Laplace:
         """What was added to each number of the outcome."""
         if self.about["paid"]["mechanism"] == "Laplace":
-            return rebuild_as(Laplace, self.about["paid"])
-        return rebuild_as(Gaussian, self.about["paid"])
+            return mechanism_from_json_as(Laplace, self.about["paid"])
+        return mechanism_from_json_as(Gaussian, self.about["paid"])
 
     def _choice(self) -> Exponential:
-        return rebuild_as(Exponential, self.about["paid"])
+        return mechanism_from_json_as(Exponential, self.about["paid"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ def reusing(releases: Iterable[Earlier]) -> Step:
 
 def about(kind: str, *, paid: Mechanism | None, **details: Any) -> dict[str, Any]:
     """What a look says of itself, in the form that it has when it is read again."""
-    facts = {"kind": kind, "paid": None if paid is None else describe(paid), **details}
+    facts = {"kind": kind, "paid": None if paid is None else mechanism_to_json(paid), **details}
     return dict(json.loads(canonical(facts)))
 
 

@@ -20,7 +20,7 @@ from discreet.core.exact import Number, exact, read_count
 from discreet.core.loss import Neighbours
 from discreet.errors import AccountFrozen, BadInput, EngineFailure, LedgerDamaged, NotAllowed, NotAnswered
 from discreet.ledger import Request, Reservation
-from discreet.ledger.charges.release_json import describe
+from discreet.ledger.charges.release_json import mechanism_to_json
 from discreet.ledger.charges.watch_rows import Watched
 from discreet.mechanisms import AboveThreshold, Laplace, Mechanism
 from discreet.pipeline.call import Call
@@ -63,7 +63,7 @@ class Watchable:
     @property
     def digest(self) -> str:
         """Without the data version, which a watch spans; with every bound that its sensitivity hangs on."""
-        mechanism: Json = describe(self.mechanism)
+        mechanism: Json = mechanism_to_json(self.mechanism)
         return digest(
             {
                 "watch": self.run,

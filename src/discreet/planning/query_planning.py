@@ -12,7 +12,7 @@ from discreet.algebra.identity_cache import Remembering
 from discreet.catalog import Catalog, default_delta
 from discreet.core.exact import Number, read_delta, read_epsilon
 from discreet.errors import BadInput, UnknownName
-from discreet.ledger.charges.release_json import describe
+from discreet.ledger.charges.release_json import mechanism_to_json
 from discreet.planning.pricing import priced, selection_delta
 from discreet.planning.winner_selection import as_choice
 from discreet.postprocessing.plan import Plan
@@ -89,9 +89,15 @@ def digest_of(plan: Plan, catalog: Catalog, *, data_version: int) -> str:
 
 
 def _price(part: Any) -> Json:
-    selection = None if part.selection is None else describe(part.selection)
-    mechanisms: list[Json] = [[describe(mechanism) for mechanism in several] for several in part.mechanisms]
-    return [list(part.keys), mechanisms, selection, part.selections, [describe(choice) for choice in part.choices]]
+    selection = None if part.selection is None else mechanism_to_json(part.selection)
+    mechanisms: list[Json] = [[mechanism_to_json(mechanism) for mechanism in several] for several in part.mechanisms]
+    return [
+        list(part.keys),
+        mechanisms,
+        selection,
+        part.selections,
+        [mechanism_to_json(choice) for choice in part.choices],
+    ]
 
 
 def _said_once(given: Any, option: Fraction | str | None, name: str) -> Any:

@@ -35,7 +35,7 @@ _NAMES = {kind: name for name, kind in _TYPES.items()}
 # Queries
 
 
-def parameter_facts(parameters: Parameters) -> Any:
+def parameters_to_json(parameters: Parameters) -> Any:
     """Parameters as JSON; a date or a timestamp, which JSON has not, under its name."""
     if isinstance(parameters, Mapping):
         return {name: _plain(value) for name, value in parameters.items()}
@@ -48,7 +48,7 @@ def _plain(value: Any) -> Any:
     return {"date": value.isoformat()} if isinstance(value, date) else value
 
 
-def read_parameters(facts: Any) -> Parameters:
+def parameters_from_json(facts: Any) -> Parameters:
     """The parameters again; what is none is refused where texts are read."""
     if isinstance(facts, Mapping):
         return {name: _parameter(value) for name, value in facts.items()}
@@ -71,7 +71,7 @@ def _parameter(value: Any) -> Any:
 # Answers
 
 
-def answer_facts(answer: Shown, level: Number) -> dict[str, Any]:
+def answer_to_json(answer: Shown, level: Number) -> dict[str, Any]:
     """An answer with its intervals at one level. An end that nothing bounds is null, and so is a ± without one."""
     rows = {name: to_json(read(answer, level)) for name, read in _BY_ROW.items()}
     return {**_before_rows(answer), **rows, **_after_rows(answer, level)}

@@ -13,7 +13,7 @@ from discreet.errors import BadInput
 from discreet.ledger import Account, Entry, Ledger
 from discreet.ledger.accounts.account_rows import edges_in, is_of_edges
 from discreet.ledger.accounts.totals import Asked, Released
-from discreet.ledger.charges.release_json import rebuild
+from discreet.ledger.charges.release_json import mechanism_from_json
 from discreet.mechanisms import Mechanism
 from discreet.results.models import (
     PAGE,
@@ -87,7 +87,7 @@ def asked(ledger: Ledger, analyst: str | None) -> Asked:
 def _release(entry: Entry, *, worded: Entry, tell: bool) -> PastRelease:
     """A charge as people may see it, with the entry that has its words and its price; `tell` also the text and who asked."""
     releases = worded.body["releases"]
-    cost = _cost(tuple(map(rebuild, releases)))
+    cost = _cost(tuple(map(mechanism_from_json, releases)))
     return PastRelease(
         time=entry.time,
         mechanisms=tuple(sorted({release["mechanism"] for release in releases})),

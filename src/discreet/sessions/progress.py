@@ -13,7 +13,7 @@ import numpy as np
 
 from discreet.measurement.measurer import GRID, CountQuery, Guard, on_grid
 from discreet.measurement.runs import Underway
-from discreet.measurement.sparse_vector import rebuilt
+from discreet.measurement.sparse_vector import count_query_from_json
 from discreet.measurement.transcript import Step
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget
 from discreet.sessions.modes import Mode
@@ -106,7 +106,7 @@ class Course:
         if step.kind == "watch":
             self._watches += 1
         elif step.kind == "count":
-            query, counted = rebuilt(step.about["question"]), int(step.outcome[0])
+            query, counted = count_query_from_json(step.about["question"]), int(step.outcome[0])
             self.answers[query] = self.terms.answer(counted, "measured")
             self.hypothesis.learn(query, counted)
             self._badly_answered = None
@@ -114,7 +114,7 @@ class Course:
             self._take_estimates(step)
 
     def _take_estimates(self, step: Step) -> None:
-        queries = [rebuilt(described) for described in step.about["questions"]]
+        queries = [count_query_from_json(described) for described in step.about["questions"]]
         is_guarded = step.kind == "guard"
         first, estimates = (int(step.outcome[0]), step.outcome[1:]) if is_guarded else (-1, step.outcome)
         if first >= 0:

@@ -8,11 +8,11 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.errors import BadInput
-from discreet.results.answer_json import parameter_facts, read_parameters
+from discreet.results.answer_json import parameters_from_json, parameters_to_json
 from discreet.sessions.count_queries import Between, SessionQuery
 
 
-def query_facts(query: SessionQuery) -> dict[str, Any] | str:
+def query_to_json(query: SessionQuery) -> dict[str, Any] | str:
     """A query as JSON has it.
 
     Args:
@@ -35,11 +35,11 @@ def _condition_facts(condition: Any) -> Any:
 
 
 def _value_facts(value: Any) -> Any:
-    (plain,) = parameter_facts([float(value) if isinstance(value, Fraction) else value])
+    (plain,) = parameters_to_json([float(value) if isinstance(value, Fraction) else value])
     return plain
 
 
-def read_query(facts: Mapping[str, Any] | str) -> SessionQuery:
+def query_from_json(facts: Mapping[str, Any] | str) -> SessionQuery:
     """The query again; what is none is refused where queries are read.
 
     Args:
@@ -50,9 +50,9 @@ def read_query(facts: Mapping[str, Any] | str) -> SessionQuery:
 
 def _condition(facts: Any) -> Any:
     if isinstance(facts, list):
-        return list(read_parameters(facts))
+        return list(parameters_from_json(facts))
     if isinstance(facts, dict) and set(facts) <= {"from", "to"}:
-        lower, upper = read_parameters([facts.get("from"), facts.get("to")])
+        lower, upper = parameters_from_json([facts.get("from"), facts.get("to")])
         return Between(lower, upper)
-    (value,) = read_parameters([facts])
+    (value,) = parameters_from_json([facts])
     return value

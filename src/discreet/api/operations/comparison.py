@@ -20,7 +20,7 @@ from discreet.comparing.training_comparison import trained
 from discreet.core.exact import Number, read_epsilon
 from discreet.errors import BadInput, DiscreetError, EngineFailure
 from discreet.ledger.chain.entries import AT_HAND
-from discreet.measurement.domain import Bin, Column, described
+from discreet.measurement.domain import Bin, Column, domain_to_json
 from discreet.measurement.run_budget import budget_of
 from discreet.measurement.run_release import RunRelease, pure_epsilon
 from discreet.measurement.runs import Basis, domain_of, source_in
@@ -159,7 +159,7 @@ class ComparesReal(CuratorPart):
         )
         self._engine.bind_rows(rows.query)
         now = domain_of(rows, self.declared.neighbours)
-        if described(now)["columns"] != described(release.domain)["columns"]:
+        if domain_to_json(now)["columns"] != domain_to_json(release.domain)["columns"]:
             raise BadInput(
                 "The catalog has other columns or bounds than when this release was made.",
                 next_step="Compare one that is made now.",

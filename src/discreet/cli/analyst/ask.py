@@ -17,7 +17,7 @@ from discreet.cli.terminal.request_options import with_options_of
 from discreet.cli.terminal.terminal_tables import open_screen
 from discreet.core.json_codec import to_json
 from discreet.core.number_format import CONFIDENCE
-from discreet.results.answer_json import answer_facts
+from discreet.results.answer_json import answer_to_json
 
 
 @with_options_of(AskRequest)
@@ -34,7 +34,7 @@ def ask(
         api = curator.as_analyst(analyst)
         answer = api.execute(request)
         if as_json:
-            print_json({**answer_facts(answer, CONFIDENCE), "replayed": answer.replayed})
+            print_json({**answer_to_json(answer, CONFIDENCE), "replayed": answer.replayed})
         else:
             typer.echo()
             show_answer(open_screen(), answer, api.plan(request), analyst)

@@ -84,7 +84,7 @@ def name_of(feature: Feature) -> str:
     return feature.name
 
 
-def described(feature: Feature) -> list[Any]:
+def feature_to_json(feature: Feature) -> list[Any]:
     """As JSON has it: what the domain does not say."""
     match feature:
         case Number():
@@ -95,7 +95,7 @@ def described(feature: Feature) -> list[Any]:
     return ["column", name_of(feature)]
 
 
-def rebuilt(described: Sequence[Any]) -> Feature:
+def feature_from_json(described: Sequence[Any]) -> Feature:
     """The feature that was described; the values of a category are in the domain."""
     match described:
         case ["number", name, lower, upper, bins]:

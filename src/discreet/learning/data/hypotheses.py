@@ -197,7 +197,7 @@ def _step(point: Number) -> int:
 # As JSON, and back
 
 
-def rebuilt(described: Mapping[str, Any] | None) -> Hypotheses:
+def hypotheses_from_json(described: Mapping[str, Any] | None) -> Hypotheses:
     """The class that was described.
 
     Args:

@@ -35,7 +35,7 @@ from discreet.learning.models.learned_model import Floats
 from discreet.learning.models.product_moments import label_name
 from discreet.learning.runs.measurement_plan import NoisyLook, Work
 from discreet.learning.runs.model_card import Learned
-from discreet.ledger.charges.release_json import rebuild_as
+from discreet.ledger.charges.release_json import mechanism_from_json_as
 from discreet.measurement.domain import Column, Domain
 from discreet.measurement.feature_vectors import Deciding, Score, SumMeasurer
 from discreet.measurement.transcript import Transcript
@@ -212,7 +212,7 @@ class FiniteClass(Classifier):
     def mechanism(self) -> Exponential:
         """What is charged and drawn."""
         if self.has_learned:
-            return rebuild_as(Exponential, self.transcript.steps[0].about["paid"])
+            return mechanism_from_json_as(Exponential, self.transcript.steps[0].about["paid"])
         monotone = self.neighbours is Neighbours.ADD_REMOVE
         epsilon = read_epsilon(self.epsilon)
         return Exponential(sensitivity=1, epsilon=epsilon, size=len(self.hypotheses), monotone=monotone)

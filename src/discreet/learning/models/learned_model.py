@@ -29,13 +29,13 @@ from discreet.learning.data.features import (
     codes_in,
     column_of,
     columns_in,
-    described,
+    feature_to_json,
     name_of,
 )
 from discreet.learning.runs.measurement_plan import NoisyLook, Work
 from discreet.learning.runs.model_card import Card, Learned
-from discreet.ledger.charges.release_json import rebuild_as
-from discreet.measurement.domain import Domain, rebuilt
+from discreet.ledger.charges.release_json import mechanism_from_json_as
+from discreet.measurement.domain import Domain, domain_from_json
 from discreet.measurement.feature_vectors import SumMeasurer
 from discreet.measurement.in_memory_run import transcript_of
 from discreet.measurement.run_budget import budget_of
@@ -104,7 +104,7 @@ class Model(ABC):
         return {
             "kind": PURPOSE,
             "model": type(self).__name__,
-            "columns": [described(feature) for feature in self.wanted],
+            "columns": [feature_to_json(feature) for feature in self.wanted],
             "target": self.label is not None,
             **self._settings(),
         }
@@ -266,7 +266,7 @@ class Model(ABC):
         Args:
             transcript: Of them.
         """
-        self._transcript, self.domain = transcript, rebuilt(transcript.facts["domain"])
+        self._transcript, self.domain = transcript, domain_from_json(transcript.facts["domain"])
         self.conclude(self.domain, transcript)
         return self
 
@@ -295,7 +295,7 @@ class Model(ABC):
     @property
     def loss(self) -> Loss:
         """What it cost: an epsilon; of Gaussian noise one with the delta of conversion, 1e-6 unless it was given."""
-        budget = rebuild_as(AdaptiveBudget, self.transcript.facts["budget"])  # type: ignore[type-abstract]
+        budget = mechanism_from_json_as(AdaptiveBudget, self.transcript.facts["budget"])  # type: ignore[type-abstract]
         if isinstance(budget, Adaptive):
             delta = float(self.delta or 1e-6)
             return Loss(budget.epsilon_at(delta), delta)

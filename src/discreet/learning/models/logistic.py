@@ -22,7 +22,7 @@ from discreet.learning.models.product_moments import (
 )
 from discreet.learning.runs.measurement_plan import NoisyLook, Work, work_of_products
 from discreet.learning.runs.model_card import Learned
-from discreet.ledger.charges.release_json import rebuild_as
+from discreet.ledger.charges.release_json import mechanism_from_json_as
 from discreet.measurement.domain import Domain
 from discreet.measurement.feature_vectors import SCALE, WEIGHTS, WHOLE, Deciding, Design, SumMeasurer, on_weights
 from discreet.measurement.transcript import Step, Transcript
@@ -249,7 +249,7 @@ def _after(steps: Steps, step: Step) -> Floats:
 
 
 def _noise_of(step: Step) -> float:
-    noise = rebuild_as(Gaussian, step.about["paid"])
+    noise = mechanism_from_json_as(Gaussian, step.about["paid"])
     return math.sqrt(float(exact(noise.variance))) / (WHOLE * SCALE)
 
 

@@ -15,7 +15,7 @@ from discreet.learning.data.features import Feature, attribute_of, ends_of, name
 from discreet.learning.models.learned_model import Floats, Model
 from discreet.learning.runs.measurement_plan import NoisyLook, Work, work_of_products
 from discreet.learning.runs.model_card import Learned
-from discreet.ledger.charges.release_json import rebuild_as
+from discreet.ledger.charges.release_json import mechanism_from_json_as
 from discreet.measurement.domain import Bin, Domain
 from discreet.measurement.feature_vectors import SCALE, Design, SumMeasurer
 from discreet.measurement.transcript import Transcript
@@ -60,7 +60,7 @@ class NoisyProducts:
             transcript: Of the run.
             step: Which one.
         """
-        noise = rebuild_as(Gaussian, transcript.steps[step].about["paid"])
+        noise = mechanism_from_json_as(Gaussian, transcript.steps[step].about["paid"])
         matrix = design.matrix(transcript.steps[step].outcome.astype(np.float64)) / SCALE**2
         return cls(design, matrix, math.sqrt(float(exact(noise.variance))) / SCALE**2)
 

@@ -10,7 +10,7 @@ from discreet.errors import BadInput
 from discreet.learning.data.features import name_of
 from discreet.learning.models.classifier import Classifier
 from discreet.ledger.chain.entries import canonical
-from discreet.measurement.domain import Domain, described
+from discreet.measurement.domain import Domain, domain_to_json
 from discreet.measurement.domain_checks import check_partition, check_scores
 from discreet.measurement.feature_vectors import Deciding
 
@@ -79,4 +79,4 @@ def digest_of(domain: Domain) -> str:
     Args:
         domain: What is public about the rows.
     """
-    return hashlib.sha256(canonical(described(domain)["columns"]).encode()).hexdigest()
+    return hashlib.sha256(canonical(domain_to_json(domain)["columns"]).encode()).hexdigest()

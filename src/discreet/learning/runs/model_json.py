@@ -20,7 +20,7 @@ MOST_HYPOTHESES = 2**14
 """Of a class that comes from elsewhere: all of them are written down before anything is paid for."""
 
 
-def model_facts(model: Model) -> dict[str, Any]:
+def model_to_json(model: Model) -> dict[str, Any]:
     """A model that is to be learned, as JSON has it.
 
     Args:
@@ -41,7 +41,7 @@ def model_facts(model: Model) -> dict[str, Any]:
     return {"kind": type(model).__name__, **named, **settings}
 
 
-def read_model(facts: Mapping[str, Any]) -> Model:
+def model_from_json(facts: Mapping[str, Any]) -> Model:
     """The model again, or a refusal.
 
     Args:
@@ -83,7 +83,7 @@ def _feature(facts: Any) -> Feature:
     return str(facts)
 
 
-def decider_facts(decider: Decider) -> dict[str, Any]:
+def decider_to_json(decider: Decider) -> dict[str, Any]:
     """What a model decides, as JSON has it: for each class a constant and the entries of each column; or, level by level, which codes of which
     column go to the second part, and the class of each part.
 
@@ -108,7 +108,7 @@ def _sides(split: Split) -> str:
     return "".join("01"[side] for side in split.is_second)
 
 
-def read_decider(facts: Mapping[str, Any]) -> Decider:
+def decider_from_json(facts: Mapping[str, Any]) -> Decider:
     """The same again; whether it fits rows is seen when they are known.
 
     Args:

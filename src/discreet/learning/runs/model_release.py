@@ -9,9 +9,8 @@ from typing import Any
 
 from discreet.core.number_format import CONFIDENCE
 from discreet.errors import BadRelease
-from discreet.learning.data.features import Feature, rebuilt
-from discreet.learning.data.hypotheses import rebuilt as rebuilt_class
-from discreet.learning.data.hypotheses import size_of
+from discreet.learning.data.features import Feature, feature_from_json
+from discreet.learning.data.hypotheses import hypotheses_from_json, size_of
 from discreet.learning.models.clusters import KMeans
 from discreet.learning.models.components import PCA
 from discreet.learning.models.decision_tree import DecisionTree
@@ -88,7 +87,7 @@ def model_of(purpose: dict[str, Any]) -> Model:
         raise BadRelease(
             "This model is of a kind that is not known here.", next_step="Install a newer version of Discreet."
         )
-    features = [rebuilt(column) for column in columns]
+    features = [feature_from_json(column) for column in columns]
     if purpose["target"]:
         settings["target"] = features.pop()
     return built(kind, features, settings)
@@ -104,4 +103,4 @@ def built(kind: type[Model], features: list[Feature], settings: Mapping[str, Any
     """
     if "hypotheses" not in settings:
         return kind(features=features, **settings)
-    return kind(features=features, **{**settings, "hypotheses": rebuilt_class(settings["hypotheses"])})
+    return kind(features=features, **{**settings, "hypotheses": hypotheses_from_json(settings["hypotheses"])})

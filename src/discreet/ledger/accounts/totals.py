@@ -20,7 +20,7 @@ from discreet.ledger.chain import entry_clock, formats, seals
 from discreet.ledger.chain.entries import GENESIS, Entry
 from discreet.ledger.charges import open_runs as runs
 from discreet.ledger.charges.open_runs import Run
-from discreet.ledger.charges.release_json import describe, rebuild
+from discreet.ledger.charges.release_json import mechanism_from_json, mechanism_to_json
 from discreet.mechanisms import Mechanism
 
 NAME = "name"
@@ -272,7 +272,7 @@ class RunningBooks:
 
     def _charge(self, entry: Entry) -> Iterable[str]:
         body = entry.body
-        releases = [rebuild(release) for release in ([] if "of" in body else body["releases"])]
+        releases = [mechanism_from_json(release) for release in ([] if "of" in body else body["releases"])]
         if "of" in body and body["accounts"]:
             yield f"entry {entry.seq} charged for what it calls a repeat"
         for name in body["accounts"]:
@@ -291,7 +291,7 @@ class RunningBooks:
         if any(map(is_shared, body["accounts"])):
             self.unanswered.add(body["question"])
             for budget in runs.budgets_in(releases):
-                self.runs[body["question"]] = Run(describe(budget))
+                self.runs[body["question"]] = Run(mechanism_to_json(budget))
         if "name" in body:  # as the first of them were given
             yield from self._name(entry)
         self._count(entry, releases)

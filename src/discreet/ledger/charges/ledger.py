@@ -29,7 +29,7 @@ from discreet.ledger.chain.entry_clock import utc_now
 from discreet.ledger.chain.schema import SCHEMA
 from discreet.ledger.charges import release_names, run_steps, stored_queries, watch_rows
 from discreet.ledger.charges.ledger_opening import closed_if_refused, kept_store, secret_of_books
-from discreet.ledger.charges.release_json import describe
+from discreet.ledger.charges.release_json import mechanism_to_json
 from discreet.ledger.charges.requests import Request, Reservation
 from discreet.ledger.charges.unit_of_work import Draft
 from discreet.ledger.charges.watch_rows import Watched
@@ -235,7 +235,7 @@ class Ledger(Books):
             "question": request.key,
             "format": request.format,
             "label": request.label,
-            "releases": [describe(release) for release in request.releases],
+            "releases": [mechanism_to_json(release) for release in request.releases],
             "prices": PRICES,
             **stored_queries.unit_of(request),
         }

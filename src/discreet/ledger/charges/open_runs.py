@@ -8,7 +8,7 @@ from typing import Any
 
 from discreet.core.exact import units_down
 from discreet.errors import BadInput
-from discreet.ledger.charges.release_json import rebuild
+from discreet.ledger.charges.release_json import mechanism_from_json
 from discreet.mechanisms import Mechanism
 from discreet.mechanisms.adaptive_budget import AdaptiveBudget
 
@@ -33,7 +33,7 @@ class Run:
         """The same as the entry of a step has it; the first ones had the mechanism."""
         if "cost" in step:
             return int(step["cost"])
-        return self.cost_of(None if step["paid"] is None else rebuild(step["paid"]))
+        return self.cost_of(None if step["paid"] is None else mechanism_from_json(step["paid"]))
 
     def further(self, cost: int) -> Run:
         """With one more step, and what it cost."""
@@ -45,7 +45,7 @@ class Run:
 
     @property
     def _adaptive(self) -> AdaptiveBudget:
-        budget = rebuild(self.budget)
+        budget = mechanism_from_json(self.budget)
         assert isinstance(budget, AdaptiveBudget)  # noqa: S101  runs are made of such
         return budget
 

@@ -19,7 +19,7 @@ T = TypeVar("T", bound=Mechanism)
 _WHOLE = {"most", "points", "rows", "size", "threshold", "positives", "categories"}
 
 
-def describe(release: Mechanism) -> dict[str, Any]:
+def mechanism_to_json(release: Mechanism) -> dict[str, Any]:
     """The mechanism's name and parameters; numbers as exact fractions in text."""
     if type(release).__name__ not in mechanisms.__all__:
         raise BadInput("Only single mechanisms can be charged.", next_step="Charge the mechanisms it is made of.")
@@ -35,14 +35,14 @@ def _plain(value: Any) -> Any:
     return value.value if isinstance(value, Enum) else str(exact(value))
 
 
-def rebuild(described: Mapping[str, Any]) -> Mechanism:
+def mechanism_from_json(described: Mapping[str, Any]) -> Mechanism:
     """The mechanism that was described."""
     return _rebuilt(tuple(described.items()))
 
 
-def rebuild_as(kind: type[T], described: Mapping[str, Any]) -> T:
+def mechanism_from_json_as(kind: type[T], described: Mapping[str, Any]) -> T:
     """The mechanism that was described, where only one kind belongs there."""
-    mechanism = rebuild(described)
+    mechanism = mechanism_from_json(described)
     if not isinstance(mechanism, kind):
         raise LedgerDamaged("A stored run cannot be read.", next_step="Ask the owner to verify the books.")
     return mechanism

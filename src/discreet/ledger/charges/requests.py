@@ -10,7 +10,7 @@ from discreet.errors import BadInput
 from discreet.ledger.chain.entries import canonical
 from discreet.ledger.chain.formats import FIRST
 from discreet.ledger.charges.open_runs import check_one_budget
-from discreet.ledger.charges.release_json import describe
+from discreet.ledger.charges.release_json import mechanism_to_json
 from discreet.mechanisms import Mechanism
 
 
@@ -56,7 +56,7 @@ class Request:
     def _key(self) -> str:
         priced: dict[str, Any] = {
             "question": self.query,
-            "releases": [describe(release) for release in self.releases],
+            "releases": [mechanism_to_json(release) for release in self.releases],
         }
         if self.format > FIRST:
             priced["format"] = self.format

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from discreet.api.local import Curator
 from discreet.api.operations.comparison import Compared
-from discreet.results.answer_json import read_parameters
+from discreet.results.answer_json import parameters_from_json
 from discreet.server.auth.service import holder_of, service_of
 from discreet.server.http.error_responses import RESPONSES
 from discreet.server.http.request_body import LimitedRequest
@@ -72,7 +72,7 @@ async def _sent(
     """One at a time, beside what analysts ask: whoever waits for a place of theirs waits for none of these."""
     service, holder = service_of(request), holder_of(request)
     which = Compared(
-        name=name, given_by=wanted.analyst, parameters=read_parameters(wanted.parameters or ()), by=holder.id
+        name=name, given_by=wanted.analyst, parameters=parameters_from_json(wanted.parameters or ()), by=holder.id
     )
 
     def job() -> dict[str, Any]:

@@ -12,7 +12,7 @@ from discreet.learning.models.decision_tree import MOST_DEPTH
 from discreet.learning.models.learned_model import Model
 from discreet.learning.runs.deciders import Decider
 from discreet.learning.runs.evaluation import Evaluation
-from discreet.learning.runs.model_json import read_decider, read_model
+from discreet.learning.runs.model_json import decider_from_json, model_from_json
 from discreet.learning.runs.model_release import ModelRelease
 from discreet.pipeline.call import Call
 from discreet.server.schemas.run_bodies import PaidRun
@@ -98,7 +98,7 @@ class Learning(PaidRun):
 
     @property
     def _model(self) -> Model:
-        return read_model(self.model.model_dump(exclude_none=True, by_alias=True))
+        return model_from_json(self.model.model_dump(exclude_none=True, by_alias=True))
 
 
 _Entry = Annotated[int, Field(ge=-(2**31), le=2**31)]
@@ -175,4 +175,4 @@ class Evaluating(PaidRun):
 
     @property
     def _decider(self) -> Decider:
-        return read_decider(self.decider.model_dump(exclude_none=True))
+        return decider_from_json(self.decider.model_dump(exclude_none=True))

@@ -9,10 +9,10 @@ from pydantic import ConfigDict, Field, model_validator
 from discreet.api.faces.tables import TablesPlan, TablesRelease
 from discreet.api.local import Curator
 from discreet.pipeline.call import Call
-from discreet.results.answer_json import read_parameters
+from discreet.results.answer_json import parameters_from_json
 from discreet.server.schemas.strict_json import Parameter, Positive, Share, WithoutNulls
 from discreet.workloads.queries.workload import Workload
-from discreet.workloads.queries.workload_json import rebuilt
+from discreet.workloads.queries.workload_json import workload_from_json
 
 _STRICT = ConfigDict(extra="forbid", strict=True)
 _Numbers = Annotated[list[Annotated[float, Field(allow_inf_nan=False)]], Field(max_length=100_000)]
@@ -37,7 +37,7 @@ class PaidRun(WithoutNulls):
     def price(self) -> dict[str, Any]:
         """What it may cost, and what the source takes."""
         price = {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho}
-        return {**price, "parameters": read_parameters(self.parameters or ())}
+        return {**price, "parameters": parameters_from_json(self.parameters or ())}
 
 
 class Run(PaidRun):
@@ -113,4 +113,4 @@ class Tabulation(Run):
     def _queries(self) -> Workload | None:
         if self.workload is None:
             return None
-        return rebuilt([each.model_dump(exclude_none=True) for each in self.workload])
+        return workload_from_json([each.model_dump(exclude_none=True) for each in self.workload])

@@ -15,7 +15,7 @@ from discreet.core.json_codec import to_json
 from discreet.pipeline.call import Call
 from discreet.server.schemas.run_bodies import Run
 from discreet.server.schemas.strict_json import Parameter, WithoutNulls
-from discreet.sessions.query_json import read_query
+from discreet.sessions.query_json import query_from_json
 from discreet.sessions.session_run import ALARMS
 from discreet.sessions.session_terms import MOST_ALARMS
 
@@ -104,6 +104,6 @@ class AskedInSession:
     def asked_of(self, curator: Curator, *, analyst: str | None, request_id: str, asking: Call) -> Said:  # noqa: ARG002  a query is asked once, whatever the request is called
         """Answered, or found as they were."""
         session = curator.open_session(self.session_id, analyst=analyst)
-        wanted = [read_query(facts) for facts in self.body.queries]
+        wanted = [query_from_json(facts) for facts in self.body.queries]
         told = session.answer_many(wanted, call=asking, most_cells=_MOST_CELLS)
         return Said({"answers": to_json(told), **to_json(session.facts)})

@@ -11,7 +11,7 @@ from discreet.workloads.queries.workload import Tables, Term, Workload, marginal
 _PLAIN: Mapping[str, type[Family]] = {"points": Points, "ranges": Ranges, "thresholds": Thresholds}
 
 
-def described(workload: Workload, *, number: Callable[[float], Any] = repr) -> list[dict[str, Any]]:
+def workload_to_json(workload: Workload, *, number: Callable[[float], Any] = repr) -> list[dict[str, Any]]:
     """A workload as JSON has it.
 
     Args:
@@ -21,7 +21,7 @@ def described(workload: Workload, *, number: Callable[[float], Any] = repr) -> l
     return [_term(term, number) for term in workload.terms]
 
 
-def rebuilt(terms: Sequence[Mapping[str, Any]]) -> Workload:
+def workload_from_json(terms: Sequence[Mapping[str, Any]]) -> Workload:
     """The workload that was described.
 
     Args:

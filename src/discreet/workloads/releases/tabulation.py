@@ -60,7 +60,7 @@ def tabulation(basis: Basis, workload: Workload, plan: Plan, reuse: Reuse | None
         reuse = replace(reuse, releases=only(reuse.releases, plan.tells))
     purpose: Mapping[str, object] = {
         "kind": PURPOSE,
-        "workload": workload_json.described(workload),
+        "workload": workload_json.workload_to_json(workload),
         "strategy": plan.strategy.name,
         "shares": plan.shares.tolist(),
     }
@@ -97,7 +97,7 @@ class TabulatedRelease(RunRelease, kind=PURPOSE):
     @cached_property
     def plan(self) -> Plan:
         """What was measured, with which noise."""
-        queries = _queries(workload_json.rebuilt(self.purpose["workload"]), self.domain)
+        queries = _queries(workload_json.workload_from_json(self.purpose["workload"]), self.domain)
         strategy = next(option for option in candidates(queries) if option.name == self.purpose["strategy"])
         shares = np.array(self.purpose["shares"], np.int64)
         plan = Plan.divided(queries, Price(**price_of(self.domain, self.budget)), strategy, shares)
