@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -153,3 +154,14 @@ def test_the_figures_in_words_are_the_formula():
     for epsilon in (0.5, 1, 5):
         percent = re.search(r"at most ([\d.]+) %", discreet.Loss(epsilon).in_words())[1]
         assert f"{percent} %" in page
+
+
+def test_the_table_of_packages_is_the_order_of_imports():
+    """docs/architecture.md lists the layers that the import linter enforces, from low to high."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    contracts = project["tool"]["importlinter"]["contracts"]
+    layers = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
+    page = (DOCS / "architecture.md").read_text().partition("## Packages")[2].partition("**Who can")[0]
+    rows = [row.split("|")[1] for row in page.splitlines() if row.startswith("| `")]
+    listed = [set(re.findall(r"`(\w+)`", row)) for row in rows]
+    assert listed == [set(layer.split(" | ")) for layer in reversed(layers) if layer != "__main__"]
