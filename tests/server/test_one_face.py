@@ -14,7 +14,6 @@ from discreet.api import base
 from discreet.api.faces.models import LearningFace
 from discreet.api.faces.networks import GraphsFace
 from discreet.api.faces.sessions import SessionsFace
-from discreet.api.faces.tables import TablesFace
 from discreet.api.local import Curator
 from discreet.api.remote import RemoteAnswer, RemoteCurator
 from discreet.api.requests.accounts import BudgetRequest, HistoryRequest
@@ -31,7 +30,7 @@ from tests.server.conftest import free_port
 
 FACES = {
     name: kind
-    for kind in (base.Api, TablesFace, LearningFace, SessionsFace, GraphsFace)
+    for kind in (base.Api, LearningFace, SessionsFace, GraphsFace)
     for name in vars(kind)
     if not name.startswith("_")
 }

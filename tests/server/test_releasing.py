@@ -231,9 +231,8 @@ def test_tables_by_region_are_the_same_wherever_they_are_asked_for(face):
     assert found.stored == made.stored
     assert (found.table("floor").sum(axis=0) == found.table("all")[0]).all()
     assert [tree["levels"] for tree in face.catalog().trees] == [["floor", "ward"]]
-    with pytest.raises(DiscreetError) as caught:
+    with pytest.raises(TypeError):
         face.tabulate(rows, invariant="floor", **options)
-    assert caught.value.code == "bad-input"
 
 
 def test_what_is_refused_near_is_refused_far_by_the_same_name(face):

@@ -90,7 +90,7 @@ def make_releases(curator) -> bytes:
     rows = curator.as_analyst("alice").synthesize(visits, workload=2, bins=bins, name="rows", **price)
     curator.synthesize("SELECT ward FROM visits", workload=1, name="small", method="smalldb", rho=0.01)
     curator.synthesize(visits, workload=2, bins=bins, name="chosen", method="mwem", rho=0.005)
-    curator.tabulate(visits, marginals(2), bins=bins, name="tables", analyst="alice", reuse=True, **price)
+    curator.as_analyst("alice").tabulate(visits, marginals(2), bins=bins, name="tables", reuse=True, **price)
     curator.ledger.publish("rows", analyst="alice")
     patients = "SELECT age, sex, smokes FROM patients"
     curator.learn(LogisticRegression(target="smokes", features=["age", "sex"]), patients, name="smokers", **price)

@@ -21,12 +21,12 @@ ROWS_OF_CODES = np.stack([np.arange(300) % 3, np.arange(300) * 7 % 4, np.arange(
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
 def test_two_releases_of_one_workload_are_averaged_and_the_second_says_how_exact_that_is(relation):
     with a_curator(relation) as curator:
-        first = curator.tabulate(ROWS, ASKED, rho=0.1, name="first", analyst="alice")
-        once = curator.plan_tables(ROWS, ASKED, rho=0.1, analyst="alice")
-        plan = curator.plan_tables(ROWS, ASKED, rho=0.1, reuse=True, name="second", analyst="alice")
+        first = curator.as_analyst("alice").tabulate(ROWS, ASKED, rho=0.1, name="first")
+        once = curator.as_analyst("alice").plan_tables(ROWS, ASKED, rho=0.1)
+        plan = curator.as_analyst("alice").plan_tables(ROWS, ASKED, rho=0.1, reuse=True, name="second")
         assert plan.reused == ("first",)
         assert plan.typical_error == pytest.approx(once.typical_error / np.sqrt(2))
-        second = curator.tabulate(ROWS, ASKED, rho=0.1, reuse=True, name="second", analyst="alice")
+        second = curator.as_analyst("alice").tabulate(ROWS, ASKED, rho=0.1, reuse=True, name="second")
         assert [each.within for each in plan.tables] == [width.max() for width in second.errors(0.95)]
         own = second.plan.__class__.divided(
             second.plan.queries, second.plan.price, second.plan.strategy, second.plan.shares
@@ -34,8 +34,8 @@ def test_two_releases_of_one_workload_are_averaged_and_the_second_says_how_exact
         for both, before, now in zip(second.answers, first.answers, own.answers, strict=True):
             assert np.allclose(both, (before + now) / 2)
         assert np.array_equal(TabulatedRelease(second.stored).table("ward", "sex"), second.table("ward", "sex"))
-        assert curator.tabulate(ROWS, ASKED, rho=0.1, reuse=True, name="second", analyst="alice").replayed
-        assert curator.plan_tables(ROWS, ASKED, rho=0.1, reuse=True, analyst="bob").reused == ()
+        assert curator.as_analyst("alice").tabulate(ROWS, ASKED, rho=0.1, reuse=True, name="second").replayed
+        assert curator.as_analyst("bob").plan_tables(ROWS, ASKED, rho=0.1, reuse=True).reused == ()
         assert verify(curator.ledger).sound
 
 
@@ -44,8 +44,8 @@ def test_tables_of_synthetic_data_tell_about_a_workload_and_regions_reuse_nothin
         fixed = {"rho": 0.1, "workload": [("ward", "sex")], "method": "fixed"}
         curator.as_analyst("alice").synthesize(ROWS, name="rows", **fixed)
         asked = workloads.points("ward", "sex")
-        once = curator.plan_tables(ROWS, asked, rho=0.1, analyst="alice")
-        both = curator.plan_tables(ROWS, asked, rho=0.1, reuse=True, analyst="alice")
+        once = curator.as_analyst("alice").plan_tables(ROWS, asked, rho=0.1)
+        both = curator.as_analyst("alice").plan_tables(ROWS, asked, rho=0.1, reuse=True)
         assert both.reused == ("rows",)
         assert both.typical_error < 0.95 * once.typical_error
         with pytest.raises(BadInput):

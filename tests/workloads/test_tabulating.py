@@ -20,12 +20,12 @@ ASKED = workloads.marginals(2) + workloads.points("age")
 
 def test_tables_come_from_one_charge_agree_and_are_there_again_for_free():
     with a_curator() as curator:
-        planned = curator.plan_tables(ROWS, ASKED, rho=0.5, analyst="alice")
+        planned = curator.as_analyst("alice").plan_tables(ROWS, ASKED, rho=0.5)
         nothing = curator.budget()
-        made = curator.tabulate(ROWS, ASKED, rho=0.5, name="t", analyst="alice")
+        made = curator.as_analyst("alice").tabulate(ROWS, ASKED, rho=0.5, name="t")
         spent = curator.budget()
         assert spent != nothing
-        again = curator.tabulate(ROWS, ASKED, rho=0.5, name="t", analyst="alice")
+        again = curator.as_analyst("alice").tabulate(ROWS, ASKED, rho=0.5, name="t")
         assert curator.budget() == spent
         assert again.transcript.encoded() == made.transcript.encoded()
         assert (made.replayed, again.replayed) == (False, True)

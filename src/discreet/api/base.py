@@ -10,6 +10,7 @@ from discreet.api.requests.ask import AskRequest
 from discreet.api.requests.base import Plan, Request, T
 from discreet.api.requests.releases import PublishRequest, ReleaseRequest, ReleasesRequest
 from discreet.api.requests.synthesize import SynthesizeRequest
+from discreet.api.requests.tabulate import TabulateRequest
 from discreet.api.requests.watch import WatchRequest
 from discreet.api.verbs import name_verbs, plan_verb, verb
 from discreet.sql.builder import Table
@@ -58,6 +59,11 @@ class Api(ABC):
     plan_synthesis = plan_verb(
         SynthesizeRequest,
         "Say what `synthesize` would make, how exact it would be and what it would cost. Spends nothing.",
+    )
+    tabulate = verb(TabulateRequest)
+    plan_tables = plan_verb(
+        TabulateRequest,
+        "Say what `tabulate` would measure, how exact it would be and what it would cost. Spends nothing.",
     )
     budget = verb(BudgetRequest)
     history = verb(HistoryRequest)

@@ -16,7 +16,6 @@ from discreet.api.operations.comparison import ComparesReal
 from discreet.api.operations.models import LearnsModels
 from discreet.api.operations.networks import AnswersGraphs
 from discreet.api.operations.sessions import OpensSessions
-from discreet.api.operations.tables import AnswersWorkloads
 from discreet.api.requests.ask import AskRequest
 from discreet.api.requests.base import PaidRequest, Plan, Request
 from discreet.catalog import Catalog
@@ -115,7 +114,6 @@ def _operation(request: Request[Any, Any]) -> ModuleType:
 
 
 class Curator(
-    AnswersWorkloads,
     LearnsModels,
     AnswersGraphs,
     OpensSessions,

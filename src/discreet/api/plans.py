@@ -37,3 +37,23 @@ class SynthesisPlan(RunPlan):
     """Columns whose values are found first, each with the epsilon of that, in addition to the cost of the run. How many values they have is not known yet."""
     predicted: Predicted | None = None
     """The expected error, as far as it is known; None if values of columns are found first."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedQueries:
+    """Queries over the same columns, and how exact their answers would be."""
+
+    columns: tuple[str, ...]
+    queries: int
+    within: float
+    """The half-width of the least exact answer, at 95 %."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TablesPlan(RunPlan):
+    """What would be measured for a workload or a tree, how exact the answers would be, and the cost."""
+
+    strategy: str
+    typical_error: float
+    """The root of the expected squared error of a query, on average over the workload."""
+    tables: tuple[PlannedQueries, ...]

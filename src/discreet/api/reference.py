@@ -17,6 +17,7 @@ _JSON = {
     "Number": "number",
     "Parameters": "object or list",
     "Prices": "object of numbers",
+    "Workload": "list of objects",
 }
 """The JSON form of each type that is not an object of its own."""
 

@@ -11,9 +11,8 @@ from discreet.api.base import Api
 from discreet.api.faces.models import Kind, LearningFace, LearningOptions, LearningPlan
 from discreet.api.faces.networks import GraphsFace, unknown_graph
 from discreet.api.faces.sessions import SessionPlan, SessionsFace
-from discreet.api.faces.tables import TablesFace, TablesPlan, TablesRelease
 from discreet.api.http_client import Caller, checked, named, run_body
-from discreet.api.plans import SynthesisPlan
+from discreet.api.plans import SynthesisPlan, TablesPlan
 from discreet.api.remote_results import RemoteAnswer, RemoteGraph, RemoteSession, RemoteWatch
 from discreet.api.request_json import address_of, request_to_json
 from discreet.api.requests.accounts import BudgetRequest, CardRequest, CatalogRequest, HistoryRequest
@@ -21,6 +20,7 @@ from discreet.api.requests.ask import AskRequest
 from discreet.api.requests.base import Plan, Request, RunRequest
 from discreet.api.requests.releases import PublishRequest, ReleaseRequest, ReleasesRequest
 from discreet.api.requests.synthesize import SynthesizeRequest
+from discreet.api.requests.tabulate import TabulateRequest
 from discreet.api.requests.watch import WatchRequest
 from discreet.core.json_codec import from_json
 from discreet.core.loss import Loss
@@ -33,7 +33,6 @@ from discreet.learning.models.product_moments import Moments
 from discreet.learning.runs.deciders import Decider
 from discreet.learning.runs.evaluation import Evaluation
 from discreet.learning.runs.model_json import decider_to_json, model_to_json
-from discreet.measurement.run_options import RunOptions
 from discreet.measurement.run_release import RunRelease
 from discreet.results.models import (
     Balance,
@@ -46,13 +45,11 @@ from discreet.results.models import (
 from discreet.sessions.session_run import SessionOptions
 from discreet.sql.builder import Table
 from discreet.synthetic.synthetic_release import SyntheticRelease
-from discreet.workloads.queries.workload import Workload
-from discreet.workloads.queries.workload_json import workload_to_json
 from discreet.workloads.releases.regional import RegionalRelease
 from discreet.workloads.releases.tabulation import TabulatedRelease
 
 
-class RemoteCurator(Api, TablesFace, LearningFace, GraphsFace, SessionsFace):
+class RemoteCurator(Api, LearningFace, GraphsFace, SessionsFace):
     """The interface over HTTP: the same calls as on a local curator, for the account of the key.
 
     Args:
@@ -94,34 +91,6 @@ class RemoteCurator(Api, TablesFace, LearningFace, GraphsFace, SessionsFace):
             _PLANS[type(request)], checked(self.server.send("POST", request.http_plan_path, json=body))
         )
         return planned
-
-    def tabulate(
-        self,
-        source: str | Table,
-        workload: Workload | None = None,
-        *,
-        tree: str | None = None,
-        name: str | None = None,
-        request_id: str | None = None,
-        **options: Unpack[RunOptions],
-    ) -> TablesRelease:
-        """The answers to a workload over a table, or over a SELECT that yields people's rows: they agree, and are paid for once."""
-        body = run_body(source, {**options, "workload": _queries(workload), "tree": tree, "name": name})
-        kind = TabulatedRelease if tree is None else RegionalRelease
-        return kind(**self.server.saved("POST", "/v1/tabulate", json=body, headers=named(request_id)))
-
-    def plan_tables(
-        self,
-        source: str | Table,
-        workload: Workload | None = None,
-        *,
-        tree: str | None = None,
-        name: str | None = None,
-        **options: Unpack[RunOptions],
-    ) -> TablesPlan:
-        """What `tabulate` would measure, ± of its answers, and the price. Spends nothing."""
-        body = run_body(source, {**options, "workload": _queries(workload), "tree": tree, "name": name, "dry": True})
-        return from_json(TablesPlan, checked(self.server.send("POST", "/v1/tabulate", json=body)))
 
     def session(
         self, source: str | Table, *, queries: int, request_id: str | None = None, **wanted: Unpack[SessionOptions]
@@ -245,6 +214,10 @@ def _release_as(kind: type[RunRelease]) -> Callable[[Caller, Any], RunRelease]:
     return read
 
 
+def _tables(caller: Caller, request: TabulateRequest) -> RunRelease:
+    return _release_as(TabulatedRelease if request.tree is None else RegionalRelease)(caller, request)
+
+
 def _release(caller: Caller, request: ReleaseRequest) -> RunRelease:
     return RunRelease.of_its_kind(**caller.saved(request.http_method, address_of(request)))
 
@@ -268,6 +241,7 @@ _READERS: dict[type[Request[Any, Any]], Callable[[Caller, Any], Any]] = {
     AskRequest: _answer,
     WatchRequest: _watch,
     SynthesizeRequest: _release_as(SyntheticRelease),
+    TabulateRequest: _tables,
     BudgetRequest: _got(lambda facts: [from_json(Balance, each) for each in facts["accounts"]]),
     HistoryRequest: _got(lambda facts: [from_json(PastRelease, each) for each in facts["queries"]]),
     CatalogRequest: _got(lambda facts: from_json(CatalogFacts, facts)),
@@ -277,7 +251,11 @@ _READERS: dict[type[Request[Any, Any]], Callable[[Caller, Any], Any]] = {
     PublishRequest: _published,
 }
 """How the response to each request is read."""
-_PLANS: dict[type[Request[Any, Any]], type[Any]] = {AskRequest: Explanation, SynthesizeRequest: SynthesisPlan}
+_PLANS: dict[type[Request[Any, Any]], type[Any]] = {
+    AskRequest: Explanation,
+    SynthesizeRequest: SynthesisPlan,
+    TabulateRequest: TablesPlan,
+}
 """What the plan of each request is."""
 
 
@@ -288,15 +266,6 @@ def _session_body(source: str | Table, queries: int, wanted: SessionOptions) -> 
             "A server knows releases by their names.", next_step="Give the name of one that you have paid for."
         )
     return run_body(source, {**wanted, "queries": queries, "name": wanted.get("name") or None})
-
-
-def _queries(workload: Workload | None) -> list[dict[str, Any]] | None:
-    """A workload as the server reads it."""
-    if workload is None:
-        return None
-    if not isinstance(workload, Workload):
-        raise BadInput("A workload is needed here.", next_step="Give one, such as discreet.workloads.marginals(2).")
-    return workload_to_json(workload, number=float)
 
 
 def connect(url: str, *, key: str) -> RemoteCurator:

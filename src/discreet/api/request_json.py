@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from discreet.api.requests.base import HTTP, Request, body_params, params
 from discreet.core.exact import exact
+from discreet.errors import BadInput
 from discreet.results.answer_json import parameters_from_json, parameters_to_json
 
 AnyRequest = TypeVar("AnyRequest", bound=Request[Any, Any])
@@ -27,16 +28,32 @@ def _prices(value: Mapping[str, Any]) -> dict[str, int | float]:
     return {name: _number(price) for name, price in value.items()}
 
 
+def _workload(value: Any) -> list[dict[str, Any]]:
+    from discreet.workloads.queries.workload import Workload  # noqa: PLC0415
+    from discreet.workloads.queries.workload_json import workload_to_json  # noqa: PLC0415
+
+    if not isinstance(value, Workload):
+        raise BadInput("A workload is needed here.", next_step="Give one, such as discreet.workloads.marginals(2).")
+    return workload_to_json(value, number=float)
+
+
+def _read_workload(terms: Any) -> Any:
+    from discreet.workloads.queries.workload_json import workload_from_json  # noqa: PLC0415
+
+    return workload_from_json(terms)
+
+
 _TO_JSON: dict[str, Callable[[Any], Any]] = {
     "Counts": dict,
     "Marginals": _marginals,
     "Number": _number,
     "Parameters": parameters_to_json,
     "Prices": _prices,
+    "Workload": _workload,
     "str | Table": str,
 }
 """By the name of a type; values of all other types are JSON already."""
-_FROM_JSON: dict[str, Callable[[Any], Any]] = {"Parameters": parameters_from_json}
+_FROM_JSON: dict[str, Callable[[Any], Any]] = {"Parameters": parameters_from_json, "Workload": _read_workload}
 
 
 def request_to_json(request: Request[Any, Any]) -> dict[str, Any]:

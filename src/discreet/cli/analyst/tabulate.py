@@ -1,7 +1,8 @@
-"""`discreet tabulate`: many counts of people's rows together, their ± and price before they are paid."""
+"""`discreet tabulate`: consistent answers to many counting queries, with half-widths and cost before the charge."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
@@ -10,14 +11,15 @@ from typing import Annotated, Any
 import pyarrow as pa
 import typer
 
-from discreet.api.faces.tables import TablesPlan
 from discreet.api.opening import open_curator
+from discreet.api.plans import TablesPlan
+from discreet.api.requests.tabulate import TabulateRequest
 from discreet.cli.terminal import run_commands
 from discreet.cli.terminal.answer_text import show_rows
 from discreet.cli.terminal.options import CATALOG, AnalystOption, ConfigOption, JsonOption
 from discreet.cli.terminal.printing import print_json
 from discreet.cli.terminal.read_progress import tell_reading
-from discreet.cli.terminal.request_options import columns_in
+from discreet.cli.terminal.request_options import columns_in, with_options_of
 from discreet.cli.terminal.terminal_tables import indented, open_screen
 from discreet.core.number_format import amount, plus_minus
 from discreet.errors import BadInput
@@ -31,10 +33,6 @@ Ranges = Annotated[list[str] | None, typer.Option("--ranges", help="All ranges o
 Thresholds = Annotated[
     list[str] | None, typer.Option("--thresholds", help="How many lie at or below each value of a column.")
 ]
-Tree = Annotated[
-    str | None,
-    typer.Option("--tree", help="Instead, a tree of regions: the table of all further columns for each region."),
-]
 Out = Annotated[Path | None, typer.Option("--out", help="A new file for counts, a row each: .parquet or .csv.")]
 _SHOWN = 12
 """Tables whose ± is told on a terminal."""
@@ -42,39 +40,35 @@ _MOST_LINES = 36
 """Counts that are shown on a terminal."""
 
 
+@with_options_of(TabulateRequest, without=("workload",))
 def tabulate(
-    source: run_commands.Source,
+    options: Mapping[str, Any],
     *,
     marginals_of: Marginals = None,
     table: Points = None,
     ranges_of: Ranges = None,
     thresholds_of: Thresholds = None,
-    tree: Tree = None,
-    epsilon: run_commands.Epsilon = None,
-    delta: run_commands.Delta = None,
-    rho: run_commands.Rho = None,
-    bins: run_commands.Bins = None,
-    reuse: run_commands.Reuse = False,
-    name: run_commands.Name = None,
     out: Out = None,
     dry_run: run_commands.DryRun = False,
     analyst: AnalystOption = None,
     config: ConfigOption = CATALOG,
     as_json: JsonOption = False,
 ) -> None:
-    """Count many things at once, so that all agree: pays once, goes on where a crash left it, and is free when it is asked for again."""
+    """Answer many counting queries together, so that the answers are consistent.
+
+    The run is charged once. The same command resumes it after a crash, and repeats it at no cost.
+    """
     run_commands.check_file(out, option="--out", kinds=KINDS)
     workload = _workload(marginals_of, table or [], ranges_of or [], thresholds_of or [])
-    if workload is None and tree is None:
+    if workload is None and "tree" not in options:
         raise BadInput("There is nothing to count.", next_step="Give --marginals 2, --table ward,age or --tree geo.")
-    price = {"epsilon": epsilon, "delta": delta, "rho": rho, "name": name, "analyst": analyst}
-    details: dict[str, Any] = {**price, "tree": tree, "bins": run_commands.counts_by_column(bins), "reuse": reuse}
+    request = TabulateRequest(**options, workload=workload)
     with open_curator(config, tell=tell_reading) as curator:
         if dry_run:
-            _show(curator.plan_tables(source, workload, **details), as_json=as_json)
+            _show(curator.as_analyst(analyst).plan(request), as_json=as_json)
             return
         with run_commands.looking_on() as on_look:
-            release = curator.tabulate(source, workload, asking=Call(on_look=on_look), **details)
+            release = curator.with_call(Call(analyst=analyst, on_look=on_look)).execute(request)
     rows = release.to_arrow()
     if out is not None:
         write_rows(rows, out, kind=out.suffix[1:])

@@ -25,41 +25,7 @@ Epsilon = Annotated[
 Delta = Annotated[float | None, typer.Option("--delta", help="At which --epsilon is converted; it is not spent.")]
 Rho = Annotated[float | None, typer.Option("--rho", help="Or the price as zCDP.")]
 Name = Annotated[str | None, typer.Option("--name", help="What the release is looked up by.")]
-Reuse = Annotated[
-    bool,
-    typer.Option(
-        "--reuse", help="Take in, free, tables of the same rows that you have paid for or that are published."
-    ),
-]
-Bins = Annotated[
-    list[str] | None,
-    typer.Option("--bins", help="How many bins a column of numbers has, if not as usual: age=16. May be repeated."),
-]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what it would cost; spend nothing.")]
-
-
-def counts_by_column(given: list[str] | None) -> dict[str, int] | None:
-    """Bins by column, from age=16."""
-    try:
-        return {column: int(text) for column, text in _by_column(given)} or None
-    except ValueError:
-        raise BadInput("Bins are a column and a number.", next_step="Give --bins age=16, for instance.") from None
-
-
-def prices_by_column(given: list[str] | None) -> dict[str, float] | None:
-    """What finding a column's values may cost, from diagnosis=0.2."""
-    try:
-        return {column: float(text) for column, text in _by_column(given)} or None
-    except ValueError:
-        raise BadInput(
-            "What is found is a column and an epsilon.", next_step="Give --discover diagnosis=0.2, for instance."
-        ) from None
-
-
-def _by_column(given: list[str] | None) -> Iterator[tuple[str, str]]:
-    for text in given or ():
-        column, _, number = text.rpartition("=")
-        yield column.strip(), number
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from fastapi.responses import JSONResponse
 
 from discreet.api.requests.base import Request as DiscreetRequest
 from discreet.api.requests.synthesize import SynthesizeRequest
+from discreet.api.requests.tabulate import TabulateRequest
 from discreet.core.json_codec import to_json
 from discreet.core.number_format import CONFIDENCE
 from discreet.errors import BadInput, TooLarge
@@ -28,13 +29,13 @@ from discreet.server.jobs.running_queries import outcome_of, plan_of
 from discreet.server.schemas.learning_bodies import Evaluating, Learning
 from discreet.server.schemas.query_bodies import body_outcome, planned_body
 from discreet.server.schemas.request_models import PlannableBody, body_of
-from discreet.server.schemas.run_bodies import Tabulation
 from discreet.server.schemas.strict_json import in_document
 from discreet.synthetic.quality.quality_report import html_report, summary
 from discreet.synthetic.synthetic_release import SyntheticRelease
 
 HTML = "text/html"
 SYNTHESIZE = body_of(SynthesizeRequest, PlannableBody)
+TABULATE = body_of(TabulateRequest, PlannableBody)
 routes = APIRouter(prefix="/v1", responses=RESPONSES, route_class=SharedRoute)
 MOST_ROWS = 1_000_000
 MOST_VALUES = 40_000_000
@@ -51,14 +52,13 @@ async def synthesize(request: LimitedRequest) -> Response:
     return await _run_request(request, SynthesizeRequest, SYNTHESIZE)
 
 
-@routes.post("/tabulate", openapi_extra={**in_document(Tabulation), "parameters": [NAME]})
+@routes.post("/tabulate", openapi_extra={**in_document(TABULATE), "parameters": [NAME]})
 async def tabulate(request: LimitedRequest) -> Response:
-    """Answer many queries about people's rows together: pays once, goes on where a crash left it. With `dry`, say how exact it would be and what
-    it would cost.
+    """Answer many counting queries together. The run is charged once; after a crash, the same request resumes it.
 
-    Told and sent as what `/v1/synthesize` makes.
+    With `dry`, say how exact it would be and what it would cost. Progress and release are sent as by `/v1/synthesize`.
     """
-    return await _run(request, await request.read(Tabulation))
+    return await _run_request(request, TabulateRequest, TABULATE)
 
 
 @routes.post("/learn", openapi_extra={**in_document(Learning), "parameters": [NAME]})
@@ -95,7 +95,7 @@ async def _run_request(
     return await answered(request, outcome_of(wanted), _form_of(request))
 
 
-async def _run(request: Request, wanted: Tabulation | Learning | Evaluating) -> Response:
+async def _run(request: Request, wanted: Learning | Evaluating) -> Response:
     service, holder = service_of(request), holder_of(request)
     service.check_dataset(wanted.dataset)
     if wanted.dry:

@@ -11,6 +11,7 @@ from discreet.api.request_json import request_from_json
 from discreet.api.requests.base import Param, Request, body_params
 from discreet.core.number_format import CONFIDENCE
 from discreet.server.schemas.strict_json import Parameter, Positive, Share, WithoutNulls
+from discreet.server.schemas.workload_terms import WorkloadTerms
 
 _MARGINALS = Annotated[int, Field(ge=1, le=1000)] | Annotated[list[list[str]], Field(max_length=10_000)]
 _ANNOTATIONS: dict[str, Any] = {
@@ -22,6 +23,7 @@ _ANNOTATIONS: dict[str, Any] = {
     "Marginals": _MARGINALS,
     "Parameters": dict[str, Parameter] | list[Parameter],
     "Prices": dict[str, Positive],
+    "Workload": WorkloadTerms,
 }
 """The JSON form of each type."""
 

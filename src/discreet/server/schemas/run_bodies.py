@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import Field
 
-from discreet.api.faces.tables import TablesPlan, TablesRelease
-from discreet.api.local import Curator
-from discreet.pipeline.call import Call
 from discreet.results.answer_json import parameters_from_json
 from discreet.server.schemas.strict_json import Parameter, Positive, Share, WithoutNulls
-from discreet.workloads.queries.workload import Workload
-from discreet.workloads.queries.workload_json import workload_from_json
-
-_STRICT = ConfigDict(extra="forbid", strict=True)
-_Numbers = Annotated[list[Annotated[float, Field(allow_inf_nan=False)]], Field(max_length=100_000)]
 
 
 class PaidRun(WithoutNulls):
@@ -51,66 +43,3 @@ class Run(PaidRun):
     def options(self) -> dict[str, Any]:
         """A price, and how rows become codes."""
         return {**self.price, "bins": self.bins, "reuse": self.reuse}
-
-
-class Queries(WithoutNulls):
-    """The tables over every choice of so many columns; or, by column, a family of queries, or queries that are written out, and all their products."""
-
-    tables: Annotated[int, Field(ge=1, le=1000)] | None = None
-    families: (
-        dict[str, Literal["points", "ranges", "thresholds"] | Annotated[list[_Numbers], Field(max_length=10_000)]]
-        | None
-    ) = None
-    weight: Positive = 1.0
-    """How often their squared errors count."""
-
-    @model_validator(mode="after")
-    def _is_one(self) -> Queries:
-        if (self.tables is None) == (self.families is None):
-            message = "give tables or families"
-            raise ValueError(message)
-        return self
-
-
-class Tabulation(Run):
-    """The answers to many queries over a table, or over a SELECT that yields people's rows."""
-
-    model_config = ConfigDict(
-        **_STRICT,
-        json_schema_extra={
-            "example": {
-                "source": "visits",
-                "rho": 0.01,
-                "workload": [{"tables": 2}, {"families": {"age": "ranges"}}],
-                "name": "tables-2026",
-            }
-        },
-    )
-    workload: Annotated[list[Queries], Field(min_length=1, max_length=1000)] | None = None
-    tree: Annotated[str, Field(max_length=200)] | None = None
-    """A tree of regions in the catalog, instead of a workload."""
-
-    @model_validator(mode="after")
-    def _is_one(self) -> Tabulation:
-        if (self.workload is None) == (self.tree is None):
-            message = "give workload or tree"
-            raise ValueError(message)
-        return self
-
-    def asked_of(self, curator: Curator, *, analyst: str | None, request_id: str, asking: Call) -> TablesRelease:
-        """The release."""
-        details = {**self.options, "tree": self.tree, "name": self.name}
-        return curator.tabulate(
-            self.source, self._queries, analyst=analyst, request_id=request_id, asking=asking, **details
-        )
-
-    def explained_by(self, curator: Curator, *, analyst: str | None) -> TablesPlan:
-        """What would be measured, how exactly, and what it would cost."""
-        details = {**self.options, "tree": self.tree, "name": self.name}
-        return curator.plan_tables(self.source, self._queries, analyst=analyst, **details)
-
-    @property
-    def _queries(self) -> Workload | None:
-        if self.workload is None:
-            return None
-        return workload_from_json([each.model_dump(exclude_none=True) for each in self.workload])

@@ -27,7 +27,7 @@ def workload_from_json(terms: Sequence[Mapping[str, Any]]) -> Workload:
     Args:
         terms: As they were written, with numbers in either form.
     """
-    parts = [_rebuilt_term(term).weighted(float(term["weight"])) for term in terms]
+    parts = [_rebuilt_term(term).weighted(float(term.get("weight", 1))) for term in terms]
     return Workload(tuple(term for part in parts for term in part.terms))
 
 
