@@ -165,3 +165,14 @@ def test_the_table_of_packages_is_the_order_of_imports():
     rows = [row.split("|")[1] for row in page.splitlines() if row.startswith("| `")]
     listed = [set(re.findall(r"`(\w+)`", row)) for row in rows]
     assert listed == [set(layer.split(" | ")) for layer in reversed(layers) if layer != "__main__"]
+
+
+def test_the_recipes_name_files_that_exist():
+    """Paths of CONTRIBUTING.md start at the repository or at src/discreet."""
+    page = (ROOT / "CONTRIBUTING.md").read_text()
+    paths = set(re.findall(r"`([\w./-]+(?:/|\.py|\.md|\.txt|\.yml))`", page))
+    assert len(paths) > 50
+    missing = [
+        path for path in sorted(paths) if not (ROOT / path).exists() and not (ROOT / "src/discreet" / path).exists()
+    ]
+    assert missing == []
