@@ -33,7 +33,7 @@ def reference(name: str, kind: type[Request[Any, Any]]) -> str:
     rows = [_row(each, each in over_http, each.name in in_terminal) for each in params(kind)]
     lines = [f"## `{name}`", "", inspect.cleandoc(str(kind.__doc__)), ""]
     if kind.http_path:
-        lines += [f"HTTP: `POST {kind.http_path}`" + _planning(kind), ""]
+        lines += [f"HTTP: `{kind.http_method} {kind.http_path}`" + _planning(kind), ""]
     header = ["| Python | HTTP | command line | default | meaning |", "|---|---|---|---|---|"]
     lines += [*header, *rows, ""] if rows else ["No parameters.", ""]
     return "\n".join(lines)
