@@ -134,7 +134,7 @@ def kills(new_place: Callable[[], str]) -> str:
     ledger = open_ledger(place)
     check_books(ledger, seen)
     ledger.close()
-    return f"{len(seen):,} answers seen, all of them paid for and stored; chain sound"
+    return f"{len(seen):,} answers seen, all charged and stored; chain sound"
 
 
 def exits(new_place: Callable[[], str]) -> str:
@@ -149,7 +149,7 @@ def coverage() -> str:
         intervals.cover_one_group(output, gaussian=gaussian, times=INTERVALS, bits=SeededBits(f"soak {output}"))
     for output, gaussian in itertools.product(intervals.MADE, (False, True)):
         intervals.cover_many_groups(output, gaussian=gaussian, times=INTERVALS, bits=SeededBits(f"soak {output}"))
-    return f"{len(intervals.ONE_GROUP) + 2 * len(intervals.MADE)} kinds of output, none covered less often than it says"
+    return f"{len(intervals.ONE_GROUP) + 2 * len(intervals.MADE)} kinds of output, none covers less often than stated"
 
 
 def fixtures() -> str:
@@ -160,7 +160,7 @@ def fixtures() -> str:
     for engine, neighbours in worlds:
         for opened in (engine, *neighbours):
             opened.close()
-    return f"{len(ACCEPTED)} questions, no neighbour moved one further than it pays for"
+    return f"{len(ACCEPTED)} queries, no neighbour moved one further than charged"
 
 
 def extreme_rows() -> str:
@@ -202,7 +202,7 @@ def guesses() -> str:
         is_kept_within_the_bound(name, epsilon=1, trials=GUESSES)
     for name in ("differencing", "lowbits"):
         is_kept_within_the_bound(name, epsilon=1, delta=1e-6, trials=GUESSES)
-    return f"{len(GUESSED)} attacks, none right more often than the bound allows"
+    return f"{len(GUESSED)} attacks, none right more often than the bound"
 
 
 def taxis() -> str:
@@ -212,7 +212,7 @@ def taxis() -> str:
 
 def state_machine() -> str:
     run_state_machine_as_test(Books, settings=settings(max_examples=EXAMPLES, stateful_step_count=50, deadline=None))
-    return "the books were the model's after every step"
+    return "the ledger equalled the model after every step"
 
 
 def server_kills() -> str:
@@ -222,7 +222,7 @@ def server_kills() -> str:
     assert paid >= len(seen), "an answer was not paid for"
     assert sound, "the books are not sound"
     assert all(seen[name] == content for name, content in again.items()), "a retried id had another answer"
-    return f"{len(seen):,} answers seen, {paid:,} paid for; every retried id had the same bytes; chain sound"
+    return f"{len(seen):,} answers seen, {paid:,} charged; every retried id had the same bytes; chain sound"
 
 
 def synthesis_kills() -> str:
@@ -250,7 +250,7 @@ def session_kills() -> str:
         for label in labels:
             with tempfile.TemporaryDirectory() as folder:
                 die_in_a_session(Path(folder), [f"{label}/{count}" for count in range(4)])
-    return f"{EXITS * 21:,} processes killed; what was said was said again under one charge, every time"
+    return f"{EXITS * 21:,} processes killed; answers were repeated under one charge, every time"
 
 
 def strangers() -> str:
@@ -258,7 +258,7 @@ def strangers() -> str:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/server/test_door.py"]
     done = subprocess.run(command, env={**os.environ, "DOOR_SCALE": "18"}, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-2000:]
-    return "an analyst was answered within 2 s, memory stayed below 500 MB, half of all looks at /healthz took less than 50 ms"
+    return "an analyst was answered within 2 s, memory stayed below 500 MB, half of all requests to /healthz took less than 50 ms"
 
 
 def collector_kills() -> str:
@@ -352,7 +352,7 @@ def soaks(ledgers: dict[str, Callable[[], str]]) -> Iterator[tuple[str, str, Cal
     yield from heart()
     yield f"intervals: each kind drawn {INTERVALS:,} times", "soak", coverage
     yield "local: variances and intervals of every protocol", "trials", randomizers
-    yield f"every accepted question in {len(WORLDS)} worlds, with all their neighbours", "1 2", fixtures
+    yield f"every accepted query in {len(WORLDS)} worlds, with all their neighbours", "1 2", fixtures
     yield f"{len(EXTREMES)} extreme rows, 500 questions each", "5", extreme_rows
     yield "every function on a million dear rows", "none", efforts
     yield "every function on 200 choices of arguments a signature", "none", derived
@@ -362,7 +362,7 @@ def soaks(ledgers: dict[str, Callable[[], str]]) -> Iterator[tuple[str, str, Cal
     yield f"attack: a bit guessed {GUESSES} times by each at epsilon 1", "20", guesses
     yield f"service: {SERVER_KILLS} kill -9 under 8 clients", "none", server_kills
     yield f"synthetic data: kill -9 at every step of {EXITS} runs", "none", synthesis_kills
-    yield f"learning: kill -9 at every look of {EXITS} runs of each model", "none", learning_kills
+    yield f"learning: kill -9 at every measurement of {EXITS} runs of each model", "none", learning_kills
     yield f"sessions: kill -9 at every step of {4 * EXITS} of them", "none", session_kills
     yield f"learning: memory of Python with {ROWS[1]:,} rows", "7", memory_of_models
     yield (
@@ -370,8 +370,8 @@ def soaks(ledgers: dict[str, Callable[[], str]]) -> Iterator[tuple[str, str, Cal
         "runs",
         models_cover,
     )
-    yield f"synthetic data: {AUDITED:,} runs of aim a side, a person known but for being there", "audit", audited
-    yield "service: every attack of strangers, larger", "none", strangers
+    yield f"synthetic data: {AUDITED:,} runs of aim on each side: is one person included?", "audit", audited
+    yield "service: load from clients without a key", "none", strangers
     yield (
         f"mixed load: {LOAD_MINUTES} minutes of 64 analysts, 200 devices and 4 strangers, a kill -9 a minute",
         "none",
@@ -381,13 +381,13 @@ def soaks(ledgers: dict[str, Callable[[], str]]) -> Iterator[tuple[str, str, Cal
     yield f"service: {CANARIES:,} random statements on rows with canaries", str(CANARIES), canaries
     for machine, around in (("as it is", nullcontext()), ("busy", busy())):
         yield (
-            f"service: a guess about a person in the time of {LISTENED} answers a side, machine {machine}",
+            f"service: response time reveals one person? {LISTENED} answers on each side, machine {machine}",
             "none",
             lambda around=around: a_guess_in_the_time(around),
         )
-    yield "the whole demo, in a clinic of its full size", "system", whole_demo
+    yield "the whole demo, in a clinic of full size", "system", whole_demo
     for what, come_of in (("catalogs", edits.catalog_outcome), ("CSV files", edits.file_outcome)):
-        yield f"{SLIPS:,} {what} with slips in them", "0 …", lambda come_of=come_of: slips(come_of)
+        yield f"{SLIPS:,} {what} with random mistakes", "0 …", lambda come_of=come_of: slips(come_of)
     yield f"ledger state machine, {EXAMPLES} runs of 50 steps", "hypothesis", state_machine
 
 
@@ -395,12 +395,12 @@ def randomizers() -> str:
     """Ten times what the suite draws."""
     for trial in TRIALS:
         check_variance(trial, times=5 * trial.times)
-    return f"{len(TRIALS)} protocols estimate as exactly as they say"
+    return f"{len(TRIALS)} protocols have the stated variance"
 
 
 def audited() -> str:
     """What the suite runs thirty times."""
-    return f"told apart by {test_audit.check(AUDITED):.2f} standard deviations, mu is {test_audit.MU:.2f}"
+    return f"distinguished by {test_audit.check(AUDITED):.2f} standard deviations, mu is {test_audit.MU:.2f}"
 
 
 def memory_of_models() -> str:
@@ -429,39 +429,39 @@ def whole_demo() -> str:
     shown = run_apart("demo")
     assert "1,000,000 visits" in shown
     assert "discreet init" in shown
-    return "told to its end"
+    return "ran to its end"
 
 
 def heart() -> Iterator[tuple[str, str, Callable[[], str]]]:
-    """What a question means, and what it costs: `python -m tests.soak heart` runs these alone."""
+    """What a question means, and what it costs: `python -m tests.soak query engine` runs these alone."""
     yield (
-        f"heart: {QUERIES:,} random questions, engine and interpreter",
+        f"query engine: {QUERIES:,} random queries, engine and interpreter",
         str(QUERIES),
         lambda: soaking.queries(QUERIES, seed=QUERIES),
     )
     yield (
-        f"heart: facts, limits, ids and digests of {FACTS} worlds",
+        f"query engine: properties, limits, ids and digests of {FACTS} worlds",
         str(FACTS),
         lambda: soaking.facts(FACTS, seed=FACTS),
     )
     for world in WORLDS:
         yield (
-            f"heart: {STATEMENTS:,} random statements in the {world} world, with all its neighbours",
+            f"query engine: {STATEMENTS:,} random statements in the {world} world, with all its neighbours",
             str(STATEMENTS),
             lambda world=world: soaking.statements(world, STATEMENTS, seed=STATEMENTS),
         )
     yield (
-        f"heart: {STATEMENTS:,} odd statements in the hand-made world, with all its neighbours",
+        f"query engine: {STATEMENTS:,} odd statements in the hand-made world, with all its neighbours",
         str(STATEMENTS),
         lambda: soaking.odd_statements(STATEMENTS, seed=STATEMENTS),
     )
     yield (
-        f"heart: {TEXTS:,} random texts, rows as DuckDB reads them",
+        f"query engine: {TEXTS:,} random texts, rows as DuckDB reads them",
         str(TEXTS),
         lambda: soaking.texts(TEXTS, seed=TEXTS),
     )
     yield (
-        f"heart: {CROWDS} crowds of 5,000 people with 150,000 rows, halves and threads",
+        f"query engine: {CROWDS} crowds of 5,000 people with 150,000 rows, halves and threads",
         str(CROWDS),
         lambda: soaking.crowds(CROWDS, seed=CROWDS),
     )
